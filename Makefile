@@ -1,0 +1,56 @@
+# make run   set everything up and hold a meeting
+# make test  set everything up and run every check
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+TOPIC ?= Should a small team rewrite its working product from scratch?
+LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --quiet
+
+.PHONY: run test check lint bench lock clean
+
+run: $(VENV)/.run
+	@$(BIN)/moot run "$(TOPIC)"
+
+test: check
+	@$(BIN)/python -m pytest -n 2 --dist worksteal
+
+check: $(VENV)/.dev
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+bench: $(VENV)/.dev
+	@$(BIN)/python -m bench.engine
+
+lint: $(VENV)/.dev
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+# The lock files name versions and hashes, never where they come from.
+lock: $(VENV)/.dev
+	@$(BIN)/pip install --quiet uv
+	@$(BIN)/$(LOCK) --extra embedded -o requirements.lock
+	@$(BIN)/$(LOCK) --extra embedded --extra postgres --extra anthropic --extra google --group dev -o requirements-dev.lock
+
+clean:
+	rm -rf $(VENV) .cache dist
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Moot needs Python 3.11 or newer; say which with: make PYTHON=/path/to/python3.12"; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run: $(VENV)/bin/python requirements.lock pyproject.toml
+	@echo "Setting up (once) …"
+	@$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.lock
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -e .
+	@$(BIN)/moot setup embedded
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/bin/python requirements-dev.lock pyproject.toml
+	@echo "Setting up the tests (once) …"
+	@$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-dev.lock
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@

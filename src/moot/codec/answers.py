@@ -1,0 +1,105 @@
+"""The wire form of answers: a shape's JSON schema, and text or JSON turned into a checked value."""
+
+import json
+import re
+from functools import cache
+from typing import Any, Protocol, runtime_checkable
+
+from pydantic import TypeAdapter, ValidationError
+
+from moot.domain.effects import AnswerForm
+from moot.domain.facts import Reply
+from moot.errors import BadAnswer
+
+_THOUGHT = re.compile(r"<think>.*?(</think>|\Z)", re.DOTALL)
+_FENCE = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL)
+LONGEST_ANSWER = 100_000
+
+
+@runtime_checkable
+class FromText(Protocol):
+    """A shape that knows how to read itself from plain text; raises ValueError saying what was expected."""
+
+    @classmethod
+    def from_text(cls, text: str) -> object: ...
+
+
+@cache
+def _adapter(shape: type) -> TypeAdapter[Any]:
+    return TypeAdapter(shape)
+
+
+@cache
+def schema(shape: type) -> dict[str, Any]:
+    """The JSON schema of a shape, with its references resolved in place."""
+    found = _adapter(shape).json_schema()
+    inlined = _inlined(found, found.get("$defs", {}))
+    assert isinstance(inlined, dict)
+    return inlined
+
+
+def _inlined(node: Any, definitions: dict[str, Any]) -> Any:
+    if isinstance(node, list):
+        return [_inlined(item, definitions) for item in node]
+    if not isinstance(node, dict):
+        return node
+    if "$ref" in node:
+        return _inlined(definitions[node["$ref"].rpartition("/")[2]], definitions)
+    return {key: _inlined(value, definitions) for key, value in node.items() if key not in {"$defs", "title"}}
+
+
+def parsed(form: AnswerForm, raw: object) -> object:
+    """The checked value in a raw answer (text, or decoded JSON); raises BadAnswer saying what was expected."""
+    if isinstance(raw, str):
+        if len(raw) > LONGEST_ANSWER:
+            raise BadAnswer(f"the answer has {len(raw)} characters; at most {LONGEST_ANSWER} are taken")
+        text = _THOUGHT.sub("", raw).strip()
+        if form.form == "text":
+            return _from_text(form.shape, text)
+        raw = found_json(text)
+    try:
+        return _adapter(form.shape).validate_python(raw)
+    except ValidationError as cause:
+        raise BadAnswer(_told(form, cause)) from cause
+
+
+def reply(form: AnswerForm, ask: str, seat: str, said: object, usage: object) -> Reply:
+    """The fact that keeps an answer."""
+    return form.reply(ask=ask, seat=seat, said=said, usage=usage)  # type: ignore[arg-type]  # checked by `parsed`
+
+
+def as_json(value: object) -> object:
+    """A value's plain JSON form."""
+    return TypeAdapter(type(value)).dump_python(value, mode="json")
+
+
+def found_json(text: str) -> object:
+    """The first JSON object in a text, be it bare, fenced or wrapped in words; raises BadAnswer."""
+    fenced = _FENCE.search(text)
+    source = fenced.group(1) if fenced else text
+    decoder = json.JSONDecoder()
+    start = source.find("{")
+    while start >= 0:
+        try:
+            return decoder.raw_decode(source, start)[0]
+        except ValueError:
+            start = source.find("{", start + 1)
+    raise BadAnswer("a JSON object was expected, and none was found in the answer")
+
+
+def _from_text(shape: type, text: str) -> object:
+    if not text:
+        raise BadAnswer("an answer in words was expected, and it was empty")
+    if not issubclass(shape, FromText):
+        raise TypeError(f"{shape.__name__} cannot be read from plain text")
+    try:
+        return shape.from_text(text)
+    except ValueError as cause:
+        raise BadAnswer(str(cause)) from cause
+
+
+def _told(form: AnswerForm, cause: ValidationError) -> str:
+    first = cause.errors(include_url=False)[0]
+    where = ".".join(str(part) for part in first["loc"]) or "the answer"
+    given = str(first.get("input"))[:60]
+    return f"{form.kind}: {where}: {first['msg']} (given: {given!r})"

@@ -1,0 +1,64 @@
+"""The hash chain: each record's hash covers the one before it, so that nothing can be changed, moved or left out in between."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+
+from moot.codec.stored import FactCodec
+from moot.domain.facts import Entry, Fact
+from moot.domain.ids import SessionId
+from moot.errors import LedgerDamaged
+from moot.ports.ledger import Stored
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def root(session: SessionId) -> bytes:
+    """What the first record of a session builds on: a chain cannot be passed off as another session's."""
+    return sha256(f"moot/1/{session}".encode()).digest()
+
+
+def link(before: bytes, seq: int, at: int, body: bytes) -> bytes:
+    """The hash of a record."""
+    return sha256(before + seq.to_bytes(8, "big") + at.to_bytes(8, "big", signed=True) + body).digest()
+
+
+def microseconds(at: datetime) -> int:
+    return (at - _EPOCH) // _MICROSECOND
+
+
+def moment(microseconds: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=microseconds)
+
+
+def sealed(codec: FactCodec, before: bytes, seq: int, at: datetime, fact: Fact) -> Stored:
+    """The record of a fact behind the record whose hash is `before`."""
+    body = codec.encode(fact)
+    stamp = microseconds(at)
+    return Stored(seq, stamp, body, link(before, seq, stamp, body))
+
+
+def opened_entry(codec: FactCodec, record: Stored) -> Entry:
+    """The entry in a record, its hash unchecked."""
+    return Entry(seq=record.seq, at=moment(record.at), fact=codec.decode(record.body))
+
+
+def broken_at(session: SessionId, records: Iterable[Stored]) -> str | None:
+    """What is wrong with a session's records, from its first on; None if nothing is."""
+    before, expected = root(session), 1
+    for record in records:
+        if record.seq != expected:
+            return f"entry {expected} is missing: {record.seq} follows {expected - 1}"
+        if link(before, record.seq, record.at, record.body) != record.hash:
+            return f"entry {record.seq} was changed after it was written: its hash does not fit"
+        before, expected = record.hash, expected + 1
+    return None
+
+
+def checked_chain(session: SessionId, records: list[Stored]) -> list[Stored]:
+    """The records, if their chain holds; raises LedgerDamaged."""
+    fault = broken_at(session, records)
+    if fault is not None:
+        raise LedgerDamaged(f"session {session!r}: {fault}")
+    return records

@@ -1,0 +1,63 @@
+"""The stored form of a fact: one canonical JSON object, `{"fact": kind, "v": version, …fields}`.
+
+Canonical means: fields in the order of their declaration, those at their default left out, no white space, UTF-8. A default of a
+stored field therefore never changes; a field that must change gets a new version and an upcast. `v` is left out while it is 1.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from moot.domain.facts import CORE_KINDS, Fact
+from moot.errors import LedgerDamaged, LedgerNewer
+
+Upcast = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+class FactCodec:
+    """Encodes and decodes the facts of all registered protocols."""
+
+    def __init__(self, kinds: Mapping[str, type[Fact]], upcasts: Mapping[tuple[str, int], Upcast] | None = None) -> None:
+        """`upcasts[kind, v]` turns the stored fields of version v into those of v + 1."""
+        self._upcasts = dict(upcasts or {})
+        self._adapters: dict[str, TypeAdapter[Fact]] = {}
+        self._prefixes: dict[type[Fact], tuple[bytes, TypeAdapter[Fact]]] = {}
+        self._versions: dict[str, int] = {}
+        for kind, fact in {**CORE_KINDS, **kinds}.items():
+            version = 1 + max((v for k, v in self._upcasts if k == kind), default=0)
+            adapter: TypeAdapter[Fact] = TypeAdapter(fact)
+            head = f'{{"fact":{json.dumps(kind)}' + (f',"v":{version}' if version > 1 else "")
+            self._adapters[kind] = adapter
+            self._versions[kind] = version
+            self._prefixes[fact] = (head.encode(), adapter)
+
+    def encode(self, fact: Fact) -> bytes:
+        """The canonical bytes of a fact."""
+        head, adapter = self._prefixes[type(fact)]
+        fields = adapter.dump_json(fact, exclude_defaults=True)
+        return head + (b"}" if fields == b"{}" else b"," + fields[1:])
+
+    def decode(self, body: bytes) -> Fact:
+        """The fact in these bytes; raises LedgerNewer or LedgerDamaged."""
+        try:
+            fields = json.loads(body)
+            kind = fields.pop("fact")
+            version = fields.pop("v", 1)
+        except (ValueError, AttributeError, KeyError) as cause:
+            raise LedgerDamaged(f"an entry is no stored fact: {body[:80]!r}") from cause
+        adapter = self._adapters.get(kind)
+        if adapter is None or version > self._versions[kind]:
+            raise LedgerNewer(f"the ledger holds a {kind!r} fact of version {version} that this Moot does not know; upgrade Moot")
+        while version < self._versions[kind]:
+            fields = self._upcasts[kind, version](fields)
+            version += 1
+        try:
+            return adapter.validate_python(fields)
+        except ValidationError as cause:
+            raise LedgerDamaged(f"a stored {kind!r} fact does not hold what it should: {cause.errors()[0]['msg']}") from cause
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        return tuple(self._adapters)

@@ -1,0 +1,1 @@
+"""The words of the house: seats, facts, effects, rulebooks. Pure values and functions."""

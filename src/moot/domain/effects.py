@@ -1,0 +1,69 @@
+"""Effects: what a rulebook wants done. Only the engine does it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from moot.domain.facts import Fact, Language, Reply
+from moot.domain.ids import AskId, SeatId
+from moot.domain.perception import Perception
+from moot.domain.roster import Seat
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """Ask one seat for one kind of answer within `patience` seconds."""
+
+    id: AskId
+    seat: SeatId
+    kind: str
+    turn: int
+    patience: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """Append a fact that follows from the state alone."""
+
+    fact: Fact
+
+
+Effect = Ask | Record
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerForm:
+    """How one kind of answer looks: the fact that keeps it, and whether it is plain text or JSON."""
+
+    kind: str
+    reply: type[Reply]
+    shape: type
+    form: Literal["text", "json"]
+    max_tokens: int
+
+
+def no_fault(said: object) -> str | None:
+    """The check of an answer that its shape says all about."""
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brief:
+    """All that a participant gets with an ask.
+
+    The prompt is `system`, then `shared` (equal for all seats), then `own`. `probe` is a yes-or-no question whose answer's
+    probability can stand for the whole. `fault` says what is wrong with an answer that has the right shape; None if nothing is.
+    """
+
+    ask: Ask
+    seat: Seat
+    form: AnswerForm
+    language: Language
+    seed: int
+    nth: int
+    perception: Perception
+    system: str
+    shared: str
+    own: str
+    probe: str = ""
+    fault: Callable[[object], str | None] = no_fault

@@ -1,0 +1,32 @@
+"""What a participant says is data: made harmless to terminals, and fenced line by line where a model reads it."""
+
+import unicodedata
+from typing import Final
+
+FENCE: Final = "| "
+
+_KEPT: Final = {"\n", "\t"}
+# Marks that turn the reading order round can make one speaker's line look like another's.
+_TURNING: Final = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c")
+
+
+def plain(text: str) -> str:
+    """The text without control codes, with every kind of line break as `\\n`."""
+    if text.isascii() and text.isprintable():
+        return text
+    lines = "\n".join(text.splitlines())
+    return "".join(char for char in lines if char in _KEPT or _harmless(char))
+
+
+def one_line(text: str) -> str:
+    """The text as one harmless line."""
+    return " ".join(plain(text).split())
+
+
+def fenced(text: str) -> str:
+    """Each line behind a mark, so that nothing in the text can pass as a line of its own."""
+    return "\n".join(FENCE + line for line in plain(text).split("\n"))
+
+
+def _harmless(char: str) -> bool:
+    return char not in _TURNING and unicodedata.category(char) not in {"Cc", "Cs", "Co", "Zl", "Zp"}

@@ -1,0 +1,55 @@
+"""Names of sessions, seats and asks, and the rules that they keep."""
+
+import re
+import unicodedata
+from datetime import datetime
+from typing import Final, NewType
+
+from moot.errors import BadName
+
+SessionId = NewType("SessionId", str)
+SeatId = NewType("SeatId", str)
+AskId = NewType("AskId", str)
+
+USER: Final = SeatId("USER")
+LONGEST_SEAT: Final = 64
+LONGEST_SESSION: Final = 80
+
+_SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+
+
+def seat_id(text: str) -> SeatId:
+    """Check a seat's name: letters and digits of any script, `_` and `-`; raises BadName."""
+    name = unicodedata.normalize("NFC", text.strip())
+    if not name or len(name) > LONGEST_SEAT:
+        raise BadName(f"seat id {text[:80]!r} must have 1 to {LONGEST_SEAT} characters")
+    if not all(char.isalnum() or char in "_-" or unicodedata.category(char) in {"Mn", "Mc"} for char in name):
+        raise BadName(f"seat id {text!r} may hold letters and digits of any script, '_' and '-', nothing else")
+    if name.upper() == USER:
+        raise BadName(f"seat id {text!r} is reserved for the person who asks; choose another")
+    return SeatId(name)
+
+
+def session_id(text: str) -> SessionId:
+    """Check a session's name: ASCII letters, digits, `_` and `-`; raises BadName."""
+    if len(text) > LONGEST_SESSION or not _SESSION.fullmatch(text):
+        raise BadName(
+            f"session id {text[:100]!r} must have 1 to {LONGEST_SESSION} ASCII letters, digits, '_' or '-', "
+            "beginning with a letter or digit"
+        )
+    return SessionId(text)
+
+
+def daily_prefix(now: datetime) -> str:
+    """The part of a default session id that all sessions of one UTC day share."""
+    return f"think_{now:%Y%m%d}_"
+
+
+def daily_id(now: datetime, number: int) -> SessionId:
+    """`think_YYYYMMDD_NNN`, the default form of a session id."""
+    return SessionId(f"{daily_prefix(now)}{number:03d}")
+
+
+def ask_id(turn: int, kind: str, seat: SeatId) -> AskId:
+    """The stable id of an ask, made from where the session stands."""
+    return AskId(f"{turn}.{kind}.{seat}")

@@ -1,0 +1,68 @@
+"""Who sits at the table: seats, and the rule that they can sit together."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from moot.domain.ids import SeatId
+from moot.errors import BadRoster
+
+NEUTRAL_TRUST: Final = 0.5
+"""What a seat without a track record is trusted: the middle of the scale."""
+
+MOST_SEATS: Final = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seat:
+    """A place at the table; `platform` says which participant fills it."""
+
+    id: SeatId
+    platform: str
+    stance: str = ""
+    weight: float = 1.0
+    instructions: str = ""
+    trust: float = NEUTRAL_TRUST
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Swap:
+    """A seat that another participant takes over from here on."""
+
+    seat: SeatId
+    platform: str
+
+
+def checked(seats: Iterable[Seat], *, fewest: int = 1) -> tuple[Seat, ...]:
+    """The seats, if they can sit at one table; raises BadRoster with the first reason that they cannot."""
+    roster = tuple(seats)
+    if not fewest <= len(roster) <= MOST_SEATS:
+        raise BadRoster(f"{len(roster)} seats; a meeting needs {fewest} to {MOST_SEATS}: add --seat name=platform")
+    seen: dict[str, SeatId] = {}
+    for seat in roster:
+        key = seat.id.casefold()
+        if key in seen:
+            raise BadRoster(f"two seats are called {seen[key]!r} and {seat.id!r}; each needs an id of its own")
+        seen[key] = seat.id
+        if not math.isfinite(seat.weight) or seat.weight <= 0:
+            raise BadRoster(f"seat {seat.id!r} has the weight {seat.weight}; a bias weight must be greater than 0")
+        if not 0 <= seat.trust <= 1:
+            raise BadRoster(f"seat {seat.id!r} has the trust {seat.trust}; it must lie between 0 and 1")
+    return roster
+
+
+def swapped(seats: tuple[Seat, ...], swaps: Iterable[Swap]) -> tuple[Seat, ...]:
+    """The roster after the swaps; one that names no seat changes nothing."""
+    platforms = {swap.seat: swap.platform for swap in swaps}
+    return tuple(replace(seat, platform=platforms.get(seat.id, seat.platform)) for seat in seats)
+
+
+def checked_swaps(seats: tuple[Seat, ...], swaps: Iterable[Swap]) -> tuple[Swap, ...]:
+    """The swaps, if each names a seat; raises BadRoster."""
+    wanted = tuple(swaps)
+    known = [seat.id for seat in seats]
+    for swap in wanted:
+        if swap.seat not in known:
+            raise BadRoster(f"no seat is called {swap.seat!r}; the seats are: {', '.join(known)}")
+    return wanted

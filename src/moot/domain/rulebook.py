@@ -1,0 +1,44 @@
+"""A protocol is a rulebook: pure functions over the ledger's facts."""
+
+from collections.abc import Iterable, Mapping
+from typing import Protocol, TypeVar
+
+from moot.domain.effects import AnswerForm, Ask, Brief, Effect
+from moot.domain.facts import Entry, Fact, Opened
+
+S = TypeVar("S")
+
+
+class Rulebook(Protocol[S]):
+    """`decide` reads the state alone, so that a restarted engine asks for the same effects again."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def kinds(self) -> Mapping[str, type[Fact]]:
+        """The protocol's own facts by their stored names."""
+        ...
+
+    @property
+    def forms(self) -> Mapping[str, AnswerForm]:
+        """The kinds of answers that it asks for."""
+        ...
+
+    def initial(self, opened: Opened) -> S: ...
+
+    def evolve(self, state: S, entry: Entry) -> S:
+        """The state after one more entry. Never raises, whatever the entry holds."""
+        ...
+
+    def decide(self, state: S) -> tuple[Effect, ...]: ...
+
+    def brief(self, state: S, ask: Ask) -> Brief: ...
+
+
+def fold(rules: Rulebook[S], opened: Opened, entries: Iterable[Entry]) -> S:
+    """The state after the opening and these entries."""
+    state = rules.initial(opened)
+    for entry in entries:
+        state = rules.evolve(state, entry)
+    return state

@@ -1,0 +1,92 @@
+"""One step of a session: from what arrived to what is to be written and asked. Pure: the time comes in as a value."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from moot.domain.budget import exhausted
+from moot.domain.effects import Ask, Record
+from moot.domain.facts import AsksPut, AsksWithdrawn, BudgetExhausted, Fact, Reply, SeatLost
+from moot.domain.ids import AskId, SeatId
+from moot.engine.standing import Scribe, Standing, Written
+
+MOST_STEPS = 10_000
+"""Computed facts in a row after which a rulebook is taken to be faulty."""
+
+
+@dataclass(slots=True)
+class Batch:
+    """What one step writes, where it leads, and the asks that are then outstanding."""
+
+    standing: Standing
+    written: list[Written]
+    asks: tuple[Ask, ...] = ()
+
+
+def step(scribe: Scribe, standing: Standing, arrived: Iterable[Fact], now: datetime, outside: frozenset[SeatId]) -> Batch:
+    """Take in the facts that still have their place, then all that follows from them, up to the next asks.
+
+    `outside` are the seats that answer from elsewhere.
+    """
+    batch = Batch(standing, [])
+    for fact in arrived:
+        if isinstance(fact, Reply | SeatLost) and fact.ask not in batch.standing.desk.pending:
+            continue
+        if not batch.standing.is_closed:
+            _write(scribe, batch, now, fact)
+    for _ in range(MOST_STEPS):
+        if batch.standing.is_closed:
+            return batch
+        spent = _over_budget(batch.standing, now)
+        if spent is not None:
+            _write(scribe, batch, now, spent)
+            continue
+        effects = batch.standing.rules.decide(batch.standing.state)
+        computed = [effect.fact for effect in effects if isinstance(effect, Record)]
+        for fact in computed:
+            _write(scribe, batch, now, fact)
+        if not computed:
+            batch.asks = tuple(effect for effect in effects if isinstance(effect, Ask))
+            _put(scribe, batch, now, outside)
+            return batch
+    raise AssertionError(f"the rulebook {standing.rules.name!r} computes without end")
+
+
+def _write(scribe: Scribe, batch: Batch, now: datetime, fact: Fact) -> None:
+    batch.standing, written = scribe.write(batch.standing, now, fact)
+    batch.written.append(written)
+
+
+def _over_budget(standing: Standing, now: datetime) -> BudgetExhausted | None:
+    desk = standing.desk
+    if desk.exhausted is not None:
+        return None
+    budget = desk.opened.budget
+    spent = desk.spent.ticked((now - desk.at).total_seconds())
+    kind = exhausted(budget, spent)
+    if kind is None:
+        return None
+    amounts = {
+        "tokens": f"{spent.tokens} of {budget.tokens} tokens",
+        "money": f"{spent.cost / 1e6:.4f} of {(budget.money or 0) / 1e6:.4f} US dollars",
+        "time": f"{spent.seconds:.1f} of {budget.seconds} seconds",
+        "turns": "",
+    }
+    return BudgetExhausted(budget=kind, spent=amounts[kind])
+
+
+def _put(scribe: Scribe, batch: Batch, now: datetime, outside: frozenset[SeatId]) -> None:
+    pending = batch.standing.desk.pending
+    wanted = {ask.id for ask in batch.asks}
+    stale = tuple(ask for ask in pending if ask not in wanted)
+    if stale:
+        _write(scribe, batch, now, AsksWithdrawn(asks=stale))
+    groups: dict[tuple[bool, float], list[AskId]] = {}
+    for ask in batch.asks:
+        if ask.id not in pending:
+            elsewhere = ask.seat in outside
+            patience = batch.standing.desk.opened.outside_patience if elsewhere else ask.patience
+            groups.setdefault((elsewhere, patience), []).append(ask.id)
+    for (elsewhere, patience), asks in groups.items():
+        deadline = now + timedelta(seconds=patience)
+        _write(scribe, batch, now, AsksPut(asks=tuple(asks), deadline=deadline, outside=elsewhere))

@@ -1,0 +1,262 @@
+"""The engine's doors: open, run, answer, give input, cancel, watch, fork, replay, verify."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+
+from moot.codec.answers import parsed, reply
+from moot.codec.chain import broken_at
+from moot.codec.stored import FactCodec
+from moot.domain.budget import FREE
+from moot.domain.desk import Pending
+from moot.domain.effects import Ask, Brief
+from moot.domain.facts import Closed, Entry, Fact, InputGiven, Opened, Reply, SessionCancelled, SessionForked
+from moot.domain.ids import AskId, SessionId, daily_id, daily_prefix
+from moot.domain.roster import Swap, checked_swaps
+from moot.engine.events import EntryAdded, Event, Hub
+from moot.engine.replay import Replayed, replayed
+from moot.engine.run import Seating, SessionRun, World
+from moot.engine.standing import AnyRulebook, Scribe, Standing
+from moot.errors import BadAnswer, BadSetting, SeqConflict, SessionClosed, SessionExists, UnknownAsk, UnknownSession
+from moot.ports.clock import Clock
+from moot.ports.ledger import Head, Ledger, Stored
+
+KNOWN_SESSIONS = 256
+LONGEST_INPUT = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Outstanding:
+    """An ask that waits for an answer."""
+
+    ask: Ask
+    pending: Pending
+    brief: Brief
+
+
+class Engine:
+    """One per process and ledger. All of its state can be lost: the ledger has everything."""
+
+    def __init__(self, *, ledger: Ledger, rulebooks: Sequence[AnyRulebook], codec: FactCodec, clock: Clock) -> None:
+        self._codec = codec
+        self._scribe = Scribe(codec, rulebooks)
+        self._world = World(ledger, self._scribe, clock, Hub())
+        self._known: OrderedDict[SessionId, Standing] = OrderedDict()
+        self._runs: dict[SessionId, SessionRun] = {}
+        self._numbers: dict[str, int] = {}
+
+    async def open(self, opened: Opened, session: SessionId | None = None) -> SessionId:
+        """Record a new session, under `session` or the next free id of the day; raises SessionExists."""
+        self._scribe.rules_for(opened)
+        now = self._world.clock.now()
+        prefix = daily_prefix(now)
+        if session is None and prefix not in self._numbers:
+            taken = [head.session[len(prefix) :] for head in await self._world.ledger.heads(prefix)]
+            self._numbers[prefix] = max((int(number) for number in taken if number.isdigit()), default=0)
+        while True:
+            name = session
+            if name is None:
+                self._numbers[prefix] += 1
+                name = daily_id(now, self._numbers[prefix])
+            standing, written = self._scribe.opening(name, opened, now)
+            try:
+                await self._world.ledger.append(name, [written.record])
+            except SeqConflict as cause:
+                if session is not None:
+                    raise SessionExists(f"session {session!r} exists already; choose another id") from cause
+                continue
+            self._remember(standing)
+            return name
+
+    async def run(self, session: SessionId, seating: Seating, *, wait_outside: bool = False) -> Standing:
+        """Run a session until it is closed or waits for seats outside only; raises SessionBusy."""
+        async with self._world.ledger.claim(session):
+            run = SessionRun(self._world, await self.standing(session), seating, wait_outside=wait_outside)
+            self._runs[session] = run
+            try:
+                return await run.run()
+            except* Exception as group:  # noqa: BLE001
+                # The loop's own failure (a full disk, say), not the group that carried it out.
+                raise group.exceptions[0] from None
+            finally:
+                del self._runs[session]
+                self._remember(run.standing)
+
+    async def standing(self, session: SessionId) -> Standing:
+        """Where a session stands now; folds only what is new since the last look; raises UnknownSession."""
+        known = self._known.get(session)
+        records = await self._world.ledger.read(session, known.seq if known else 0)
+        if known is None and not records:
+            raise UnknownSession(f"no session is called {session!r}; `moot list` shows those that exist")
+        standing = self._scribe.read_on(known, records) if known else self._scribe.load(session, records)
+        self._remember(standing)
+        return standing
+
+    async def entries(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[Entry]:
+        """The entries behind `after`."""
+        return [self._scribe.entry(record) for record in await self._world.ledger.read(session, after, limit)]
+
+    async def records(self, session: SessionId) -> list[Stored]:
+        """The records as they lie in the ledger; raises UnknownSession."""
+        found = await self._world.ledger.read(session)
+        if not found:
+            raise UnknownSession(f"no session is called {session!r}; `moot list` shows those that exist")
+        return found
+
+    async def heads(self, prefix: str = "") -> list[Head]:
+        return await self._world.ledger.heads(prefix)
+
+    def entry(self, record: Stored) -> Entry:
+        return self._scribe.entry(record)
+
+    async def outstanding(self, session: SessionId) -> list[Outstanding]:
+        """The asks that wait for an answer now."""
+        standing = await self.standing(session)
+        pending = standing.desk.pending
+        asks = [effect for effect in standing.rules.decide(standing.state) if isinstance(effect, Ask)]
+        return [Outstanding(ask, pending[ask.id], standing.rules.brief(standing.state, ask)) for ask in asks if ask.id in pending]
+
+    async def answer(self, session: SessionId, ask: AskId, raw: object) -> Entry:
+        """Record the answer to an outstanding ask; the same answer again is found and counts once.
+
+        Raises UnknownAsk, BadAnswer, SessionClosed.
+        """
+        while True:
+            standing = await self.standing(session)
+            found = next((each for each in await self.outstanding(session) if each.ask.id == ask), None)
+            if found is None:
+                return await self._answered_before(standing, ask, raw)
+            fact = self._reply(found, raw)
+            entry = await self._append(standing, fact)
+            if entry is not None:
+                return entry
+
+    async def give_input(self, session: SessionId, text: str, key: str = "") -> Entry | None:
+        """Put in a word of the user's; None when an input with this key is on record already. Raises SessionClosed."""
+        if not text.strip():
+            raise BadSetting("the input is empty; say what the meeting should hear")
+        if len(text) > LONGEST_INPUT:
+            raise BadSetting(f"the input has {len(text)} characters; at most {LONGEST_INPUT} are taken")
+        while True:
+            standing = await self.standing(session)
+            if key and key in standing.desk.input_keys:
+                return None
+            entry = await self._append(standing, InputGiven(text=text.strip(), key=key))
+            if entry is not None:
+                return entry
+
+    async def cancel(self, session: SessionId, reason: str = "") -> Entry:
+        """End a session without a conclusion; raises SessionClosed when it has ended already."""
+        while True:
+            entry = await self._append(await self.standing(session), SessionCancelled(reason=reason))
+            if entry is not None:
+                return entry
+
+    async def watch(self, session: SessionId, after: int = 0) -> AsyncIterator[Event]:
+        """Every entry behind `after`, and, while this process runs the session, text as it is produced; ends at the close."""
+        await self.standing(session)
+        bag = self._world.hub.subscribe(session)
+        tail = asyncio.create_task(self._tail(session, after, bag.put_nowait))
+        try:
+            while True:
+                event = await bag.get()
+                if isinstance(event, EntryAdded):
+                    if event.entry.seq <= after:
+                        continue
+                    if event.entry.seq > after + 1:
+                        for entry in await self.entries(session, after, event.entry.seq - after - 1):
+                            yield EntryAdded(session, entry)
+                    after = event.entry.seq
+                yield event
+                if isinstance(event, EntryAdded) and isinstance(event.entry.fact, Closed):
+                    return
+        finally:
+            tail.cancel()
+            self._world.hub.unsubscribe(session, bag)
+
+    async def fork(self, session: SessionId, at: int, swaps: Sequence[Swap] = (), name: SessionId | None = None) -> SessionId:
+        """A new session that goes on from entry `at` of another, with some seats swapped; raises BadSetting."""
+        records = await self.records(session)
+        if not 1 <= at <= len(records):
+            raise BadSetting(f"entry {at} does not exist in {session!r}; it has 1 to {len(records)}")
+        entries = [self._scribe.entry(record) for record in records[:at]]
+        if isinstance(entries[-1].fact, Closed):
+            raise BadSetting(f"{session!r} was closed by entry {at}; fork it at {at - 1} or earlier")
+        opened = entries[0].fact
+        assert isinstance(opened, Opened)
+        checked_swaps(opened.seats, swaps)
+        fork = await self.open(opened, name)
+        # The opening carries the new session's own time; the rest is copied as it stood.
+        standing = await self.standing(fork)
+        written = []
+        for entry in entries[1:]:
+            standing, line = self._scribe.write(standing, max(entry.at, standing.desk.at), entry.fact)
+            written.append(line)
+        now = self._world.clock.now()
+        standing, line = self._scribe.write(standing, now, SessionForked(source=session, at=at, swaps=tuple(swaps)))
+        await self._world.ledger.append(fork, [each.record for each in [*written, line]])
+        self._remember(standing)
+        return fork
+
+    async def restore(self, session: SessionId, records: Sequence[Stored]) -> None:
+        """Write an exported ledger back, record for record; raises LedgerDamaged or SessionExists."""
+        self._scribe.load(session, list(records))
+        try:
+            await self._world.ledger.append(session, records)
+        except SeqConflict as cause:
+            raise SessionExists(f"session {session!r} exists already in this ledger") from cause
+
+    async def replay(self, session: SessionId) -> Replayed:
+        """Fold the ledger again, without asking anyone; raises ReplayDiffers or LedgerDamaged."""
+        return replayed(self._scribe, session, await self.records(session))
+
+    async def verify(self, session: SessionId) -> str | None:
+        """What is wrong with a session's chain; None if nothing is."""
+        return broken_at(session, await self.records(session))
+
+    async def _append(self, standing: Standing, fact: Fact) -> Entry | None:
+        if standing.is_closed:
+            raise SessionClosed(f"session {standing.session!r} has ended; `moot fork` goes on from an earlier entry")
+        after, written = self._scribe.write(standing, self._world.clock.now(), fact)
+        try:
+            await self._world.ledger.append(standing.session, [written.record])
+        except SeqConflict:
+            return None
+        self._remember(after)
+        run = self._runs.get(standing.session)
+        if run is not None:
+            run.poke()
+        return written.entry
+
+    def _reply(self, found: Outstanding, raw: object) -> Reply:
+        said = parsed(found.brief.form, raw)
+        fault = found.brief.fault(said)
+        if fault is not None:
+            raise BadAnswer(fault)
+        return reply(found.brief.form, found.ask.id, found.ask.seat, said, FREE)
+
+    async def _answered_before(self, standing: Standing, ask: AskId, raw: object) -> Entry:
+        for entry in await self.entries(standing.session):
+            if isinstance(entry.fact, Reply) and entry.fact.ask == ask:
+                form = standing.rules.forms[ask.split(".", 2)[1]]
+                if parsed(form, raw) == entry.fact.said:
+                    return entry
+                raise UnknownAsk(f"ask {ask!r} has been answered already (entry {entry.seq}), with other words")
+        if standing.is_closed:
+            raise SessionClosed(f"session {standing.session!r} has ended; nothing is asked any more")
+        open_asks = ", ".join(standing.desk.pending) or "none"
+        raise UnknownAsk(f"nothing is asked under {ask!r} now; outstanding: {open_asks}")
+
+    async def _tail(self, session: SessionId, after: int, deliver: Callable[[Event], None]) -> None:
+        while True:
+            for entry in await self.entries(session, after):
+                deliver(EntryAdded(session, entry))
+                after = entry.seq
+            await self._world.ledger.changed(session, after)
+
+    def _remember(self, standing: Standing) -> None:
+        self._known[standing.session] = standing
+        self._known.move_to_end(standing.session)
+        if len(self._known) > KNOWN_SESSIONS:
+            self._known.popitem(last=False)

@@ -1,0 +1,66 @@
+"""Replay: a finished ledger folded again with no participant, and held against its own rulebook."""
+
+from dataclasses import dataclass
+from hashlib import sha256
+
+from pydantic import TypeAdapter
+
+from moot.domain.effects import Ask, Record
+from moot.domain.facts import CORE_KINDS, AsksPut, Entry, Fact, Opened, Reply
+from moot.domain.ids import SessionId
+from moot.engine.standing import Scribe, Standing
+from moot.errors import ReplayDiffers
+from moot.ports.ledger import Stored
+
+_CORE = tuple(CORE_KINDS.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """How a replay went. `computed` facts were derived again and were the same."""
+
+    standing: Standing
+    entries: int
+    answers: int
+    computed: int
+    digest: str
+
+
+def replayed(scribe: Scribe, session: SessionId, records: list[Stored]) -> Replayed:
+    """Fold the records, deriving each computed fact and each ask anew; raises ReplayDiffers, LedgerDamaged."""
+    standing = scribe.load(session, records[:1])
+    answers = computed = 0
+    for record in records[1:]:
+        entry = scribe.checked(standing, record)
+        if isinstance(entry.fact, Reply):
+            answers += 1
+        elif isinstance(entry.fact, AsksPut):
+            _check_asked(standing, entry, entry.fact)
+        elif not isinstance(entry.fact, _CORE):
+            _check_computed(standing, entry)
+            computed += 1
+        standing = standing.after(entry, record.hash)
+    return Replayed(standing, len(records), answers, computed, state_digest(standing))
+
+
+def state_digest(standing: Standing) -> str:
+    """A fingerprint of a protocol state."""
+    return sha256(TypeAdapter(type(standing.state)).dump_json(standing.state)).hexdigest()
+
+
+def _check_computed(standing: Standing, entry: Entry) -> None:
+    derived: list[Fact] = [effect.fact for effect in standing.rules.decide(standing.state) if isinstance(effect, Record)]
+    if isinstance(entry.fact, Opened) or entry.fact not in derived:
+        raise ReplayDiffers(
+            f"session {standing.session!r}, entry {entry.seq}: the rulebook would have recorded "
+            f"{derived[0] if derived else 'nothing'} here, the ledger has {entry.fact}"
+        )
+
+
+def _check_asked(standing: Standing, entry: Entry, put: AsksPut) -> None:
+    asked = {effect.id for effect in standing.rules.decide(standing.state) if isinstance(effect, Ask)}
+    unasked = set(put.asks) - asked
+    if unasked:
+        raise ReplayDiffers(
+            f"session {standing.session!r}, entry {entry.seq}: the rulebook would not have asked {min(unasked)!r} here"
+        )

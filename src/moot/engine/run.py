@@ -1,0 +1,211 @@
+"""One session's loop: step, append, ask, wait; until it is closed or nothing is left to do here."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from moot.codec.answers import reply
+from moot.domain.desk import MOST_ATTEMPTS
+from moot.domain.effects import Ask
+from moot.domain.facts import Fact, SeatLost, SessionResumed
+from moot.domain.ids import AskId, SeatId
+from moot.domain.roster import Seat
+from moot.engine.batch import Batch, step
+from moot.engine.events import EntryAdded, Hub, TextHeard
+from moot.engine.standing import Scribe, Standing
+from moot.errors import SeqConflict
+from moot.ports.clock import Clock
+from moot.ports.ledger import Ledger
+from moot.ports.participant import Answer, NoAnswer, Participant
+
+LISTEN_AGAIN_SECONDS = 0.2
+LONGEST_DETAIL = 500
+
+Seating = Callable[[Seat], Participant | None]
+"""Who fills a seat; None when it answers from elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What the engine works with."""
+
+    ledger: Ledger
+    scribe: Scribe
+    clock: Clock
+    hub: Hub
+
+
+class SessionRun:
+    """Runs one session in this process. `run` may be cancelled at any time: what is on disk is whole."""
+
+    def __init__(self, world: World, standing: Standing, seating: Seating, *, wait_outside: bool) -> None:
+        self.standing = standing
+        self._world = world
+        self._seating = seating
+        self._wait_outside = wait_outside
+        self._participants: dict[str, Participant | None] = {}
+        self._outside: frozenset[SeatId] = frozenset()
+        self._arrived: list[Fact] = []
+        self._tasks: dict[AskId, asyncio.Task[None]] = {}
+        self._woken = asyncio.Event()
+        self._is_stale = False
+
+    def poke(self) -> None:
+        """Somebody else appended: read on."""
+        self._is_stale = True
+        self._woken.set()
+
+    async def run(self) -> Standing:
+        """The standing when the session is closed, or waits for seats outside only."""
+        self._seat_all()
+        self._resume()
+        async with asyncio.TaskGroup() as group:
+            listener = group.create_task(self._listen())
+            try:
+                await self._loop(group)
+            finally:
+                listener.cancel()
+                for task in self._tasks.values():
+                    task.cancel()
+        return self.standing
+
+    async def _loop(self, group: asyncio.TaskGroup) -> None:
+        while True:
+            if self._is_stale:
+                await self._catch_up()
+            self._time_out()
+            batch = step(self._world.scribe, self.standing, self._arrived, self._world.clock.now(), self._outside)
+            if not await self._commit(batch):
+                continue
+            if self.standing.is_closed:
+                return
+            self._withdraw()
+            self._start(group, batch)
+            if not self._tasks and not self._arrived and not (self._wait_outside and self.standing.desk.pending):
+                return
+            await self._wait()
+
+    def _seat_all(self) -> None:
+        seats = self.standing.desk.seats
+        self._participants = {seat.id: self._seating(seat) for seat in seats}
+        self._outside = frozenset(seat.id for seat in seats if self._participants[seat.id] is None)
+
+    def _resume(self) -> None:
+        """Note that the session is taken up again, unless it is new or has nothing to do but wait."""
+        if self.standing.seq == 1 or self.standing.is_closed:
+            return
+        pending = self.standing.desk.pending
+        effects = self.standing.rules.decide(self.standing.state)
+        idle = all(isinstance(effect, Ask) and effect.id in pending and pending[effect.id].outside for effect in effects)
+        if not idle:
+            self._arrived.append(SessionResumed())
+
+    async def _commit(self, batch: Batch) -> bool:
+        """Write the batch. False when somebody else wrote first: then nothing of it counts."""
+        if not batch.written:
+            self._arrived.clear()
+            return True
+        taken = len(self._arrived)
+        try:
+            await self._world.ledger.append(batch.standing.session, [written.record for written in batch.written])
+        except SeqConflict:
+            self._is_stale = True
+            return False
+        self.standing = batch.standing
+        # Answers that came in while the append was under way wait for the next step.
+        del self._arrived[:taken]
+        if self._world.hub.is_watched(self.standing.session):
+            for written in batch.written:
+                self._world.hub.publish(EntryAdded(self.standing.session, written.entry))
+        return True
+
+    async def _catch_up(self) -> None:
+        self._is_stale = False
+        records = await self._world.ledger.read(self.standing.session, self.standing.seq)
+        for record in records:
+            entry = self._world.scribe.checked(self.standing, record)
+            self.standing = self.standing.after(entry, record.hash)
+            self._world.hub.publish(EntryAdded(self.standing.session, entry))
+
+    def _withdraw(self) -> None:
+        pending = self.standing.desk.pending
+        for ask in [ask for ask in self._tasks if ask not in pending]:
+            self._tasks.pop(ask).cancel()
+
+    def _start(self, group: asyncio.TaskGroup, batch: Batch) -> None:
+        for ask in batch.asks:
+            participant = self._participants[ask.seat]
+            if participant is None or ask.id in self._tasks:
+                continue
+            pending = self.standing.desk.pending.get(ask.id)
+            if pending is None or any(getattr(fact, "ask", None) == ask.id for fact in self._arrived):
+                continue
+            if pending.attempts > MOST_ATTEMPTS:
+                self._settle(ask, NoAnswer(reason="gave_up", detail=f"put {MOST_ATTEMPTS} times, each time the process ended"))
+                continue
+            self._tasks[ask.id] = group.create_task(self._put(ask, participant))
+
+    async def _put(self, ask: Ask, participant: Participant) -> None:
+        session = self.standing.session
+
+        def on_text(text: str) -> None:
+            self._world.hub.publish(TextHeard(session, ask.id, ask.seat, text))
+
+        try:
+            brief = self.standing.rules.brief(self.standing.state, ask)
+            response = await participant.respond(brief, on_text)
+        except Exception as error:  # noqa: BLE001 - a participant is other people's code: whatever it raises is its own loss
+            response = NoAnswer(reason="error", detail=f"{type(error).__name__}: {error}")
+        if self._tasks.pop(ask.id, None) is not None:
+            self._settle(ask, response)
+
+    def _settle(self, ask: Ask, response: Answer | NoAnswer) -> None:
+        match response:
+            case Answer(said=said, usage=usage):
+                form = self.standing.rules.forms[ask.kind]
+                self._arrived.append(reply(form, ask.id, ask.seat, said, usage))
+            case NoAnswer(reason=reason, detail=detail, usage=usage):
+                text = detail[:LONGEST_DETAIL]
+                self._arrived.append(SeatLost(ask=ask.id, seat=ask.seat, reason=reason, detail=text, usage=usage))
+        self._woken.set()
+
+    async def _wait(self) -> None:
+        """Until something arrives, somebody else appends, or a deadline passes."""
+        now = self._world.clock.now()
+        deadline = self._next_deadline(now)
+        timer = None
+        if deadline is not None:
+            timer = asyncio.get_running_loop().call_later(max(0.0, deadline), self._woken.set)
+        await self._woken.wait()
+        self._woken.clear()
+        if timer is not None:
+            timer.cancel()
+
+    def _next_deadline(self, now: datetime) -> float | None:
+        desk = self.standing.desk
+        waits = [(pending.deadline - now).total_seconds() for pending in desk.pending.values() if pending.deadline]
+        if desk.opened.budget.seconds is not None and desk.exhausted is None:
+            waits.append(desk.opened.budget.seconds - desk.spent.seconds - (now - desk.at).total_seconds())
+        return min(waits, default=None)
+
+    def _time_out(self) -> None:
+        now = self._world.clock.now()
+        for ask, pending in self.standing.desk.pending.items():
+            if pending.deadline is None or pending.deadline > now:
+                continue
+            task = self._tasks.pop(ask, None)
+            if task is None and not pending.outside:
+                continue
+            if task is not None:
+                task.cancel()
+            seat = ask.split(".", 2)[2]
+            detail = "no answer by the deadline"
+            self._arrived.append(SeatLost(ask=ask, seat=self.standing.desk.seat(seat).id, reason="timeout", detail=detail))
+
+    async def _listen(self) -> None:
+        while True:
+            head = await self._world.ledger.changed(self.standing.session, self.standing.seq)
+            if head > self.standing.seq:
+                self.poke()
+            await asyncio.sleep(LISTEN_AGAIN_SECONDS)

@@ -1,0 +1,134 @@
+"""Every error that Moot raises.
+
+MootError
+├── CallerError              the caller's mistake: say what was wrong, then the remedy
+│   ├── BadName              a seat, session or file name that is not allowed
+│   ├── BadRoster            seats that cannot sit at one table
+│   ├── BadPanel             a panel file that cannot be read as one
+│   ├── BadScript            a script file that cannot be read as one
+│   ├── BadSetting           a setting outside its range
+│   ├── BadAnswer            an answer that is not in the shape that was asked for
+│   ├── BadImport            a file that cannot be read back into a session
+│   ├── UnknownPlatform      a seat's platform that no participant serves
+│   ├── UnknownProtocol
+│   ├── UnknownSession
+│   ├── UnknownAsk           an answer to nothing that was asked
+│   ├── SessionClosed        the session has ended; it takes nothing more
+│   ├── SessionBusy          another process is running this session
+│   ├── SessionExists
+│   └── MissingExtra         an optional part that is not installed
+└── WorldError               the world's: a disk, a provider, a ledger
+    ├── SeqConflict          someone else appended first
+    ├── LedgerDamaged        the hash chain or the sequence is broken
+    ├── LedgerNewer          written by a newer Moot
+    ├── LedgerUnavailable    it cannot be opened, read or written
+    │   └── LedgerFull       no room to write
+    ├── ReplayDiffers        a ledger that its own rulebook would not have written
+    └── ProviderRefused      a provider that rejects the key, the model or the address
+"""
+
+
+class MootError(Exception):
+    """The root of the tree."""
+
+
+class CallerError(MootError):
+    """Something in the call was wrong; nothing was recorded."""
+
+
+class BadName(CallerError):
+    pass
+
+
+class BadRoster(CallerError):
+    pass
+
+
+class BadPanel(CallerError):
+    pass
+
+
+class BadScript(CallerError):
+    pass
+
+
+class BadSetting(CallerError):
+    pass
+
+
+class BadAnswer(CallerError):
+    pass
+
+
+class BadImport(CallerError):
+    pass
+
+
+class UnknownPlatform(CallerError):
+    pass
+
+
+class UnknownProtocol(CallerError):
+    pass
+
+
+class UnknownSession(CallerError):
+    pass
+
+
+class UnknownAsk(CallerError):
+    pass
+
+
+class SessionClosed(CallerError):
+    pass
+
+
+class SessionBusy(CallerError):
+    pass
+
+
+class SessionExists(CallerError):
+    pass
+
+
+class MissingExtra(CallerError):
+    pass
+
+
+class WorldError(MootError):
+    """The call was right, the world was not."""
+
+
+class SeqConflict(WorldError):
+    """An append that expected another head than the session has."""
+
+    def __init__(self, session: str, expected: int, head: int) -> None:
+        super().__init__(f"session {session!r} is at entry {head}, not {expected}; read on from there and try again")
+        self.session = session
+        self.expected = expected
+        self.head = head
+
+
+class LedgerDamaged(WorldError):
+    pass
+
+
+class LedgerNewer(WorldError):
+    pass
+
+
+class LedgerUnavailable(WorldError):
+    pass
+
+
+class LedgerFull(LedgerUnavailable):
+    pass
+
+
+class ReplayDiffers(WorldError):
+    pass
+
+
+class ProviderRefused(WorldError):
+    pass

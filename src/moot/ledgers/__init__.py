@@ -1,0 +1,1 @@
+"""Where ledgers live: in memory, in an SQLite file, in PostgreSQL."""

@@ -1,0 +1,49 @@
+"""Locks on files: who may run a session, known to every process of this machine and freed when its holder dies."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from moot.errors import SessionBusy
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows
+    import msvcrt
+
+    def _try_lock(descriptor: int) -> None:
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+else:
+
+    def _try_lock(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+@contextmanager
+def held_file(path: Path, busy: str) -> Iterator[None]:
+    """Hold the lock file `path`; raises SessionBusy with the text `busy` when another process holds it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = _locked(path, busy)
+    try:
+        yield
+    finally:
+        # Removed while still locked: a waiter that opened this file finds out by its inode and takes a new one.
+        path.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def _locked(path: Path, busy: str) -> int:
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            _try_lock(descriptor)
+        except OSError as cause:
+            os.close(descriptor)
+            raise SessionBusy(busy) from cause
+        try:
+            if os.fstat(descriptor).st_ino == path.stat().st_ino:
+                return descriptor
+        except FileNotFoundError:
+            pass
+        os.close(descriptor)

@@ -1,0 +1,1 @@
+"""The seams of the engine, as protocols: ledgers, participants, clocks, measures of likeness."""

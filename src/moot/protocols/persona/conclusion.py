@@ -1,0 +1,55 @@
+"""The figures of a conclusion, computed from the last words of the seats."""
+
+from moot.domain.ids import SeatId
+from moot.protocols.persona.facts import LostSeat, MeetingConcluded, Stand, Weighed
+from moot.protocols.persona.state import Meeting
+from moot.weighing.positions import balance, could_differ, weight
+
+
+def concluded(state: Meeting) -> MeetingConcluded:
+    """Weigh the last words, list who was lost, and say whether the lost could have changed the outcome."""
+    stands = last_words(state)
+    positions = tuple(
+        Weighed(
+            seat=seat.id,
+            verdict=stands[seat.id].verdict,
+            weight=weight(seat.weight, stands[seat.id].confidence, seat.trust),
+        )
+        for seat in state.seats
+        if seat.id in stands
+    )
+    found = balance((position.verdict, position.weight) for position in positions)
+    missing = sum(seat.weight * seat.trust for seat in state.seats if seat.id not in stands)
+    return MeetingConcluded(
+        reason=state.stop or "seats_lost",
+        author=state.author,
+        support=found.share,
+        positions=positions,
+        lost=_lost(state, stands),
+        could_differ=state.draft is not None and could_differ(found, missing),
+    )
+
+
+def last_words(state: Meeting) -> dict[SeatId, Stand]:
+    """Every seat's last word; the author of the decision stands by it."""
+    stands = {seat: stand for seat, stand in state.stands.items() if stand is not None}
+    if state.draft is not None and state.author is not None:
+        stands[state.author] = Stand(
+            verdict="support", confidence=state.draft.confidence, position=state.draft.decision.text[:2_000]
+        )
+    return stands
+
+
+def _lost(state: Meeting, stands: dict[SeatId, Stand]) -> tuple[LostSeat, ...]:
+    total = sum(seat.weight for seat in state.seats)
+    return tuple(
+        LostSeat(
+            seat=seat.id,
+            times=state.losses[seat.id].times,
+            last=state.losses[seat.id].last,
+            weight_share=seat.weight / total,
+            voiceless=seat.id not in stands,
+        )
+        for seat in state.seats
+        if seat.id in state.losses
+    )

@@ -1,0 +1,61 @@
+"""The current consensus: what is agreed, what is contested and by whom, kept up to date from the listeners' own views.
+
+Nobody is asked for it: every bid for the floor says whether its seat agrees with the newest entry or contests it, and a speech
+may say so of the entry that it answers.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from moot.domain.ids import SeatId
+from moot.domain.perception import gist
+from moot.protocols.persona.facts import View
+
+MOST_POINTS = 20
+
+Standing = Literal["agreed", "contested", "open"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """One contribution and who has taken sides on it."""
+
+    entry: int
+    speaker: SeatId
+    claim: str
+    agreed: tuple[SeatId, ...] = ()
+    contested: tuple[SeatId, ...] = ()
+
+    def standing(self, seats: int) -> Standing:
+        """Contested as soon as one seat contests it; agreed when it and its supporters are more than half of the seats."""
+        if self.contested:
+            return "contested"
+        return "agreed" if self.agreed and (len(self.agreed) + 1) * 2 > seats else "open"
+
+
+Points = tuple[Point, ...]
+
+
+def raised(points: Points, entry: int, speaker: SeatId, text: str, seats: int) -> Points:
+    """The points with one more; over the limit the oldest goes, agreed before open before contested."""
+    grown = (*points, Point(entry=entry, speaker=speaker, claim=gist(text)))
+    if len(grown) <= MOST_POINTS:
+        return grown
+    rank = {"agreed": 0, "open": 1, "contested": 2}
+    dropped = min(grown[:-1], key=lambda point: (rank[point.standing(seats)], point.entry))
+    return tuple(point for point in grown if point is not dropped)
+
+
+def viewed(points: Points, entry: int, seat: SeatId, view: View) -> Points:
+    """The points after a seat has said what it thinks of one; its own it does not count on."""
+    if view == "none":
+        return points
+    return tuple(_taken(point, seat, view) if point.entry == entry and point.speaker != seat else point for point in points)
+
+
+def _taken(point: Point, seat: SeatId, view: View) -> Point:
+    agreed = tuple(other for other in point.agreed if other != seat)
+    contested = tuple(other for other in point.contested if other != seat)
+    if view == "agree":
+        return replace(point, agreed=(*agreed, seat), contested=contested)
+    return replace(point, agreed=agreed, contested=(*contested, seat))

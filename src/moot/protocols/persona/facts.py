@@ -1,0 +1,253 @@
+"""The facts of a persona meeting, and the shapes of the answers in them."""
+
+import re
+from dataclasses import dataclass
+from typing import Annotated, Literal, Self
+
+from annotated_types import Ge, Gt, Le, MaxLen, MinLen
+
+from moot.domain.effects import AnswerForm
+from moot.domain.facts import Closed, CoreFact, Fact, Loss, Opened, Reply
+from moot.domain.ids import SeatId
+
+Score = Annotated[float, Ge(0), Le(1)]
+View = Literal["agree", "contest", "none"]
+Verdict = Literal["support", "conditional", "oppose", "abstain"]
+EndReason = Literal["quiet", "nobody_speaks", "sufficient", "turns", "tokens", "money", "time", "seats_lost"]
+FloorReason = Literal["highest", "longest_silent", "first_by_id", "only_one", "nobody_else"]
+EntryRef = Annotated[int, Ge(1)]
+Line = Annotated[str, MaxLen(2_000)]
+Text = Annotated[str, MinLen(1), MaxLen(20_000)]
+
+_REFERENCE = re.compile(
+    r"\s*[\[(（【]?\s*(?:re|回应|回應|回复)\s*[:：]?\s*#?\s*(?P<id>\d{1,9})"
+    r"\s*[,，·]?\s*(?P<view>agree|disagree|contest|赞同|同意|反对|质疑)?\s*[\])）】]?\s*[:：。.\-—]*\s*",
+    re.IGNORECASE,
+)
+_VIEWS: dict[str, View] = {
+    "agree": "agree",
+    "赞同": "agree",
+    "同意": "agree",
+    "disagree": "contest",
+    "contest": "contest",
+    "反对": "contest",
+    "质疑": "contest",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How a meeting is held. Recorded in the opening."""
+
+    window: Annotated[int, Ge(1), Le(50)] = 6
+    threshold: Score = 0.3
+    blind: bool = True
+    summarizer: SeatId | None = None
+    intent_patience: Annotated[float, Gt(0)] = 60.0
+    speech_patience: Annotated[float, Gt(0)] = 180.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Position:
+    """Where a seat stands before it has heard anyone."""
+
+    position: Text
+    confidence: Score
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intent:
+    """A seat's bid for the floor. `sufficient` counts only from the decider."""
+
+    reaction_score: Score
+    intent_to_speak: bool
+    reason: Line = ""
+    view: View = "none"
+    sufficient: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Speech:
+    """A full contribution. In plain text a leading `re #3 agree:` names the entry that it answers."""
+
+    content: Text
+    refers_to: EntryRef | None = None
+    view: View = "none"
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        found = _REFERENCE.match(text)
+        if found is None:
+            return cls(content=text)
+        content = text[found.end() :].strip() or text
+        view = _VIEWS.get((found["view"] or "").lower(), "none")
+        return cls(content=content, refers_to=int(found["id"]) or None, view=view)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A sentence and the timeline entries that it rests on."""
+
+    text: Text
+    entries: Annotated[tuple[EntryRef, ...], MaxLen(50)] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """What the decider concludes."""
+
+    decision: Claim
+    confidence: Score
+    reasons: Annotated[tuple[Claim, ...], MaxLen(20)] = ()
+    dissent: Annotated[tuple[Claim, ...], MaxLen(20)] = ()
+    open_questions: Annotated[tuple[Claim, ...], MaxLen(20)] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stand:
+    """A seat's last word on the decision; `moved_by` is the entry that changed its mind, if any did."""
+
+    verdict: Verdict
+    confidence: Score
+    position: Line = ""
+    condition: Line = ""
+    moved_by: EntryRef | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeetingOpened(Opened):
+    settings: Settings = Settings()
+    imported: "tuple[ImportedTurn, ...]" = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedTurn:
+    """A timeline entry that was read from a context ledger."""
+
+    timestamp: str
+    speaker: SeatId
+    content: str
+    platform: str = ""
+    type: str = ""
+    relevance_score: float | None = None
+    refers_to: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PositionTaken(Reply):
+    said: Position
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntentDeclared(Reply):
+    said: Intent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FloorGiven(Fact):
+    turn: int
+    seat: SeatId
+    score: float
+    reason: FloorReason
+    lost: tuple[SeatId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnPassed(Fact):
+    """A turn in which nobody took the floor."""
+
+    turn: int
+    lost: tuple[SeatId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnTaken(Reply):
+    said: Speech
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TalkEnded(Fact):
+    turn: int
+    reason: EndReason
+    lost: tuple[SeatId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConclusionDrafted(Reply):
+    said: Draft
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandTaken(Reply):
+    said: Stand
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weighed:
+    """One seat's last word and what it weighs: bias weight × confidence × trust."""
+
+    seat: SeatId
+    verdict: Verdict
+    weight: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostSeat:
+    """A seat that failed: how often and how last, the share of bias weight it holds, whether its last word is missing."""
+
+    seat: SeatId
+    times: int
+    last: Loss
+    weight_share: float
+    voiceless: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeetingConcluded(Closed):
+    """The figures of the conclusion, computed from the record."""
+
+    reason: EndReason
+    author: SeatId | None
+    support: float | None
+    positions: tuple[Weighed, ...]
+    lost: tuple[LostSeat, ...] = ()
+    could_differ: bool = False
+
+
+PersonaFact = (
+    CoreFact
+    | MeetingOpened
+    | PositionTaken
+    | IntentDeclared
+    | FloorGiven
+    | TurnPassed
+    | TurnTaken
+    | TalkEnded
+    | ConclusionDrafted
+    | StandTaken
+    | MeetingConcluded
+)
+
+KINDS: dict[str, type[Fact]] = {
+    "persona.meeting_opened": MeetingOpened,
+    "persona.position_taken": PositionTaken,
+    "persona.intent_declared": IntentDeclared,
+    "persona.floor_given": FloorGiven,
+    "persona.turn_passed": TurnPassed,
+    "persona.turn_taken": TurnTaken,
+    "persona.talk_ended": TalkEnded,
+    "persona.conclusion_drafted": ConclusionDrafted,
+    "persona.stand_taken": StandTaken,
+    "persona.meeting_concluded": MeetingConcluded,
+}
+
+FORMS: dict[str, AnswerForm] = {
+    form.kind: form
+    for form in (
+        AnswerForm(kind="position", reply=PositionTaken, shape=Position, form="json", max_tokens=200),
+        AnswerForm(kind="intent", reply=IntentDeclared, shape=Intent, form="json", max_tokens=150),
+        AnswerForm(kind="speech", reply=TurnTaken, shape=Speech, form="text", max_tokens=600),
+        AnswerForm(kind="draft", reply=ConclusionDrafted, shape=Draft, form="json", max_tokens=1_200),
+        AnswerForm(kind="stand", reply=StandTaken, shape=Stand, form="json", max_tokens=200),
+    )
+}

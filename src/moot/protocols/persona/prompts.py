@@ -1,0 +1,136 @@
+"""What a seat is sent: pure functions of what it may see.
+
+All seats share the first part, word for word (system, question, summary, last turns); what is the seat's own comes last, so that
+a provider's prefix cache hits.
+"""
+
+from moot.domain.effects import Ask, Brief, no_fault
+from moot.domain.fence import FENCE, fenced, one_line
+from moot.domain.ids import SeatId
+from moot.domain.perception import Gist, Heard, Memory, Perception
+from moot.domain.roster import Seat
+from moot.protocols.persona.facts import FORMS, Draft
+from moot.protocols.persona.state import Meeting, decider
+from moot.protocols.persona.words import WORDS, Words
+
+
+def briefed(state: Meeting, ask: Ask) -> Brief:
+    """The brief of an ask."""
+    words = WORDS[state.opened.language]
+    seat = state.seat(ask.seat)
+    memory = Memory(window=state.memory.window) if ask.kind == "position" else state.memory
+    perception = Perception(goal=state.opened.topic, memory=memory, own_words=state.own_words.get(seat.id, ""))
+    return Brief(
+        ask=ask,
+        seat=seat,
+        form=FORMS[ask.kind],
+        language=state.opened.language,
+        seed=state.opened.seed,
+        nth=_nth(state, ask),
+        perception=perception,
+        system=words.system,
+        shared=shared(words, perception),
+        own=own(words, state, seat, ask.kind),
+        probe=words.probe.format(newest=state.about) if ask.kind == "intent" else "",
+        fault=_DraftFault(state.last_id) if ask.kind == "draft" else no_fault,
+    )
+
+
+def shared(words: Words, perception: Perception) -> str:
+    """What every seat reads, in the same words."""
+    memory = perception.memory
+    parts = [f"{words.question}\n{fenced(perception.goal)}"]
+    if memory.older:
+        lines = [_gist(line) for line in memory.older]
+        if memory.left_out:
+            lines.append(words.left_out.format(count=memory.left_out))
+        parts.append("\n".join([words.earlier, *lines]))
+    if memory.recent:
+        parts.append("\n".join([words.last_turns, *(_heard(words, heard) for heard in memory.recent)]))
+    return "\n\n".join(parts)
+
+
+def own(words: Words, state: Meeting, seat: Seat, kind: str) -> str:
+    """What this seat alone reads: who it is, and what it is asked for."""
+    lines = [words.you, words.seat.format(seat=seat.id)]
+    if seat.stance:
+        lines.append(words.stance.format(stance=one_line(seat.stance)))
+    if seat.instructions:
+        lines.append(words.instructions.format(instructions=seat.instructions.strip()))
+    lines += _context(words, state, seat, kind)
+    return "\n".join([*lines, "", words.now, _request(words, state, seat, kind)])
+
+
+def _context(words: Words, state: Meeting, seat: Seat, kind: str) -> list[str]:
+    if kind == "speech" and seat.id in state.own_words:
+        return [words.own_words, fenced(state.own_words[seat.id])]
+    if kind == "draft":
+        return _consensus(words, state)
+    if kind == "stand" and state.draft is not None:
+        before = state.positions.get(seat.id)
+        taken = [] if before is None else [words.taken_before, fenced(before.position)]
+        return [*taken, words.decision, fenced(state.draft.decision.text)]
+    return []
+
+
+def _consensus(words: Words, state: Meeting) -> list[str]:
+    seats = len(state.seats)
+    agreed = [f"#{point.entry} {point.speaker}" for point in state.points if point.standing(seats) == "agreed"]
+    contested = [
+        f"#{point.entry} {point.speaker} ✗ {', '.join(point.contested)}"
+        for point in state.points
+        if point.standing(seats) == "contested"
+    ]
+    return [
+        f"{words.agreed} {'; '.join(agreed) or words.nothing}",
+        f"{words.contested} {'; '.join(contested) or words.nothing}",
+    ]
+
+
+def _request(words: Words, state: Meeting, seat: Seat, kind: str) -> str:
+    match kind:
+        case "position":
+            return words.position.format()
+        case "intent":
+            extra = words.intent_decider if decider(state) == seat.id else ""
+            return words.intent.format(newest=state.about, seat=seat.id, decider=extra)
+        case "speech":
+            return words.speech
+        case "draft":
+            return words.draft.format(newest=state.last_id)
+        case _:
+            return words.stand.format(author=state.author)
+
+
+def _heard(words: Words, heard: Heard) -> str:
+    answers = f", {words.answering} #{heard.refers_to}" if heard.refers_to else ""
+    return f"[#{heard.id} {heard.speaker}{answers}]\n{fenced(heard.text)}"
+
+
+def _gist(line: Gist) -> str:
+    return f"[#{line.id} {line.speaker}]\n{FENCE}{one_line(line.text)}"
+
+
+def _nth(state: Meeting, ask: Ask) -> int:
+    if ask.kind == "intent":
+        return state.turn
+    if ask.kind == "speech":
+        return state.speeches.get(SeatId(ask.seat), 0) + 1
+    return max(1, state.endings)
+
+
+class _DraftFault:
+    """What is wrong with a draft in a meeting whose newest entry has this number."""
+
+    def __init__(self, newest: int) -> None:
+        self._newest = newest
+
+    def __call__(self, said: object) -> str | None:
+        assert isinstance(said, Draft)
+        claims = (said.decision, *said.reasons, *said.dissent, *said.open_questions)
+        unknown = sorted({entry for claim in claims for entry in claim.entries if entry > self._newest})
+        if unknown:
+            return f"draft: entry {unknown[0]} does not exist; the entries are 1 to {self._newest}"
+        if not said.decision.entries:
+            return f"draft: decision.entries is empty; name the entries (1 to {self._newest}) that the decision rests on"
+        return None

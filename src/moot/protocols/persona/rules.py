@@ -1,0 +1,285 @@
+"""The rulebook of a persona meeting.
+
+    blind → (intents → floor → speech)* → draft → stands → closed
+
+A lost bid is silence for the turn; a lost speech hands the floor to the next; a lost draft hands the pen to the next. An input of
+the user's while the conclusion is being written takes the meeting back to talking.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final, assert_never
+
+from moot.domain.effects import AnswerForm, Ask, Brief, Effect, Record
+from moot.domain.facts import (
+    BudgetExhausted,
+    Closed,
+    Entry,
+    Fact,
+    InputGiven,
+    Opened,
+    SeatLost,
+    SessionForked,
+)
+from moot.domain.ids import USER, SeatId, ask_id
+from moot.domain.perception import Heard, Memory, clipped
+from moot.domain.roster import swapped
+from moot.protocols.persona import consensus
+from moot.protocols.persona.conclusion import concluded
+from moot.protocols.persona.facts import (
+    FORMS,
+    KINDS,
+    ConclusionDrafted,
+    Draft,
+    FloorGiven,
+    FloorReason,
+    Intent,
+    IntentDeclared,
+    MeetingOpened,
+    Position,
+    PositionTaken,
+    Speech,
+    Stand,
+    StandTaken,
+    TalkEnded,
+    TurnPassed,
+    TurnTaken,
+)
+from moot.protocols.persona.prompts import briefed
+from moot.protocols.persona.state import Losses, Meeting, Phase, decider, drafters
+
+MOST_TURNS: Final = 100_000
+IDLE_TURNS: Final = 2
+"""Turns in a row without a speaker after which the talk ends."""
+
+
+class PersonaRules:
+    """Implements `Rulebook[Meeting]`."""
+
+    name = "persona"
+    kinds: Mapping[str, type[Fact]] = KINDS
+    forms: Mapping[str, AnswerForm] = FORMS
+
+    def initial(self, opened: Opened) -> Meeting:
+        assert isinstance(opened, MeetingOpened)
+        meeting = Meeting(
+            opened=opened,
+            seats=opened.seats,
+            phase="blind" if opened.settings.blind else "intents",
+            memory=Memory(window=opened.settings.window),
+            last_id=0,
+        )
+        if not opened.imported:
+            return _heard(meeting, USER, opened.topic, None, 1.0)
+        for turn in opened.imported:
+            meeting = _heard(meeting, turn.speaker, turn.content, turn.refers_to, turn.relevance_score or 0.5)
+            if turn.speaker != USER:
+                meeting = _spoken(meeting, turn.speaker, turn.content)
+        return replace(meeting, about=meeting.last_id)
+
+    def evolve(self, state: Meeting, entry: Entry) -> Meeting:
+        if state.phase == "closed":
+            return state
+        fact = entry.fact
+        match fact:
+            case IntentDeclared(seat=seat, said=Intent() as intent):
+                return _bid(state, seat, intent) if _awaited(state, fact, "intents", "intent") else state
+            case TurnTaken(said=Speech() as speech):
+                return _taken(state, fact.seat, speech) if _awaited(state, fact, "speech", "speech") else state
+            case FloorGiven(seat=seat):
+                return replace(state, phase="speech", floor=seat)
+            case PositionTaken(seat=seat, said=Position() as position):
+                return _positioned(state, seat, position) if _awaited(state, fact, "blind", "position") else state
+            case SeatLost():
+                return _lost(state, fact)
+            case InputGiven(text=text):
+                return _input(state, text)
+            case TurnPassed():
+                return _next_turn(replace(state, idle_turns=state.idle_turns + 1))
+            case TalkEnded(reason=reason):
+                return replace(state, phase="draft", stop=reason, floor=None, endings=state.endings + 1)
+            case ConclusionDrafted(seat=seat, said=Draft() as draft):
+                return _drafted(state, seat, draft) if _awaited(state, fact, "draft", "draft") else state
+            case StandTaken(seat=seat, said=Stand() as stand):
+                return _stood(state, seat, stand) if _awaited(state, fact, "stands", "stand") else state
+            case BudgetExhausted(budget=budget):
+                return replace(state, stop=budget) if state.is_talking else state
+            case SessionForked(swaps=swaps):
+                return replace(state, seats=swapped(state.seats, swaps))
+            case Closed():
+                return replace(state, phase="closed")
+            case _:
+                return state
+
+    def decide(self, state: Meeting) -> tuple[Effect, ...]:
+        if state.is_talking and state.stop is not None:
+            return (Record(fact=TalkEnded(turn=state.turn, reason=state.stop)),)
+        match state.phase:
+            case "blind":
+                return _asked_all(state, "position", state.positions)
+            case "intents":
+                if state.turn > (state.opened.budget.turns or MOST_TURNS):
+                    return (Record(fact=TalkEnded(turn=state.turn, reason="turns")),)
+                return _asked_all(state, "intent", state.intents)
+            case "floor":
+                return (Record(fact=_settled(state)),)
+            case "speech":
+                assert state.floor is not None
+                return (_ask(state, "speech", state.floor),)
+            case "draft":
+                return (_ask(state, "draft", drafters(state)[0]),)
+            case "stands":
+                others = {state.author: None, **state.stands} if state.author else state.stands
+                return _asked_all(state, "stand", others)
+            case "concluding":
+                return (Record(fact=concluded(state)),)
+            case "closed":
+                return ()
+            case _:
+                assert_never(state.phase)
+
+    def brief(self, state: Meeting, ask: Ask) -> Brief:
+        return briefed(state, ask)
+
+
+RULES: Final = PersonaRules()
+
+
+def _ask(state: Meeting, kind: str, seat: SeatId) -> Ask:
+    settings = state.opened.settings
+    patience = settings.speech_patience if kind in {"speech", "draft"} else settings.intent_patience
+    return Ask(id=ask_id(state.turn, kind, seat), seat=seat, kind=kind, turn=state.turn, patience=patience)
+
+
+def _asked_all(state: Meeting, kind: str, answered: Mapping[SeatId, object]) -> tuple[Ask, ...]:
+    return tuple(_ask(state, kind, seat.id) for seat in state.seats if seat.id not in answered)
+
+
+def _awaited(
+    state: Meeting,
+    fact: IntentDeclared | TurnTaken | PositionTaken | ConclusionDrafted | StandTaken | SeatLost,
+    phase: str,
+    kind: str,
+) -> bool:
+    return state.phase == phase and fact.ask == ask_id(state.turn, kind, fact.seat)
+
+
+def _heard(state: Meeting, speaker: SeatId, text: str, refers_to: int | None, weight: float) -> Meeting:
+    number = state.last_id + 1
+    refers_to = refers_to if refers_to is not None and 1 <= refers_to < number else None
+    heard = Heard(id=number, speaker=speaker, text=text, refers_to=refers_to)
+    points = state.points
+    if speaker != USER:
+        points = consensus.raised(points, number, speaker, text, len(state.seats))
+    return replace(state, last_id=number, memory=state.memory.hear(heard, weight), points=points)
+
+
+def _spoken(state: Meeting, seat: SeatId, text: str) -> Meeting:
+    words = clipped(Heard(id=0, speaker=seat, text=text)).text
+    return replace(
+        state,
+        last_spoke={**state.last_spoke, seat: state.last_id},
+        speeches={**state.speeches, seat: state.speeches.get(seat, 0) + 1},
+        own_words={**state.own_words, seat: words},
+        last_speaker=seat,
+    )
+
+
+def _positioned(state: Meeting, seat: SeatId, position: Position | None) -> Meeting:
+    positions = {**state.positions, seat: position}
+    phase = "intents" if len(positions) == len(state.seats) else state.phase
+    return replace(state, positions=positions, phase=phase)
+
+
+def _bid(state: Meeting, seat: SeatId, intent: Intent | None) -> Meeting:
+    intents = {**state.intents, seat: intent}
+    phase = "floor" if len(intents) == len(state.seats) else state.phase
+    points = state.points if intent is None else consensus.viewed(state.points, state.about, seat, intent.view)
+    return replace(state, intents=intents, phase=phase, points=points)
+
+
+def _taken(state: Meeting, seat: SeatId, speech: Speech) -> Meeting:
+    intent = state.intents.get(seat)
+    score = 0.5 if intent is None else intent.reaction_score
+    heard = _heard(state, seat, speech.content, speech.refers_to, score)
+    if speech.refers_to is not None:
+        heard = replace(heard, points=consensus.viewed(heard.points, speech.refers_to, seat, speech.view))
+    return _next_turn(replace(_spoken(heard, seat, speech.content), idle_turns=0))
+
+
+def _next_turn(state: Meeting) -> Meeting:
+    return replace(state, phase="intents", turn=state.turn + 1, about=state.last_id, intents={}, floor=None, fallen=())
+
+
+def _drafted(state: Meeting, seat: SeatId, draft: Draft) -> Meeting:
+    phase: Phase = "stands" if len(state.seats) > 1 else "concluding"
+    return replace(state, phase=phase, author=seat, draft=draft, stands={})
+
+
+def _stood(state: Meeting, seat: SeatId, stand: Stand | None) -> Meeting:
+    stands = {**state.stands, seat: stand}
+    phase = "concluding" if len(stands) == len(state.seats) - 1 else state.phase
+    return replace(state, stands=stands, phase=phase)
+
+
+def _lost(state: Meeting, fact: SeatLost) -> Meeting:
+    seat = fact.seat
+    before = state.losses.get(seat)
+    times = 1 if before is None else before.times + 1
+    state = replace(state, losses={**state.losses, seat: Losses(times, fact.reason)})
+    if _awaited(state, fact, "intents", "intent"):
+        return _bid(state, seat, None)
+    if _awaited(state, fact, "blind", "position"):
+        return _positioned(state, seat, None)
+    if _awaited(state, fact, "speech", "speech"):
+        return replace(state, phase="floor", floor=None, fallen=(*state.fallen, seat))
+    if _awaited(state, fact, "stands", "stand"):
+        return _stood(state, seat, None)
+    if _awaited(state, fact, "draft", "draft"):
+        lost = (*state.drafters_lost, seat)
+        return replace(state, drafters_lost=lost, phase="concluding" if len(lost) == len(state.seats) else "draft")
+    return state
+
+
+def _input(state: Meeting, text: str) -> Meeting:
+    heard = _heard(state, USER, text, None, 1.0)
+    out_of_budget = state.stop in {"turns", "tokens", "money", "time"}
+    if state.is_talking or out_of_budget:
+        return heard
+    return _next_turn(replace(heard, stop=None, draft=None, author=None, stands={}, drafters_lost=(), idle_turns=0))
+
+
+def _settled(state: Meeting) -> FloorGiven | TurnPassed | TalkEnded:
+    """What a full set of bids leads to."""
+    lost = tuple(seat.id for seat in state.seats if state.intents.get(seat.id) is None)
+    bids = {seat: intent for seat, intent in state.intents.items() if intent is not None}
+    judge = decider(state)
+    if judge in bids and bids[judge].sufficient and state.last_speaker is not None and not state.fallen:
+        return TalkEnded(turn=state.turn, reason="sufficient", lost=lost)
+    if bids and not state.fallen and all(bid.reaction_score < state.opened.settings.threshold for bid in bids.values()):
+        return TalkEnded(turn=state.turn, reason="quiet", lost=lost)
+    wanting = {seat: bid.reaction_score for seat, bid in bids.items() if bid.intent_to_speak and seat not in state.fallen}
+    if wanting:
+        return _given(state, wanting, lost)
+    if state.idle_turns + 1 < IDLE_TURNS:
+        return TurnPassed(turn=state.turn, lost=lost)
+    return TalkEnded(turn=state.turn, reason="seats_lost" if state.fallen or not bids else "nobody_speaks", lost=lost)
+
+
+def _given(state: Meeting, wanting: Mapping[SeatId, float], lost: tuple[SeatId, ...]) -> FloorGiven:
+    others = {seat: score for seat, score in wanting.items() if seat != state.last_speaker}
+    field = others or wanting
+    best = max(field.values())
+    highest = [seat for seat, score in field.items() if score == best]
+    earliest = min(state.last_spoke.get(seat, 0) for seat in highest)
+    silent = sorted(seat for seat in highest if state.last_spoke.get(seat, 0) == earliest)
+    reason: FloorReason = "highest"
+    if not others:
+        reason = "nobody_else"
+    elif len(wanting) == 1:
+        reason = "only_one"
+    elif len(silent) > 1:
+        reason = "first_by_id"
+    elif len(highest) > 1:
+        reason = "longest_silent"
+    return FloorGiven(turn=state.turn, seat=silent[0], score=best, reason=reason, lost=lost)

@@ -1,0 +1,75 @@
+"""Where a persona meeting stands: all that `decide` needs, bounded by the number of seats and the window."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from moot.domain.facts import Loss
+from moot.domain.ids import SeatId
+from moot.domain.perception import Memory
+from moot.domain.roster import Seat
+from moot.protocols.persona.consensus import Points
+from moot.protocols.persona.facts import Draft, EndReason, Intent, MeetingOpened, Position, Stand
+
+Phase = Literal["blind", "intents", "floor", "speech", "draft", "stands", "concluding", "closed"]
+
+DECIDERS = frozenset({"decider", "final decider", "the decider", "决策者", "最终决策者", "定夺者"})
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """How often a seat failed, and how last."""
+
+    times: int
+    last: Loss
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meeting:
+    """The state. In `positions`, `intents` and `stands` None marks a seat that was lost when asked."""
+
+    opened: MeetingOpened
+    seats: tuple[Seat, ...]
+    phase: Phase
+    memory: Memory
+    last_id: int
+    turn: int = 1
+    about: int = 1
+    positions: Mapping[SeatId, Position | None] = field(default_factory=dict)
+    intents: Mapping[SeatId, Intent | None] = field(default_factory=dict)
+    floor: SeatId | None = None
+    fallen: tuple[SeatId, ...] = ()
+    last_spoke: Mapping[SeatId, int] = field(default_factory=dict)
+    speeches: Mapping[SeatId, int] = field(default_factory=dict)
+    own_words: Mapping[SeatId, str] = field(default_factory=dict)
+    last_speaker: SeatId | None = None
+    idle_turns: int = 0
+    points: Points = ()
+    stop: EndReason | None = None
+    endings: int = 0
+    drafters_lost: tuple[SeatId, ...] = ()
+    draft: Draft | None = None
+    author: SeatId | None = None
+    stands: Mapping[SeatId, Stand | None] = field(default_factory=dict)
+    losses: Mapping[SeatId, Losses] = field(default_factory=dict)
+
+    def seat(self, name: SeatId) -> Seat:
+        return next(seat for seat in self.seats if seat.id == name)
+
+    @property
+    def is_talking(self) -> bool:
+        return self.phase in {"blind", "intents", "floor", "speech"}
+
+
+def decider(meeting: Meeting) -> SeatId | None:
+    """The seat that judges whether enough was said, and writes the conclusion."""
+    if meeting.opened.settings.summarizer is not None:
+        return meeting.opened.settings.summarizer
+    return next((seat.id for seat in meeting.seats if seat.stance.strip().casefold() in DECIDERS), None)
+
+
+def drafters(meeting: Meeting) -> list[SeatId]:
+    """Who may write the conclusion, in order: the decider, then the others by weight."""
+    first = decider(meeting)
+    ordered = sorted(meeting.seats, key=lambda seat: (seat.id != first, -seat.weight))
+    return [seat.id for seat in ordered if seat.id not in meeting.drafters_lost]
