@@ -1,9 +1,9 @@
 """Peer: AutoGen AgentChat, a ``RoundRobinGroupChat`` of agents that answer at once.
 
-Each seat is a custom ``BaseChatAgent``, AgentChat's documented way to bring one's own participant; it is cheaper than
-an ``AssistantAgent`` over a replayed model client. A seat keeps the last ``WINDOW`` messages itself, as AgentChat's
-``BufferedChatCompletionContext`` does, since a team hands an agent only what was said since its own last turn. Runtime
-tracing is off (``AUTOGEN_DISABLE_RUNTIME_TRACING``), as its documentation allows.
+Each seat is a custom ``BaseChatAgent``, AgentChat's documented way to bring one's own participant, chosen as less work
+than an ``AssistantAgent`` over a replayed model client, which was not measured. A seat keeps the last ``WINDOW``
+messages itself, as AgentChat's ``BufferedChatCompletionContext`` does, since a team hands an agent only what was said
+since its own last turn. Runtime tracing is off (``AUTOGEN_DISABLE_RUNTIME_TRACING``), as its documentation allows.
 
 Variants:
 
@@ -12,8 +12,7 @@ Variants:
 ``saved``
     The documented way to keep a team: run it for one turn (``max_turns=1``), take ``save_state()`` while it is not
     running, and store it. The state goes as JSON into one row per session, replaced and committed after each turn (WAL,
-    ``synchronous=FULL``), which is the cheapest place for it. AgentChat has no incremental state: each save holds
-    the whole transcript.
+    ``synchronous=FULL``). AgentChat has no incremental state: each save holds the whole transcript.
 """
 
 from __future__ import annotations
@@ -27,13 +26,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import common
 from autogen_agentchat.agents import BaseChatAgent
 from autogen_agentchat.base import Response, TaskResult
 from autogen_agentchat.messages import BaseChatMessage, TextMessage
 from autogen_agentchat.teams import RoundRobinGroupChat
 from autogen_core import CancellationToken
-
-import common
 
 _SCHEMA = "CREATE TABLE team (session INTEGER PRIMARY KEY, state TEXT NOT NULL)"
 _REPLACE = "INSERT OR REPLACE INTO team (session, state) VALUES (?, ?)"

@@ -7,8 +7,8 @@ from hashlib import sha256
 from moot.codec.stored import FactCodec
 from moot.domain.facts import Entry, Fact
 from moot.domain.ids import SessionId
+from moot.domain.records import Stored
 from moot.errors import LedgerDamaged
-from moot.ports.ledger import Stored
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)

@@ -52,7 +52,8 @@ class Brief:
     """All that a participant gets with an ask.
 
     The prompt is `system`, then `shared` (equal for all seats), then `own`. `probe` is a yes-or-no question whose answer's
-    probability can stand for the whole. `fault` says what is wrong with an answer that has the right shape; None if nothing is.
+    probability can stand for the whole. `subject` is the text that the answer is about. `fault` says what is wrong with an
+    answer that has the right shape; None if nothing is.
     """
 
     ask: Ask
@@ -66,4 +67,5 @@ class Brief:
     shared: str
     own: str
     probe: str = ""
+    subject: str = ""
     fault: Callable[[object], str | None] = no_fault

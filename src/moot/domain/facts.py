@@ -127,7 +127,24 @@ class SessionCancelled(Closed):
     reason: str = ""
 
 
-CoreFact = AsksPut | SeatLost | AsksWithdrawn | InputGiven | BudgetExhausted | SessionResumed | SessionForked | SessionCancelled
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionImported(Closed):
+    """A session that had ended elsewhere was read back; `conclusion` is its JSON as it stood there."""
+
+    conclusion: str
+
+
+CoreFact = (
+    AsksPut
+    | SeatLost
+    | AsksWithdrawn
+    | InputGiven
+    | BudgetExhausted
+    | SessionResumed
+    | SessionForked
+    | SessionCancelled
+    | SessionImported
+)
 
 CORE_KINDS: dict[str, type[Fact]] = {
     "asks_put": AsksPut,
@@ -138,6 +155,7 @@ CORE_KINDS: dict[str, type[Fact]] = {
     "session_resumed": SessionResumed,
     "session_forked": SessionForked,
     "session_cancelled": SessionCancelled,
+    "session_imported": SessionImported,
 }
 
 

@@ -16,7 +16,10 @@ MOST_SEATS: Final = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seat:
-    """A place at the table; `platform` says which participant fills it."""
+    """A place at the table; `platform` says which participant fills it.
+
+    `patience` is how many seconds it may take over an answer; None leaves that to the protocol.
+    """
 
     id: SeatId
     platform: str
@@ -24,6 +27,7 @@ class Seat:
     weight: float = 1.0
     instructions: str = ""
     trust: float = NEUTRAL_TRUST
+    patience: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +51,8 @@ def checked(seats: Iterable[Seat], *, fewest: int = 1) -> tuple[Seat, ...]:
         seen[key] = seat.id
         if not math.isfinite(seat.weight) or seat.weight <= 0:
             raise BadRoster(f"seat {seat.id!r} has the weight {seat.weight}; a bias weight must be greater than 0")
+        if seat.patience is not None and not 0 < seat.patience < math.inf:
+            raise BadRoster(f"seat {seat.id!r} has the patience {seat.patience}; it must be greater than 0 seconds")
         if not 0 <= seat.trust <= 1:
             raise BadRoster(f"seat {seat.id!r} has the trust {seat.trust}; it must lie between 0 and 1")
     return roster

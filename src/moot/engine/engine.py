@@ -11,8 +11,9 @@ from moot.codec.stored import FactCodec
 from moot.domain.budget import FREE
 from moot.domain.desk import Pending
 from moot.domain.effects import Ask, Brief
-from moot.domain.facts import Closed, Entry, Fact, InputGiven, Opened, Reply, SessionCancelled, SessionForked
+from moot.domain.facts import Closed, Entry, Fact, InputGiven, Opened, Reply, SessionCancelled, SessionForked, SessionImported
 from moot.domain.ids import AskId, SessionId, daily_id, daily_prefix
+from moot.domain.records import Head, Stored
 from moot.domain.roster import Swap, checked_swaps
 from moot.engine.events import EntryAdded, Event, Hub
 from moot.engine.replay import Replayed, replayed
@@ -20,7 +21,7 @@ from moot.engine.run import Seating, SessionRun, World
 from moot.engine.standing import AnyRulebook, Scribe, Standing
 from moot.errors import BadAnswer, BadSetting, SeqConflict, SessionClosed, SessionExists, UnknownAsk, UnknownSession
 from moot.ports.clock import Clock
-from moot.ports.ledger import Head, Ledger, Stored
+from moot.ports.ledger import Ledger
 
 KNOWN_SESSIONS = 256
 LONGEST_INPUT = 20_000
@@ -152,6 +153,10 @@ class Engine:
             entry = await self._append(await self.standing(session), SessionCancelled(reason=reason))
             if entry is not None:
                 return entry
+
+    async def close_imported(self, session: SessionId, fact: SessionImported) -> None:
+        """Close a session that was read back and had ended before."""
+        await self._append(await self.standing(session), fact)
 
     async def watch(self, session: SessionId, after: int = 0) -> AsyncIterator[Event]:
         """Every entry behind `after`, and, while this process runs the session, text as it is produced; ends at the close."""

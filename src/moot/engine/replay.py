@@ -8,9 +8,9 @@ from pydantic import TypeAdapter
 from moot.domain.effects import Ask, Record
 from moot.domain.facts import CORE_KINDS, AsksPut, Entry, Fact, Opened, Reply
 from moot.domain.ids import SessionId
+from moot.domain.records import Stored
 from moot.engine.standing import Scribe, Standing
 from moot.errors import ReplayDiffers
-from moot.ports.ledger import Stored
 
 _CORE = tuple(CORE_KINDS.values())
 

@@ -10,9 +10,9 @@ from moot.codec.stored import FactCodec
 from moot.domain.desk import Desk, kept, opened_desk
 from moot.domain.facts import Entry, Fact, Opened
 from moot.domain.ids import SessionId
+from moot.domain.records import Stored
 from moot.domain.rulebook import Rulebook
 from moot.errors import LedgerDamaged, UnknownProtocol
-from moot.ports.ledger import Stored
 
 AnyRulebook = Rulebook[Any]
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from moot.domain.ids import SessionId
+from moot.domain.records import Stored
 from moot.errors import SeqConflict
-from moot.ports.ledger import Stored
 
 
 def check_order(session: SessionId, records: Sequence[Stored]) -> None:

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from moot.domain.ids import SessionId
+from moot.domain.records import Head, Stored
 from moot.errors import SessionBusy
 from moot.ledgers.checks import check_head, check_order
-from moot.ports.ledger import Head, Stored
 
 
 class MemoryLedger:

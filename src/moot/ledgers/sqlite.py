@@ -17,11 +17,11 @@ from types import TracebackType
 from typing import Any, Final, Generic, Self, TypeVar
 
 from moot.domain.ids import SessionId
+from moot.domain.records import Head, Stored
 from moot.errors import LedgerFull, LedgerNewer, LedgerUnavailable, MootError
 from moot.ledgers.checks import check_head, check_order
 from moot.ledgers.locks import held_file
 from moot.ledgers.migrations import migrations
-from moot.ports.ledger import Head, Stored
 
 APPLICATION_ID: Final = 0x4D4F4F54
 """Marks the file as a Moot ledger."""

@@ -1,0 +1,1 @@
+"""Whoever fills a seat: models, scripts, people."""

@@ -2,26 +2,10 @@
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from moot.domain.ids import SessionId
-
-
-class Stored(NamedTuple):
-    """One record as it lies on disk: `at` in microseconds since 1970 UTC, `body` the canonical fact, `hash` the chain."""
-
-    seq: int
-    at: int
-    body: bytes
-    hash: bytes
-
-
-class Head(NamedTuple):
-    """The two ends of a session."""
-
-    session: SessionId
-    first: Stored
-    last: Stored
+from moot.domain.records import Head, Stored
 
 
 class Ledger(Protocol):

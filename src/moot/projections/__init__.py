@@ -1,0 +1,1 @@
+"""Pure folds for people: what every protocol shares."""

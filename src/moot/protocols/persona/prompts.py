@@ -19,7 +19,9 @@ def briefed(state: Meeting, ask: Ask) -> Brief:
     words = WORDS[state.opened.language]
     seat = state.seat(ask.seat)
     memory = Memory(window=state.memory.window) if ask.kind == "position" else state.memory
-    perception = Perception(goal=state.opened.topic, memory=memory, own_words=state.own_words.get(seat.id, ""))
+    before = state.positions.get(seat.id)
+    own_words = state.own_words.get(seat.id, "" if before is None else before.position)
+    perception = Perception(goal=state.opened.topic, memory=memory, own_words=own_words)
     return Brief(
         ask=ask,
         seat=seat,
@@ -31,6 +33,7 @@ def briefed(state: Meeting, ask: Ask) -> Brief:
         system=words.system,
         shared=shared(words, perception),
         own=own(words, state, seat, ask.kind),
+        subject=_subject(state, ask.kind),
         probe=words.probe.format(newest=state.about) if ask.kind == "intent" else "",
         fault=_DraftFault(state.last_id) if ask.kind == "draft" else no_fault,
     )
@@ -109,6 +112,13 @@ def _heard(words: Words, heard: Heard) -> str:
 
 def _gist(line: Gist) -> str:
     return f"[#{line.id} {line.speaker}]\n{FENCE}{one_line(line.text)}"
+
+
+def _subject(state: Meeting, kind: str) -> str:
+    if kind == "stand" and state.draft is not None:
+        return state.draft.decision.text
+    latest = state.memory.latest
+    return state.opened.topic if latest is None or kind in {"position", "draft"} else latest.text
 
 
 def _nth(state: Meeting, ask: Ask) -> int:

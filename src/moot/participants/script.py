@@ -1,0 +1,115 @@
+"""A seat that answers from a file: for tests, demos and bug reports that anyone can reproduce.
+
+    [[intent]]                # one table per answer, in order
+    turn = 1                  # optional: for this turn only
+    reaction_score = 0.9
+    intent_to_speak = true
+    reason = "…"
+
+    [[speech]]
+    content = "…"
+    delay = 0.5               # optional: seconds before it answers
+    fail = "error"            # optional: be lost instead, in this way
+    raw = "not JSON"          # optional: answer with these very words
+
+A file may hold many seats, each under `[seats.NAME]`; then `[[seats.NAME.intent]]` and so on. A seat without a further intent
+is silent; without a further position or stand it abstains; without a further speech or draft it is lost.
+"""
+
+import asyncio
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any, get_args
+
+from moot.codec.answers import parsed
+from moot.domain.effects import Brief
+from moot.domain.facts import Loss
+from moot.domain.ids import SeatId
+from moot.errors import BadAnswer, BadScript
+from moot.ports.participant import Answer, NoAnswer, OnText
+
+_CONTROLS = {"turn", "delay", "fail", "raw"}
+_DEFAULTS: dict[str, dict[str, Any]] = {
+    "intent": {"reaction_score": 0.0, "intent_to_speak": False, "reason": "the script says nothing more"},
+    "stand": {"verdict": "abstain", "confidence": 0.0},
+}
+PIECE = 12
+"""Characters that a scripted speech is streamed by."""
+
+
+class ScriptParticipant:
+    """Reads its file once; what it answers depends on the ask alone, so that a resumed meeting goes on as it would have."""
+
+    def __init__(self, path: Path, seat: SeatId) -> None:
+        """Raises BadScript when the file cannot be read as a script of this seat."""
+        self._items = _items(path, seat)
+        self._path = path
+
+    async def ready(self) -> str | None:
+        return None
+
+    async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
+        item = self._item(brief)
+        if item is None:
+            return NoAnswer(reason="error", detail=f"{self._path.name} has no {brief.form.kind} for turn {brief.ask.turn}")
+        await asyncio.sleep(item.get("delay", 0))
+        if "fail" in item:
+            return NoAnswer(reason=item["fail"], detail="scripted")
+        raw: object = item.get("raw", {key: value for key, value in item.items() if key not in _CONTROLS})
+        try:
+            said = parsed(brief.form, raw)
+            fault = brief.fault(said)
+        except BadAnswer as error:
+            return NoAnswer(reason="malformed", detail=str(error))
+        if fault is not None:
+            return NoAnswer(reason="malformed", detail=fault)
+        text = getattr(said, "content", "") if brief.form.form == "text" else ""
+        for at in range(0, len(text), PIECE):
+            on_text(text[at : at + PIECE])
+        return Answer(said=said)
+
+    def _item(self, brief: Brief) -> dict[str, Any] | None:
+        items = self._items.get(brief.form.kind, [])
+        for item in items:
+            if item.get("turn") == brief.ask.turn:
+                return item
+        ordered = [item for item in items if "turn" not in item]
+        if brief.nth <= len(ordered):
+            return ordered[brief.nth - 1]
+        return _DEFAULTS.get(brief.form.kind)
+
+
+def _items(path: Path, seat: SeatId) -> dict[str, list[dict[str, Any]]]:
+    document = _document(path)
+    if "seats" in document:
+        seats = document["seats"]
+        if not isinstance(seats, dict) or seat not in seats:
+            raise BadScript(f"the script {path} has no [seats.{seat}]; it needs one for each seat that uses it")
+        document = seats[seat]
+    for kind, items in document.items():
+        if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+            raise BadScript(f"the script {path}: {kind!r} must be written as [[{kind}]] tables")
+        for item in items:
+            _check(path, kind, item)
+    return document
+
+
+@cache
+def _document(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as cause:
+        raise BadScript(f"the script {path} cannot be read: {cause.strerror}") from cause
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as cause:
+        raise BadScript(f"the script {path} is no TOML: {cause}") from cause
+
+
+def _check(path: Path, kind: str, item: dict[str, Any]) -> None:
+    if "fail" in item and item["fail"] not in get_args(Loss):
+        raise BadScript(f"the script {path}: {kind}: fail = {item['fail']!r}; known: {', '.join(get_args(Loss))}")
+    delay = item.get("delay", 0)
+    if isinstance(delay, bool) or not isinstance(delay, int | float) or delay < 0:
+        raise BadScript(f"the script {path}: {kind}: delay = {delay!r}; expected seconds")
+    if "raw" in item and not isinstance(item["raw"], str):
+        raise BadScript(f"the script {path}: {kind}: raw must be a text")

@@ -1,0 +1,61 @@
+"""What a protocol hands to the house: its rulebook, how its sessions open, and how they are told to people."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from moot.domain.budget import Budget
+from moot.domain.facts import Entry, Language, Opened
+from moot.domain.ids import SessionId
+from moot.domain.roster import Seat
+from moot.domain.rulebook import Rulebook
+from moot.projections.decision import Decision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What every session is opened with. `settings` is an instance of the kit's settings class."""
+
+    topic: str
+    language: Language
+    seed: int
+    seats: tuple[Seat, ...]
+    budget: Budget
+    outside_patience: float
+    settings: Any
+
+
+class Teller(Protocol):
+    """Tells a session to people, entry by entry."""
+
+    def add(self, entry: Entry) -> None: ...
+
+
+class ReadBack(Protocol):
+    """A session that was read from a file."""
+
+    @property
+    def opened(self) -> Opened: ...
+
+    @property
+    def session(self) -> str: ...
+
+    @property
+    def conclusion(self) -> str | None:
+        """The JSON of its conclusion, if it had ended."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProtocolKit:
+    """One per protocol, found through the entry points `moot.protocols`."""
+
+    name: str
+    summary: str
+    rules: Rulebook[Any]
+    settings: type
+    open: Callable[[Plan], Opened]
+    tell: Callable[[SessionId], Any]
+    decision: Callable[[Any], Decision]
+    exports: Mapping[str, Callable[[Any], str]]
+    read_back: Callable[[str, tuple[Seat, ...], Budget], ReadBack] | None = None

@@ -1,0 +1,74 @@
+"""The decision that a session hands back, whatever its protocol."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from moot.domain.budget import Spent
+from moot.domain.ids import SeatId, SessionId
+
+Status = Literal["thinking", "concluded", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A sentence, and the numbers of the timeline entries that it rests on."""
+
+    text: str
+    entries: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dissent:
+    """Someone who does not go along, or not without a condition. `seat` is None where the author reports it."""
+
+    seat: SeatId | None
+    kind: Literal["oppose", "conditional", "reported"]
+    text: str
+    entries: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeatPosition:
+    """Where a seat stood before and after, and what its last word weighed."""
+
+    seat: SeatId
+    before: str | None
+    confidence_before: float | None
+    after: str | None
+    verdict: str | None
+    confidence_after: float | None
+    weight: float
+    moved_by: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lost:
+    """A seat that failed, and what that means."""
+
+    seat: SeatId
+    times: int
+    last: str
+    weight_share: float
+    voiceless: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """The outcome of a session. `decision` is None while it goes on, or when it ended without one."""
+
+    session: SessionId
+    topic: str
+    status: Status
+    ended_by: str | None
+    decision: Claim | None
+    author: SeatId | None
+    confidence: float | None
+    support: float | None
+    reasons: tuple[Claim, ...]
+    positions: tuple[SeatPosition, ...]
+    dissent: tuple[Dissent, ...]
+    open_questions: tuple[Claim, ...]
+    lost: tuple[Lost, ...]
+    could_differ: bool
+    turns: int
+    spent: Spent

@@ -1,0 +1,21 @@
+"""Small pieces of Markdown, with what participants said made harmless."""
+
+from collections.abc import Iterable, Sequence
+
+from moot.domain.fence import one_line, plain
+
+
+def cell(value: object) -> str:
+    """A value as one table cell."""
+    return one_line(str(value)).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
+    """A Markdown table, line by line."""
+    lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
+    return [*lines, *(f"| {' | '.join(cell(value) for value in row)} |" for row in rows)]
+
+
+def quoted(text: str) -> list[str]:
+    """Someone's words, each line behind a mark, so that none passes as a heading or as someone else's."""
+    return [f"> {line}".rstrip().replace("<", "&lt;") for line in plain(text).split("\n")]

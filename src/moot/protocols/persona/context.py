@@ -1,0 +1,195 @@
+"""`context_ledger.json` in the source's shape, out and back in."""
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from moot.domain.budget import Budget
+from moot.domain.facts import Origin, SessionCancelled, SessionImported
+from moot.domain.ids import USER, SeatId, seat_id
+from moot.domain.language import language_of
+from moot.domain.roster import Seat, checked
+from moot.errors import BadImport, MootError
+from moot.protocols.persona.facts import ImportedTurn, MeetingOpened, Settings
+from moot.protocols.persona.story import Line, Story, decided
+
+
+def context_ledger(story: Story) -> str:
+    """The session as JSON text, whole at any time."""
+    meeting = story.meeting
+    document: dict[str, Any] = {
+        "session_id": story.session,
+        "topic": meeting.opened.topic,
+        "status": "thinking" if story.closed is None else "concluded",
+        "participants": [seat.id for seat in meeting.seats],
+        "timeline": [_line(line) for line in story.timeline],
+        "current_consensus": _consensus(story),
+        "conclusion": _conclusion(story),
+        "roles": [
+            {
+                "role_id": seat.id,
+                "stance": seat.stance,
+                "platform": seat.platform,
+                "bias_weight": seat.weight,
+                "instructions": seat.instructions,
+            }
+            for seat in meeting.seats
+        ],
+    }
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+
+def _line(line: Line) -> dict[str, Any]:
+    found = {
+        "id": line.id,
+        "timestamp": line.timestamp,
+        "speaker": line.speaker,
+        "platform": line.platform or None,
+        "content": line.content,
+        "type": line.type or None,
+        "relevance_score": line.relevance_score,
+        "refers_to": line.refers_to,
+    }
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _consensus(story: Story) -> dict[str, Any]:
+    seats = len(story.meeting.seats)
+    points = [(point, point.standing(seats)) for point in story.meeting.points]
+    return {
+        "agreed": [
+            {"entry": point.entry, "speaker": point.speaker, "claim": point.claim, "by": list(point.agreed)}
+            for point, standing in points
+            if standing == "agreed"
+        ],
+        "contested": [
+            {"entry": point.entry, "speaker": point.speaker, "claim": point.claim, "by": list(point.contested)}
+            for point, standing in points
+            if standing == "contested"
+        ],
+    }
+
+
+def _conclusion(story: Story) -> Any:
+    if story.closed is None:
+        return None
+    if isinstance(story.closed, SessionImported):
+        return json.loads(story.closed.conclusion)
+    found = asdict(decided(story))
+    if isinstance(story.closed, SessionCancelled):
+        return {"ended_by": "cancelled", "reason": story.closed.reason}
+    return {key: value for key, value in found.items() if key not in {"session", "topic", "status"}}
+
+
+class ContextLedger:
+    """A context ledger as it was read: what opens the session, and the conclusion that closes it, if it has one."""
+
+    def __init__(self, text: str, seats: tuple[Seat, ...] = (), budget: Budget | None = None) -> None:
+        """`seats` take the place of those in the file; raises BadImport saying where the file is wrong."""
+        document = _document(text)
+        self.session = str(document["session_id"])
+        self.conclusion = _told_conclusion(document)
+        topic = _string(document, "topic")
+        timeline = _timeline(document)
+        try:
+            roster = checked(seats or _seats(document, timeline))
+        except MootError as cause:
+            raise BadImport(f"the file's participants cannot be seated: {cause}") from cause
+        self.opened = MeetingOpened(
+            topic=topic,
+            language=language_of(topic),
+            seed=0,
+            seats=roster,
+            budget=budget or Budget(),
+            origin=Origin(form="context", session=self.session),
+            settings=Settings(blind=False),
+            imported=timeline,
+        )
+
+
+def _document(text: str) -> dict[str, Any]:
+    try:
+        document = json.loads(text)
+    except ValueError as cause:
+        raise BadImport(f"the file is no JSON ({cause}); expected a context_ledger.json") from cause
+    if not isinstance(document, dict):
+        raise BadImport("the file holds no JSON object; expected a context_ledger.json")
+    for key in ("session_id", "topic", "status", "participants", "timeline"):
+        if key not in document:
+            raise BadImport(f"the file has no {key!r}; expected a context_ledger.json")
+    if document["status"] not in {"thinking", "concluded"}:
+        raise BadImport(f"status is {document['status']!r}; expected 'thinking' or 'concluded'")
+    return document
+
+
+def _told_conclusion(document: dict[str, Any]) -> str | None:
+    if document["status"] == "thinking":
+        return None
+    return json.dumps(document.get("conclusion"), ensure_ascii=False)
+
+
+def _string(document: dict[str, Any], key: str) -> str:
+    value = document[key]
+    if not isinstance(value, str) or not value.strip():
+        raise BadImport(f"{key!r} must be a text that is not empty")
+    return value
+
+
+def _timeline(document: dict[str, Any]) -> tuple[ImportedTurn, ...]:
+    lines = document["timeline"]
+    if not isinstance(lines, list) or not lines:
+        raise BadImport("'timeline' must be a list with at least one entry")
+    return tuple(_imported(line, number) for number, line in enumerate(lines, 1))
+
+
+def _imported(line: Any, number: int) -> ImportedTurn:
+    if not isinstance(line, dict) or line.get("id") != number:
+        raise BadImport(f"timeline entry {number}: its id must be {number}; ids count from 1 without gaps")
+    speaker, content = line.get("speaker"), line.get("content")
+    if not isinstance(speaker, str) or not isinstance(content, str) or not isinstance(line.get("timestamp"), str):
+        raise BadImport(f"timeline entry {number}: 'speaker', 'content' and 'timestamp' must be texts")
+    score, refers_to = line.get("relevance_score"), line.get("refers_to")
+    if score is not None and (isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1):
+        raise BadImport(f"timeline entry {number}: relevance_score is {score!r}; expected 0 to 1")
+    if refers_to is not None and (isinstance(refers_to, bool) or not isinstance(refers_to, int) or not 1 <= refers_to < number):
+        raise BadImport(f"timeline entry {number}: refers_to is {refers_to!r}; expected the id of an earlier entry")
+    return ImportedTurn(
+        timestamp=line["timestamp"],
+        speaker=USER if speaker == USER else _seat_id(speaker, number),
+        content=content,
+        platform=str(line.get("platform", "")),
+        type=str(line.get("type", "")),
+        relevance_score=score,
+        refers_to=refers_to,
+    )
+
+
+def _seat_id(speaker: str, number: int) -> SeatId:
+    try:
+        return seat_id(speaker)
+    except MootError as cause:
+        raise BadImport(f"timeline entry {number}: {cause}") from cause
+
+
+def _seats(document: dict[str, Any], timeline: tuple[ImportedTurn, ...]) -> list[Seat]:
+    """The seats by the file's roles; without roles, its participants, answering from elsewhere."""
+    names = document["participants"]
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise BadImport("'participants' must be a list of role ids")
+    roles = {role["role_id"]: role for role in document.get("roles", []) if isinstance(role, dict) and "role_id" in role}
+    seats = []
+    for name in names:
+        role = roles.get(name, {})
+        weight = role.get("bias_weight", 1.0)
+        if isinstance(weight, bool) or not isinstance(weight, int | float):
+            raise BadImport(f"role {name!r}: bias_weight is {weight!r}; expected a number greater than 0")
+        seats.append(
+            Seat(
+                id=seat_id(name),
+                platform=str(role.get("platform", "mailbox")),
+                stance=str(role.get("stance", "")),
+                weight=float(weight),
+                instructions=str(role.get("instructions", "")),
+            )
+        )
+    return seats

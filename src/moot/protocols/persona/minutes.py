@@ -1,0 +1,155 @@
+"""The minutes of a meeting as Markdown: the decision first, then what it rests on, then the whole record."""
+
+from moot.domain.facts import SessionCancelled
+from moot.domain.fence import one_line
+from moot.projections.costs import money
+from moot.projections.decision import Claim, Decision
+from moot.projections.markdown import cell, quoted, table
+from moot.protocols.persona.story import Story, decided, stamp
+from moot.protocols.persona.view_words import VIEW_WORDS, ViewWords
+
+
+def minutes(story: Story) -> str:
+    """The minutes at any time of a meeting."""
+    words = VIEW_WORDS[story.meeting.opened.language]
+    decision = decided(story)
+    parts = [
+        [f"# {words.minutes}: {one_line(story.session)}", "", f"**{words.question}**", "", *quoted(decision.topic)],
+        _decision(story, decision, words),
+        _claims(words.reasons, decision.reasons, words),
+        _dissent(decision, words),
+        _claims(words.open_questions, decision.open_questions, words),
+        _positions(decision, words),
+        _lost(decision, words),
+        _consensus(story, words),
+        _timeline(story, words),
+        _silence(story, words),
+        _cost(story, words),
+    ]
+    return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
+
+
+def _decision(story: Story, decision: Decision, words: ViewWords) -> list[str]:
+    lines = [f"## {words.decision}", ""]
+    if decision.decision is None:
+        if story.closed is None:
+            return [*lines, words.still_thinking]
+        if isinstance(story.closed, SessionCancelled):
+            return [*lines, words.cancelled, *quoted(story.closed.reason)]
+        return [*lines, words.no_decision]
+    lines += [*quoted(decision.decision.text), "", f"- {_rests(decision.decision, words)}"]
+    lines.append(f"- {words.author}: {decision.author}")
+    lines.append(f"- {words.confidence}: {percent(decision.confidence)}")
+    lines.append(f"- {words.support}: {percent(decision.support)}")
+    lines.append(f"- {words.ended_by}: {words.endings.get(decision.ended_by or '', decision.ended_by)}")
+    return lines
+
+
+def percent(value: float | None) -> str:
+    """A share as a whole percentage."""
+    return "–" if value is None else f"{value * 100:.0f} %"
+
+
+def _rests(claim: Claim, words: ViewWords) -> str:
+    if not claim.entries:
+        return f"({words.names_nothing})"
+    return f"{words.rests_on} {', '.join(f'#{entry}' for entry in claim.entries)}"
+
+
+def _claims(title: str, claims: tuple[Claim, ...], words: ViewWords) -> list[str]:
+    if not claims:
+        return []
+    return [f"## {title}", "", *(f"- {cell(claim.text)} ({_rests(claim, words).strip('()')})" for claim in claims)]
+
+
+def _dissent(decision: Decision, words: ViewWords) -> list[str]:
+    if decision.decision is None:
+        return []
+    if not decision.dissent:
+        return [f"## {words.dissent}", "", words.no_dissent]
+    lines = [f"## {words.dissent}", ""]
+    for voice in decision.dissent:
+        who = words.reported if voice.seat is None else f"{voice.seat}, {words.verdicts[voice.kind]}"
+        entries = f" ({words.rests_on} {', '.join(f'#{entry}' for entry in voice.entries)})" if voice.entries else ""
+        lines.append(f"- **{who}**: {cell(voice.text)}{entries}")
+    return lines
+
+
+def _positions(decision: Decision, words: ViewWords) -> list[str]:
+    if not decision.positions:
+        return []
+    rows = [
+        (
+            position.seat,
+            position.before or "–",
+            percent(position.confidence_before),
+            position.after or "–",
+            words.verdicts.get(position.verdict or "", "–"),
+            percent(position.confidence_after),
+            f"{position.weight:.2f}",
+            f"#{position.moved_by}" if position.moved_by else "–",
+        )
+        for position in decision.positions
+    ]
+    return [f"## {words.positions}", "", *table(words.position_heads, rows)]
+
+
+def _lost(decision: Decision, words: ViewWords) -> list[str]:
+    if not decision.lost:
+        return []
+    lines = [f"## {words.lost}", ""]
+    for lost in decision.lost:
+        last = words.losses.get(lost.last, lost.last)
+        line = words.lost_line.format(seat=lost.seat, times=lost.times, last=last, share=percent(lost.weight_share))
+        lines.append(f"- {line}{f'; {words.voiceless}' if lost.voiceless else ''}")
+    if any(lost.voiceless for lost in decision.lost):
+        lines += ["", words.could_differ if decision.could_differ else words.could_not_differ]
+    return lines
+
+
+def _consensus(story: Story, words: ViewWords) -> list[str]:
+    seats = len(story.meeting.seats)
+    lines = []
+    for point in story.meeting.points:
+        standing = point.standing(seats)
+        if standing == "agreed":
+            lines.append(f"- {words.agreed}: #{point.entry} {cell(point.claim)} ({words.by} {', '.join(point.agreed)})")
+        if standing == "contested":
+            lines.append(f"- {words.contested}: #{point.entry} {cell(point.claim)} ({words.by} {', '.join(point.contested)})")
+    return [f"## {words.consensus}", "", *lines] if lines else []
+
+
+def _timeline(story: Story, words: ViewWords) -> list[str]:
+    lines = [f"## {words.timeline}"]
+    for line in story.timeline:
+        score = "" if line.relevance_score is None else f" · {line.relevance_score:.2f}"
+        answers = f" · {words.answers} #{line.refers_to}" if line.refers_to else ""
+        lines += ["", f"**#{line.id} {line.speaker}** · {line.timestamp}{score}{answers}", "", *quoted(line.content)]
+    return lines
+
+
+def _silence(story: Story, words: ViewWords) -> list[str]:
+    rows = []
+    for turn in story.turns:
+        given = {floor.seat: words.floors[floor.reason] for floor in turn.floors}
+        for bid in turn.bids:
+            if bid.intent is None:
+                rows.append((turn.number, bid.seat, "–", words.losses.get(bid.lost or "", bid.lost), ""))
+                continue
+            what = words.speaks if bid.intent.intent_to_speak else words.silent
+            if bid.seat in given:
+                what = f"{words.floor}: {given[bid.seat]}"
+            rows.append((turn.number, bid.seat, f"{bid.intent.reaction_score:.2f}", what, bid.intent.reason))
+    return [f"## {words.silence}", "", *table(words.silence_heads, rows)] if rows else []
+
+
+def _cost(story: Story, words: ViewWords) -> list[str]:
+    rows: list[tuple[object, ...]] = []
+    for seat in story.meeting.seats:
+        spent = story.costs.seats.get(seat.id)
+        if spent is not None:
+            rows.append((seat.id, seat.platform, spent.calls, spent.tokens_in, spent.tokens_out, money(spent)))
+    total = story.costs.total
+    rows.append((words.total, "", total.calls, total.tokens_in, total.tokens_out, money(total)))
+    when = f"{stamp(story.opened_at)} – {stamp(story.last_at)}"
+    return [f"## {words.cost}", "", *table(words.cost_heads, rows), "", when]

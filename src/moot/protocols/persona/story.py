@@ -1,0 +1,238 @@
+"""The whole meeting for people: timeline, bids, floors, positions, losses. Grows with the meeting; each entry is told once."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from moot.domain.facts import Entry, Loss, SeatLost, SessionCancelled, SessionImported
+from moot.domain.ids import USER, SeatId, SessionId
+from moot.projections.costs import Costs
+from moot.projections.decision import Claim, Decision, Dissent, Lost, SeatPosition
+from moot.protocols.persona import facts
+from moot.protocols.persona.conclusion import last_words
+from moot.protocols.persona.facts import FloorGiven, Intent, IntentDeclared, MeetingConcluded, MeetingOpened, TurnTaken
+from moot.protocols.persona.rules import RULES
+from moot.protocols.persona.state import Meeting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One entry of the timeline."""
+
+    id: int
+    timestamp: str
+    speaker: SeatId
+    content: str
+    type: str
+    platform: str = ""
+    relevance_score: float | None = None
+    refers_to: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeatBid:
+    """A seat's answer to "do you need to speak?": an intent, or how it was lost."""
+
+    seat: SeatId
+    intent: Intent | None
+    lost: Loss | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Turn:
+    """One turn: who bid what, who got the floor and why, who lost it again."""
+
+    number: int
+    bids: list[SeatBid] = field(default_factory=list)
+    floors: list[FloorGiven] = field(default_factory=list)
+    spoken: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LossLine:
+    seq: int
+    seat: SeatId
+    asked_for: str
+    reason: Loss
+    detail: str
+
+
+class Story:
+    """Told entry by entry, the opening first."""
+
+    def __init__(self, session: SessionId) -> None:
+        self.session = session
+        self.timeline: list[Line] = []
+        self.turns: list[Turn] = []
+        self.losses: list[LossLine] = []
+        self.costs = Costs()
+        self.seq = 0
+        self._meeting: Meeting | None = None
+        self._opened_at: datetime | None = None
+        self._last_at: datetime | None = None
+        self.closed: MeetingConcluded | SessionCancelled | SessionImported | None = None
+
+    @property
+    def meeting(self) -> Meeting:
+        assert self._meeting is not None, "a story begins with the opening"
+        return self._meeting
+
+    @property
+    def opened_at(self) -> datetime:
+        assert self._opened_at is not None
+        return self._opened_at
+
+    @property
+    def last_at(self) -> datetime:
+        assert self._last_at is not None
+        return self._last_at
+
+    def add(self, entry: Entry) -> None:
+        """Tell one more entry."""
+        self.seq = entry.seq
+        self._last_at = entry.at
+        fact = entry.fact
+        if isinstance(fact, MeetingOpened):
+            self._open(fact, entry.at)
+            return
+        before = self.meeting
+        self._meeting = after = RULES.evolve(before, entry)
+        self.costs.add(fact)
+        match fact:
+            case IntentDeclared(seat=seat, said=intent) if before.phase == "intents":
+                self._turn(before.turn).bids.append(SeatBid(seat=seat, intent=intent))
+            case SeatLost(seat=seat, reason=reason):
+                kind = fact.ask.split(".", 2)[1]
+                self.losses.append(LossLine(seq=entry.seq, seat=seat, asked_for=kind, reason=reason, detail=fact.detail))
+                if kind == "intent" and before.phase == "intents":
+                    self._turn(before.turn).bids.append(SeatBid(seat=seat, intent=None, lost=reason))
+            case FloorGiven(turn=turn):
+                self._turn(turn).floors.append(fact)
+            case MeetingConcluded() | SessionCancelled() | SessionImported():
+                self.closed = fact
+            case _:
+                pass
+        if after.last_id > before.last_id:
+            self._hear(before, after, entry)
+
+    def _open(self, opened: MeetingOpened, at: datetime) -> None:
+        self._meeting = RULES.initial(opened)
+        self._opened_at = at
+        if not opened.imported:
+            self.timeline.append(Line(id=1, timestamp=stamp(at), speaker=USER, content=opened.topic, type="input"))
+        for number, turn in enumerate(opened.imported, 1):
+            self.timeline.append(
+                Line(
+                    id=number,
+                    timestamp=turn.timestamp,
+                    speaker=turn.speaker,
+                    content=turn.content,
+                    type=turn.type,
+                    platform=turn.platform,
+                    relevance_score=turn.relevance_score,
+                    refers_to=turn.refers_to,
+                )
+            )
+
+    def _hear(self, before: Meeting, after: Meeting, entry: Entry) -> None:
+        heard = after.memory.latest
+        assert heard is not None
+        if not isinstance(entry.fact, TurnTaken):
+            text = getattr(entry.fact, "text", heard.text)
+            self.timeline.append(Line(id=heard.id, timestamp=stamp(entry.at), speaker=heard.speaker, content=text, type="input"))
+            return
+        intent = before.intents.get(entry.fact.seat)
+        self._turn(before.turn).spoken = heard.id
+        self.timeline.append(
+            Line(
+                id=heard.id,
+                timestamp=stamp(entry.at),
+                speaker=entry.fact.seat,
+                content=entry.fact.said.content,
+                type="speech",
+                platform=before.seat(entry.fact.seat).platform,
+                relevance_score=None if intent is None else intent.reaction_score,
+                refers_to=heard.refers_to,
+            )
+        )
+
+    def _turn(self, number: int) -> Turn:
+        if not self.turns or self.turns[-1].number != number:
+            self.turns.append(Turn(number=number))
+        return self.turns[-1]
+
+
+def stamp(at: datetime) -> str:
+    """A time as the context ledger writes it."""
+    return f"{at:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def decided(story: Story) -> Decision:
+    """The decision as it stands."""
+    meeting, closed = story.meeting, story.closed
+    concluded = closed if isinstance(closed, MeetingConcluded) else None
+    draft = meeting.draft if concluded is not None else None
+    return Decision(
+        session=story.session,
+        topic=meeting.opened.topic,
+        status="thinking" if closed is None else "cancelled" if isinstance(closed, SessionCancelled) else "concluded",
+        ended_by=concluded.reason if concluded else "cancelled" if isinstance(closed, SessionCancelled) else None,
+        decision=_claim(draft.decision, story) if draft else None,
+        author=concluded.author if concluded else None,
+        confidence=draft.confidence if draft else None,
+        support=concluded.support if concluded else None,
+        reasons=tuple(_claim(claim, story) for claim in draft.reasons) if draft else (),
+        positions=_positions(meeting, concluded),
+        dissent=_dissent(story, concluded),
+        open_questions=tuple(_claim(claim, story) for claim in draft.open_questions) if draft else (),
+        lost=tuple(
+            Lost(seat=lost.seat, times=lost.times, last=lost.last, weight_share=lost.weight_share, voiceless=lost.voiceless)
+            for lost in (concluded.lost if concluded else ())
+        ),
+        could_differ=concluded.could_differ if concluded else False,
+        turns=sum(turn.spoken is not None for turn in story.turns),
+        spent=story.costs.total,
+    )
+
+
+def _claim(claim: facts.Claim, story: Story) -> Claim:
+    known = tuple(sorted({entry for entry in claim.entries if 1 <= entry <= len(story.timeline)}))
+    return Claim(text=claim.text, entries=known)
+
+
+def _positions(meeting: Meeting, concluded: MeetingConcluded | None) -> tuple[SeatPosition, ...]:
+    after = last_words(meeting)
+    weights = {position.seat: position.weight for position in (concluded.positions if concluded else ())}
+    found = []
+    for seat in meeting.seats:
+        before, stand = meeting.positions.get(seat.id), after.get(seat.id)
+        if before is None and stand is None:
+            continue
+        found.append(
+            SeatPosition(
+                seat=seat.id,
+                before=before.position if before else None,
+                confidence_before=before.confidence if before else None,
+                after=stand.position if stand else None,
+                verdict=stand.verdict if stand else None,
+                confidence_after=stand.confidence if stand else None,
+                weight=weights.get(seat.id, 0.0),
+                moved_by=stand.moved_by if stand and (stand.moved_by or 0) <= meeting.last_id else None,
+            )
+        )
+    return tuple(found)
+
+
+def _dissent(story: Story, concluded: MeetingConcluded | None) -> tuple[Dissent, ...]:
+    meeting = story.meeting
+    if concluded is None or meeting.draft is None:
+        return ()
+    voiced: list[Dissent] = []
+    for seat, stand in last_words(meeting).items():
+        if stand.verdict == "oppose":
+            voiced.append(Dissent(seat=seat, kind="oppose", text=stand.position))
+        if stand.verdict == "conditional":
+            voiced.append(Dissent(seat=seat, kind="conditional", text=stand.condition or stand.position))
+    for claim in meeting.draft.dissent:
+        known = _claim(claim, story)
+        voiced.append(Dissent(seat=None, kind="reported", text=known.text, entries=known.entries))
+    return tuple(voiced)

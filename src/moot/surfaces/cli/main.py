@@ -1,0 +1,47 @@
+"""`moot`: the commands together."""
+
+import click
+
+from moot.surfaces.cli import meeting, sessions, setup
+
+EPILOG = """\b
+Exit codes: 0 done · 1 the world failed (a disk, a provider) · 2 the call was wrong · 3 the session waits for seats elsewhere ·
+4 it ended without a decision · 5 a check failed · 130 interrupted
+"""
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]}, epilog=EPILOG)
+@click.version_option(package_name="moot", prog_name="moot")
+def main() -> None:
+    """Moot puts a question before a group of minds and hands back a decision that can be audited.
+
+    \b
+    moot run "Should a small team rewrite its working product from scratch?"
+    """
+
+
+for command in (
+    meeting.run,
+    meeting.resume,
+    meeting.watch,
+    sessions.list_sessions,
+    sessions.show,
+    sessions.give_input,
+    sessions.asks,
+    sessions.answer,
+    sessions.cancel,
+    sessions.export,
+    sessions.import_file,
+    sessions.replay,
+    sessions.fork,
+    sessions.diff,
+    sessions.verify,
+    setup.panel,
+    setup.setup,
+    setup.doctor,
+):
+    main.add_command(command)
+
+
+if __name__ == "__main__":
+    main()

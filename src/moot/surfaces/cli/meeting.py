@@ -1,0 +1,283 @@
+"""`moot run`, `resume` and `watch`: a meeting in the terminal."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import click
+from rich.console import Console
+
+from moot.domain.budget import Budget
+from moot.domain.facts import Language
+from moot.engine.events import EntryAdded
+from moot.errors import BadSetting
+from moot.projections.decision import Decision
+from moot.protocols.persona.story import Story
+from moot.surfaces.cli import out
+from moot.surfaces.cli.live import LiveView, PlainView, View
+from moot.surfaces.cli.person import at_terminal
+from moot.surfaces.cli.render import decision_text
+from moot.wiring.moot import DEFAULT_TURNS, WEEK_SECONDS, Moot
+
+_DAYS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
+
+
+class Duration(click.ParamType[float]):
+    """Seconds, or a number with s, m, h or d."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        text = str(value).strip().lower()
+        unit = _DAYS.get(text[-1:])
+        try:
+            seconds = float(text[:-1]) * unit if unit else float(text)
+        except ValueError:
+            self.fail(f"{value!r} is no duration; write seconds, or 90s, 10m, 2h, 3d")
+        if not 0 < seconds < float("inf"):
+            self.fail(f"{value!r} is no duration; it must be greater than 0")
+        return seconds
+
+
+@click.command(short_help="Hold a meeting on TOPIC.")
+@click.argument("topic")
+@click.option("--seat", "seats", multiple=True, metavar="NAME=PLATFORM", help="A seat; repeat for more.")
+@click.option("--panel", metavar="NAME|FILE", help="A preset (`moot panel` lists them) or a panel file.")
+@click.option("--model", "models", multiple=True, metavar="PLATFORM", help="Fills seats that have no platform; repeat to mix.")
+@click.option("--protocol", default="persona", show_default=True, help="How the group thinks.")
+@click.option("--language", type=click.Choice(["en", "zh"]), help="Left out: the topic's own.")
+@click.option("--turns", type=click.IntRange(1, 100_000), default=DEFAULT_TURNS, show_default=True, help="Turn budget.")
+@click.option("--tokens", type=click.IntRange(1), help="Token budget.")
+@click.option("--money", type=click.FloatRange(0, min_open=True), help="Money budget in US dollars.")
+@click.option("--time", "seconds", type=Duration(), help="Time budget, such as 90s or 10m.")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A setting of the protocol, such as window=8.")
+@click.option("--seed", type=click.IntRange(0, 2**31 - 1), help="The session's seed.")
+@click.option("--session", metavar="ID", help="The session's id. Left out: think_YYYYMMDD_NNN.")
+@click.option("--patience", type=Duration(), default=WEEK_SECONDS, help="How long mailbox seats may take. Default: 7d.")
+@click.option("--wait", is_flag=True, help="Wait here for mailbox seats instead of parking the session.")
+@click.option("--no-check", is_flag=True, help="Do not look first whether every seat would answer.")
+@click.option("--dry-run", is_flag=True, help="Check everything, say what would happen, record nothing.")
+@out.json_option
+def run(
+    *,
+    topic: str,
+    seats: tuple[str, ...],
+    panel: str | None,
+    models: tuple[str, ...],
+    protocol: str,
+    language: Language | None,
+    turns: int,
+    tokens: int | None,
+    money: float | None,
+    seconds: float | None,
+    settings: tuple[str, ...],
+    seed: int | None,
+    session: str | None,
+    patience: float,
+    wait: bool,
+    no_check: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Hold a meeting on TOPIC and print the decision.
+
+    With no seat and no panel, the default panel is filled with what is at hand: keys in the environment, a model server on this
+    machine, or the embedded model.
+
+    \b
+    moot run "Should we rewrite the product?"
+    moot run "Should we hire?" --panel board --model openai:gpt-5-mini
+    moot run "A or B?" --seat ada=openai:gpt-5-mini --seat bob=embedded
+    """
+    table = Table()
+
+    async def work() -> int:
+        budget = Budget(turns=turns, tokens=tokens, money=None if money is None else round(money * 1e6), seconds=seconds)
+        async with table.moot() as moot:
+            if not seats and not models and not as_json:
+                await _tell_found(moot)
+            plan: dict[str, Any] = {
+                "seats": list(seats),
+                "panel": panel,
+                "models": list(models),
+                "name": protocol,
+                "language": language,
+                "seed": seed,
+                "budget": budget,
+                "settings": pairs(settings),
+                "outside_patience": patience,
+                "session": session,
+                "check": not no_check,
+            }
+            if dry_run:
+                return await _dry_run(moot, topic, plan, as_json)
+            table.session = await moot.open(topic, **plan)
+            return await table.hold(moot, as_json=as_json, wait=wait)
+
+    _ended(out.run(work, as_json=as_json, stopped=table.stopped))
+
+
+@click.command(short_help="Go on with a session.")
+@click.argument("session")
+@click.option("--wait", is_flag=True, help="Wait here for mailbox seats instead of parking the session.")
+@out.json_option
+def resume(session: str, wait: bool, as_json: bool) -> None:
+    """Go on with a session where it stands: after Ctrl-C, a crash, or an answer from elsewhere.
+
+    \b
+    moot resume think_20261115_001
+    """
+    table = Table()
+    table.session = session
+
+    async def work() -> int:
+        async with table.moot() as moot:
+            return await table.hold(moot, as_json=as_json, wait=wait)
+
+    _ended(out.run(work, as_json=as_json, stopped=table.stopped))
+
+
+@click.command(short_help="Follow a session as it happens.")
+@click.argument("session")
+@click.option("--after", type=click.IntRange(0), default=0, help="Leave out the entries up to this one.")
+@out.json_option
+def watch(session: str, after: int, as_json: bool) -> None:
+    """Follow a session from its beginning, also one that another process runs, until it ends.
+
+    \b
+    moot watch think_20261115_001
+    """
+
+    async def work() -> None:
+        async with Moot() as moot:
+            story = Story((await moot.teller(session)).session)
+            view = PlainView(story, out.console())
+            async for event in moot.watch(session, after if as_json else 0):
+                if not isinstance(event, EntryAdded):
+                    continue
+                if as_json:
+                    out.print_json_line({"seq": event.entry.seq, "at": event.entry.at, **entry_json(event)})
+                else:
+                    view.show(event)
+
+    out.run(work, as_json=as_json, stopped=lambda: "")
+
+
+class Table:
+    """A meeting held in this terminal."""
+
+    def __init__(self) -> None:
+        self.session = ""
+        self._view: View | None = None
+        self._console = out.console()
+
+    def moot(self) -> Moot:
+        return Moot(ask_person=at_terminal(self._pause, self._go_on))
+
+    def stopped(self) -> str:
+        if not self.session:
+            return "\nStopped. Nothing was recorded."
+        return f"\nStopped. Nothing is lost; go on with: moot resume {self.session}"
+
+    async def hold(self, moot: Moot, *, as_json: bool, wait: bool) -> int:
+        """Run the session, show it, print the decision; the exit code."""
+        if as_json:
+            decision = await moot.run(self.session, wait=wait)
+            out.print_json(decision)
+            return await self._code(moot, decision, quiet=True)
+        teller = await moot.teller(self.session)
+        if not isinstance(teller, Story):
+            raise BadSetting("this protocol has no live view here; use --json")
+        story = Story(teller.session)
+        self._view = LiveView(story, self._console) if self._console.is_terminal else PlainView(story, self._console)
+        if not self._console.is_terminal:
+            out.say(f"session {self.session}")
+        with self._view.shown():
+            watcher = asyncio.create_task(self._watch(moot, self._view))
+            try:
+                decision = await moot.run(self.session, wait=wait)
+                if decision.status != "thinking":
+                    await watcher
+                else:
+                    await asyncio.sleep(0.3)
+            finally:
+                watcher.cancel()
+        self._console.print(decision_text(decision, story))
+        return await self._code(moot, decision, quiet=False)
+
+    async def _watch(self, moot: Moot, view: View) -> None:
+        async for event in moot.watch(self.session):
+            view.show(event)
+
+    async def _code(self, moot: Moot, decision: Decision, *, quiet: bool) -> int:
+        if decision.status == "thinking":
+            if not quiet:
+                await self._tell_waiting(moot)
+            return out.WAITING
+        return out.DONE if decision.decision is not None else out.UNDECIDED
+
+    async def _tell_waiting(self, moot: Moot) -> None:
+        for each in await moot.asks(self.session):
+            until = f" by {each.pending.deadline:%Y-%m-%d %H:%M} UTC" if each.pending.deadline else ""
+            out.say(f"waiting for {each.ask.seat}{until}: moot answer {self.session} --seat {each.ask.seat}")
+        out.say(f"then go on with: moot resume {self.session}")
+
+    def _pause(self) -> None:
+        if self._view is not None:
+            self._view.pause()
+
+    def _go_on(self) -> None:
+        if self._view is not None:
+            self._view.go_on()
+
+
+def entry_json(event: EntryAdded) -> dict[str, Any]:
+    """An entry's fact as JSON."""
+    from moot.codec.answers import as_json
+
+    return {"fact": type(event.entry.fact).__name__, "what": as_json(event.entry.fact)}
+
+
+def pairs(words: Sequence[str]) -> dict[str, str]:
+    """`key=value` words as a mapping; raises BadSetting."""
+    found = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals:
+            raise BadSetting(f"--set {word!r}: expected KEY=VALUE, such as window=8")
+        found[key.strip()] = value.strip()
+    return found
+
+
+def _ended(code: int) -> None:
+    raise SystemExit(code)
+
+
+async def _tell_found(moot: Moot) -> None:
+    found = await moot.discover()
+    if found.models:
+        out.note(f"Found keys for: {', '.join(found.models)}")
+    if found.servers:
+        out.note(f"Found on this machine: {', '.join(found.servers)}")
+    if found.embedded:
+        rest = "" if found.best != ("embedded",) else "; it is very small: set a provider's key for better minds (`moot doctor`)"
+        out.note(f"Found the embedded model{rest}")
+
+
+async def _dry_run(moot: Moot, topic: str, plan: dict[str, Any], as_json: bool) -> int:
+    """Everything that `open` checks, against a ledger that is forgotten."""
+    async with Moot(environ={**moot.environ, "MOOT_LEDGER": "memory:"}) as scratch:
+        session = await scratch.open(topic, **plan)
+        opened = (await scratch.engine.standing(session)).desk.opened
+    if as_json:
+        from moot.codec.answers import as_json as plain_json
+
+        out.print_json(plain_json(opened))
+        return out.DONE
+    console: Console = out.console()
+    console.print(
+        f"[bold]{len(opened.seats)} seats[/], language {opened.language}, {opened.budget.turns} turns at most", highlight=False
+    )
+    for seat in opened.seats:
+        console.print(f"  {seat.id}: {seat.platform}", markup=False)
+    return out.DONE

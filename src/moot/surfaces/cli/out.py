@@ -1,0 +1,98 @@
+"""What the command line prints, and how it ends.
+
+Exit codes: 0 done; 1 the world failed (a disk, a provider); 2 the call was wrong; 3 the session waits for seats elsewhere;
+4 it ended without a decision; 5 a check failed (verify, replay); 130 interrupted.
+"""
+
+import asyncio
+import json
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
+from dataclasses import asdict, is_dataclass
+from datetime import datetime
+from typing import Any, NoReturn, TypeVar
+
+import click
+from rich.console import Console
+
+from moot.errors import CallerError, MootError, ReplayDiffers
+
+DONE, WORLD, USAGE, WAITING, UNDECIDED, FAILED, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
+
+T = TypeVar("T")
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def console() -> Console:
+    """Where people read."""
+    return Console(highlight=False, soft_wrap=False)
+
+
+def say(text: str = "") -> None:
+    """A plain line."""
+    click.echo(text)
+
+
+def note(text: str) -> None:
+    """A line that is no result."""
+    click.echo(text, err=True)
+
+
+def print_json(value: Any) -> None:
+    click.echo(json.dumps(value, ensure_ascii=False, indent=2, default=_plain))
+
+
+def print_json_line(value: Any) -> None:
+    click.echo(json.dumps(value, ensure_ascii=False, default=_plain))
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return str(value)
+
+
+def fail(error: MootError, *, as_json: bool = False) -> NoReturn:
+    """End with one sentence that says what was wrong and what to do."""
+    code = USAGE if isinstance(error, CallerError) else FAILED if isinstance(error, ReplayDiffers) else WORLD
+    if as_json:
+        print_json({"error": {"kind": type(error).__name__, "message": str(error)}})
+    else:
+        note(f"moot: {error}")
+    sys.exit(code)
+
+
+def run(work: Callable[[], Coroutine[Any, Any, T]], *, as_json: bool = False, stopped: Callable[[], str] | None = None) -> T:
+    """Run async work; Ctrl-C and SIGTERM cancel it cleanly, a second one at once. `stopped` is said then."""
+    try:
+        return asyncio.run(_interruptible(work()))
+    except MootError as error:
+        fail(error, as_json=as_json)
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        note("" if stopped is None else stopped())
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        # The reader (`| head`) has seen enough.
+        with suppress(OSError):
+            sys.stdout.close()
+        sys.exit(DONE)
+
+
+async def _interruptible(work: Awaitable[T]) -> T:
+    loop = asyncio.get_running_loop()
+    task = asyncio.ensure_future(work)
+
+    def stop() -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+        task.cancel()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with suppress(NotImplementedError):
+            loop.add_signal_handler(number, stop)
+    return await task

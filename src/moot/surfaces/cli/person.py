@@ -1,0 +1,49 @@
+"""Questions to a person at the terminal, one at a time."""
+
+import asyncio
+import sys
+from collections.abc import Callable
+
+from moot.domain.fence import plain
+from moot.participants.human import AskPerson, Question
+from moot.surfaces.cli.out import note
+
+
+def at_terminal(pause: Callable[[], None], go_on: Callable[[], None]) -> AskPerson | None:
+    """How to ask; None where nobody sits at a terminal. What moves on the screen is paused meanwhile."""
+    if not sys.stdin.isatty():
+        return None
+    one_at_a_time = asyncio.Lock()
+
+    async def ask(question: Question) -> str | None:
+        async with one_at_a_time:
+            pause()
+            try:
+                if question.context:
+                    note(f"\n{plain(question.context)}")
+                if question.complaint:
+                    note(f"! {plain(question.complaint)}")
+                sys.stderr.write(f"{question.seat} · {question.field} ({question.hint})> ")
+                sys.stderr.flush()
+                return await _line()
+            finally:
+                go_on()
+
+    return ask
+
+
+async def _line() -> str | None:
+    """The next line typed; None at the end of input. Can be cancelled: no thread is left reading."""
+    loop = asyncio.get_running_loop()
+    typed: asyncio.Future[str] = loop.create_future()
+
+    def read() -> None:
+        if not typed.done():
+            typed.set_result(sys.stdin.readline())
+
+    loop.add_reader(sys.stdin.fileno(), read)
+    try:
+        line = await typed
+    finally:
+        loop.remove_reader(sys.stdin.fileno())
+    return line.rstrip("\n") if line else None

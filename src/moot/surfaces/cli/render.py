@@ -1,0 +1,74 @@
+"""Decisions and tables for terminals. Everything that participants said goes in as plain text, never as markup."""
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from moot.domain.fence import one_line, plain
+from moot.projections.costs import money
+from moot.projections.decision import Decision
+from moot.protocols.persona.minutes import percent
+from moot.protocols.persona.story import Story
+from moot.protocols.persona.view_words import VIEW_WORDS, ViewWords
+from moot.wiring.moot import SessionLine
+
+
+def decision_text(decision: Decision, story: Story) -> RenderableType:
+    """The decision as a person wants it first: what, how sure, who dissents, who was lost, what it cost."""
+    words = VIEW_WORDS[story.meeting.opened.language]
+    if decision.decision is None:
+        told = words.still_thinking if decision.status == "thinking" else words.cancelled
+        return Text(words.no_decision if decision.status == "concluded" else told, style="bold")
+    lines: list[RenderableType] = [Text(plain(decision.decision.text), style="bold"), Text("")]
+    entries = " ".join(f"#{entry}" for entry in decision.decision.entries)
+    lines.append(Text(f"{words.rests_on} {entries or words.names_nothing}"))
+    lines.append(
+        Text(
+            f"{words.confidence}: {percent(decision.confidence)} · {words.support}: {percent(decision.support)} · "
+            f"{words.ended_by}: {words.endings.get(decision.ended_by or '', decision.ended_by)}"
+        )
+    )
+    lines += _dissent(decision, words) + _lost(decision, words)
+    spent = decision.spent
+    lines.append(Text(f"{words.cost}: {spent.calls} · {spent.tokens} tokens · {money(spent)}", style="dim"))
+    return Panel(Group(*lines), title=Text(f"{words.decision} · {decision.session}"), title_align="left", padding=(1, 2))
+
+
+def _dissent(decision: Decision, words: ViewWords) -> list[RenderableType]:
+    if not decision.dissent:
+        return [Text(words.no_dissent)]
+    found: list[RenderableType] = [Text(f"{words.dissent}:")]
+    for voice in decision.dissent:
+        who = words.reported if voice.seat is None else f"{voice.seat} ({words.verdicts[voice.kind]})"
+        found.append(Padding(Text(f"{who}: {one_line(voice.text)}"), (0, 0, 0, 2)))
+    return found
+
+
+def _lost(decision: Decision, words: ViewWords) -> list[RenderableType]:
+    found: list[RenderableType] = []
+    for lost in decision.lost:
+        last = words.losses.get(lost.last, lost.last)
+        line = words.lost_line.format(seat=lost.seat, times=lost.times, last=last, share=percent(lost.weight_share))
+        found.append(Text(f"{words.lost}: {line}", style="red"))
+    if any(lost.voiceless for lost in decision.lost):
+        found.append(Text(words.could_differ if decision.could_differ else words.could_not_differ, style="red"))
+    return found
+
+
+def sessions_table(lines: list[SessionLine]) -> RenderableType:
+    """The sessions, the newest last."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for head in ("session", "protocol", "status", "entries", "opened", "topic"):
+        table.add_column(head, no_wrap=head != "topic", overflow="ellipsis")
+    for line in lines:
+        table.add_row(
+            line.session,
+            line.protocol,
+            line.status,
+            str(line.entries),
+            f"{line.opened_at:%Y-%m-%d %H:%M}",
+            Text(one_line(line.topic)),
+        )
+    return table

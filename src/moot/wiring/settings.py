@@ -1,0 +1,47 @@
+"""Where Moot keeps its things, by environment variables.
+
+MOOT_HOME     the folder of the ledger and the embedded model (default: ~/.moot)
+MOOT_LEDGER   another ledger: a file, `memory:`, or a postgresql:// address
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from moot.errors import BadSetting, MissingExtra
+from moot.ledgers.memory import MemoryLedger
+from moot.ledgers.sqlite import SqliteLedger
+from moot.ports.ledger import Ledger
+
+
+def home(environ: Mapping[str, str]) -> Path:
+    """The folder that Moot owns."""
+    return Path(environ.get("MOOT_HOME") or Path.home() / ".moot").expanduser().absolute()
+
+
+def ledger_address(environ: Mapping[str, str]) -> str:
+    return environ.get("MOOT_LEDGER") or str(home(environ) / "ledger.db")
+
+
+@asynccontextmanager
+async def opened_ledger(address: str) -> AsyncIterator[Ledger]:
+    """The ledger at an address; raises LedgerUnavailable, LedgerNewer, BadSetting or MissingExtra."""
+    if address == "memory:":
+        yield MemoryLedger()
+    elif address.startswith(("postgresql://", "postgres://")):
+        try:
+            from moot.ledgers.postgres import PostgresLedger
+        except ImportError as cause:
+            raise MissingExtra('a PostgreSQL ledger needs another package: pip install "moot[postgres]"') from cause
+        async with PostgresLedger(address) as postgres:
+            yield postgres
+    elif "://" in address:
+        raise BadSetting(f"MOOT_LEDGER = {address!r} is no ledger; expected a file, `memory:` or postgresql://…")
+    else:
+        async with SqliteLedger(file_path(address)) as sqlite:
+            yield sqlite
+
+
+def file_path(address: str) -> Path:
+    """A ledger file's address as a path."""
+    return Path(address).expanduser().absolute()
