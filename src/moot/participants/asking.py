@@ -119,7 +119,7 @@ class Asking:
 
     async def whole(self, model: "Model", user: str, room: int, parameters: "ModelRequestParameters | None") -> "ModelResponse":
         """A response in one piece; raises ModelFailure."""
-        return await self._request(model, user, self._settings(room, self._left()), parameters)
+        return await self._request(model, user, self._settings(room, self._silence()), parameters)
 
     async def stream(self, model: "Model", user: str, room: int) -> "ModelResponse":
         """A response that is heard while it comes; raises ModelFailure.
@@ -129,12 +129,12 @@ class Asking:
         if self._is_heard:
             return await self.whole(model, user, room, None)
         from pydantic_ai.direct import model_request_stream
-        from pydantic_ai.exceptions import AgentRunError
+        from pydantic_ai.exceptions import AgentRunError, UserError
         from pydantic_ai.messages import ModelRequest, PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
 
         message = ModelRequest.user_text_prompt(user, instructions=self._brief.system)
         # Half of the patience for a silence: a stream that hangs can be begun once more.
-        settings = self._settings(room, min(self._left(), self._brief.ask.patience / 2))
+        settings = self._settings(room, min(self._silence(), self._brief.ask.patience / 2))
         shown = Shown()
         try:
             async with model_request_stream(model, [message], model_settings=settings) as stream:
@@ -147,7 +147,7 @@ class Asking:
                         case _:
                             pass
                 self._hear(shown.rest())
-        except AgentRunError as error:
+        except (AgentRunError, UserError) as error:
             raise translated(error) from error
         response = stream.get()
         self.usage += _usage(response)
@@ -157,7 +157,7 @@ class Asking:
         """How probable "yes" is against "no" as the first token; raises ModelFailure."""
         settings: OpenAIChatModelSettings = {
             "max_retries": 0,
-            "timeout": max(0.001, self._left()),
+            "timeout": self._silence(),
             "max_tokens": 1,
             "temperature": 0.0,
             "openai_logprobs": True,
@@ -169,13 +169,13 @@ class Asking:
         self, model: "Model", user: str, settings: "ModelSettings", parameters: "ModelRequestParameters | None"
     ) -> "ModelResponse":
         from pydantic_ai.direct import model_request
-        from pydantic_ai.exceptions import AgentRunError
+        from pydantic_ai.exceptions import AgentRunError, UserError
         from pydantic_ai.messages import ModelRequest
 
         message = ModelRequest.user_text_prompt(user, instructions=self._brief.system)
         try:
             response = await model_request(model, [message], model_settings=settings, model_request_parameters=parameters)
-        except AgentRunError as error:
+        except (AgentRunError, UserError) as error:
             raise translated(error) from error
         except (AttributeError, IndexError, KeyError, TypeError) as error:
             # pydantic-ai 2.66 stumbles over some well-formed JSON that is no completion, such as `"choices": []`.
@@ -188,7 +188,7 @@ class Asking:
         # Clients would retry on their own and sleep for any Retry-After: none of that.
         settings: ModelSettings = {
             "max_tokens": room * max(LEAST_ROOM, 4 * self._brief.form.max_tokens),
-            "timeout": max(0.001, silence),
+            "timeout": silence,
             "max_retries": 0,
         }
         if self._sampling.temperature is not None:
@@ -204,6 +204,13 @@ class Asking:
         # Spread out, so that seats that failed together do not come back together.
         pause *= 0.5 + draw(self._brief.seed, "pause", self._brief.ask.id, tries) / 2
         return pause if failure.retry_after is None else failure.retry_after + pause * 0.2
+
+    def _silence(self) -> float:
+        """How long the server may say nothing; raises ModelFailure when the patience is at its end before it was asked."""
+        left = self._left()
+        if left <= 0:
+            raise ModelFailure(Kind.TIMEOUT, f"no answer within {self._brief.ask.patience:g} s")
+        return left
 
     def _left(self) -> float:
         return self._end - asyncio.get_running_loop().time()

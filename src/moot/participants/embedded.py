@@ -26,13 +26,16 @@ from moot.ports.participant import Answer, NoAnswer, OnText
 SPEAKS_FROM: Final = 0.3
 """The reaction from which an embedded seat wants to speak."""
 SUPPORTS_FROM: Final = 0.5
-MOST_TOKENS: Final = 120
+"""The likeness to its own words from which it supports a decision."""
+MOVED: Final = 0.35
+"""The part of a reaction that comes from the entry; the rest comes from what the seat has not said yet."""
+MOST_TOKENS: Final = 160
 TURNS_SHOWN: Final = 2
 
 # Two or three whole sentences on one line: no lists, no speaking for others, and no figures, which a small model invents.
 _SENTENCES: Final = r"""root ::= first (" " other){1,2}
-first ::= " "? [^.!?\n":0-9%]{15,220} [.!?]
-other ::= [A-Z] [^.!?\n":0-9%]{15,220} [.!?]
+first ::= " "? [^.!?\n":0-9%]{15,300} [.!?]
+other ::= [A-Z] [^.!?\n":0-9%]{15,300} [.!?]
 """
 _PROSE: Final = {
     "temperature": 0.4,
@@ -115,7 +118,7 @@ class EmbeddedParticipant:
     async def _prose(self, brief: Brief, opener: str, on_text: OnText) -> Completion:
         seat = brief.seat
         heard = brief.perception.memory.recent[-TURNS_SHOWN:]
-        talk = "\n".join(f"{turn.speaker}: {gist(turn.text)}" for turn in heard if turn.id > 1)
+        talk = "\n".join(f"{turn.speaker}: {gist(turn.text).rstrip("…")}" for turn in heard if turn.id > 1)
         asked = f"The question is: {brief.perception.goal}\n{talk}\nWhat is your opinion, in two sentences?"
         persona = " ".join(f"You are {seat.id}, {seat.stance}. {seat.instructions}".split())
         messages = [
@@ -174,7 +177,7 @@ class _Filler:
         found: dict[str, Any] = {}
         for name, field in shape["properties"].items():
             if name == "reason":
-                found[name] = f"relevance of the newest entry to my stance: {self._reaction():.2f}"
+                found[name] = "measured: relevance to my stance, and what I have not said yet"
             elif name == "entries":
                 found[name] = self._entries(text)
             elif name in shape.get("required", []):
@@ -196,12 +199,12 @@ class _Filler:
                 return text
 
     def _reaction(self) -> float:
-        """How much the newest entry concerns the persona, less what repeats its own words or the entries before."""
-        seat, memory = self.brief.seat, self.brief.perception.memory
+        """How much the newest entry concerns the persona, and how little it has said itself; less as the talk repeats itself."""
+        seat, recent = self.brief.seat, self.brief.perception.memory.recent
         moved = encoder.relevance(f"{seat.stance}. {seat.instructions}", f"{self.brief.perception.goal} {self.brief.subject}")
-        earlier = [turn.text for turn in memory.recent[:-1]] + [self.brief.perception.own_words]
-        worn = max((encoder.cosine(self.brief.subject, text) for text in earlier), default=0.0)
-        return max(0.0, min(1.0, moved * (1.0 - max(0.0, worn) ** 2)))
+        unsaid = 1.0 / (1 + 2 * sum(turn.speaker == seat.id for turn in recent))
+        worn = max((encoder.cosine(self.brief.subject, turn.text) for turn in recent[:-1]), default=0.0)
+        return (MOVED * moved + (1.0 - MOVED) * unsaid) * (1.0 - max(0.0, worn) ** 2)
 
     def _likeness(self, text: str = "") -> float:
         own = text or self.brief.perception.own_words

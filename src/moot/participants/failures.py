@@ -175,6 +175,8 @@ def _kind(error: Exception) -> Kind:
             return _connection(error)
         case known.ModelRequestRejectedError():
             return Kind.AUTH if "API_KEY_INVALID" in str(error) else Kind.REJECTED
+        case known.UserError():  # a setting or a name that cannot be: nothing was sent
+            return Kind.REJECTED
         case known.ModelHTTPError(status_code=status):
             return Kind.SERVER if status >= 500 or status in {408, 409} else Kind.REJECTED
         case known.ContentFilterError():

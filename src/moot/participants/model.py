@@ -14,7 +14,7 @@ from moot.domain.facts import Language
 from moot.domain.fence import one_line
 from moot.errors import BadAnswer
 from moot.participants.asking import USUAL_PACE, Asking, Pace, Probe, Sampling, Try, text_of
-from moot.participants.failures import Kind, ModelFailure, Whom, loss_of, sentence, translated_sdk
+from moot.participants.failures import Kind, ModelFailure, Whom, loss_of, sentence, translated, translated_sdk
 from moot.participants.platforms import SERVER, Platform, address_of, key_of, key_variable
 from moot.ports.participant import Answer, NoAnswer, OnText
 
@@ -293,6 +293,7 @@ def _compatible(name: str, address: str, key: str | None) -> "Provider[Any]":
 
 
 def _named(platform: Platform, name: str, provider: "Provider[Any]") -> "Model":
+    from pydantic_ai.exceptions import UserError
     from pydantic_ai.models import infer_model
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
@@ -301,5 +302,8 @@ def _named(platform: Platform, name: str, provider: "Provider[Any]") -> "Model":
         return OpenAIChatModel(name, provider=provider)
     # OpenAI's newer API gives no fewer than 16 tokens, so a single one's probability is asked for through the older.
     kind = "openai-chat" if platform.provider == "openai" and platform.intents == "token" else platform.provider
-    with _IMPORTING:
-        return infer_model(f"{kind}:{name}", lambda _: provider)
+    try:
+        with _IMPORTING:
+            return infer_model(f"{kind}:{name}", lambda _: provider)
+    except UserError as error:
+        raise translated(error) from error

@@ -13,7 +13,7 @@
     raw = "not JSON"          # optional: answer with these very words
 
 A file may hold many seats, each under `[seats.NAME]`; then `[[seats.NAME.intent]]` and so on. A seat without a further intent
-is silent; without a further position or stand it abstains; without a further speech or draft it is lost.
+is silent; without a further position or stand it holds none; without a further speech or draft it is lost.
 """
 
 import asyncio
@@ -31,7 +31,8 @@ from moot.ports.participant import Answer, NoAnswer, OnText
 
 _CONTROLS = {"turn", "delay", "fail", "raw"}
 _DEFAULTS: dict[str, dict[str, Any]] = {
-    "intent": {"reaction_score": 0.0, "intent_to_speak": False, "reason": "the script says nothing more"},
+    "intent": {"reaction_score": 0.0, "intent_to_speak": False},
+    "position": {"position": "–", "confidence": 0.0},
     "stand": {"verdict": "abstain", "confidence": 0.0},
 }
 PIECE = 12

@@ -11,12 +11,10 @@ from moot.domain.ids import SeatId
 class Costs:
     """Adds up usage as facts come in."""
 
-    total: Spent = Spent()
     seats: dict[SeatId, Spent] = field(default_factory=dict)
 
     def add(self, fact: Fact) -> None:
         if isinstance(fact, Reply | SeatLost):
-            self.total = self.total.plus(fact.usage)
             self.seats[fact.seat] = self.seats.get(fact.seat, Spent()).plus(fact.usage)
 
 

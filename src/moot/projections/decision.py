@@ -54,7 +54,10 @@ class Lost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """The outcome of a session. `decision` is None while it goes on, or when it ended without one."""
+    """The outcome of a session. `decision` is None while it goes on, or when it ended without one.
+
+    `support` is the supporting side's share among those who took a side, `turnout` their share of all weight.
+    """
 
     session: SessionId
     topic: str
@@ -64,6 +67,7 @@ class Decision:
     author: SeatId | None
     confidence: float | None
     support: float | None
+    turnout: float | None
     reasons: tuple[Claim, ...]
     positions: tuple[SeatPosition, ...]
     dissent: tuple[Dissent, ...]

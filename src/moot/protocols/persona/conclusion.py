@@ -24,10 +24,16 @@ def concluded(state: Meeting) -> MeetingConcluded:
         reason=state.stop or "seats_lost",
         author=state.author,
         support=found.share,
+        turnout=_turnout(state, stands),
         positions=positions,
         lost=_lost(state, stands),
         could_differ=state.draft is not None and could_differ(found, missing),
     )
+
+
+def _turnout(state: Meeting, stands: dict[SeatId, Stand]) -> float:
+    took = sum(seat.weight for seat in state.seats if seat.id in stands and stands[seat.id].verdict != "abstain")
+    return took / sum(seat.weight for seat in state.seats)
 
 
 def last_words(state: Meeting) -> dict[SeatId, Stand]:

@@ -10,7 +10,7 @@ from moot.domain.ids import USER, SeatId, seat_id
 from moot.domain.language import language_of
 from moot.domain.roster import Seat, checked
 from moot.errors import BadImport, MootError
-from moot.protocols.persona.facts import ImportedTurn, MeetingOpened, Settings
+from moot.protocols.persona.facts import ImportedTurn, ImportedView, MeetingOpened, Settings, View
 from moot.protocols.persona.story import Line, Story, decided
 
 
@@ -104,6 +104,7 @@ class ContextLedger:
             origin=Origin(form="context", session=self.session),
             settings=Settings(blind=False),
             imported=timeline,
+            views=_views(document, len(timeline)),
         )
 
 
@@ -162,6 +163,22 @@ def _imported(line: Any, number: int) -> ImportedTurn:
         relevance_score=score,
         refers_to=refers_to,
     )
+
+
+def _views(document: dict[str, Any], entries: int) -> tuple[ImportedView, ...]:
+    """Who agreed with and who contested which entry, where the file says so."""
+    found: list[ImportedView] = []
+    standings = document.get("current_consensus") or {}
+    if not isinstance(standings, dict):
+        raise BadImport("'current_consensus' must be an object with 'agreed' and 'contested'")
+    kinds: tuple[tuple[str, View], ...] = (("agreed", "agree"), ("contested", "contest"))
+    for key, view in kinds:
+        for point in standings.get(key, []):
+            entry, seats = (point.get("entry"), point.get("by")) if isinstance(point, dict) else (None, None)
+            if not isinstance(entry, int) or not 1 <= entry <= entries or not isinstance(seats, list):
+                raise BadImport(f"current_consensus.{key}: each point names an 'entry' of the timeline and 'by' whom")
+            found += [ImportedView(entry=entry, seat=seat_id(str(seat)), view=view) for seat in seats]
+    return tuple(found)
 
 
 def _seat_id(speaker: str, number: int) -> SeatId:

@@ -118,6 +118,7 @@ class Stand:
 class MeetingOpened(Opened):
     settings: Settings = Settings()
     imported: "tuple[ImportedTurn, ...]" = ()
+    views: "tuple[ImportedView, ...]" = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +132,15 @@ class ImportedTurn:
     type: str = ""
     relevance_score: float | None = None
     refers_to: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedView:
+    """What a seat thought of an imported entry."""
+
+    entry: int
+    seat: SeatId
+    view: View
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,11 +214,15 @@ class LostSeat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeetingConcluded(Closed):
-    """The figures of the conclusion, computed from the record."""
+    """The figures of the conclusion, computed from the record.
+
+    `support` is the supporting side's share among those who took a side, `turnout` their share of all bias weight.
+    """
 
     reason: EndReason
     author: SeatId | None
     support: float | None
+    turnout: float
     positions: tuple[Weighed, ...]
     lost: tuple[LostSeat, ...] = ()
     could_differ: bool = False

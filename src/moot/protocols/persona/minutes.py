@@ -40,9 +40,14 @@ def _decision(story: Story, decision: Decision, words: ViewWords) -> list[str]:
     lines += [*quoted(decision.decision.text), "", f"- {_rests(decision.decision, words)}"]
     lines.append(f"- {words.author}: {decision.author}")
     lines.append(f"- {words.confidence}: {percent(decision.confidence)}")
-    lines.append(f"- {words.support}: {percent(decision.support)}")
+    lines.append(f"- {words.support}: {backing(decision, words)}")
     lines.append(f"- {words.ended_by}: {words.endings.get(decision.ended_by or '', decision.ended_by)}")
     return lines
+
+
+def backing(decision: Decision, words: ViewWords) -> str:
+    """How much support there is, and among how many: support without turnout would pass few voices off as all."""
+    return words.turnout.format(support=percent(decision.support), turnout=percent(decision.turnout))
 
 
 def percent(value: float | None) -> str:
@@ -149,7 +154,7 @@ def _cost(story: Story, words: ViewWords) -> list[str]:
         spent = story.costs.seats.get(seat.id)
         if spent is not None:
             rows.append((seat.id, seat.platform, spent.calls, spent.tokens_in, spent.tokens_out, money(spent)))
-    total = story.costs.total
+    total = story.spent
     rows.append((words.total, "", total.calls, total.tokens_in, total.tokens_out, money(total)))
     when = f"{stamp(story.opened_at)} – {stamp(story.last_at)}"
     return [f"## {words.cost}", "", *table(words.cost_heads, rows), "", when]

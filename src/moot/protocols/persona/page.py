@@ -7,7 +7,7 @@ from moot.domain.fence import plain
 from moot.domain.ids import SeatId
 from moot.projections.costs import money
 from moot.projections.decision import Claim, Decision
-from moot.protocols.persona.minutes import percent
+from moot.protocols.persona.minutes import backing, percent
 from moot.protocols.persona.story import Story, Turn, decided
 from moot.protocols.persona.view_words import VIEW_WORDS, ViewWords
 
@@ -87,7 +87,7 @@ def _decision(story: Story, decision: Decision, words: ViewWords) -> list[str]:
         f"<p>{words.rests_on} {_refs(decision.decision.entries, words)}</p><dl>"
         f"<dt>{words.author}</dt><dd>{_text(decision.author)}</dd>"
         f"<dt>{words.confidence}</dt><dd>{percent(decision.confidence)}</dd>"
-        f"<dt>{words.support}</dt><dd>{percent(decision.support)}</dd>"
+        f"<dt>{words.support}</dt><dd>{backing(decision, words)}</dd>"
         f"<dt>{words.ended_by}</dt><dd>{_text(words.endings.get(decision.ended_by or '', decision.ended_by))}</dd></dl></div>",
     ]
 
@@ -198,6 +198,6 @@ def _seats(story: Story, words: ViewWords) -> list[str]:
         for seat in story.meeting.seats
         if (spent := story.costs.seats.get(seat.id)) is not None
     ]
-    total = story.costs.total
+    total = story.spent
     costs.append((words.total, "", total.calls, total.tokens_in, total.tokens_out, money(total)))
     return [f"<h2>{words.seats}</h2>", _table(words.seat_heads, seats), f"<h2>{words.cost}</h2>", _table(words.cost_heads, costs)]

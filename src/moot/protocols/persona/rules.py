@@ -75,7 +75,10 @@ class PersonaRules:
             meeting = _heard(meeting, turn.speaker, turn.content, turn.refers_to, turn.relevance_score or 0.5)
             if turn.speaker != USER:
                 meeting = _spoken(meeting, turn.speaker, turn.content)
-        return replace(meeting, about=meeting.last_id)
+        points = meeting.points
+        for seen in opened.views:
+            points = consensus.viewed(points, seen.entry, seen.seat, seen.view)
+        return replace(meeting, about=meeting.last_id, points=points)
 
     def evolve(self, state: Meeting, entry: Entry) -> Meeting:
         if state.phase == "closed":

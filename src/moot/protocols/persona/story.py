@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from moot.domain.budget import Spent
+from moot.domain.desk import Desk, kept, opened_desk
 from moot.domain.facts import Entry, Loss, SeatLost, SessionCancelled, SessionImported
 from moot.domain.ids import USER, SeatId, SessionId
 from moot.projections.costs import Costs
@@ -67,6 +69,7 @@ class Story:
         self.costs = Costs()
         self.seq = 0
         self._meeting: Meeting | None = None
+        self._desk: Desk | None = None
         self._opened_at: datetime | None = None
         self._last_at: datetime | None = None
         self.closed: MeetingConcluded | SessionCancelled | SessionImported | None = None
@@ -75,6 +78,12 @@ class Story:
     def meeting(self) -> Meeting:
         assert self._meeting is not None, "a story begins with the opening"
         return self._meeting
+
+    @property
+    def spent(self) -> Spent:
+        """What the whole session spent, in tokens, money and running time."""
+        assert self._desk is not None
+        return self._desk.spent
 
     @property
     def opened_at(self) -> datetime:
@@ -92,8 +101,11 @@ class Story:
         self._last_at = entry.at
         fact = entry.fact
         if isinstance(fact, MeetingOpened):
+            self._desk = opened_desk(entry, fact)
             self._open(fact, entry.at)
             return
+        assert self._desk is not None
+        self._desk = kept(self._desk, entry)
         before = self.meeting
         self._meeting = after = RULES.evolve(before, entry)
         self.costs.add(fact)
@@ -180,6 +192,7 @@ def decided(story: Story) -> Decision:
         author=concluded.author if concluded else None,
         confidence=draft.confidence if draft else None,
         support=concluded.support if concluded else None,
+        turnout=concluded.turnout if concluded else None,
         reasons=tuple(_claim(claim, story) for claim in draft.reasons) if draft else (),
         positions=_positions(meeting, concluded),
         dissent=_dissent(story, concluded),
@@ -190,7 +203,7 @@ def decided(story: Story) -> Decision:
         ),
         could_differ=concluded.could_differ if concluded else False,
         turns=sum(turn.spoken is not None for turn in story.turns),
-        spent=story.costs.total,
+        spent=story.spent,
     )
 
 
@@ -212,7 +225,7 @@ def _positions(meeting: Meeting, concluded: MeetingConcluded | None) -> tuple[Se
                 seat=seat.id,
                 before=before.position if before else None,
                 confidence_before=before.confidence if before else None,
-                after=stand.position if stand else None,
+                after=(stand.position or None) if stand else None,
                 verdict=stand.verdict if stand else None,
                 confidence_after=stand.confidence if stand else None,
                 weight=weights.get(seat.id, 0.0),

@@ -17,6 +17,7 @@ class ViewWords:
     names_nothing: str
     confidence: str
     support: str
+    turnout: str
     ended_by: str
     author: str
     reasons: str
@@ -65,6 +66,7 @@ EN = ViewWords(
     names_nothing="names no entry",
     confidence="Confidence of its author",
     support="Weighed support",
+    turnout="{support} of those who took a side, who hold {turnout} of the weight",
     ended_by="Ended by",
     author="Written by",
     reasons="Reasons",
@@ -136,6 +138,7 @@ ZH = ViewWords(
     names_nothing="未注明依据",
     confidence="执笔者的把握",
     support="加权支持度",
+    turnout="表态者中占 {support}，表态者共占权重 {turnout}",
     ended_by="结束原因",
     author="执笔",
     reasons="理由",

@@ -217,7 +217,7 @@ def _consensus(story: Story) -> str:
 
 
 def _footer(story: Story) -> str:
-    total = story.costs.total
+    total = story.spent
     limit = story.meeting.opened.budget.turns
     turn = f"{min(story.meeting.turn, limit)}/{limit}" if limit else str(story.meeting.turn)
     return f"{story.session}  ·  turn {turn}  ·  {total.tokens} tokens  ·  {money(total)}  ·  Ctrl-C stops"

@@ -9,7 +9,7 @@ from rich.text import Text
 from moot.domain.fence import one_line, plain
 from moot.projections.costs import money
 from moot.projections.decision import Decision
-from moot.protocols.persona.minutes import percent
+from moot.protocols.persona.minutes import backing, percent
 from moot.protocols.persona.story import Story
 from moot.protocols.persona.view_words import VIEW_WORDS, ViewWords
 from moot.wiring.moot import SessionLine
@@ -26,7 +26,7 @@ def decision_text(decision: Decision, story: Story) -> RenderableType:
     lines.append(Text(f"{words.rests_on} {entries or words.names_nothing}"))
     lines.append(
         Text(
-            f"{words.confidence}: {percent(decision.confidence)} · {words.support}: {percent(decision.support)} · "
+            f"{words.confidence}: {percent(decision.confidence)} · {words.support}: {backing(decision, words)} · "
             f"{words.ended_by}: {words.endings.get(decision.ended_by or '', decision.ended_by)}"
         )
     )

@@ -15,7 +15,7 @@ from rich.text import Text
 from moot.domain.facts import Language
 from moot.errors import MootError
 from moot.participants import encoder, local_model
-from moot.participants.platforms import found_in, key_variable, providers
+from moot.participants.platforms import key_variable
 from moot.surfaces.cli import out
 from moot.wiring.discovery import LOCAL_SERVERS
 from moot.wiring.moot import Moot
@@ -112,7 +112,7 @@ def doctor(seats: tuple[str, ...], as_json: bool) -> None:
         table = Table.grid(padding=(0, 2))
         marks = {True: Text("ok", style="green"), False: Text("no", style="red"), None: Text("–", style="dim")}
         for check in found:
-            table.add_row(marks[check.ok], check.what, Text(check.told))
+            table.add_row(marks[check.ok], Text(check.what), Text(check.told))
         out.console().print(table)
     if any(check.ok is False for check in found):
         sys.exit(out.WORLD)
@@ -124,10 +124,9 @@ async def _checks(seats: tuple[str, ...]) -> list[Check]:
     async with Moot(environ=_without_ledger()) as moot:
         found = await moot.discover()
         checks += await asyncio.gather(*(_answers(moot, text) for text in found.models))
-        missing = [each for each in providers() if key_variable(each) and not any(text.startswith(each) for text in found.models)]
-        if not found_in(moot.environ):
-            names = sorted({str(key_variable(each)) for each in missing if "-" not in each})
-            checks.append(Check("providers", None, f"no key set; set one of {', '.join(names)}"))
+        if not found.models:
+            names = [str(key_variable(each)) for each in ("openai", "anthropic", "google", "openrouter", "mistral")]
+            checks.append(Check("providers", None, f"no key set; set {', '.join(names)} or another provider's"))
         for server in LOCAL_SERVERS:
             told = "answers on this machine" if server in found.servers else "not running"
             checks.append(Check(server, True if server in found.servers else None, told))
