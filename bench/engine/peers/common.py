@@ -29,6 +29,10 @@ REPLY_SECONDS = 0.05
 WARM_UP_TURNS = SEATS
 
 VARIANTS: dict[str, dict[str, tuple[str, ...]]] = {
+    "moot": {
+        "single": ("ring", "ring-memory", "persona", "persona-memory"),
+        "crowd": ("ring", "ring-memory", "persona", "persona-memory"),
+    },
     "loop": {
         "single": ("commit",),
         "crowd": ("commit", "group"),

@@ -1,7 +1,9 @@
 """What a session may spend, and what it has spent."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
+
+from moot.domain.values import changed
 
 BudgetKind = Literal["turns", "tokens", "money", "time"]
 
@@ -38,7 +40,7 @@ class Budget:
     seconds: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Spent:
     """The running total. `unpriced` counts model calls whose price nobody knows."""
 
@@ -66,7 +68,7 @@ class Spent:
         )
 
     def ticked(self, seconds: float) -> "Spent":
-        return replace(self, seconds=self.seconds + max(0.0, seconds))
+        return changed(self, seconds=self.seconds + max(0.0, seconds))
 
 
 def exhausted(budget: Budget, spent: Spent) -> BudgetKind | None:

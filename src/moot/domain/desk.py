@@ -1,7 +1,7 @@
 """The desk: what every session has in common, whatever its protocol: what is outstanding and spent, and whether it is over."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -12,6 +12,7 @@ from moot.domain.facts import (
     BudgetExhausted,
     Closed,
     Entry,
+    Fact,
     InputGiven,
     Opened,
     Reply,
@@ -21,6 +22,7 @@ from moot.domain.facts import (
 )
 from moot.domain.ids import AskId
 from moot.domain.roster import Seat, swapped
+from moot.domain.values import changed
 
 MOST_ATTEMPTS: Final = 10
 """How often an ask may be put again because the process died over it."""
@@ -37,9 +39,9 @@ class Pending:
     attempts: int = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Desk:
-    """A fold of the shared facts, bounded by what is outstanding."""
+    """A fold of the shared facts, bounded by what is outstanding. Without slots, for `changed`."""
 
     opened: Opened
     seats: tuple[Seat, ...]
@@ -65,41 +67,37 @@ def kept(desk: Desk, entry: Entry) -> Desk:
     fact = entry.fact
     gap = (entry.at - desk.at).total_seconds()
     spent = desk.spent if gap <= 0 or isinstance(fact, SessionResumed) else desk.spent.ticked(gap)
-    pending = desk.pending
     match fact:
         case Reply(ask=ask, usage=usage) | SeatLost(ask=ask, usage=usage):
-            pending = {key: value for key, value in pending.items() if key != ask}
-            spent = spent.plus(usage)
+            pending = _without(desk.pending, (ask,))
+            return changed(desk, seq=entry.seq, at=entry.at, pending=pending, spent=spent.plus(usage))
         case AsksPut(asks=asks, deadline=deadline, outside=outside):
-            pending = {**pending, **dict.fromkeys(asks, Pending(deadline, outside))}
-        case AsksWithdrawn(asks=asks):
-            pending = {key: value for key, value in pending.items() if key not in asks}
-        case SessionResumed():
-            pending = {key: _put_again(value, gap) for key, value in pending.items()}
-        case InputGiven(key=key) if key:
-            keys = (*desk.input_keys, key)[-REMEMBERED_KEYS:]
-            return replace(desk, seq=entry.seq, at=entry.at, spent=spent, input_keys=keys)
-        case BudgetExhausted(budget=budget):
-            return replace(desk, seq=entry.seq, at=entry.at, spent=spent, exhausted=budget)
-        case SessionForked(swaps=swaps):
-            seats = swapped(desk.seats, swaps)
-            return replace(desk, seq=entry.seq, at=entry.at, spent=spent, seats=seats, pending={})
-        case Closed():
-            return replace(desk, seq=entry.seq, at=entry.at, spent=spent, pending={}, closed=fact)
+            pending = {**desk.pending, **dict.fromkeys(asks, Pending(deadline, outside))}
+            return changed(desk, seq=entry.seq, at=entry.at, pending=pending, spent=spent)
         case _:
-            pass
-    # Built by hand: `replace` costs three times as much, and this runs once for every entry.
-    return Desk(
-        opened=desk.opened,
-        seats=desk.seats,
-        seq=entry.seq,
-        at=entry.at,
-        pending=pending,
-        spent=spent,
-        exhausted=desk.exhausted,
-        input_keys=desk.input_keys,
-        closed=desk.closed,
-    )
+            return _kept_rarely(changed(desk, seq=entry.seq, at=entry.at, spent=spent), fact, gap)
+
+
+def _kept_rarely(desk: Desk, fact: Fact, gap: float) -> Desk:
+    match fact:
+        case AsksWithdrawn(asks=asks):
+            return changed(desk, pending=_without(desk.pending, asks))
+        case SessionResumed():
+            return changed(desk, pending={key: _put_again(value, gap) for key, value in desk.pending.items()})
+        case InputGiven(key=key) if key:
+            return changed(desk, input_keys=(*desk.input_keys, key)[-REMEMBERED_KEYS:])
+        case BudgetExhausted(budget=budget):
+            return changed(desk, exhausted=budget)
+        case SessionForked(swaps=swaps):
+            return changed(desk, seats=swapped(desk.seats, swaps), pending={})
+        case Closed():
+            return changed(desk, pending={}, closed=fact)
+        case _:
+            return desk
+
+
+def _without(pending: Mapping[AskId, Pending], asks: tuple[AskId, ...]) -> dict[AskId, Pending]:
+    return {key: value for key, value in pending.items() if key not in asks}
 
 
 def _put_again(pending: Pending, gap: float) -> Pending:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from moot.domain.ids import SeatId
+from moot.domain.values import changed
 
 LONGEST_HEARD = 2_000
 """Characters of one contribution that a perception shows; the ledger keeps it whole."""
@@ -31,7 +32,7 @@ class Gist:
     weight: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Memory:
     """The last turns word for word, what is older as a bounded digest, and how many entries the digest left out."""
 
@@ -41,12 +42,16 @@ class Memory:
     left_out: int = 0
     weights: tuple[float, ...] = ()
 
+    def __hash__(self) -> int:
+        # Cheap, and enough to tell the memories of one meeting apart: texts need not be hashed for every prompt.
+        return hash((self.left_out, len(self.older), self.recent[-1].id if self.recent else 0))
+
     def hear(self, heard: Heard, weight: float) -> "Memory":
         """The memory after one more entry; what falls out of the window becomes a line of the digest."""
         recent = (*self.recent, clipped(heard))
         weights = (*self.weights, weight)
         if len(recent) <= self.window:
-            return replace(self, recent=recent, weights=weights)
+            return changed(self, recent=recent, weights=weights)
         passed, recent = recent[0], recent[1:]
         older = (*self.older, Gist(id=passed.id, speaker=passed.speaker, text=gist(passed.text), weight=weights[0]))
         left_out = self.left_out

@@ -49,6 +49,7 @@ class SessionRun:
         self._arrived: list[Fact] = []
         self._tasks: dict[AskId, asyncio.Task[None]] = {}
         self._woken = asyncio.Event()
+        self._alarm: asyncio.TimerHandle | None = None
         self._is_stale = False
 
     def poke(self) -> None:
@@ -65,6 +66,8 @@ class SessionRun:
             try:
                 await self._loop(group)
             finally:
+                if self._alarm is not None:
+                    self._alarm.cancel()
                 listener.cancel()
                 for task in self._tasks.values():
                     task.cancel()
@@ -74,8 +77,7 @@ class SessionRun:
         while True:
             if self._is_stale:
                 await self._catch_up()
-            self._time_out()
-            batch = step(self._world.scribe, self.standing, self._arrived, self._world.clock.now(), self._outside)
+            batch = step(self._world.scribe, self.standing, self._arrived, self._time_out(), self._outside)
             if not await self._commit(batch):
                 continue
             if self.standing.is_closed:
@@ -172,15 +174,26 @@ class SessionRun:
 
     async def _wait(self) -> None:
         """Until something arrives, somebody else appends, or a deadline passes."""
-        now = self._world.clock.now()
-        deadline = self._next_deadline(now)
-        timer = None
-        if deadline is not None:
-            timer = asyncio.get_running_loop().call_later(max(0.0, deadline), self._woken.set)
+        self._set_alarm()
         await self._woken.wait()
         self._woken.clear()
-        if timer is not None:
-            timer.cancel()
+
+    def _set_alarm(self) -> None:
+        """Wake at the next deadline. An alarm that rings too early does no harm, so that one set for sooner may stay."""
+        wait = self._next_deadline(self._world.clock.now())
+        if wait is None:
+            return
+        loop = asyncio.get_running_loop()
+        due = loop.time() + max(0.0, wait)
+        if self._alarm is not None:
+            if self._alarm.when() <= due:
+                return
+            self._alarm.cancel()
+        self._alarm = loop.call_at(due, self._ring)
+
+    def _ring(self) -> None:
+        self._alarm = None
+        self._woken.set()
 
     def _next_deadline(self, now: datetime) -> float | None:
         desk = self.standing.desk
@@ -189,7 +202,8 @@ class SessionRun:
             waits.append(desk.opened.budget.seconds - desk.spent.seconds - (now - desk.at).total_seconds())
         return min(waits, default=None)
 
-    def _time_out(self) -> None:
+    def _time_out(self) -> datetime:
+        """Give up on what is overdue; the time that was looked at."""
         now = self._world.clock.now()
         for ask, pending in self.standing.desk.pending.items():
             if pending.deadline is None or pending.deadline > now:
@@ -199,9 +213,9 @@ class SessionRun:
                 continue
             if task is not None:
                 task.cancel()
-            seat = ask.split(".", 2)[2]
-            detail = "no answer by the deadline"
-            self._arrived.append(SeatLost(ask=ask, seat=self.standing.desk.seat(seat).id, reason="timeout", detail=detail))
+            seat = self.standing.desk.seat(ask.split(".", 2)[2]).id
+            self._arrived.append(SeatLost(ask=ask, seat=seat, reason="timeout", detail="no answer by the deadline"))
+        return now
 
     async def _listen(self) -> None:
         while True:

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from threading import Thread
 from types import TracebackType
 from typing import Any, Final, Generic, Self, TypeVar
@@ -29,6 +29,9 @@ APPLICATION_ID: Final = 0x4D4F4F54
 POLL_SECONDS: Final = 0.2
 BUSY_SECONDS: Final = 30.0
 LARGEST_GROUP: Final = 1_000
+
+_NEWEST = "SELECT seq FROM entries WHERE session = ? ORDER BY seq DESC LIMIT 1"
+_INSERT = "INSERT INTO entries (session, seq, at, body, hash) VALUES (?, ?, ?, ?, ?)"
 
 T = TypeVar("T")
 
@@ -127,8 +130,7 @@ class SqliteLedger:
             number = None if found is None else found[0]
         head = 0
         if number is not None:
-            newest = "SELECT seq FROM entries WHERE session = ? ORDER BY seq DESC LIMIT 1"
-            found = connection.execute(newest, (number,)).fetchone()
+            found = connection.execute(_NEWEST, (number,)).fetchone()
             head = 0 if found is None else found[0]
         check_head(session, records, head)
         if number is None:
@@ -136,10 +138,8 @@ class SqliteLedger:
             assert number is not None
         else:
             self._numbers[session] = number
-        connection.executemany(
-            "INSERT INTO entries (session, seq, at, body, hash) VALUES (?, ?, ?, ?, ?)",
-            [(number, *record) for record in records],
-        )
+        for record in records:
+            connection.execute(_INSERT, (number, *record))
 
     def _run(self, started: "asyncio.Future[None]", loop: asyncio.AbstractEventLoop) -> None:
         try:
@@ -159,11 +159,8 @@ class SqliteLedger:
         if first is None:
             return None
         jobs = [first]
-        while len(jobs) < LARGEST_GROUP:
-            try:
-                job = self._jobs.get_nowait()
-            except Empty:
-                break
+        while len(jobs) < LARGEST_GROUP and not self._jobs.empty():
+            job = self._jobs.get()
             if job is None:
                 self._jobs.put(None)
                 break

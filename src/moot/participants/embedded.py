@@ -118,7 +118,7 @@ class EmbeddedParticipant:
     async def _prose(self, brief: Brief, opener: str, on_text: OnText) -> Completion:
         seat = brief.seat
         heard = brief.perception.memory.recent[-TURNS_SHOWN:]
-        talk = "\n".join(f"{turn.speaker}: {gist(turn.text).rstrip("…")}" for turn in heard if turn.id > 1)
+        talk = "\n".join(f"{turn.speaker}: {gist(turn.text).rstrip('…')}" for turn in heard if turn.id > 1)
         asked = f"The question is: {brief.perception.goal}\n{talk}\nWhat is your opinion, in two sentences?"
         persona = " ".join(f"You are {seat.id}, {seat.stance}. {seat.instructions}".split())
         messages = [
@@ -180,6 +180,8 @@ class _Filler:
                 found[name] = "measured: relevance to my stance, and what I have not said yet"
             elif name == "entries":
                 found[name] = self._entries(text)
+            elif name == "reaction_score":
+                found[name] = round(self._reaction(), 2)
             elif name in shape.get("required", []):
                 found[name] = self._value(field, text)
         return found
@@ -190,7 +192,7 @@ class _Filler:
             return chosen if chosen in field["enum"] else field["enum"][0]
         match field.get("type"):
             case "number" | "integer":
-                return round(self._reaction() if self.brief.probe else self._likeness(text), 2)
+                return round(self._likeness(text), 2)
             case "boolean":
                 return self._reaction() >= SPEAKS_FROM
             case "object":

@@ -4,7 +4,10 @@ All seats share the first part, word for word (system, question, summary, last t
 a provider's prefix cache hits.
 """
 
+from functools import lru_cache
+
 from moot.domain.effects import Ask, Brief, no_fault
+from moot.domain.facts import Language
 from moot.domain.fence import FENCE, fenced, one_line
 from moot.domain.ids import SeatId
 from moot.domain.perception import Gist, Heard, Memory, Perception
@@ -31,18 +34,20 @@ def briefed(state: Meeting, ask: Ask) -> Brief:
         nth=_nth(state, ask),
         perception=perception,
         system=words.system,
-        shared=shared(words, perception),
+        shared=shared(state.opened.language, perception.goal, memory),
         own=own(words, state, seat, ask.kind),
         subject=_subject(state, ask.kind),
-        probe=words.probe.format(newest=state.about) if ask.kind == "intent" else "",
+        # The decider's bid says more than yes or no.
+        probe=words.probe.format(newest=state.about) if ask.kind == "intent" and seat.id != decider(state) else "",
         fault=_DraftFault(state.last_id) if ask.kind == "draft" else no_fault,
     )
 
 
-def shared(words: Words, perception: Perception) -> str:
-    """What every seat reads, in the same words."""
-    memory = perception.memory
-    parts = [f"{words.question}\n{fenced(perception.goal)}"]
+@lru_cache(maxsize=32)
+def shared(language: Language, goal: str, memory: Memory) -> str:
+    """What every seat reads, in the same words: made once a turn, not once a seat."""
+    words = WORDS[language]
+    parts = [f"{words.question}\n{fenced(goal)}"]
     if memory.older:
         lines = [_gist(line) for line in memory.older]
         if memory.left_out:

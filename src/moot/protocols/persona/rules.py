@@ -7,7 +7,6 @@ the user's while the conclusion is being written takes the meeting back to talki
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final, assert_never
 
 from moot.domain.effects import AnswerForm, Ask, Brief, Effect, Record
@@ -24,6 +23,7 @@ from moot.domain.facts import (
 from moot.domain.ids import USER, SeatId, ask_id
 from moot.domain.perception import Heard, Memory, clipped
 from moot.domain.roster import swapped
+from moot.domain.values import changed
 from moot.protocols.persona import consensus
 from moot.protocols.persona.conclusion import concluded
 from moot.protocols.persona.facts import (
@@ -78,7 +78,7 @@ class PersonaRules:
         points = meeting.points
         for seen in opened.views:
             points = consensus.viewed(points, seen.entry, seen.seat, seen.view)
-        return replace(meeting, about=meeting.last_id, points=points)
+        return changed(meeting, about=meeting.last_id, points=points)
 
     def evolve(self, state: Meeting, entry: Entry) -> Meeting:
         if state.phase == "closed":
@@ -90,7 +90,7 @@ class PersonaRules:
             case TurnTaken(said=Speech() as speech):
                 return _taken(state, fact.seat, speech) if _awaited(state, fact, "speech", "speech") else state
             case FloorGiven(seat=seat):
-                return replace(state, phase="speech", floor=seat)
+                return changed(state, phase="speech", floor=seat)
             case PositionTaken(seat=seat, said=Position() as position):
                 return _positioned(state, seat, position) if _awaited(state, fact, "blind", "position") else state
             case SeatLost():
@@ -98,19 +98,19 @@ class PersonaRules:
             case InputGiven(text=text):
                 return _input(state, text)
             case TurnPassed():
-                return _next_turn(replace(state, idle_turns=state.idle_turns + 1))
+                return _next_turn(changed(state, idle_turns=state.idle_turns + 1))
             case TalkEnded(reason=reason):
-                return replace(state, phase="draft", stop=reason, floor=None, endings=state.endings + 1)
+                return changed(state, phase="draft", stop=reason, floor=None, endings=state.endings + 1)
             case ConclusionDrafted(seat=seat, said=Draft() as draft):
                 return _drafted(state, seat, draft) if _awaited(state, fact, "draft", "draft") else state
             case StandTaken(seat=seat, said=Stand() as stand):
                 return _stood(state, seat, stand) if _awaited(state, fact, "stands", "stand") else state
             case BudgetExhausted(budget=budget):
-                return replace(state, stop=budget) if state.is_talking else state
+                return changed(state, stop=budget) if state.is_talking else state
             case SessionForked(swaps=swaps):
-                return replace(state, seats=swapped(state.seats, swaps))
+                return changed(state, seats=swapped(state.seats, swaps))
             case Closed():
-                return replace(state, phase="closed")
+                return changed(state, phase="closed")
             case _:
                 return state
 
@@ -174,12 +174,12 @@ def _heard(state: Meeting, speaker: SeatId, text: str, refers_to: int | None, we
     points = state.points
     if speaker != USER:
         points = consensus.raised(points, number, speaker, text, len(state.seats))
-    return replace(state, last_id=number, memory=state.memory.hear(heard, weight), points=points)
+    return changed(state, last_id=number, memory=state.memory.hear(heard, weight), points=points)
 
 
 def _spoken(state: Meeting, seat: SeatId, text: str) -> Meeting:
     words = clipped(Heard(id=0, speaker=seat, text=text)).text
-    return replace(
+    return changed(
         state,
         last_spoke={**state.last_spoke, seat: state.last_id},
         speeches={**state.speeches, seat: state.speeches.get(seat, 0) + 1},
@@ -191,14 +191,14 @@ def _spoken(state: Meeting, seat: SeatId, text: str) -> Meeting:
 def _positioned(state: Meeting, seat: SeatId, position: Position | None) -> Meeting:
     positions = {**state.positions, seat: position}
     phase = "intents" if len(positions) == len(state.seats) else state.phase
-    return replace(state, positions=positions, phase=phase)
+    return changed(state, positions=positions, phase=phase)
 
 
 def _bid(state: Meeting, seat: SeatId, intent: Intent | None) -> Meeting:
     intents = {**state.intents, seat: intent}
     phase = "floor" if len(intents) == len(state.seats) else state.phase
     points = state.points if intent is None else consensus.viewed(state.points, state.about, seat, intent.view)
-    return replace(state, intents=intents, phase=phase, points=points)
+    return changed(state, intents=intents, phase=phase, points=points)
 
 
 def _taken(state: Meeting, seat: SeatId, speech: Speech) -> Meeting:
@@ -206,41 +206,41 @@ def _taken(state: Meeting, seat: SeatId, speech: Speech) -> Meeting:
     score = 0.5 if intent is None else intent.reaction_score
     heard = _heard(state, seat, speech.content, speech.refers_to, score)
     if speech.refers_to is not None:
-        heard = replace(heard, points=consensus.viewed(heard.points, speech.refers_to, seat, speech.view))
-    return _next_turn(replace(_spoken(heard, seat, speech.content), idle_turns=0))
+        heard = changed(heard, points=consensus.viewed(heard.points, speech.refers_to, seat, speech.view))
+    return _next_turn(changed(_spoken(heard, seat, speech.content), idle_turns=0))
 
 
 def _next_turn(state: Meeting) -> Meeting:
-    return replace(state, phase="intents", turn=state.turn + 1, about=state.last_id, intents={}, floor=None, fallen=())
+    return changed(state, phase="intents", turn=state.turn + 1, about=state.last_id, intents={}, floor=None, fallen=())
 
 
 def _drafted(state: Meeting, seat: SeatId, draft: Draft) -> Meeting:
     phase: Phase = "stands" if len(state.seats) > 1 else "concluding"
-    return replace(state, phase=phase, author=seat, draft=draft, stands={})
+    return changed(state, phase=phase, author=seat, draft=draft, stands={})
 
 
 def _stood(state: Meeting, seat: SeatId, stand: Stand | None) -> Meeting:
     stands = {**state.stands, seat: stand}
     phase = "concluding" if len(stands) == len(state.seats) - 1 else state.phase
-    return replace(state, stands=stands, phase=phase)
+    return changed(state, stands=stands, phase=phase)
 
 
 def _lost(state: Meeting, fact: SeatLost) -> Meeting:
     seat = fact.seat
     before = state.losses.get(seat)
     times = 1 if before is None else before.times + 1
-    state = replace(state, losses={**state.losses, seat: Losses(times, fact.reason)})
+    state = changed(state, losses={**state.losses, seat: Losses(times, fact.reason)})
     if _awaited(state, fact, "intents", "intent"):
         return _bid(state, seat, None)
     if _awaited(state, fact, "blind", "position"):
         return _positioned(state, seat, None)
     if _awaited(state, fact, "speech", "speech"):
-        return replace(state, phase="floor", floor=None, fallen=(*state.fallen, seat))
+        return changed(state, phase="floor", floor=None, fallen=(*state.fallen, seat))
     if _awaited(state, fact, "stands", "stand"):
         return _stood(state, seat, None)
     if _awaited(state, fact, "draft", "draft"):
         lost = (*state.drafters_lost, seat)
-        return replace(state, drafters_lost=lost, phase="concluding" if len(lost) == len(state.seats) else "draft")
+        return changed(state, drafters_lost=lost, phase="concluding" if len(lost) == len(state.seats) else "draft")
     return state
 
 
@@ -249,7 +249,7 @@ def _input(state: Meeting, text: str) -> Meeting:
     out_of_budget = state.stop in {"turns", "tokens", "money", "time"}
     if state.is_talking or out_of_budget:
         return heard
-    return _next_turn(replace(heard, stop=None, draft=None, author=None, stands={}, drafters_lost=(), idle_turns=0))
+    return _next_turn(changed(heard, stop=None, draft=None, author=None, stands={}, drafters_lost=(), idle_turns=0))
 
 
 def _settled(state: Meeting) -> FloorGiven | TurnPassed | TalkEnded:

