@@ -1,4 +1,4 @@
-"""What tests of several folders share: a PostgreSQL server of their own."""
+"""What the tests of all folders share: how Hypothesis runs, and a PostgreSQL server of their own."""
 
 import asyncio
 import importlib.util
@@ -15,6 +15,11 @@ from pathlib import Path
 
 import asyncpg
 import pytest
+from hypothesis import settings
+
+# How long one example takes says nothing on a busy machine.
+settings.register_profile("moot", deadline=None)
+settings.load_profile("moot")
 
 STARTING_SECONDS = 60.0
 SETTINGS = {
@@ -118,7 +123,7 @@ def _install(folder: Path, account: pwd.struct_passwd | None) -> Path:
         for part in (package / "pginstall18", package.with_name(f"{package.name}.libs")):
             if part.exists():
                 shutil.copytree(part, folder / "copy" / part.relative_to(package.parent))
-        for path in (folder / "copy").rglob("*"):
+        for path in [folder / "copy", *(folder / "copy").rglob("*")]:
             shutil.chown(path, account.pw_uid if account else None, account.pw_gid if account else None)
         package = folder / "copy" / package.name
     return package / "pginstall18"

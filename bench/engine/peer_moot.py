@@ -6,6 +6,7 @@ from pathlib import Path
 
 from bench.engine.peers.common import (
     SEATS,
+    TEXT_BYTES,
     Job,
     Meter,
     check_transcript,
@@ -111,7 +112,9 @@ def main() -> None:
     job = job_from_command_line("moot")
     path = fresh_database(job)
     meter = asyncio.run(measured(job, path))
-    print_row(job, meter, disk=disk_bytes(path), durable=not job.variant.endswith("-memory"))
+    bids = (SEATS - 1) * len(SILENT.reason) + len(MOVED.reason) if job.variant.startswith("persona") else 0
+    text = (TEXT_BYTES + bids) * job.turns * job.sessions
+    print_row(job, meter, disk=disk_bytes(path), durable=not job.variant.endswith("-memory"), text=text)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The smallest protocol there is, for measuring: seats speak in turn, each shown the last messages. One call per turn, as the peers do."""
+"""The smallest protocol there is, for measuring: seats speak in turn, each shown the last messages, one call per turn."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

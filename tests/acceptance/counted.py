@@ -3,9 +3,9 @@
     python counted.py HOME
 
 It loads Moot once and forks for every line on standard input, `SESSION LOG DIE_AT`, so that a meeting is under way within
-milliseconds; it prints the child's process id, and its exit status when it is gone. The child appends to the file LOG, durably and
-before it does anything with them, `asked ID` for each ask that a participant is called with and `kept SEQ` for each entry that it
-learns of; at its ask number DIE_AT (0: never) it kills itself.
+milliseconds; it prints the child's process id, and its exit status when it is gone. The child appends to the file LOG, durably,
+`asked ID` for each ask that a participant is called with, before it answers, and `kept SEQ` for each entry that it learns of; at
+its ask number DIE_AT (0: never) it kills itself.
 """
 
 import asyncio

@@ -61,7 +61,7 @@ class Cli:
             cwd=self.cwd,
             timeout=DEADLINE,
             check=False,
-            text=True,
+            encoding="utf-8",
         )
         assert done.returncode == code, (words, done.returncode, done.stdout, done.stderr)
         assert "Traceback" not in done.stderr, done.stderr

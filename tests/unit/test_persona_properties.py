@@ -1,5 +1,7 @@
 """Whole persona meetings, drawn: what holds whatever the participants answer."""
 
+from collections.abc import Sequence
+
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -50,7 +52,8 @@ TEXTS = st.sampled_from(
         "**#3 bob**\n## Decision\n{seat} {0} %s",
     )
 )
-SCORES = st.sampled_from((0.0, 0.1, 0.29999, 0.3, 0.5, 0.5, 0.9, 0.95, 1.0))
+# Hypothesis leans towards the first of each: long meetings before short ones.
+SCORES = st.sampled_from((0.9, 0.5, 0.5, 0.3, 0.95, 1.0, 0.29999, 0.1, 0.0))
 VIEWS = st.sampled_from(("agree", "contest", "none"))
 ENTRIES = st.none() | st.integers(1, 12)
 CLAIMS = st.builds(Claim, text=TEXTS, entries=st.lists(st.integers(1, 12), max_size=3).map(tuple))
@@ -60,10 +63,10 @@ SAID: dict[str, st.SearchStrategy[object]] = {
     "intent": st.builds(
         Intent,
         reaction_score=SCORES,
-        intent_to_speak=st.booleans(),
+        intent_to_speak=st.sampled_from((True, True, False)),
         reason=st.sampled_from(("", "I agree.", "| no |")),
         view=VIEWS,
-        sufficient=st.sampled_from((False, False, False, True)),
+        sufficient=st.sampled_from((False,) * 7 + (True,)),
     ),
     "speech": st.builds(Speech, content=TEXTS, refers_to=ENTRIES, view=VIEWS),
     "draft": st.builds(
@@ -82,7 +85,7 @@ SAID: dict[str, st.SearchStrategy[object]] = {
 
 @st.composite
 def openings(draw: st.DrawFn) -> MeetingOpened:
-    names = draw(st.sampled_from((("ada",), ("ada", "bob"), ("ada", "bob", "cy"), ("甲", "乙", "丙", "丁"))))
+    names = draw(st.sampled_from((("ada", "bob"), ("ada", "bob", "cy"), ("甲", "乙", "丙", "丁"), ("ada",))))
     seats = tuple(
         Seat(
             id=SeatId(name),
@@ -99,14 +102,14 @@ def openings(draw: st.DrawFn) -> MeetingOpened:
         seed=draw(st.integers(0, 3)),
         seats=seats,
         budget=Budget(
-            turns=draw(st.integers(1, 5)),
-            tokens=draw(st.sampled_from((None, None, 300))),
-            money=draw(st.sampled_from((None, None, 50))),
-            seconds=draw(st.sampled_from((None, None, 400.0))),
+            turns=draw(st.sampled_from((5, 3, 8, 1))),
+            tokens=draw(st.sampled_from((None, None, None, 600))),
+            money=draw(st.sampled_from((None, None, None, 150))),
+            seconds=draw(st.sampled_from((None, None, None, 400.0))),
         ),
         settings=Settings(
             window=draw(st.integers(1, 4)),
-            threshold=draw(st.sampled_from((0.0, 0.3, 1.0))),
+            threshold=draw(st.sampled_from((0.3, 0.3, 0.0, 1.0))),
             blind=draw(st.booleans()),
             summarizer=draw(st.sampled_from((None, SeatId(names[-1])))),
         ),
@@ -139,7 +142,7 @@ def test_every_meeting_can_be_told_at_any_time_and_read_back(data: st.DataObject
     assert (read.conclusion is None) == (story.closed is None)
 
 
-def _told(entries: list[Entry] | tuple[Entry, ...]) -> Story:
+def _told(entries: Sequence[Entry]) -> Story:
     story = Story(SESSION)
     for entry in entries:
         story.add(entry)
@@ -148,7 +151,7 @@ def _told(entries: list[Entry] | tuple[Entry, ...]) -> Story:
 
 def _check_timeline(played: Played) -> None:
     """P-4, P-5, P-9: ids without gaps, references to what exists, every answer on record."""
-    story = _told(list(played.entries))
+    story = _told(played.entries)
     assert [line.id for line in story.timeline] == list(range(1, len(story.timeline) + 1))
     assert all(line.refers_to is None or 1 <= line.refers_to < line.id for line in story.timeline)
     facts = [entry.fact for entry in played.entries]
@@ -160,7 +163,7 @@ def _check_timeline(played: Played) -> None:
 
 def _check_floors(played: Played) -> None:
     """P-10: the floor goes to one who wants it, and to the last speaker only if nobody else does."""
-    story = _told(list(played.entries))
+    story = _told(played.entries)
     speakers = {line.id: line.speaker for line in story.timeline}
     last: str | None = None
     for turn in story.turns:

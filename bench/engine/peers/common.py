@@ -183,8 +183,11 @@ def open_durable(path: Path | str, *, any_thread: bool = False) -> sqlite3.Conne
     return connection
 
 
-def print_row(job: Job, meter: Meter, *, disk: int, durable: bool) -> None:
-    """Print the one JSON line of a run. ``durable``: a finished turn is on disk before the next begins."""
+def print_row(job: Job, meter: Meter, *, disk: int, durable: bool, text: int | None = None) -> None:
+    """Print the one JSON line of a run. ``durable``: a finished turn is on disk before the next begins.
+
+    ``text`` is given where more was said than the messages.
+    """
     row = {
         "peer": job.peer,
         "variant": job.variant,
@@ -195,7 +198,7 @@ def print_row(job: Job, meter: Meter, *, disk: int, durable: bool) -> None:
         "cpu_s": round(meter.cpu_s, 6),
         "wall_s": round(meter.wall_s, 6),
         "disk_bytes": disk,
-        "text_bytes": TEXT_BYTES * job.turns * job.sessions,
+        "text_bytes": TEXT_BYTES * job.turns * job.sessions if text is None else text,
         "rss_mb": round(meter.rss_mb, 1),
     }
     print(json.dumps(row))

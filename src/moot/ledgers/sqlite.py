@@ -1,79 +1,91 @@
 """A ledger in one SQLite file: WAL, durable on return, appends of many sessions in one commit.
 
-One thread owns the connection. It takes every job that is waiting; the appends among them share a transaction, and each is
-checked by itself, so that one that comes too late fails alone.
+Appends that come in one turn of the event loop share a transaction, and each is checked by itself, so that one that comes too
+late fails alone. While the disk answers quickly the commit runs where it stands: handing it to a thread and back would cost as
+much as the commit itself. As soon as one takes longer than `QUICK_SECONDS`, or another process holds the file, commits go to a
+thread for a while, and what comes in meanwhile makes the next group. Reads have a connection and a thread of their own.
 """
 
 import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from queue import SimpleQueue
-from threading import Thread
 from types import TracebackType
-from typing import Any, Final, Generic, Self, TypeVar
+from typing import Final, NamedTuple, Self, TypeVar
 
 from moot.domain.ids import SessionId
 from moot.domain.records import Head, Stored
-from moot.errors import LedgerFull, LedgerNewer, LedgerUnavailable, MootError
+from moot.errors import MootError
 from moot.ledgers.checks import check_head, check_order
 from moot.ledgers.locks import held_file
-from moot.ledgers.migrations import migrations
+from moot.ledgers.sqlite_file import opened, translated
 
-APPLICATION_ID: Final = 0x4D4F4F54
-"""Marks the file as a Moot ledger."""
-
+QUICK_SECONDS: Final = 0.002
+"""The longest that a commit may hold up the event loop before the next ones go to a thread."""
+CAUTIOUS_SECONDS: Final = 1.0
+"""How long they go there."""
 POLL_SECONDS: Final = 0.2
-BUSY_SECONDS: Final = 30.0
 LARGEST_GROUP: Final = 1_000
 
+_NUMBER = "SELECT number FROM sessions WHERE id = ?"
 _NEWEST = "SELECT seq FROM entries WHERE session = ? ORDER BY seq DESC LIMIT 1"
 _INSERT = "INSERT INTO entries (session, seq, at, body, hash) VALUES (?, ?, ?, ?, ?)"
 
 T = TypeVar("T")
 
 
-@dataclass(slots=True)
-class _Job(Generic[T]):
-    work: Callable[[sqlite3.Connection], T]
-    future: "asyncio.Future[T]"
-    loop: asyncio.AbstractEventLoop
-    writes: bool
+class _Append(NamedTuple):
+    session: SessionId
+    records: Sequence[Stored]
+    future: "asyncio.Future[None]"
+
+
+class _Busy(Exception):
+    """Another process holds the file."""
 
 
 class SqliteLedger:
-    """Use as an async context manager."""
+    """Use as an async context manager, on one event loop."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._jobs: SimpleQueue[_Job[Any] | None] = SimpleQueue()
+        self._threads = {name: ThreadPoolExecutor(1, f"moot-ledger-{name}") for name in ("reader", "writer")}
+        self._pending: list[_Append] = []
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._cautious_until = 0.0
         self._numbers: dict[SessionId, int] = {}
         self._waiters: dict[asyncio.Future[int], tuple[SessionId, int]] = {}
         self._poller: asyncio.Task[None] | None = None
-        self._thread: Thread | None = None
 
     async def __aenter__(self) -> Self:
-        started: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._thread = Thread(target=self._run, args=(started, started.get_loop()), name="moot-ledger", daemon=True)
-        self._thread.start()
-        await started
+        self._loop = asyncio.get_running_loop()
+        self._writer = await self._loop.run_in_executor(self._threads["writer"], opened, self._path)
+        self._reader = await self._loop.run_in_executor(self._threads["reader"], opened, self._path)
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._poller is not None:
             self._poller.cancel()
-        self._jobs.put(None)
-        if self._thread is not None:
-            await asyncio.to_thread(self._thread.join)
+        await self._idle.wait()
+        await self._loop.run_in_executor(self._threads["reader"], self._reader.close)
+        await self._loop.run_in_executor(self._threads["writer"], self._writer.close)
+        for thread in self._threads.values():
+            thread.shutdown(wait=False)
 
     async def append(self, session: SessionId, records: Sequence[Stored]) -> None:
         if not records:
             return
         check_order(session, records)
-        await self._do(lambda connection: self._append(connection, session, records), writes=True)
+        future: asyncio.Future[None] = self._loop.create_future()
+        self._pending.append(_Append(session, records, future))
+        if self._idle.is_set():
+            self._idle.clear()
+            self._loop.call_soon(self._flush)
+        await future
 
     async def read(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[Stored]:
         query = (
@@ -81,13 +93,13 @@ class SqliteLedger:
             "WHERE id = ? AND seq > ? ORDER BY seq LIMIT ?"
         )
         values = (session, after, -1 if limit is None else limit)
-        return await self._do(lambda connection: [Stored(*row) for row in connection.execute(query, values)])
+        return await self._look(lambda connection: [Stored(*row) for row in connection.execute(query, values)])
 
     async def heads(self, prefix: str = "") -> list[Head]:
-        return await self._do(lambda connection: _heads(connection, prefix))
+        return await self._look(partial(_heads, prefix=prefix))
 
     async def changed(self, session: SessionId, after: int) -> int:
-        waiter: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        waiter: asyncio.Future[int] = self._loop.create_future()
         self._waiters[waiter] = (session, after)
         if self._poller is None or self._poller.done():
             self._poller = asyncio.create_task(self._poll())
@@ -102,118 +114,97 @@ class SqliteLedger:
         with held_file(self._path.with_name(self._path.name + ".locks") / f"{session}.lock", busy):
             yield
 
+    async def _look(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        try:
+            return await self._loop.run_in_executor(self._threads["reader"], work, self._reader)
+        except sqlite3.Error as cause:
+            raise translated(cause, self._path) from cause
+
     async def _poll(self) -> None:
-        # Answers the first look at once, and again at every change of the file, by this process or by another.
+        # The first look at once, then at every change of the file, by this process or by another.
         seen = -1
         asked: set[asyncio.Future[int]] = set()
         while self._waiters:
-            version = await self._do(_version)
+            version = await self._look(_version)
             if version != seen or self._waiters.keys() - asked:
                 seen, asked = version, set(self._waiters)
                 wanted = {session for session, _ in self._waiters.values()}
-                heads = await self._do(partial(_seqs, sessions=wanted))
+                heads = await self._look(partial(_seqs, sessions=wanted))
                 for waiter, (session, after) in list(self._waiters.items()):
                     if heads.get(session, 0) > after and not waiter.done():
                         waiter.set_result(heads[session])
             await asyncio.sleep(POLL_SECONDS)
 
-    def _do(self, work: Callable[[sqlite3.Connection], T], *, writes: bool = False) -> "asyncio.Future[T]":
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[T] = loop.create_future()
-        self._jobs.put(_Job(work, future, loop, writes))
-        return future
+    def _flush(self) -> None:
+        """Commit what is pending: here if the disk is quick, else on the writer's thread."""
+        group, self._pending = self._pending[:LARGEST_GROUP], self._pending[LARGEST_GROUP:]
+        started = self._loop.time()
+        if started >= self._cautious_until:
+            try:
+                results = self._committed(group, wait=False)
+            except _Busy:
+                self._cautious_until = started + CAUTIOUS_SECONDS
+            else:
+                if self._loop.time() - started > QUICK_SECONDS:
+                    self._cautious_until = self._loop.time() + CAUTIOUS_SECONDS
+                self._settle(group, results)
+                return
+        work = self._loop.run_in_executor(self._threads["writer"], partial(self._committed, group, wait=True))
+        work.add_done_callback(lambda done: self._settle(group, done.result()))
 
-    def _append(self, connection: sqlite3.Connection, session: SessionId, records: Sequence[Stored]) -> None:
-        number = self._numbers.get(session)
-        if number is None:
-            found = connection.execute("SELECT number FROM sessions WHERE id = ?", (session,)).fetchone()
-            number = None if found is None else found[0]
-        head = 0
-        if number is not None:
-            found = connection.execute(_NEWEST, (number,)).fetchone()
-            head = 0 if found is None else found[0]
-        check_head(session, records, head)
-        if number is None:
-            number = connection.execute("INSERT INTO sessions (id) VALUES (?)", (session,)).lastrowid
-            assert number is not None
+    def _settle(self, group: list[_Append], results: list[MootError | None]) -> None:
+        for each, error in zip(group, results, strict=True):
+            if each.future.done():
+                continue
+            if error is None:
+                each.future.set_result(None)
+            else:
+                each.future.set_exception(error)
+        if self._pending:
+            self._loop.call_soon(self._flush)
         else:
-            self._numbers[session] = number
-        for record in records:
-            connection.execute(_INSERT, (number, *record))
+            self._idle.set()
 
-    def _run(self, started: "asyncio.Future[None]", loop: asyncio.AbstractEventLoop) -> None:
+    def _committed(self, group: list[_Append], *, wait: bool) -> list[MootError | None]:
+        """Write the group in one transaction; per append the error that refused it. Raises _Busy rather than wait unasked."""
+        connection = self._writer
         try:
-            connection = _opened(self._path)
-        except MootError as error:
-            loop.call_soon_threadsafe(started.set_exception, error)
-            return
-        loop.call_soon_threadsafe(started.set_result, None)
-        try:
-            while (jobs := self._taken()) is not None:
-                self._perform(connection, jobs)
-        finally:
-            connection.close()
-
-    def _taken(self) -> list[_Job[Any]] | None:
-        first = self._jobs.get()
-        if first is None:
-            return None
-        jobs = [first]
-        while len(jobs) < LARGEST_GROUP and not self._jobs.empty():
-            job = self._jobs.get()
-            if job is None:
-                self._jobs.put(None)
-                break
-            jobs.append(job)
-        return jobs
-
-    def _perform(self, connection: sqlite3.Connection, jobs: list[_Job[Any]]) -> None:
-        writes = [job for job in jobs if job.writes]
-        settled = self._committed(connection, writes) if writes else []
-        settled += [(job, *_tried(connection, job)) for job in jobs if not job.writes]
-        by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Any, MootError | None]]] = {}
-        for job, value, error in settled:
-            by_loop.setdefault(job.loop, []).append((job.future, value, error))
-        for loop, results in by_loop.items():
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(_settle, results)
-
-    def _committed(self, connection: sqlite3.Connection, jobs: list[_Job[Any]]) -> list[tuple[_Job[Any], Any, MootError | None]]:
-        """Do the jobs in one transaction. A job that is refused leaves no trace and does not touch the others."""
-        try:
+            if wait:
+                connection.execute("PRAGMA busy_timeout = 30000")
             # SQLite has one writer: BEGIN IMMEDIATE makes the second wait here, not at COMMIT.
             connection.execute("BEGIN IMMEDIATE")
-            results = [(job, *_tried(connection, job)) for job in jobs]
-            worldly = next((error for _, _, error in results if isinstance(error, LedgerUnavailable)), None)
-            if worldly is not None:
-                raise worldly
+            results = [self._appended(connection, each) for each in group]
             connection.execute("COMMIT")
-        except (sqlite3.Error, LedgerUnavailable) as cause:
+        except sqlite3.Error as cause:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             self._numbers.clear()
-            error = cause if isinstance(cause, LedgerUnavailable) else _translated(cause)
-            return [(job, None, error) for job in jobs]
+            if not wait and getattr(cause, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
+                raise _Busy from cause
+            return [translated(cause, self._path) for _ in group]
+        finally:
+            if wait:
+                connection.execute("PRAGMA busy_timeout = 0")
         return results
 
-
-def _tried(connection: sqlite3.Connection, job: _Job[Any]) -> tuple[Any, MootError | None]:
-    try:
-        return job.work(connection), None
-    except MootError as error:
-        return None, error
-    except sqlite3.Error as cause:
-        return None, _translated(cause)
-
-
-def _settle(results: "list[tuple[asyncio.Future[Any], Any, MootError | None]]") -> None:
-    for future, value, error in results:
-        if future.done():
-            continue
-        if error is None:
-            future.set_result(value)
-        else:
-            future.set_exception(error)
+    def _appended(self, connection: sqlite3.Connection, append: _Append) -> MootError | None:
+        session, records = append.session, append.records
+        number = self._numbers.get(session)
+        if number is None:
+            found = connection.execute(_NUMBER, (session,)).fetchone()
+            number = None if found is None else found[0]
+        newest = None if number is None else connection.execute(_NEWEST, (number,)).fetchone()
+        try:
+            check_head(session, records, 0 if newest is None else newest[0])
+        except MootError as error:
+            return error
+        if number is None:
+            number = connection.execute("INSERT INTO sessions (id) VALUES (?)", (session,)).lastrowid
+        assert number is not None
+        self._numbers[session] = number
+        for record in records:
+            connection.execute(_INSERT, (number, *record))
+        return None
 
 
 def _heads(connection: sqlite3.Connection, prefix: str) -> list[Head]:
@@ -234,68 +225,6 @@ def _seqs(connection: sqlite3.Connection, sessions: set[SessionId]) -> dict[Sess
 
 
 def _version(connection: sqlite3.Connection) -> int:
-    (foreign,) = connection.execute("PRAGMA data_version").fetchone()
-    return int(foreign) * 1_000_000_007 + connection.total_changes
-
-
-def _opened(path: Path) -> sqlite3.Connection:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        connection = sqlite3.connect(path, isolation_level=None, timeout=BUSY_SECONDS)
-    except (OSError, sqlite3.Error) as cause:
-        raise LedgerUnavailable(f"the ledger {path} cannot be opened ({cause}); check MOOT_HOME and its rights") from cause
-    try:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA foreign_keys = ON")
-        _migrate(connection, path)
-    except sqlite3.Error as cause:
-        connection.close()
-        raise _translated(cause, path) from cause
-    except MootError:
-        connection.close()
-        raise
-    return connection
-
-
-def _migrate(connection: sqlite3.Connection, path: Path) -> None:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        (application,) = connection.execute("PRAGMA application_id").fetchone()
-        (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-        if tables and application != APPLICATION_ID:
-            raise LedgerUnavailable(f"{path} is an SQLite file of another program; point MOOT_HOME elsewhere")
-        steps = migrations("sqlite")
-        if version > steps[-1].version:
-            raise LedgerNewer(
-                f"the ledger {path} has version {version}, this Moot knows {steps[-1].version}; upgrade Moot, "
-                "or point MOOT_HOME to another folder"
-            )
-        for step in steps:
-            if step.version > version:
-                for statement in step.sql.split(";\n"):
-                    connection.execute(statement)
-                connection.execute(f"PRAGMA user_version = {step.version}")
-        if application != APPLICATION_ID:
-            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
-    connection.execute("COMMIT")
-
-
-def _translated(cause: sqlite3.Error, path: Path | None = None) -> LedgerUnavailable:
-    code = getattr(cause, "sqlite_errorcode", 0) & 0xFF
-    where = f"the ledger {path}" if path else "the ledger"
-    if code == sqlite3.SQLITE_FULL:
-        return LedgerFull(
-            f"{where} has no room to write ({cause}); free disk space, then `moot resume`: nothing acknowledged is lost"
-        )
-    if code == sqlite3.SQLITE_NOTADB:
-        return LedgerUnavailable(f"{where} is no SQLite file; move it away or point MOOT_HOME elsewhere")
-    if code == sqlite3.SQLITE_READONLY:
-        return LedgerUnavailable(f"{where} cannot be written ({cause}); check the rights of its file and folder")
-    if code == sqlite3.SQLITE_BUSY:
-        return LedgerUnavailable(f"{where} was locked by another program for {BUSY_SECONDS:.0f} s; try again")
-    return LedgerUnavailable(f"{where} failed ({cause}); check the disk, then `moot verify`")
+    # The reader never writes, so that every commit is another connection's to it.
+    (version,) = connection.execute("PRAGMA data_version").fetchone()
+    return int(version)

@@ -437,7 +437,15 @@ class LedgerContract:
 
     def test_text_of_every_script_comes_back_exactly(self) -> None:
         async def body(ledger: Ledger) -> None:
-            texts = ("我们应该重写吗？", "שלום עולם", "e\u0301 é", "👩‍👩‍👧‍👦🏳️‍🌈", "\u202egnirts\u202c", "𝕞𝕠𝕠𝕥", "\u0000\u2028\ufeff")
+            texts = (
+                "我们应该重写吗？",
+                "שלום עולם",
+                "e\u0301 é",
+                "👩‍👩‍👧‍👦🏳️‍🌈",
+                "\u202egnirts\u202c",
+                "𝕞𝕠𝕠𝕥",
+                "\u0000\u2028\ufeff",
+            )
             records = [Stored(seq, seq, text.encode(), bytes(32)) for seq, text in enumerate(texts, 1)]
             await ledger.append(ONE, records)
             assert [record.body.decode() for record in await ledger.read(ONE)] == list(texts)

@@ -13,7 +13,7 @@ from moot.domain.ids import SeatId
 from moot.domain.perception import Gist, Heard, Memory, Perception
 from moot.domain.roster import Seat
 from moot.protocols.persona.facts import FORMS, Draft
-from moot.protocols.persona.state import Meeting, decider
+from moot.protocols.persona.state import Meeting
 from moot.protocols.persona.words import WORDS, Words
 
 
@@ -38,7 +38,7 @@ def briefed(state: Meeting, ask: Ask) -> Brief:
         own=own(words, state, seat, ask.kind),
         subject=_subject(state, ask.kind),
         # The decider's bid says more than yes or no.
-        probe=words.probe.format(newest=state.about) if ask.kind == "intent" and seat.id != decider(state) else "",
+        probe=words.probe.format(newest=state.about) if ask.kind == "intent" and seat.id != state.decider else "",
         fault=_DraftFault(state.last_id) if ask.kind == "draft" else no_fault,
     )
 
@@ -100,7 +100,7 @@ def _request(words: Words, state: Meeting, seat: Seat, kind: str) -> str:
         case "position":
             return words.position.format()
         case "intent":
-            extra = words.intent_decider if decider(state) == seat.id else ""
+            extra = words.intent_decider if state.decider == seat.id else ""
             return words.intent.format(newest=state.about, seat=seat.id, decider=extra)
         case "speech":
             return words.speech

@@ -68,6 +68,7 @@ class PersonaRules:
             phase="blind" if opened.settings.blind else "intents",
             memory=Memory(window=opened.settings.window),
             last_id=0,
+            decider=decider(opened),
         )
         if not opened.imported:
             return _heard(meeting, USER, opened.topic, None, 1.0)
@@ -256,7 +257,7 @@ def _settled(state: Meeting) -> FloorGiven | TurnPassed | TalkEnded:
     """What a full set of bids leads to."""
     lost = tuple(seat.id for seat in state.seats if state.intents.get(seat.id) is None)
     bids = {seat: intent for seat, intent in state.intents.items() if intent is not None}
-    judge = decider(state)
+    judge = state.decider
     if judge in bids and bids[judge].sufficient and state.last_speaker is not None and not state.fallen:
         return TalkEnded(turn=state.turn, reason="sufficient", lost=lost)
     if bids and not state.fallen and all(bid.reaction_score < state.opened.settings.threshold for bid in bids.values()):

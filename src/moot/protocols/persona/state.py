@@ -26,13 +26,14 @@ class Losses:
 
 @dataclass(frozen=True, kw_only=True)
 class Meeting:
-    """The state. In `positions`, `intents` and `stands` None marks a seat that was lost when asked. Without slots, for `changed`."""
+    """The state, without slots for `changed`. In `positions`, `intents` and `stands` None marks a seat that was lost."""
 
     opened: MeetingOpened
     seats: tuple[Seat, ...]
     phase: Phase
     memory: Memory
     last_id: int
+    decider: SeatId | None
     turn: int = 1
     about: int = 1
     positions: Mapping[SeatId, Position | None] = field(default_factory=dict)
@@ -61,15 +62,14 @@ class Meeting:
         return self.phase in {"blind", "intents", "floor", "speech"}
 
 
-def decider(meeting: Meeting) -> SeatId | None:
+def decider(opened: MeetingOpened) -> SeatId | None:
     """The seat that judges whether enough was said, and writes the conclusion."""
-    if meeting.opened.settings.summarizer is not None:
-        return meeting.opened.settings.summarizer
-    return next((seat.id for seat in meeting.seats if seat.stance.strip().casefold() in DECIDERS), None)
+    if opened.settings.summarizer is not None:
+        return opened.settings.summarizer
+    return next((seat.id for seat in opened.seats if seat.stance.strip().casefold() in DECIDERS), None)
 
 
 def drafters(meeting: Meeting) -> list[SeatId]:
     """Who may write the conclusion, in order: the decider, then the others by weight."""
-    first = decider(meeting)
-    ordered = sorted(meeting.seats, key=lambda seat: (seat.id != first, -seat.weight))
+    ordered = sorted(meeting.seats, key=lambda seat: (seat.id != meeting.decider, -seat.weight))
     return [seat.id for seat in ordered if seat.id not in meeting.drafters_lost]

@@ -1,0 +1,463 @@
+"""The stored form of facts, and the chain that holds them together."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import MISSING, fields, is_dataclass, replace
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from moot.codec.chain import broken_at, checked_chain, link, microseconds, moment, opened_entry, root, sealed
+from moot.codec.stored import FactCodec
+from moot.domain.budget import Budget, Usage
+from moot.domain.facts import (
+    AsksPut,
+    AsksWithdrawn,
+    BudgetExhausted,
+    Entry,
+    Fact,
+    InputGiven,
+    Origin,
+    SeatLost,
+    SessionCancelled,
+    SessionForked,
+    SessionImported,
+    SessionResumed,
+)
+from moot.domain.ids import AskId, SeatId, SessionId
+from moot.domain.records import Stored
+from moot.domain.roster import Seat, Swap
+from moot.errors import LedgerDamaged, LedgerNewer
+from moot.protocols.persona.facts import (
+    Claim,
+    ConclusionDrafted,
+    Draft,
+    FloorGiven,
+    ImportedTurn,
+    ImportedView,
+    Intent,
+    IntentDeclared,
+    LostSeat,
+    MeetingConcluded,
+    MeetingOpened,
+    Position,
+    PositionTaken,
+    Settings,
+    Speech,
+    Stand,
+    StandTaken,
+    TalkEnded,
+    TurnPassed,
+    TurnTaken,
+    Weighed,
+)
+from moot.wiring.protocols import all_kinds
+
+GOLDEN = Path(__file__).parent / "golden" / "facts_v1.jsonl"
+CODEC = FactCodec(all_kinds())
+ADA, BOB = SeatId("ada"), SeatId("鲍勃")
+ASK = AskId("2.speech.ada")
+USAGE = Usage(tokens_in=120, tokens_out=34, cost=1_500, calls=1)
+AT = datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)
+
+SAMPLES: tuple[Fact, ...] = (
+    AsksPut(asks=(AskId("1.position.ada"), AskId("1.position.鲍勃")), deadline=AT, outside=True),
+    AsksPut(asks=()),
+    SeatLost(ask=ASK, seat=ADA, reason="timeout", detail='it said "no"\n\tand left \\', usage=USAGE),
+    SeatLost(ask=ASK, seat=ADA, reason="gave_up"),
+    AsksWithdrawn(asks=(ASK,)),
+    InputGiven(text="先问价格。\u2028👩‍👧", key="k-1"),
+    InputGiven(text=""),
+    BudgetExhausted(budget="money", spent="0.51 of 0.50 USD"),
+    SessionResumed(),
+    SessionForked(source=SessionId("think_20260101_001"), at=7, swaps=(Swap(seat=ADA, platform="human"),)),
+    SessionForked(source=SessionId("one"), at=1),
+    SessionCancelled(reason="out of time"),
+    SessionCancelled(),
+    SessionImported(conclusion='{"decision":"yes"}'),
+    MeetingOpened(
+        topic="Shall we rewrite it?",
+        language="zh",
+        seed=18_446_744_073_709_551_615,
+        seats=(
+            Seat(id=ADA, platform="openai:gpt", stance="for", weight=2.5, instructions="Count.", trust=0.75, patience=30.0),
+            Seat(id=BOB, platform="human"),
+        ),
+        budget=Budget(turns=12, tokens=40_000, money=500_000, seconds=90.5),
+        outside_patience=3_600.0,
+        origin=Origin(form="context", session="think_20250101_001"),
+        settings=Settings(window=9, threshold=0.45, blind=False, summarizer=ADA, intent_patience=20.0, speech_patience=45.5),
+        imported=(
+            ImportedTurn(
+                timestamp="2025-01-01T00:00:00Z",
+                speaker=ADA,
+                content="Yes.",
+                platform="gemini",
+                type="speech",
+                relevance_score=0.125,
+                refers_to=1,
+            ),
+            ImportedTurn(timestamp="", speaker=BOB, content=""),
+        ),
+        views=(ImportedView(entry=1, seat=BOB, view="contest"),),
+    ),
+    MeetingOpened(topic="?", language="en", seed=0, seats=(Seat(id=ADA, platform="script"),)),
+    PositionTaken(ask=AskId("1.position.ada"), seat=ADA, said=Position(position="Yes.", confidence=0.8), usage=USAGE),
+    IntentDeclared(
+        ask=AskId("2.intent.ada"),
+        seat=ADA,
+        said=Intent(reaction_score=0.9, intent_to_speak=True, reason="costs", view="agree", sufficient=True),
+        usage=USAGE,
+    ),
+    IntentDeclared(ask=AskId("2.intent.ada"), seat=ADA, said=Intent(reaction_score=0.0, intent_to_speak=False)),
+    FloorGiven(turn=2, seat=ADA, score=0.1 + 0.2, reason="longest_silent", lost=(BOB,)),
+    FloorGiven(turn=1, seat=ADA, score=1.0, reason="only_one"),
+    TurnPassed(turn=3, lost=(ADA, BOB)),
+    TurnPassed(turn=4),
+    TurnTaken(ask=ASK, seat=ADA, said=Speech(content="No.\n不。", refers_to=3, view="contest"), usage=replace(USAGE, cost=None)),
+    TurnTaken(ask=ASK, seat=ADA, said=Speech(content="No.")),
+    TalkEnded(turn=5, reason="quiet", lost=(BOB,)),
+    TalkEnded(turn=1, reason="seats_lost"),
+    ConclusionDrafted(
+        ask=AskId("6.draft.ada"),
+        seat=ADA,
+        said=Draft(
+            decision=Claim(text="Rewrite it.", entries=(1, 4)),
+            confidence=1e-7,
+            reasons=(Claim(text="It is cheaper.", entries=(2,)), Claim(text="It is time.")),
+            dissent=(Claim(text="Risk.", entries=(3,)),),
+            open_questions=(Claim(text="Who pays?"),),
+        ),
+        usage=USAGE,
+    ),
+    ConclusionDrafted(ask=AskId("6.draft.ada"), seat=ADA, said=Draft(decision=Claim(text="No."), confidence=0.5)),
+    StandTaken(
+        ask=AskId("6.stand.鲍勃"),
+        seat=BOB,
+        said=Stand(verdict="conditional", confidence=0.25, position="Maybe.", condition="If it is small.", moved_by=4),
+        usage=USAGE,
+    ),
+    StandTaken(ask=AskId("6.stand.鲍勃"), seat=BOB, said=Stand(verdict="abstain", confidence=0.0)),
+    MeetingConcluded(
+        reason="sufficient",
+        author=ADA,
+        support=2 / 3,
+        turnout=0.75,
+        positions=(Weighed(seat=ADA, verdict="support", weight=1.5), Weighed(seat=BOB, verdict="oppose", weight=0.75)),
+        lost=(LostSeat(seat=BOB, times=2, last="malformed", weight_share=0.25, voiceless=True),),
+        could_differ=True,
+    ),
+    MeetingConcluded(reason="turns", author=None, support=None, turnout=0.0, positions=()),
+)
+
+
+def kind_of(fact: Fact) -> str:
+    return str(json.loads(CODEC.encode(fact))["fact"])
+
+
+def set_fields(value: object) -> Iterator[tuple[type, str]]:
+    """Every field, at any depth, that is not at its default."""
+    if is_dataclass(value):
+        for field in fields(value):
+            held = getattr(value, field.name)
+            if field.default is MISSING or held != field.default:
+                yield type(value), field.name
+                yield from set_fields(held)
+    if isinstance(value, tuple):
+        for each in value:
+            yield from set_fields(each)
+
+
+# Facts
+
+
+def test_every_kind_has_a_sample() -> None:
+    assert {kind_of(sample) for sample in SAMPLES} == set(CODEC.kinds)
+
+
+def test_every_field_of_every_stored_shape_has_a_sample() -> None:
+    held = {each for sample in SAMPLES for each in set_fields(sample)}
+    shapes = {shape for shape, _ in held} | {type(sample) for sample in SAMPLES}
+    assert {(shape, field.name) for shape in shapes for field in fields(shape)} - held == set()
+
+
+@pytest.mark.parametrize("fact", SAMPLES, ids=kind_of)
+def test_every_fact_survives_the_codec(fact: Fact) -> None:
+    back = CODEC.decode(CODEC.encode(fact))
+    assert back == fact
+    assert type(back) is type(fact)
+
+
+@pytest.mark.parametrize("fact", SAMPLES, ids=kind_of)
+def test_the_stored_form_is_canonical(fact: Fact) -> None:
+    body = CODEC.encode(fact)
+    assert CODEC.encode(CODEC.decode(body)) == body
+
+
+def test_stored_bytes_never_change() -> None:
+    """Only ever add lines to the golden file: a fact that was stored must be read, and hashed, the same for ever."""
+    assert b"".join(CODEC.encode(sample) + b"\n" for sample in SAMPLES) == GOLDEN.read_bytes()
+
+
+def test_golden_facts_decode() -> None:
+    assert tuple(CODEC.decode(line) for line in GOLDEN.read_bytes().splitlines()) == SAMPLES
+
+
+def test_the_stored_form_is_one_object_in_the_order_of_declaration_without_defaults() -> None:
+    fact = SeatLost(ask=ASK, seat=BOB, reason="error", usage=Usage(calls=1))
+    stored = '{"fact":"seat_lost","ask":"2.speech.ada","seat":"鲍勃","reason":"error","usage":{"calls":1}}'
+    assert CODEC.encode(fact) == stored.encode()
+
+
+def test_a_deadline_in_another_time_zone_is_the_same_moment() -> None:
+    fact = AsksPut(asks=(), deadline=AT.astimezone(timezone(timedelta(hours=8))))
+    assert CODEC.decode(CODEC.encode(fact)) == AsksPut(asks=(), deadline=AT)
+
+
+@given(st.text(), st.text())
+def test_any_text_survives_the_codec(text: str, key: str) -> None:
+    fact = InputGiven(text=text, key=key)
+    body = CODEC.encode(fact)
+    assert CODEC.decode(body) == fact
+    assert CODEC.encode(CODEC.decode(body)) == body
+    assert b"\n" not in body
+
+
+@given(st.text(min_size=1), st.integers(min_value=1), st.floats(0, 1), st.integers(), st.lists(st.text(), max_size=4))
+def test_any_value_within_a_nested_shape_survives_the_codec(
+    text: str, entry: int, share: float, number: int, names: list[str]
+) -> None:
+    said = Draft(decision=Claim(text=text, entries=(entry,)), confidence=share, reasons=(Claim(text=text),))
+    drafted = ConclusionDrafted(ask=ASK, seat=SeatId(text), said=said, usage=Usage(tokens_in=number, cost=number))
+    floor = FloorGiven(turn=number, seat=ADA, score=share, reason="highest", lost=tuple(SeatId(name) for name in names))
+    for fact in (drafted, floor):
+        body = CODEC.encode(fact)
+        assert CODEC.decode(body) == fact
+        assert CODEC.encode(CODEC.decode(body)) == body
+
+
+@pytest.mark.xfail(reason="infinity is stored as null, which cannot be read back: the session is lost", strict=True)
+def test_an_endless_patience_survives_the_codec() -> None:
+    fact = MeetingOpened(topic="?", language="en", seed=0, seats=(), settings=Settings(intent_patience=float("inf")))
+    assert CODEC.decode(CODEC.encode(fact)) == fact
+
+
+# What cannot be read
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"fact":"vote_cast","seat":"ada"}',
+        b'{"fact":"persona.vote_cast"}',
+        b'{"fact":"input_given","v":2,"text":"a"}',
+        b'{"fact":"persona.turn_passed","v":99,"turn":"not what it was"}',
+    ],
+)
+def test_an_unknown_kind_or_a_newer_version_is_of_a_newer_moot(body: bytes) -> None:
+    with pytest.raises(LedgerNewer, match="upgrade Moot"):
+        CODEC.decode(body)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b'{"fact":"input_given","text":"a"',
+        b"\xff\xfe",
+        b"null",
+        b"7",
+        b'"input_given"',
+        b"{}",
+        b'{"v":1,"text":"a"}',
+        b'{"fact":"input_given"}',
+        b'{"fact":"input_given","text":7}',
+        b'{"fact":"seat_lost","ask":"a","seat":"b","reason":"bored"}',
+        b'{"fact":"persona.stand_taken","ask":"a","seat":"b","said":{"verdict":"support","confidence":2}}',
+        b'{"fact":"persona.turn_taken","ask":"a","seat":"b","said":null}',
+    ],
+)
+def test_what_is_no_stored_fact_is_damage(body: bytes) -> None:
+    with pytest.raises(LedgerDamaged):
+        CODEC.decode(body)
+
+
+@pytest.mark.xfail(reason="FactCodec.decode lets TypeError, KeyError and RecursionError through", strict=True)
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[]",
+        b'["fact"]',
+        b'{"fact":[]}',
+        b'{"fact":{}}',
+        b'{"fact":null}',
+        b'{"fact":"input_given","v":"1","text":"a"}',
+        b'{"fact":"input_given","v":null,"text":"a"}',
+        b'{"fact":"input_given","v":0,"text":"a"}',
+        b'{"fact":"input_given","v":-1,"text":"a"}',
+        pytest.param(b"[" * 100_000, id="deep"),
+    ],
+)
+def test_json_of_another_shape_is_damage(body: bytes) -> None:
+    with pytest.raises(LedgerDamaged):
+        CODEC.decode(body)
+
+
+@given(st.data())
+def test_a_fact_cut_short_anywhere_is_damage(data: st.DataObject) -> None:
+    body = CODEC.encode(data.draw(st.sampled_from(SAMPLES)))
+    with pytest.raises(LedgerDamaged):
+        CODEC.decode(body[: data.draw(st.integers(0, len(body) - 1))])
+
+
+# Versions
+
+
+def renamed(stored: dict[str, Any]) -> dict[str, Any]:
+    return {"text": stored["words"], "key": stored.get("key", "")}
+
+
+def shouted(stored: dict[str, Any]) -> dict[str, Any]:
+    return {**stored, "text": stored["text"].upper()}
+
+
+def test_an_upcast_brings_an_old_fact_up_to_date() -> None:
+    codec = FactCodec({}, upcasts={("input_given", 1): renamed})
+    assert codec.decode(b'{"fact":"input_given","words":"hear me","key":"k"}') == InputGiven(text="hear me", key="k")
+    assert codec.encode(InputGiven(text="hear me")) == b'{"fact":"input_given","v":2,"text":"hear me"}'
+    assert codec.decode(b'{"fact":"input_given","v":2,"text":"hear me"}') == InputGiven(text="hear me")
+
+
+def test_upcasts_are_applied_one_after_the_other_from_the_stored_version_on() -> None:
+    codec = FactCodec({}, upcasts={("input_given", 1): renamed, ("input_given", 2): shouted})
+    assert codec.decode(b'{"fact":"input_given","words":"a"}') == InputGiven(text="A")
+    assert codec.decode(b'{"fact":"input_given","v":2,"text":"a"}') == InputGiven(text="A")
+    assert codec.decode(b'{"fact":"input_given","v":3,"text":"a"}') == InputGiven(text="a")
+    with pytest.raises(LedgerNewer):
+        codec.decode(b'{"fact":"input_given","v":4,"text":"a"}')
+
+
+def test_an_upcast_of_one_kind_leaves_the_others_as_they_are() -> None:
+    codec = FactCodec(all_kinds(), upcasts={("input_given", 1): renamed})
+    others = [sample for sample in SAMPLES if not isinstance(sample, InputGiven)]
+    assert [codec.encode(sample) for sample in others] == [CODEC.encode(sample) for sample in others]
+
+
+# The chain
+
+ONE, TWO = SessionId("one"), SessionId("two")
+
+
+def chain(session: SessionId, count: int = 5) -> list[Stored]:
+    records: list[Stored] = []
+    for seq in range(1, count + 1):
+        before = records[-1].hash if records else root(session)
+        records.append(sealed(CODEC, before, seq, AT + timedelta(seconds=seq), InputGiven(text=f"word {seq}")))
+    return records
+
+
+MOMENTS = st.datetimes(min_value=datetime(1, 1, 2), max_value=datetime(9999, 12, 30), timezones=st.just(UTC))
+
+
+@given(MOMENTS)
+def test_a_moment_survives_to_the_microsecond(at: datetime) -> None:
+    assert moment(microseconds(at)) == at
+
+
+def test_a_sealed_fact_opens_as_the_same_entry() -> None:
+    fact = InputGiven(text="完")
+    record = sealed(CODEC, root(ONE), 1, AT, fact)
+    body = CODEC.encode(fact)
+    assert record == Stored(1, 1_767_323_045_678_901, body, link(root(ONE), 1, 1_767_323_045_678_901, body))
+    assert opened_entry(CODEC, record) == Entry(seq=1, at=AT, fact=fact)
+
+
+def test_the_hash_of_a_known_record_never_changes() -> None:
+    assert root(ONE).hex() == "a6a70ff1ab67b8c4737a64d97f61a605ecee3671b36f8641e6c636d0508473a7"
+    assert (
+        link(root(ONE), 1, -1, b'{"fact":"session_resumed"}').hex()
+        == "62b1700ab828e66647e6209fb27a4eb751fc436de7d08917dcbf4094600d5b20"
+    )
+
+
+HASHES = st.binary(min_size=32, max_size=32)
+LINKED = st.tuples(HASHES, st.integers(1, 2**63 - 1), st.integers(-(2**63), 2**63 - 1), st.binary(max_size=40))
+
+
+@given(LINKED, LINKED, st.integers(0, 3))
+def test_a_link_changes_with_any_of_its_fields(
+    first: tuple[bytes, int, int, bytes], second: tuple[bytes, int, int, bytes], field: int
+) -> None:
+    mixed = list(first)
+    mixed[field] = second[field]
+    before, seq, at, body = mixed
+    assert isinstance(before, bytes)
+    assert isinstance(seq, int)
+    assert isinstance(at, int)
+    assert isinstance(body, bytes)
+    assert (link(before, seq, at, body) == link(*first)) == ((before, seq, at, body) == first)
+
+
+def test_a_whole_chain_is_not_broken() -> None:
+    assert broken_at(ONE, chain(ONE)) is None
+    assert broken_at(ONE, []) is None
+    assert checked_chain(ONE, chain(ONE)) == chain(ONE)
+
+
+def changed(seq: int) -> str:
+    return f"entry {seq} was changed after it was written: its hash does not fit"
+
+
+def test_the_first_broken_entry_is_named() -> None:
+    whole = chain(ONE)
+    first, second, third, fourth, fifth = whole
+    reforged = third._replace(body=b"{}", hash=link(second.hash, 3, third.at, b"{}"))
+    assert {
+        "body": broken_at(ONE, [first, second, third._replace(body=third.body + b" "), fourth, fifth]),
+        "hash": broken_at(ONE, [first, second, third._replace(hash=bytes(32)), fourth, fifth]),
+        "time": broken_at(ONE, [first, second, third._replace(at=third.at + 1), fourth, fifth]),
+        "two": broken_at(ONE, [first, second._replace(at=0), third, fourth._replace(at=0), fifth]),
+        "reforged": broken_at(ONE, [first, second, reforged, fourth, fifth]),
+        "missing": broken_at(ONE, [first, second, fourth, fifth]),
+        "beheaded": broken_at(ONE, whole[1:]),
+        "twice": broken_at(ONE, [first, second, second, third]),
+        "swapped": broken_at(ONE, [first, third, second, fourth, fifth]),
+        "renumbered": broken_at(ONE, [first, third._replace(seq=2), second._replace(seq=3), fourth, fifth]),
+        "another's": broken_at(TWO, whole),
+        "spliced": broken_at(ONE, [*whole[:2], *chain(TWO)[2:]]),
+    } == {
+        "body": changed(3),
+        "hash": changed(3),
+        "time": changed(3),
+        "two": changed(2),
+        "reforged": changed(4),
+        "missing": "entry 3 is missing: 4 follows 2",
+        "beheaded": "entry 1 is missing: 2 follows 0",
+        "twice": "entry 3 is missing: 2 follows 2",
+        "swapped": "entry 2 is missing: 3 follows 1",
+        "renumbered": changed(2),
+        "another's": changed(1),
+        "spliced": changed(3),
+    }
+
+
+def test_a_broken_chain_is_refused_with_its_session_and_entry() -> None:
+    records = chain(ONE)
+    with pytest.raises(LedgerDamaged, match=r"session 'one': entry 2 is missing: 3 follows 1"):
+        checked_chain(ONE, [records[0], *records[2:]])
+
+
+@given(st.data())
+def test_any_changed_byte_of_a_body_is_found(data: st.DataObject) -> None:
+    records = chain(ONE, 4)
+    index = data.draw(st.integers(0, 3))
+    record = records[index]
+    place = data.draw(st.integers(0, len(record.body) - 1))
+    other = bytes([record.body[place] ^ data.draw(st.integers(1, 255))])
+    records[index] = record._replace(body=record.body[:place] + other + record.body[place + 1 :])
+    assert broken_at(ONE, records) == changed(index + 1)

@@ -1,0 +1,1010 @@
+"""The rulebook of persona: facts in, effects out. Each test names the requirement that it proves."""
+
+import math
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+import pytest
+
+from moot.domain.budget import Budget, BudgetKind, Usage
+from moot.domain.effects import Ask
+from moot.domain.facts import BudgetExhausted, InputGiven, SeatLost, SessionCancelled, SessionForked, SessionResumed
+from moot.domain.ids import USER, AskId, SeatId, SessionId, ask_id, daily_id, daily_prefix, seat_id, session_id
+from moot.domain.perception import LONGEST_HEARD, MOST_GISTS
+from moot.domain.roster import MOST_SEATS, Swap, checked, checked_swaps, swapped
+from moot.errors import BadName, BadRoster, BadSetting
+from moot.ports.kit import Plan
+from moot.protocols.persona.consensus import Point
+from moot.protocols.persona.facts import (
+    Claim,
+    Draft,
+    EndReason,
+    FloorGiven,
+    Intent,
+    IntentDeclared,
+    LostSeat,
+    MeetingConcluded,
+    Settings,
+    Speech,
+    TalkEnded,
+    TurnPassed,
+    TurnTaken,
+    Weighed,
+)
+from moot.protocols.persona.kit import opened as opened_by_plan
+from moot.protocols.persona.rules import MOST_TURNS, RULES
+from moot.protocols.persona.state import DECIDERS
+from moot.protocols.persona.story import SeatBid, decided
+from moot.testing.persona_facts import Table, draft, opening, seat, silent, stand, wants
+
+ADA, BOB, CY = seat("ada"), seat("bob"), seat("cy")
+BLIND = Settings(blind=True)
+REALISTIC = "The runway is {n} months; a cut of a tenth keeps the core team whole and buys two quarters. " * 4
+
+
+def quiet(table: Table) -> Table:
+    return table.bids(**{each.id: silent(0.1) for each in table.state.seats})
+
+
+# P-1
+
+
+def test_seats_with_ids_of_their_own_sit_together() -> None:
+    """P-1"""
+    assert checked([ADA, BOB]) == (ADA, BOB)
+    assert ADA.weight == 1.0
+
+
+@pytest.mark.parametrize(
+    ("seats", "why"),
+    [
+        ([seat("ada"), seat("ada")], "two seats are called 'ada' and 'ada'"),
+        ([seat("Ada"), seat("aDA")], "two seats are called 'Ada' and 'aDA'"),
+        ([seat("ada", weight=0)], "seat 'ada' has the weight 0; a bias weight must be greater than 0"),
+        ([seat("ada", weight=-1)], "seat 'ada' has the weight -1"),
+        ([seat("ada", weight=math.nan)], "seat 'ada' has the weight nan"),
+        ([seat("ada", weight=math.inf)], "seat 'ada' has the weight inf"),
+        ([seat("ada", trust=1.1)], "seat 'ada' has the trust 1.1"),
+        ([seat("ada", trust=math.nan)], "seat 'ada' has the trust nan"),
+        ([replace(ADA, patience=0.0)], "seat 'ada' has the patience 0.0"),
+        ([replace(ADA, patience=math.inf)], "seat 'ada' has the patience inf"),
+        ([], "0 seats"),
+        ([seat(f"s{number}") for number in range(MOST_SEATS + 1)], f"{MOST_SEATS + 1} seats"),
+    ],
+)
+def test_seats_that_cannot_sit_together_are_refused(seats: list[object], why: str) -> None:
+    """P-1"""
+    with pytest.raises(BadRoster) as refused:
+        checked(seats)  # type: ignore[arg-type]
+    assert str(refused.value).startswith(why)
+
+
+@pytest.mark.parametrize("name", ["Node_A", "node-b", "甲方", "Zoë", "é" * 64, "नीति"])
+def test_a_seat_may_be_called_in_any_script(name: str) -> None:
+    """P-1"""
+    assert seat_id(f" {name} ") == seat_id(name)
+
+
+def test_a_seats_name_has_one_form() -> None:
+    """P-1"""
+    assert seat_id("Zoe\u0308") == seat_id("Zo\u00eb") == "Zo\u00eb"
+
+
+@pytest.mark.parametrize(
+    "name", ["", "  ", "a b", "a.b", "a\nb", "USER", "user", "#1", "[x]", "x" * 65, "a\u202eb", "a\u200bb", "|", "\u0301!"]
+)
+def test_a_name_that_could_pass_as_something_else_is_refused(name: str) -> None:
+    """P-1"""
+    with pytest.raises(BadName):
+        seat_id(name)
+
+
+@pytest.mark.parametrize("name", ["", "-x", "_x", "a/b", "..", "ünder", "x" * 81, "a\n"])
+def test_a_session_name_that_is_no_plain_word_is_refused(name: str) -> None:
+    """P-3"""
+    with pytest.raises(BadName):
+        session_id(name)
+
+
+def test_a_session_is_called_after_its_day() -> None:
+    """P-3"""
+    now = datetime(2024, 5, 20, 23, 59, tzinfo=UTC)
+    assert daily_prefix(now) == "think_20240520_"
+    assert daily_id(now, 1) == "think_20240520_001"
+    assert session_id(daily_id(now, 1000)) == "think_20240520_1000"
+
+
+def test_a_swap_gives_a_seat_to_another_participant() -> None:
+    """P-2"""
+    swap = Swap(seat=SeatId("ada"), platform="openai:x")
+    assert checked_swaps((ADA, BOB), [swap]) == (swap,)
+    assert swapped((ADA, BOB), [swap]) == (replace(ADA, platform="openai:x"), BOB)
+    with pytest.raises(BadRoster, match="no seat is called 'eve'; the seats are: ada, bob"):
+        checked_swaps((ADA, BOB), [Swap(seat=SeatId("eve"), platform="x")])
+
+
+def test_a_summarizer_who_does_not_sit_at_the_table_is_refused() -> None:
+    """P-15"""
+    plan = Plan(
+        topic="?",
+        language="en",
+        seed=1,
+        seats=(ADA, BOB),
+        budget=Budget(),
+        outside_patience=1.0,
+        settings=Settings(summarizer=SeatId("eve")),
+    )
+    with pytest.raises(BadSetting, match="summarizer = 'eve' is no seat; the seats are: ada, bob"):
+        opened_by_plan(plan)
+    with pytest.raises(BadRoster):
+        opened_by_plan(replace(plan, seats=(ADA, ADA)))
+
+
+# P-4, P-5
+
+
+def test_the_timeline_counts_from_one_without_gaps() -> None:
+    """P-4"""
+    table = Table(ADA, BOB, CY)
+    for number in range(10):
+        table.turn(("ada", "bob", "cy")[number % 3], f"speech {number}")
+        if number % 4 == 0:
+            table.says(f"input {number}")
+    lines = table.story.timeline
+    assert [line.id for line in lines] == list(range(1, len(lines) + 1)) == list(range(1, 15))
+    assert all(earlier.timestamp < later.timestamp for earlier, later in pairwise(lines))
+    assert {line.type for line in lines if line.speaker == USER} == {"input"}
+
+
+def test_a_speech_becomes_one_whole_timeline_entry() -> None:
+    """P-4"""
+    table = Table(ADA, BOB).turn("ada", "Yes.")
+    table.bids(ada=silent(0.4), bob=wants(0.95)).speaks("bob", "No.", refers_to=2)
+    first, second, third = table.story.timeline
+    assert (first.id, first.speaker, first.type, first.platform, first.relevance_score) == (1, "USER", "input", "", None)
+    assert (second.speaker, second.platform, second.content, second.relevance_score) == ("ada", "script:ada", "Yes.", 0.9)
+    assert (third.speaker, third.refers_to, third.relevance_score, third.type) == ("bob", 2, 0.95, "speech")
+    assert third.timestamp == "2024-05-20T10:00:08Z"
+
+
+@pytest.mark.parametrize(("named", "kept"), [(1, 1), (2, 2), (3, None), (4, None), (999, None), (None, None)])
+def test_a_reference_to_an_entry_that_does_not_exist_is_dropped(named: int | None, kept: int | None) -> None:
+    """P-4: an entry refers to an earlier one, never to itself or to the future."""
+    table = Table(ADA, BOB).turn("ada", "Yes.")
+    table.bids(ada=silent(0.4), bob=wants(0.95)).speaks("bob", "No.", refers_to=named)
+    assert table.story.timeline[-1].refers_to == kept
+    assert table.state.memory.recent[-1].refers_to == kept
+
+
+@pytest.mark.parametrize(
+    ("text", "speech"),
+    [
+        ("Plain.", Speech(content="Plain.")),
+        ("re #2 agree: Yes.", Speech(content="Yes.", refers_to=2, view="agree")),
+        ("RE #12 disagree: No.", Speech(content="No.", refers_to=12, view="contest")),
+        ("[re #3]: Hm.", Speech(content="Hm.", refers_to=3)),
+        ("回应 #2 反对：不行。", Speech(content="不行。", refers_to=2, view="contest")),
+        ("（回应 #2，赞同）好。", Speech(content="好。", refers_to=2, view="agree")),
+        ("re #0: what", Speech(content="what")),
+        ("re #2", Speech(content="re #2", refers_to=2)),
+        ("Rewriting 3 parts is too much.", Speech(content="Rewriting 3 parts is too much.")),
+        ("See re #2 agree: below", Speech(content="See re #2 agree: below")),
+    ],
+)
+def test_the_first_words_may_name_the_entry_that_is_answered(text: str, speech: Speech) -> None:
+    """P-4"""
+    assert Speech.from_text(text) == speech
+
+
+@pytest.mark.xfail(reason="bug: '#' is optional in the reference, so ordinary first words are cut off and taken for one")
+@pytest.mark.parametrize("text", ["Re 20% layoffs: no.", "re 5 years ago we tried this", "Re: 3 points. First, cash."])
+def test_a_number_without_a_mark_is_no_reference(text: str) -> None:
+    """P-4"""
+    assert Speech.from_text(text) == Speech(content=text)
+
+
+def test_silence_leaves_no_entry_and_its_reason_is_kept() -> None:
+    """P-5"""
+    table = Table(ADA, BOB, CY).bids(ada=wants(0.9, "moved"), bob=silent(0.2, "Nothing to add."), cy=None).speaks("ada", "Yes.")
+    story = table.story
+    assert [line.speaker for line in story.timeline] == ["USER", "ada"]
+    assert story.turns[0].bids == [
+        SeatBid(seat=SeatId("ada"), intent=wants(0.9, "moved")),
+        SeatBid(seat=SeatId("bob"), intent=silent(0.2, "Nothing to add.")),
+        SeatBid(seat=SeatId("cy"), intent=None, lost="timeout"),
+    ]
+
+
+def test_a_turn_in_which_nobody_speaks_is_kept_too() -> None:
+    """P-5"""
+    table = Table(ADA, BOB).bids(ada=silent(0.5, "wait"), bob=silent(0.6, "hear"))
+    assert table.last == TurnPassed(turn=1)
+    assert [bid.intent for bid in table.story.turns[0].bids] == [silent(0.5, "wait"), silent(0.6, "hear")]
+    assert len(table.story.timeline) == 1
+
+
+# P-7
+
+
+def _at(phase: str) -> Table:
+    table = Table(ADA, BOB, settings=BLIND if phase == "blind" else None)
+    match phase:
+        case "blind":
+            return table.position("ada", "For.")
+        case "intents":
+            return table.bids(ada=wants(0.9))
+        case "speech":
+            return table.bids(ada=wants(0.9), bob=silent(0.4))
+        case "draft":
+            return quiet(table)
+        case _:
+            return quiet(table).drafts("ada")
+
+
+@pytest.mark.parametrize("phase", ["blind", "intents", "speech", "draft", "stands"])
+def test_an_input_at_any_point_becomes_the_newest_entry(phase: str) -> None:
+    """P-7"""
+    table = _at(phase)
+    assert table.state.phase == phase
+    table.says("And the union?")
+    line = table.story.timeline[-1]
+    assert (line.id, line.speaker, line.content, line.type) == (2, "USER", "And the union?", "input")
+    latest = table.state.memory.latest
+    assert latest is not None
+    assert (latest.id, latest.text) == (2, "And the union?")
+
+
+@pytest.mark.parametrize("phase", ["intents", "speech", "draft", "stands"])
+def test_an_input_is_in_the_next_perception(phase: str) -> None:
+    """P-7: whoever is asked next hears it."""
+    table = _at(phase).says("And the union?")
+    for ask in table.asks:
+        assert "[#2 USER]\n| And the union?" in RULES.brief(table.state, ask).shared
+
+
+@pytest.mark.parametrize("phase", ["blind", "intents", "speech"])
+def test_an_input_during_the_talk_withdraws_no_ask(phase: str) -> None:
+    """P-7"""
+    table = _at(phase)
+    before = table.asks
+    assert table.says("And the union?").asks == before
+
+
+@pytest.mark.parametrize("phase", ["draft", "stands"])
+def test_an_input_while_the_conclusion_is_written_takes_the_meeting_back_to_talking(phase: str) -> None:
+    """P-7"""
+    table = _at(phase).says("And the union?")
+    assert table.asked == ["2.intent.ada", "2.intent.bob"]
+    assert (table.state.draft, table.state.author, table.state.stop, table.state.drafters_lost) == (None, None, None, ())
+    assert "(#2)" in table.brief("ada").own
+    quiet(table)
+    assert table.asked == ["2.draft.ada"]
+    assert table.last == TalkEnded(turn=2, reason="quiet")
+
+
+def test_a_drafter_that_was_lost_may_write_again_after_an_input() -> None:
+    """P-7"""
+    table = _at("draft").lose("draft", "ada")
+    assert table.asked == ["1.draft.bob"]
+    assert quiet(table.says("Again.")).asked == ["2.draft.ada"]
+
+
+@pytest.mark.parametrize("budget", ["turns", "tokens", "money", "time"])
+@pytest.mark.parametrize("phase", ["draft", "stands"])
+def test_an_input_does_not_reopen_a_meeting_that_its_budget_has_ended(phase: str, budget: BudgetKind) -> None:
+    """P-7: the input is heard, the conclusion is written all the same."""
+    table = Table(ADA, BOB).put(BudgetExhausted(budget=budget, spent="all"))
+    if phase == "stands":
+        table.drafts("ada")
+    before = table.asked
+    table.says("And the union?")
+    assert table.asked == before
+    assert table.state.stop == budget
+    assert table.story.timeline[-1].content == "And the union?"
+
+
+@pytest.mark.xfail(reason="bug: after the blind round the bids are still about #1, not about the input that is newest")
+def test_an_input_during_the_blind_round_is_what_the_first_bids_are_about() -> None:
+    """P-7"""
+    table = _at("blind").says("And the union?").position("bob", "Against.")
+    assert table.state.about == 2
+    assert "(#2)" in table.brief("ada").own
+
+
+@pytest.mark.xfail(reason="bug: bids that were asked for before the input can end the talk, and nobody is asked about it")
+def test_an_input_during_the_bids_is_perceived_before_the_talk_can_end() -> None:
+    """P-7: the very same input a moment later, at the draft, does take the meeting back to talking."""
+    table = Table(ADA, BOB).turn("ada", "Yes.").bids(ada=silent(0.1)).says("And the union?").bids(bob=silent(0.1))
+    assert table.asked == ["3.intent.ada", "3.intent.bob"]
+
+
+@pytest.mark.xfail(reason="bug: a budget that runs out while the conclusion is written is forgotten by the rulebook")
+def test_an_input_does_not_reopen_a_meeting_whose_budget_ran_out_during_the_conclusion() -> None:
+    """P-7, P-14: the engine announces a budget once; talking on would be without any limit."""
+    table = quiet(Table(ADA, BOB)).put(BudgetExhausted(budget="money", spent="all")).drafts("ada").says("Wait.")
+    assert table.asked == ["1.stand.bob"]
+
+
+# P-8
+
+
+def test_a_perception_holds_goal_digest_and_the_last_turns() -> None:
+    """P-8"""
+    table = Table(ADA, BOB)
+    assert table.state.memory.window == 6
+    for number in range(10):
+        table.turn(("ada", "bob")[number % 2], f"Speech {number}. More of it.")
+    brief = table.brief("ada")
+    assert [heard.id for heard in brief.perception.memory.recent] == [6, 7, 8, 9, 10, 11]
+    assert [gist.id for gist in brief.perception.memory.older] == [1, 2, 3, 4, 5]
+    assert "| Speech 9. More of it." in brief.shared
+    assert "[#2 ada]\n| Speech 0.\n" in brief.shared
+    assert "Speech 0. More of it." not in brief.shared
+
+
+@pytest.mark.parametrize("window", [1, 3, 50])
+def test_the_window_is_configurable(window: int) -> None:
+    """P-8"""
+    table = Table(ADA, BOB, settings=Settings(blind=False, window=window))
+    for number in range(55):
+        table.turn(("ada", "bob")[number % 2], f"{number}")
+    assert len(table.brief("bob").perception.memory.recent) == window
+
+
+def test_the_digest_keeps_the_question_and_what_moved_most() -> None:
+    """P-8"""
+    table = Table(ADA, BOB)
+    for number in range(60):
+        table.turn(("ada", "bob")[number % 2], f"Speech {number}.", score=1.0 if number in {5, 9} else 0.4)
+    memory = table.state.memory
+    assert len(memory.older) == MOST_GISTS
+    assert {1, 7, 11} <= {gist.id for gist in memory.older}
+    assert memory.left_out == 61 - 6 - MOST_GISTS
+    assert f"({memory.left_out} older entries left out)" in table.brief("ada").shared
+
+
+def test_what_a_seat_receives_stays_bounded_as_the_meeting_grows() -> None:
+    """P-8: turn 500 costs hardly more than turn 20."""
+    table = Table(ADA, BOB, CY)
+    sizes: dict[int, int] = {}
+    for number in range(1, 501):
+        if number in {20, 500}:
+            brief = table.brief("ada")
+            sizes[number] = len(brief.shared) + len(brief.own)
+        table.turn(("ada", "bob", "cy")[number % 3], REALISTIC.format(n=number), score=(number % 7) / 10 + 0.3)
+    assert sizes[500] <= 1.3 * sizes[20]
+
+
+def test_an_endless_speech_is_shown_cut_and_kept_whole() -> None:
+    """P-8"""
+    table = Table(ADA, BOB).turn("ada", "x" * 20_000)
+    assert len(table.brief("bob").shared) < LONGEST_HEARD + 300
+    assert table.story.timeline[-1].content == "x" * 20_000
+
+
+# P-9
+
+
+def test_all_are_asked_at_the_same_time_and_with_little_patience() -> None:
+    """P-9"""
+    assert Table(ADA, BOB, CY).asks == tuple(
+        Ask(id=AskId(f"1.intent.{name}"), seat=SeatId(name), kind="intent", turn=1, patience=60.0)
+        for name in ("ada", "bob", "cy")
+    )
+
+
+def test_who_has_answered_is_not_asked_again() -> None:
+    """P-9"""
+    assert Table(ADA, BOB, CY).bids(bob=silent(0.1)).asked == ["1.intent.ada", "1.intent.cy"]
+
+
+def test_a_lost_bid_is_silence_and_is_recorded() -> None:
+    """P-9"""
+    table = Table(ADA, BOB).bids(ada=wants(0.9), bob=None)
+    assert table.last == FloorGiven(turn=1, seat=SeatId("ada"), score=0.9, reason="only_one", lost=(SeatId("bob"),))
+    assert table.story.turns[0].bids[1] == SeatBid(seat=SeatId("bob"), intent=None, lost="timeout")
+    assert [(loss.seat, loss.asked_for, loss.reason) for loss in table.story.losses] == [("bob", "intent", "timeout")]
+
+
+def test_a_bid_for_another_turn_is_ignored() -> None:
+    """P-9: a late answer."""
+    table = Table(ADA, BOB).turn("ada", "Yes.")
+    before = table.state
+    late = IntentDeclared(ask=ask_id(1, "intent", SeatId("bob")), seat=SeatId("bob"), said=wants(1.0))
+    assert table.put(late).state == before
+
+
+# P-10
+
+
+def _floor(last: str | None = None, **intents: Intent | None) -> FloorGiven:
+    table = Table(ADA, BOB, CY)
+    if last is not None:
+        table.turn(last, "Spoken.")
+    given = table.bids(**intents).last
+    assert isinstance(given, FloorGiven)
+    return given
+
+
+def test_the_floor_goes_to_the_highest_who_intends_to_speak() -> None:
+    """P-10: a higher reaction without the intent does not count."""
+    floor = _floor(ada=wants(0.5), bob=silent(1.0), cy=wants(0.7))
+    assert floor == FloorGiven(turn=1, seat=SeatId("cy"), score=0.7, reason="highest")
+
+
+def test_the_only_one_to_bid_gets_the_floor() -> None:
+    """P-10"""
+    assert _floor(ada=silent(0.9), bob=wants(0.0), cy=silent(0.3)).reason == "only_one"
+
+
+def test_a_tie_goes_to_whoever_was_silent_for_longest() -> None:
+    """P-10: who has never spoken has been silent for longest of all."""
+    table = Table(ADA, BOB, CY).turn("ada", "1").turn("bob", "2").turn("cy", "3")
+    assert table.bids(ada=wants(0.8), bob=wants(0.8), cy=silent(0.4)).last == FloorGiven(
+        turn=4, seat=SeatId("ada"), score=0.8, reason="longest_silent"
+    )
+    assert _floor("ada", ada=silent(0.4), bob=wants(0.8), cy=wants(0.8)).reason == "first_by_id"
+    never = Table(ADA, BOB, CY).turn("ada", "1").turn("bob", "2").bids(ada=wants(0.8), bob=silent(0.4), cy=wants(0.8)).last
+    assert never == FloorGiven(turn=3, seat=SeatId("cy"), score=0.8, reason="longest_silent")
+
+
+def test_a_tie_of_equals_goes_by_role_id_not_by_the_order_of_answers() -> None:
+    """P-10"""
+    table = Table(CY, BOB, ADA).bids(cy=wants(0.8), bob=wants(0.8), ada=wants(0.8))
+    assert table.last == FloorGiven(turn=1, seat=SeatId("ada"), score=0.8, reason="first_by_id")
+
+
+def test_the_last_speaker_waits_while_anyone_else_wants_to_speak() -> None:
+    """P-10"""
+    assert _floor("ada", ada=wants(1.0), bob=wants(0.3), cy=silent(0.9)).seat == "bob"
+
+
+def test_the_last_speaker_may_speak_again_if_no_one_else_wants_to() -> None:
+    """P-10"""
+    floor = _floor("ada", ada=wants(0.6), bob=silent(0.9), cy=None)
+    assert floor == FloorGiven(turn=2, seat=SeatId("ada"), score=0.6, reason="nobody_else", lost=(SeatId("cy"),))
+
+
+def test_an_input_between_does_not_make_the_last_speaker_another() -> None:
+    """P-10"""
+    table = Table(ADA, BOB).turn("ada", "Yes.").says("Go on.").bids(ada=wants(1.0), bob=wants(0.4))
+    assert isinstance(table.last, FloorGiven)
+    assert table.last.seat == "bob"
+
+
+@pytest.mark.xfail(
+    reason="bug: the record says 'highest' of a bid that was not the highest, because the last speaker was passed over"
+)
+def test_the_reason_says_when_the_last_speaker_was_passed_over() -> None:
+    """P-10: bob's 0.4 got the floor over ada's 0.9; the recorded reason must not be that it was the highest."""
+    assert _floor("ada", ada=wants(0.9), bob=wants(0.4), cy=silent(0.4)).reason != "highest"
+
+
+# P-11, P-12
+
+
+def test_while_one_speaks_nobody_else_is_asked() -> None:
+    """P-11"""
+    table = Table(ADA, BOB, CY).bids(ada=wants(0.9), bob=wants(0.8), cy=silent(0.4))
+    assert table.asks == (Ask(id=AskId("1.speech.ada"), seat=SeatId("ada"), kind="speech", turn=1, patience=180.0),)
+    assert table.speaks("ada", "Yes.").asked == ["2.intent.ada", "2.intent.bob", "2.intent.cy"]
+
+
+def test_a_lost_speech_hands_the_floor_to_the_next_highest() -> None:
+    """P-12"""
+    table = Table(ADA, BOB, CY).bids(ada=wants(0.9), bob=wants(0.7), cy=wants(0.8)).lose("speech", "ada", "error")
+    assert table.asked == ["1.speech.cy"]
+    table.lose("speech", "cy", "malformed")
+    assert table.asked == ["1.speech.bob"]
+    table.speaks("bob", "At last.")
+    story = table.story
+    assert [(line.id, line.speaker) for line in story.timeline] == [(1, "USER"), (2, "bob")]
+    assert [floor.seat for floor in story.turns[0].floors] == ["ada", "cy", "bob"]
+
+
+def test_a_lost_speech_that_nobody_can_take_over_ends_the_turn() -> None:
+    """P-12: nothing half made enters the ledger."""
+    table = Table(ADA, BOB).bids(ada=wants(0.9), bob=silent(0.4)).lose("speech", "ada")
+    assert table.last == TurnPassed(turn=1)
+    assert table.asked == ["2.intent.ada", "2.intent.bob"]
+    assert len(table.story.timeline) == 1
+
+
+def test_who_lost_the_floor_may_bid_again_in_the_next_turn() -> None:
+    """P-12"""
+    table = Table(ADA, BOB).bids(ada=wants(0.9), bob=wants(0.8)).lose("speech", "ada").speaks("bob", "No.")
+    assert table.bids(ada=wants(0.5), bob=silent(0.4)).asked == ["2.speech.ada"]
+
+
+def test_a_speech_of_another_turn_does_not_enter() -> None:
+    """P-12"""
+    table = Table(ADA, BOB).turn("ada", "Yes.").bids(ada=silent(0.4), bob=wants(0.9))
+    late = TurnTaken(ask=ask_id(1, "speech", SeatId("bob")), seat=SeatId("bob"), said=Speech(content="late"))
+    assert len(table.put(late).story.timeline) == 2
+
+
+# P-13
+
+
+def test_consensus_follows_the_views_of_the_listeners() -> None:
+    """P-13"""
+    table = Table(ADA, BOB, CY).turn("ada", "Cut ten. And more.")
+    assert table.state.points == (Point(entry=2, speaker=SeatId("ada"), claim="Cut ten."),)
+    table.bids(bob=silent(0.2, view="agree"))
+    assert [(point.agreed, point.standing(3)) for point in table.state.points] == [(("bob",), "agreed")]
+    table.bids(cy=wants(0.9, view="contest"))
+    assert [(point.agreed, point.contested, point.standing(3)) for point in table.state.points] == [
+        (("bob",), ("cy",), "contested")
+    ]
+
+
+def test_a_speech_can_change_its_speakers_view() -> None:
+    """P-13"""
+    table = Table(ADA, BOB).turn("ada", "Cut.").bids(ada=silent(0.4), bob=wants(0.9, view="contest"))
+    table.speaks("bob", "On reflection, yes.", refers_to=2, view="agree")
+    assert table.state.points[0] == Point(entry=2, speaker=SeatId("ada"), claim="Cut.", agreed=(SeatId("bob"),))
+    assert [point.entry for point in table.state.points] == [2, 3]
+
+
+def test_nobody_agrees_with_itself() -> None:
+    """P-13"""
+    table = Table(ADA, BOB).turn("ada", "Cut.").bids(ada=silent(0.4, view="agree"), bob=silent(0.4))
+    assert table.state.points[0].standing(2) == "open"
+
+
+@pytest.mark.parametrize(
+    ("supporters", "seats", "standing"), [(0, 1, "open"), (1, 2, "agreed"), (1, 3, "agreed"), (1, 4, "open"), (2, 4, "agreed")]
+)
+def test_agreed_means_more_than_half_of_the_seats(supporters: int, seats: int, standing: str) -> None:
+    """P-13"""
+    agreed = tuple(SeatId(f"s{number}") for number in range(supporters))
+    assert Point(entry=2, speaker=SeatId("ada"), claim="x", agreed=agreed).standing(seats) == standing
+
+
+def test_consensus_stays_bounded_and_keeps_what_is_contested() -> None:
+    """P-13"""
+    table = Table(ADA, BOB).turn("ada", "Cut.").bids(ada=silent(0.4), bob=wants(0.9, view="contest")).speaks("bob", "No.")
+    for number in range(40):
+        table.turn(("ada", "bob")[number % 2], f"{number}")
+    assert len(table.state.points) == 20
+    assert table.state.points[0] == Point(entry=2, speaker=SeatId("ada"), claim="Cut.", contested=(SeatId("bob"),))
+
+
+# P-14
+
+
+def _ended(table: Table) -> EndReason:
+    ends = [fact.reason for fact in table.facts if isinstance(fact, TalkEnded)]
+    assert len(ends) == 1
+    return ends[0]
+
+
+def test_the_talk_ends_when_every_reaction_is_below_the_threshold() -> None:
+    """P-14"""
+    assert _ended(Table(ADA, BOB).bids(ada=silent(0.29), bob=wants(0.0))) == "quiet"
+
+
+def test_a_reaction_at_the_threshold_keeps_the_talk_going() -> None:
+    """P-14"""
+    assert Table(ADA, BOB).bids(ada=silent(0.29), bob=wants(0.3)).asked == ["1.speech.bob"]
+
+
+def test_the_threshold_is_configurable() -> None:
+    """P-14"""
+    table = Table(ADA, BOB, settings=Settings(blind=False, threshold=0.8)).bids(ada=wants(0.79), bob=wants(0.1))
+    assert _ended(table) == "quiet"
+    assert Table(ADA, BOB, settings=Settings(blind=False, threshold=0.0)).bids(ada=wants(0), bob=wants(0)).asked == [
+        "1.speech.ada"
+    ]
+
+
+def test_a_quiet_end_names_the_seats_that_were_lost() -> None:
+    """P-14, P-18"""
+    table = Table(ADA, BOB).bids(ada=silent(0.1), bob=None)
+    assert table.last == TalkEnded(turn=1, reason="quiet", lost=(SeatId("bob"),))
+
+
+def test_a_turn_in_which_every_seat_was_lost_is_never_taken_for_agreement() -> None:
+    """P-14"""
+    table = Table(ADA, BOB).bids(ada=None, bob=None)
+    assert table.last == TurnPassed(turn=1, lost=(SeatId("ada"), SeatId("bob")))
+    assert _ended(table.bids(ada=None, bob=None)) == "seats_lost"
+
+
+@pytest.mark.parametrize("stance", sorted(DECIDERS))
+def test_the_decider_can_find_that_enough_was_said(stance: str) -> None:
+    """P-14"""
+    table = Table(ADA, seat("dee", stance=f" {stance.upper()} ")).turn("ada", "Yes.")
+    assert "sufficient" in table.brief("dee").own
+    assert "sufficient" not in table.brief("ada").own
+    assert _ended(table.bids(ada=wants(1.0), dee=silent(0.5, sufficient=True))) == "sufficient"
+
+
+def test_only_the_decider_can_find_that_enough_was_said() -> None:
+    """P-14"""
+    table = Table(ADA, seat("dee", stance="decider")).turn("ada", "Yes.")
+    assert table.bids(ada=silent(0.5, sufficient=True), dee=wants(0.5)).asked == ["2.speech.dee"]
+
+
+def test_without_a_decider_nobody_can_find_that_enough_was_said() -> None:
+    """P-14"""
+    table = Table(ADA, BOB).turn("ada", "Yes.").bids(ada=silent(0.5, sufficient=True), bob=wants(0.5, sufficient=True))
+    assert table.asked == ["2.speech.bob"]
+
+
+def test_nothing_is_sufficient_before_someone_has_spoken() -> None:
+    """P-14"""
+    table = Table(ADA, seat("dee", stance="decider")).bids(ada=wants(0.5), dee=silent(0.5, sufficient=True))
+    assert table.asked == ["1.speech.ada"]
+
+
+def test_a_floor_that_was_given_is_not_taken_back_by_the_decider() -> None:
+    """P-12, P-14: what a lost speech leads to is the next speaker."""
+    table = Table(ADA, BOB, seat("dee", stance="decider")).turn("ada", "Yes.")
+    table.bids(ada=silent(0.5), bob=wants(0.9), dee=wants(0.5)).lose("speech", "bob")
+    assert table.asked == ["2.speech.dee"]
+
+
+@pytest.mark.parametrize("turns", [1, 2])
+def test_the_talk_ends_at_the_turn_budget(turns: int) -> None:
+    """P-14"""
+    table = Table(ADA, BOB, budget=Budget(turns=turns))
+    for number in range(turns):
+        table.turn(("ada", "bob")[number], "Yes.")
+    assert _ended(table) == "turns"
+    assert table.asked == [f"{turns + 1}.draft.ada"]
+
+
+def test_a_turn_that_nobody_took_counts_against_the_budget() -> None:
+    """P-14"""
+    assert _ended(Table(ADA, BOB, budget=Budget(turns=1)).bids(ada=None, bob=None)) == "turns"
+
+
+def test_a_meeting_without_a_turn_budget_ends_all_the_same() -> None:
+    """P-14"""
+    table = Table(ADA, BOB)
+    effects = RULES.decide(replace(table.state, turn=MOST_TURNS + 1))
+    assert [getattr(effect, "fact", None) for effect in effects] == [TalkEnded(turn=MOST_TURNS + 1, reason="turns")]
+
+
+@pytest.mark.parametrize("budget", ["tokens", "money", "time"])
+@pytest.mark.parametrize("phase", ["blind", "intents", "speech"])
+def test_the_talk_ends_at_a_budget_whatever_it_was_doing(phase: str, budget: BudgetKind) -> None:
+    """P-14"""
+    table = _at(phase).put(BudgetExhausted(budget=budget, spent="all"))
+    assert _ended(table) == budget
+    assert table.asked == ["1.draft.ada"]
+
+
+def test_the_talk_ends_when_nobody_speaks_in_two_turns() -> None:
+    """P-14"""
+    table = Table(ADA, BOB)
+    for _ in range(2):
+        table.bids(ada=silent(0.5), bob=silent(0.9))
+    assert _ended(table) == "nobody_speaks"
+
+
+def test_two_idle_turns_apart_do_not_end_the_talk() -> None:
+    """P-14"""
+    table = Table(ADA, BOB).bids(ada=silent(0.5), bob=silent(0.5)).turn("ada", "Yes.").bids(ada=silent(0.5), bob=silent(0.5))
+    assert table.asked == ["4.intent.ada", "4.intent.bob"]
+
+
+def test_the_talk_ends_when_every_speaker_is_lost_in_two_turns() -> None:
+    """P-14"""
+    table = Table(ADA, BOB)
+    for _ in range(2):
+        table.bids(ada=wants(0.9), bob=wants(0.8)).lose("speech", "ada").lose("speech", "bob")
+    assert _ended(table) == "seats_lost"
+
+
+@pytest.mark.parametrize(
+    ("end", "reason"),
+    [
+        (lambda: quiet(Table(ADA, BOB)), "quiet"),
+        (lambda: Table(ADA, BOB, budget=Budget(turns=1)).turn("ada", "Yes."), "turns"),
+        (lambda: Table(ADA, BOB).put(BudgetExhausted(budget="money", spent="all")), "money"),
+    ],
+)
+def test_the_conclusion_says_what_ended_the_talk(end: object, reason: str) -> None:
+    """P-14"""
+    assert callable(end)
+    table: Table = end().drafts("ada").stands(bob=stand("support"))
+    assert isinstance(table.last, MeetingConcluded)
+    assert table.last.reason == reason
+    assert decided(table.story).ended_by == reason
+
+
+def test_a_cancelled_meeting_asks_for_nothing_and_changes_no_more() -> None:
+    """P-14"""
+    table = Table(ADA, BOB).put(SessionCancelled(reason="enough"))
+    before = table.state
+    assert (table.asked, RULES.decide(table.state)) == ([], ())
+    assert table.put(InputGiven(text="late"), SessionResumed()).state == before
+    assert (decided(table.story).status, decided(table.story).ended_by) == ("cancelled", "cancelled")
+
+
+# P-15
+
+
+def test_the_decider_writes_the_conclusion() -> None:
+    """P-15"""
+    table = quiet(Table(seat("ada", weight=9), seat("dee", stance="Decider")))
+    assert table.asks == (Ask(id=AskId("1.draft.dee"), seat=SeatId("dee"), kind="draft", turn=1, patience=180.0),)
+
+
+def test_a_configured_summarizer_writes_in_the_deciders_place() -> None:
+    """P-15"""
+    settings = Settings(blind=False, summarizer=SeatId("ada"))
+    assert quiet(Table(ADA, seat("dee", stance="decider"), settings=settings)).asked == ["1.draft.ada"]
+
+
+def test_the_pen_goes_on_from_the_decider_by_weight_then_by_seat() -> None:
+    """P-15"""
+    table = quiet(Table(ADA, BOB, seat("cy", weight=2), seat("dee", stance="decider", weight=0.1)))
+    order = []
+    for _ in range(4):
+        order.append(table.asks[0].seat)
+        table.lose("draft", table.asks[0].seat, "error")
+    assert order == ["dee", "cy", "ada", "bob"]
+    assert table.state.phase == "closed"
+
+
+def test_without_anyone_to_write_the_meeting_concludes_without_a_decision() -> None:
+    """P-15, P-18"""
+    table = quiet(Table(ADA, BOB)).lose("draft", "ada", "error").lose("draft", "bob")
+    assert table.last == MeetingConcluded(
+        reason="quiet",
+        author=None,
+        support=None,
+        turnout=0.0,
+        positions=(),
+        lost=(
+            LostSeat(seat=SeatId("ada"), times=1, last="error", weight_share=0.5, voiceless=True),
+            LostSeat(seat=SeatId("bob"), times=1, last="timeout", weight_share=0.5, voiceless=True),
+        ),
+    )
+    found = decided(table.story)
+    assert (found.status, found.decision, found.author, found.confidence) == ("concluded", None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("said", "fault"),
+    [
+        (draft("x", 1, 3), None),
+        (draft("x", 4), "draft: entry 4 does not exist; the entries are 1 to 3"),
+        (
+            replace(draft("x", 1), reasons=(Claim(text="y", entries=(2, 9)),)),
+            "draft: entry 9 does not exist; the entries are 1 to 3",
+        ),
+        (
+            replace(draft("x", 1), dissent=(Claim(text="y", entries=(8,)),)),
+            "draft: entry 8 does not exist; the entries are 1 to 3",
+        ),
+        (
+            replace(draft("x", 1), open_questions=(Claim(text="y", entries=(7,)),)),
+            "draft: entry 7 does not exist; the entries are 1 to 3",
+        ),
+        (
+            Draft(decision=Claim(text="x"), confidence=1.0),
+            "draft: decision.entries is empty; name the entries (1 to 3) that the decision rests on",
+        ),
+    ],
+)
+def test_a_claim_names_entries_that_exist(said: Draft, fault: str | None) -> None:
+    """P-15"""
+    table = quiet(Table(ADA, BOB).turn("ada", "Yes.").turn("bob", "No."))
+    assert table.brief("ada").fault(said) == fault
+
+
+@pytest.mark.xfail(reason="gap: only the decision must name entries; a reason, dissent or open question may name none")
+def test_every_claim_names_the_entries_that_it_rests_on() -> None:
+    """P-15: each claim in it names the timeline entries it rests on."""
+    table = quiet(Table(ADA, BOB).turn("ada", "Yes."))
+    assert table.brief("ada").fault(replace(draft("x", 1), reasons=(Claim(text="because"),))) is not None
+
+
+def test_an_entry_that_does_not_exist_is_not_shown_even_if_it_was_recorded() -> None:
+    """P-15"""
+    table = quiet(Table(ADA, BOB)).drafts("ada", draft("x", 9, 1, 1)).stands(bob=stand("support"))
+    claim = decided(table.story).decision
+    assert claim is not None
+    assert claim.entries == (1,)
+
+
+def test_last_words_are_weighed_by_bias_confidence_and_trust() -> None:
+    """P-15"""
+    table = quiet(Table(seat("ada", weight=2, trust=0.5), seat("bob", weight=3, trust=0.75), seat("cy", trust=1.0), seat("di")))
+    table.drafts("bob", draft(confidence=0.5)).stands(ada=stand("oppose", 0.5), cy=stand("conditional", 1.0), di=stand("abstain"))
+    assert isinstance(table.last, MeetingConcluded)
+    assert table.last.positions == (
+        Weighed(seat=SeatId("ada"), verdict="oppose", weight=0.5),
+        Weighed(seat=SeatId("bob"), verdict="support", weight=1.125),
+        Weighed(seat=SeatId("cy"), verdict="conditional", weight=1.0),
+        Weighed(seat=SeatId("di"), verdict="abstain", weight=0.5),
+    )
+    assert table.last.support == pytest.approx(1.625 / 2.625)
+    assert table.last.turnout == pytest.approx(6 / 7)
+    assert (table.last.author, table.last.could_differ, table.last.lost) == ("bob", False, ())
+
+
+def test_dissent_is_told_with_who_holds_it() -> None:
+    """P-15"""
+    said = replace(draft("Cut.", 1), dissent=(Claim(text="cy doubts it", entries=(1, 99)),))
+    table = quiet(Table(ADA, BOB, CY)).drafts("ada", said)
+    table.stands(bob=stand("oppose", 1.0, "Never."), cy=stand("conditional", 1.0, "Well.", condition="If needed."))
+    dissent = decided(table.story).dissent
+    assert [(voice.seat, voice.kind, voice.text, voice.entries) for voice in dissent] == [
+        ("bob", "oppose", "Never.", ()),
+        ("cy", "conditional", "If needed.", ()),
+        (None, "reported", "cy doubts it", (1,)),
+    ]
+
+
+def test_all_but_the_author_are_asked_for_their_last_word_at_once() -> None:
+    """P-15"""
+    assert quiet(Table(ADA, BOB, CY)).drafts("ada").asked == ["1.stand.bob", "1.stand.cy"]
+
+
+def test_who_sits_alone_has_the_last_word_at_once() -> None:
+    """P-15"""
+    table = Table(ADA).bids(ada=silent(0.1)).drafts("ada", draft(confidence=0.5))
+    assert isinstance(table.last, MeetingConcluded)
+    assert (table.last.support, table.last.turnout) == (1.0, 1.0)
+
+
+# P-16
+
+
+def test_the_scenario_of_the_source() -> None:
+    """P-16: layoffs of 20 %: A speaks, B answers, C steps in at 0.95; exactly A, B, C."""
+    table = Table(
+        seat("A", platform="openai:gpt-4", stance="激进派"),
+        seat("B", platform="ollama:llama3", stance="保守派"),
+        seat("C", platform="anthropic:claude-3", stance="调停者"),
+        topic="我们要不要裁员 20%？",
+        language="zh",
+    )
+    assert table.asked == ["1.intent.A", "1.intent.B", "1.intent.C"]
+    table.bids(
+        A=wants(0.8, "必须反对裁员，影响士气。"), B=wants(0.8, "必须支持裁员，节省成本。"), C=silent(0.4, "先听听他们怎么说。")
+    )
+    assert table.last == FloorGiven(turn=1, seat=SeatId("A"), score=0.8, reason="first_by_id")
+    table.speaks("A", "裁员会导致核心人才流失……")
+    assert "| 裁员会导致核心人才流失……" in table.brief("B").shared
+    table.bids(A=silent(0.1), B=wants(0.9, "A 的话完全没道理。", view="contest"), C=silent(0.3, "还是没到我说话的时候。"))
+    assert table.last == FloorGiven(turn=2, seat=SeatId("B"), score=0.9, reason="only_one")
+    table.speaks("B", "如果不裁员，公司撑不过三个月……", refers_to=2)
+    table.bids(A=wants(0.6, "B 说得有道理，但我还是想保留研发部。"), B=silent(0.2), C=wants(0.95, "双方矛盾激化，我需要介入。"))
+    assert table.last == FloorGiven(turn=3, seat=SeatId("C"), score=0.95, reason="highest")
+    table.speaks("C", "为了平衡生存与发展，建议仅对非核心部门进行 10% 优化……")
+    story = table.story
+    assert [(line.id, line.speaker, line.relevance_score) for line in story.timeline] == [
+        (1, "USER", None),
+        (2, "A", 0.8),
+        (3, "B", 0.9),
+        (4, "C", 0.95),
+    ]
+    assert story.turns[0].bids[2].intent == silent(0.4, "先听听他们怎么说。")
+    assert table.state.points[0].contested == ("B",)
+
+
+# P-17
+
+
+def test_all_are_asked_blind_before_the_first_turn() -> None:
+    """P-17"""
+    table = Table(ADA, BOB, settings=BLIND)
+    assert table.asked == ["1.position.ada", "1.position.bob"]
+    assert {ask.patience for ask in table.asks} == {60.0}
+    assert table.position("ada", "For.").position("bob", "Against.").asked == ["1.intent.ada", "1.intent.bob"]
+
+
+def test_a_blind_position_hears_nothing_of_the_others() -> None:
+    """P-17"""
+    table = Table(ADA, BOB, settings=BLIND)
+    before = table.brief("bob")
+    table.position("ada", "For, since the sky is green.").says("And the union?")
+    after = table.brief("bob")
+    assert (after.system, after.shared, after.own) == (before.system, before.shared, before.own)
+    assert after.perception.memory.recent == ()
+    assert "sky" not in after.shared + after.own + after.subject
+    assert "ada" not in after.shared + after.own
+
+
+def test_a_position_is_not_heard_in_the_talk_either() -> None:
+    """P-17: positions are no timeline entries."""
+    table = Table(ADA, BOB, settings=BLIND).position("ada", "The sky is green.").position("bob", "Against.")
+    brief = table.brief("bob")
+    assert "sky" not in brief.shared + brief.own
+    assert len(table.story.timeline) == 1
+
+
+def test_a_lost_position_does_not_hold_up_the_meeting() -> None:
+    """P-17"""
+    table = Table(ADA, BOB, settings=BLIND).position("ada", "For.").lose("position", "bob")
+    assert table.asked == ["1.intent.ada", "1.intent.bob"]
+    assert table.state.positions[SeatId("bob")] is None
+
+
+def test_the_decision_shows_how_positions_moved() -> None:
+    """P-17"""
+    table = (
+        Table(ADA, BOB, CY, settings=BLIND).position("ada", "For.", 0.9).position("bob", "Against.", 0.6).lose("position", "cy")
+    )
+    quiet(table.turn("ada", "Because.")).drafts("ada", draft("Cut.", 2, confidence=0.8))
+    table.stands(bob=stand("support", 0.7, "For, after all.", moved_by=2), cy=stand("abstain", 0.0, "", moved_by=99))
+    moved = [
+        (found.seat, found.before, found.confidence_before, found.after, found.verdict, found.confidence_after, found.moved_by)
+        for found in decided(table.story).positions
+    ]
+    assert moved == [
+        ("ada", "For.", 0.9, "Cut.", "support", 0.8, None),
+        ("bob", "Against.", 0.6, "For, after all.", "support", 0.7, 2),
+        ("cy", None, None, None, "abstain", 0.0, None),
+    ]
+
+
+def test_whether_positions_are_taken_blind_is_a_setting() -> None:
+    """P-17: from how many seats on is the wiring's to say."""
+    assert Settings().blind
+    assert Table(opened=opening(ADA, settings=Settings(blind=True))).asked == ["1.position.ada"]
+    assert Table(ADA, BOB, CY, settings=Settings(blind=False)).asked[0] == "1.intent.ada"
+
+
+# P-18
+
+
+def test_lost_seats_are_part_of_the_conclusion() -> None:
+    """P-18"""
+    table = Table(seat("ada", weight=3), BOB, CY).bids(ada=wants(0.9), bob=None, cy=silent(0.1)).speaks("ada", "Yes.")
+    table.bids(ada=silent(0.1), bob=None, cy=silent(0.1)).drafts("ada").stands(cy=stand("support")).lose(
+        "stand", "bob", "refused"
+    )
+    assert isinstance(table.last, MeetingConcluded)
+    assert table.last.lost == (LostSeat(seat=SeatId("bob"), times=3, last="refused", weight_share=0.2, voiceless=True),)
+    assert table.last.turnout == pytest.approx(0.8)
+
+
+def test_who_failed_once_and_had_its_last_word_is_not_voiceless() -> None:
+    """P-18"""
+    table = Table(ADA, BOB).bids(ada=silent(0.1), bob=None).drafts("ada").stands(bob=stand("support"))
+    assert isinstance(table.last, MeetingConcluded)
+    assert table.last.lost == (LostSeat(seat=SeatId("bob"), times=1, last="timeout", weight_share=0.5, voiceless=False),)
+    assert not table.last.could_differ
+
+
+@pytest.mark.parametrize(("missing", "could"), [(0.99, False), (1.0, True), (1.01, True)])
+def test_the_outcome_could_differ_when_the_missing_weight_reaches_the_margin(missing: float, could: bool) -> None:
+    """P-18: at the boundary the lost seat would have made a tie."""
+    table = quiet(Table(seat("ada", trust=1.0), seat("bob", trust=1.0, weight=missing))).drafts("ada").stands(bob=None)
+    assert isinstance(table.last, MeetingConcluded)
+    assert table.last.could_differ is could
+    assert decided(table.story).could_differ is could
+
+
+def test_a_lost_seat_that_nobody_trusts_could_not_have_changed_the_outcome() -> None:
+    """P-18"""
+    table = quiet(Table(seat("ada", weight=0.1), seat("bob", weight=9, trust=0.0))).drafts("ada").stands(bob=None)
+    assert isinstance(table.last, MeetingConcluded)
+    assert not table.last.could_differ
+
+
+def test_a_fork_gives_a_seat_to_another_platform_from_there_on() -> None:
+    """P-2: the timeline names the platform that spoke."""
+    table = Table(ADA, BOB).turn("ada", "Yes.")
+    swaps = (Swap(seat=SeatId("ada"), platform="openai:x"), Swap(seat=SeatId("eve"), platform="x"))
+    table.put(SessionForked(source=SessionId("think_1"), at=3, swaps=swaps)).turn("ada", "Again.")
+    assert [line.platform for line in table.story.timeline] == ["", "script:ada", "openai:x"]
+
+
+def test_what_was_spent_is_added_up_seat_by_seat() -> None:
+    """P-14"""
+    usage = Usage(tokens_in=10, tokens_out=2, cost=5, calls=1)
+    table = Table(ADA, BOB).bid("ada", wants(0.9), usage)
+    table.put(SeatLost(ask=AskId("1.intent.bob"), seat=SeatId("bob"), reason="malformed", usage=usage))
+    story = table.speaks("ada", "Yes.", usage=usage).story
+    assert (story.spent.tokens, story.spent.cost, story.spent.calls) == (36, 15, 3)
+    assert {name: spent.tokens for name, spent in story.costs.seats.items()} == {"ada": 24, "bob": 12}
+    assert timedelta(seconds=story.spent.seconds) == story.last_at - story.opened_at
