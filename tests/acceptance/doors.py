@@ -1,14 +1,18 @@
 """The public doors as acceptance tests use them: the command in its own process, scripts, participants of a test's own."""
 
 import asyncio
+import atexit
 import json
 import os
 import select
+import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -52,20 +56,20 @@ class Cli:
         }
 
     def __call__(self, *words: str, code: int = 0, stdin: str = "") -> Done:
-        """Run to the end; the code must be the expected one."""
-        done = subprocess.run(
-            [MOOT, *words],
-            input=stdin,
-            capture_output=True,
-            env=self.environ,
-            cwd=self.cwd,
-            timeout=DEADLINE,
-            check=False,
-            encoding="utf-8",
-        )
-        assert done.returncode == code, (words, done.returncode, done.stdout, done.stderr)
-        assert "Traceback" not in done.stderr, done.stderr
-        return Done(done.returncode, done.stdout, done.stderr)
+        """Run to the end in a process of its own (see warm.py); the code must be the expected one."""
+        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            given.write(stdin.encode())
+            given.seek(0)
+            found = _warm().run(words, self.environ, self.cwd, [given.fileno(), out.fileno(), err.fileno()])
+            out.seek(0)
+            err.seek(0)
+            done = Done(found, out.read().decode(), err.read().decode())
+        return _checked(words, done, code)
+
+    def fresh(self, *words: str, code: int = 0) -> Done:
+        """Run the installed script to the end."""
+        with self.start(*words) as process:
+            return _checked(words, process.ended(), code)
 
     def json(self, *words: str, code: int = 0) -> Any:
         """What the command prints with --json."""
@@ -91,6 +95,45 @@ class Cli:
     def moot(self) -> Moot:
         """The library on the same home."""
         return Moot(environ=self.environ)
+
+
+class _Warm:
+    """Runs commands in forks of one process that has loaded Moot; see warm.py."""
+
+    def __init__(self) -> None:
+        self._link, other = socket.socketpair()
+        self._link.settimeout(DEADLINE)
+        os.set_inheritable(other.fileno(), True)
+        environ = {"PATH": os.environ.get("PATH", ""), "LANG": "C.UTF-8"}
+        program = Path(__file__).with_name("warm.py")
+        self._process = subprocess.Popen(
+            [sys.executable, str(program), str(other.fileno())], env=environ, pass_fds=[other.fileno()]
+        )
+        other.close()
+        atexit.register(self._close)
+
+    def run(self, words: Sequence[str], environ: Mapping[str, str], cwd: Path, files: Sequence[int]) -> int:
+        """The exit code of a command with these standard streams."""
+        arguments = [os.fsencode(word).hex() for word in words]
+        request = json.dumps({"words": arguments, "environ": dict(environ), "cwd": str(cwd)}).encode()
+        socket.send_fds(self._link, [f"{len(request):16d}".encode()], files)
+        self._link.sendall(request)
+        return int(self._link.recv(16))
+
+    def _close(self) -> None:
+        self._link.close()
+        self._process.wait(timeout=DEADLINE)
+
+
+@cache
+def _warm() -> _Warm:
+    return _Warm()
+
+
+def _checked(words: Sequence[str], done: Done, code: int) -> Done:
+    assert done.code == code, (words, done)
+    assert "Traceback" not in done.err, done.err
+    return done
 
 
 class Running:
@@ -227,13 +270,22 @@ class Guest:
     def __init__(self, says: Says) -> None:
         self._says = says
         self.briefs: list[Brief] = []
+        self._asked: dict[str, asyncio.Event] = {}
 
     async def ready(self) -> str | None:
         return None
 
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
         self.briefs.append(brief)
+        self._first(brief.form.kind).set()
         return await self._says(brief)
+
+    async def asked(self, kind: str) -> None:
+        """Until it has been asked for this kind of answer."""
+        await self._first(kind).wait()
+
+    def _first(self, kind: str) -> asyncio.Event:
+        return self._asked.setdefault(kind, asyncio.Event())
 
 
 def with_guests(cli: Cli, guests: Mapping[str, Participant]) -> Moot:

@@ -67,8 +67,8 @@ def check_ledger(text: str) -> None:
 
 def test_the_sources_scenario_plays_out_through_the_command_line(cli: Cli) -> None:
     """P-16, P-3, P-4, P-6: USER, A, B, C in this order, C at 0.95, written as the source's context ledger."""
-    told = cli(*WORDS).out
-    check_ledger(cli("export", "layoffs", "context").out)
+    told = cli.fresh(*WORDS).out
+    check_ledger(cli.fresh("export", "layoffs", "context").out)
     spoken = [line.split(":")[0] for line in told.splitlines() if line.startswith("#")]
     assert spoken == ["#1 USER", "#2 A 0.80", "#3 B 0.90 → #2", "#4 C 0.95 → #3"]
     assert "仅对非核心部门进行 10% 优化。" in told

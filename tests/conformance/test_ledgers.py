@@ -1,6 +1,5 @@
 """Every ledger keeps the contract."""
 
-from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 

@@ -21,10 +21,11 @@ def opened(path: Path) -> sqlite3.Connection:
     except (OSError, sqlite3.Error) as cause:
         raise LedgerUnavailable(f"the ledger {path} cannot be opened ({cause}); check MOOT_HOME and its rights") from cause
     try:
-        connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         _migrate(connection, path)
+        # After the check that the file is ours: it rewrites the file's head.
+        connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA busy_timeout = 0")
     except sqlite3.Error as cause:
         connection.close()

@@ -4,8 +4,8 @@
         def opened(self) -> AbstractAsyncContextManager[Ledger]:
             return MyLedger(self.fresh_place)
 
-`LedgerContract` is for every ledger; `LastingLedgerContract` adds what holds for one that outlives its handle. Neither checks what
-happens when a process or a machine dies: that takes a process of one's own.
+`LedgerContract` is for every ledger; `LastingLedgerContract` adds what holds for one that outlives its handle. Neither checks
+what happens when a process or a machine dies: that takes a process of one's own.
 """
 
 import asyncio

@@ -196,8 +196,9 @@ def check_asks(contract: RulebookContract[S], played: Played) -> None:
             assert effects == (), f"asked for something after the close: {effects}"
         for ask in asks:
             assert ask.id not in settled, f"{ask.id!r} was settled, and is asked again"
+            if ask.id not in known or not isinstance(entry.fact, Reply | SeatLost):
+                _check_brief(contract, state, ask)
             assert known.setdefault(ask.id, ask) == ask, f"{ask.id!r} was used for two questions"
-            _check_brief(contract, state, ask)
 
 
 def _settled(fact: Fact) -> set[AskId]:
