@@ -126,8 +126,8 @@ def check_whole(children: Children, session: str, before: str, already: int) -> 
     return now
 
 
-def test_a_meeting_killed_over_any_of_its_asks_ends_as_if_nothing_had_happened(children: Children) -> None:
-    """P-11, P-12: killed once, over the first ask, the second, … the last; resumed; the same end each time."""
+def test_a_meeting_killed_over_one_of_its_asks_ends_as_if_nothing_had_happened(children: Children) -> None:
+    """P-11, P-12: killed once, over the first ask, the third, … the last; resumed; the same end each time."""
     children.open("undisturbed")
     children.start("undisturbed")
     assert children.ended() == 0
@@ -135,7 +135,7 @@ def test_a_meeting_killed_over_any_of_its_asks_ends_as_if_nothing_had_happened(c
     calls = [line for line in children.lines("undisturbed") if line.startswith("asked ")]
     assert len(calls) == len(set(calls)) == ASKS
     assert [line["speaker"] for line in expected["timeline"]] == ["USER", *SEATS, *SEATS[:2]]
-    for moment in range(1, ASKS + 1):
+    for moment in (*range(1, ASKS, 2), ASKS):
         session = f"killed-{moment}"
         children.open(session)
         children.start(session, moment)

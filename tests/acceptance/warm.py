@@ -2,8 +2,8 @@
 
     python warm.py DESCRIPTOR
 
-It loads the command line once and forks for every request, so that a command takes milliseconds: in a process of its own, with its
-own environment, folder, standard streams and exit code, as the installed script would have.
+It loads the command line once and forks for every request, so that a command takes milliseconds: in a process of its own, with
+its own environment, folder, standard streams and exit code, as the installed script would have.
 """
 
 import json

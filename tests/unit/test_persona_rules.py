@@ -7,13 +7,15 @@ from itertools import pairwise
 
 import pytest
 
+from moot.codec.answers import parsed
+from moot.codec.stored import FactCodec
 from moot.domain.budget import Budget, BudgetKind, Usage
 from moot.domain.effects import Ask
 from moot.domain.facts import BudgetExhausted, InputGiven, SeatLost, SessionCancelled, SessionForked, SessionResumed
 from moot.domain.ids import USER, AskId, SeatId, SessionId, ask_id, daily_id, daily_prefix, seat_id, session_id
 from moot.domain.perception import LONGEST_HEARD, MOST_GISTS
 from moot.domain.roster import MOST_SEATS, Swap, checked, checked_swaps, swapped
-from moot.errors import BadName, BadRoster, BadSetting
+from moot.errors import BadAnswer, BadName, BadRoster, BadSetting
 from moot.ports.kit import Plan
 from moot.protocols.persona.consensus import Point
 from moot.protocols.persona.facts import (
@@ -263,7 +265,7 @@ def test_an_input_is_in_the_next_perception(phase: str) -> None:
         assert "[#2 USER]\n| And the union?" in RULES.brief(table.state, ask).shared
 
 
-@pytest.mark.parametrize("phase", ["blind", "intents", "speech"])
+@pytest.mark.parametrize("phase", ["blind", "speech"])
 def test_an_input_during_the_talk_withdraws_no_ask(phase: str) -> None:
     """P-7"""
     table = _at(phase)
@@ -522,6 +524,42 @@ def test_a_speech_of_another_turn_does_not_enter() -> None:
     table = Table(ADA, BOB).turn("ada", "Yes.").bids(ada=silent(0.4), bob=wants(0.9))
     late = TurnTaken(ask=ask_id(1, "speech", SeatId("bob")), seat=SeatId("bob"), said=Speech(content="late"))
     assert len(table.put(late).story.timeline) == 2
+
+
+@pytest.mark.parametrize("length", [1, 20_000])
+def test_a_speech_that_is_taken_can_be_read_again(length: int) -> None:
+    """P-11"""
+    _check_stored("x" * length)
+
+
+@pytest.mark.xfail(reason="bug: a text answer is not checked against its shape; the ledger then refuses to read what it holds")
+@pytest.mark.parametrize("text", ["x" * 20_001, "half a pair: \ud83d"])
+def test_a_speech_that_cannot_be_read_again_is_not_taken(text: str) -> None:
+    """P-11, P-12"""
+    _check_stored(text)
+
+
+def _check_stored(text: str) -> None:
+    """It is refused as an answer, or it survives the codec."""
+    try:
+        said = parsed(RULES.forms["speech"], text)
+    except BadAnswer:
+        return
+    assert isinstance(said, Speech)
+    codec = FactCodec(RULES.kinds)
+    fact = TurnTaken(ask=AskId("1.speech.ada"), seat=SeatId("ada"), said=said)
+    assert codec.decode(codec.encode(fact)) == fact
+
+
+@pytest.mark.xfail(
+    reason="bug: weights whose sum is infinite make a turnout of NaN, stored as null: the ledger cannot be read again"
+)
+def test_a_conclusion_can_be_read_again_whatever_the_weights() -> None:
+    """P-1, P-15"""
+    seats = checked([seat("ada", weight=1e308), seat("bob", weight=1e308)])
+    table = quiet(Table(*seats)).drafts("ada").stands(bob=stand("support"))
+    codec = FactCodec(RULES.kinds)
+    assert codec.decode(codec.encode(table.last)) == table.last
 
 
 # P-13

@@ -90,9 +90,9 @@ def _meeting(kind: str, language: Language) -> tuple[Table, str]:
         return table, "bob"
     table.position("ada", first).position("bob", second).position("dee", third)
     table.turn("ada", first).bids(ada=silent(0.4), bob=wants(0.9, view="contest"), dee=silent(0.4, view="agree"))
-    table.speaks("bob", second, refers_to=2, view="contest").says(hint)
-    if kind == "intent":
-        return table, "dee"
+    table.says(hint).speaks("bob", second, refers_to=2, view="contest")
+    if kind in {"intent", "intent_of_the_decider"}:
+        return table, "bob" if kind == "intent" else "dee"
     if kind == "speech":
         return table.bids(ada=silent(0.4), bob=wants(0.9), dee=silent(0.4)), "bob"
     table.bids(ada=silent(0.1), bob=silent(0.1), dee=silent(0.1, view="agree"))
@@ -102,12 +102,12 @@ def _meeting(kind: str, language: Language) -> tuple[Table, str]:
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("kind", ["position", "intent", "speech", "draft", "stand"])
+@pytest.mark.parametrize("kind", ["position", "intent", "intent_of_the_decider", "speech", "draft", "stand"])
 def test_a_prompt_reads_as_it_did(kind: str, language: Language) -> None:
     """P-8, P-9, P-15, P-17"""
     table, name = _meeting(kind, language)
     brief = table.brief(name)
-    assert (brief.ask.kind, brief.language) == (kind, language)
+    assert (brief.ask.kind, brief.language) == (kind.partition("_")[0], language)
     text = "\n\n".join([brief.system, brief.shared, brief.own, f"probe: {brief.probe}", f"subject: {brief.subject}"]) + "\n"
     check_snapshot(SNAPSHOTS / f"prompt_{kind}_{language}.txt", text)
 
@@ -131,11 +131,14 @@ def test_the_shared_part_holds_nothing_of_a_seats_own() -> None:
     assert brief.own.startswith("# You\nYour seat: bob.\nYour stance: critic.\nYour instructions: Keep R&D.\n")
 
 
-def test_only_a_bid_has_a_probe() -> None:
-    """P-9"""
-    for kind in ("position", "intent", "speech", "draft", "stand"):
+def test_only_a_bid_has_a_probe_and_not_the_deciders() -> None:
+    """P-9: the decider's bid says more than yes or no."""
+    for kind in ("position", "speech", "draft", "stand"):
         table, name = _meeting(kind, "en")
-        assert bool(table.brief(name).probe) is (kind == "intent")
+        assert not table.brief(name).probe
+    table, decider = _meeting("intent_of_the_decider", "en")
+    assert not table.brief(decider).probe
+    assert table.brief("ada").probe == "Do you need to speak now about #4, from your stance? Answer with one word, yes or no."
 
 
 def test_the_nth_of_a_kind_counts_for_scripts_and_seeds() -> None:
@@ -238,6 +241,13 @@ def test_one_line_is_one_line() -> None:
 def test_a_gist_is_the_first_sentence_on_one_line(text: str, line: str) -> None:
     """P-8"""
     assert gist(text) == line
+
+
+@pytest.mark.xfail(reason="bug: the number of a list counts as a sentence: such a contribution is remembered as '1.'")
+@pytest.mark.parametrize("text", ["1. Cash is short. 2. Talent leaves.", "e.g. a smaller cut. Or none."])
+def test_a_gist_says_something(text: str) -> None:
+    """P-8, P-13: the digest and the consensus hold nothing else of an older contribution."""
+    assert len(gist(text)) > 5
 
 
 @settings(derandomize=True, max_examples=200, deadline=None, database=None)

@@ -14,7 +14,8 @@ from moot.domain.ids import SeatId, seat_id
 from moot.domain.roster import Seat
 from moot.errors import BadPanel, BadRoster, MootError
 
-HUMAN_PATIENCE = 3_600.0
+PATIENCE = {"human": 3_600.0, "embedded": 600.0}
+"""Seconds for those who are slower than a provider: people, and a model that answers one seat after another on this machine."""
 
 
 class SeatForm(BaseModel):
@@ -153,9 +154,8 @@ def _filled(seats: Iterable[Seat], platforms: Sequence[str]) -> list[Seat]:
 
 
 def _patient(seat: Seat) -> Seat:
-    if seat.platform == "human" and seat.patience is None:
-        return replace(seat, patience=HUMAN_PATIENCE)
-    return seat
+    usual = PATIENCE.get(seat.platform.partition(":")[0])
+    return replace(seat, patience=usual) if usual is not None and seat.patience is None else seat
 
 
 def _seat(form: SeatForm, folder: Path) -> Seat:

@@ -41,6 +41,7 @@ class ViewWords:
     silent: str
     floor: str
     cost: str
+    spent: str
     cost_heads: tuple[str, ...]
     total: str
     consensus: str
@@ -90,6 +91,7 @@ EN = ViewWords(
     silent="silent",
     floor="floor",
     cost="Cost",
+    spent="Cost: {calls} model calls, {tokens} tokens",
     cost_heads=("Seat", "Platform", "Calls", "Tokens in", "Tokens out", "Money"),
     total="Total",
     consensus="Consensus so far",
@@ -162,6 +164,7 @@ ZH = ViewWords(
     silent="沉默",
     floor="发言权",
     cost="花费",
+    spent="花费：{calls} 次模型调用，{tokens} 词元",
     cost_heads=("席位", "平台", "调用", "输入词元", "输出词元", "金额"),
     total="合计",
     consensus="目前的共识",

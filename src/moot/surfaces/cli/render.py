@@ -32,14 +32,17 @@ def decision_text(decision: Decision, story: Story) -> RenderableType:
     )
     lines += _dissent(decision, words) + _lost(decision, words)
     spent = decision.spent
-    lines.append(Text(f"{words.cost}: {spent.calls} · {spent.tokens} tokens · {money(spent)}", style="dim"))
+    lines.append(Text(f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {money(spent)}", style="dim"))
+    lines.append(Text(f"moot show {decision.session}", style="dim"))
     return Panel(Group(*lines), title=Text(f"{words.decision} · {decision.session}"), title_align="left", padding=(1, 2))
 
 
 def _dissent(decision: Decision, words: ViewWords) -> list[RenderableType]:
+    abstained = [position.seat for position in decision.positions if position.verdict == "abstain"]
+    found: list[RenderableType] = [Text(f"{words.verdicts['abstain']}: {', '.join(abstained)}")] if abstained else []
     if not decision.dissent:
-        return [Text(words.no_dissent)]
-    found: list[RenderableType] = [Text(f"{words.dissent}:")]
+        return [Text(words.no_dissent), *found]
+    found.append(Text(f"{words.dissent}:"))
     for voice in decision.dissent:
         who = words.reported if voice.seat is None else f"{voice.seat} ({words.verdicts[voice.kind]})"
         found.append(Padding(Text(f"{who}: {one_line(voice.text)}"), (0, 0, 0, 2)))

@@ -1,0 +1,80 @@
+"""Every example in the README and the docs runs, or at least is what the command line takes."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import click
+import pytest
+
+from moot.surfaces.cli.main import main
+from moot.wiring.panels import parsed_panel
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def blocks(language: str) -> list[tuple[str, str]]:
+    return [
+        (page.name, found.group(2))
+        for page in PAGES
+        for found in _BLOCK.finditer(page.read_text(encoding="utf-8"))
+        if found.group(1) == language
+    ]
+
+
+def commands() -> list[tuple[str, str]]:
+    joined = [(page, block.replace("\\\n", " ")) for page, block in blocks("sh")]
+    return [(page, line) for page, block in joined for line in block.splitlines() if line.startswith("moot ")]
+
+
+@pytest.mark.parametrize(("page", "code"), blocks("python"))
+def test_a_python_example_runs(page: str, code: str, tmp_path: Path) -> None:
+    environ = {**os.environ, "MOOT_HOME": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+@pytest.mark.parametrize(("page", "line"), commands())
+def test_a_command_in_the_docs_is_one_that_moot_takes(page: str, line: str) -> None:
+    words = shlex.split(line.partition(" >")[0], comments=True)[1:]
+    name, command, rest = main.resolve_command(click.Context(main), words)
+    assert command is not None
+    assert name is not None
+    command.make_context(name, rest)
+
+
+def test_the_scripted_meeting_of_the_docs_is_held(tmp_path: Path) -> None:
+    line = next(line for page, line in commands() if page == "scripts.md" and "script:" in line)
+    environ = {**os.environ, "MOOT_HOME": str(tmp_path)}
+    moot = [sys.executable, "-m", "moot.surfaces.cli.main", *shlex.split(line)[1:]]
+    done = subprocess.run(moot, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Ship on Friday at ten" in done.stdout
+
+
+def test_the_panel_of_the_docs_is_one() -> None:
+    text = next(block for page, block in blocks("toml") if page == "panels.md")
+    assert tomllib.loads(text)
+    assert [seat.id for seat in parsed_panel(text, "the docs", Path()).seats] == ["ops", "lead"]
+
+
+def test_the_docs_name_every_command() -> None:
+    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    assert [name for name in main.commands if f"`{name}" not in page and f"`{name} " not in page] == []
+
+
+def test_every_link_in_the_docs_leads_somewhere() -> None:
+    links = [
+        (page, link)
+        for page in PAGES
+        for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8"))
+        if not (page.parent / link).exists()
+    ]
+    assert links == []

@@ -1,0 +1,125 @@
+"""The embedded seat with the real model: fetched once, then from the cache."""
+
+import asyncio
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from moot import Budget, Moot, TextHeard
+from moot.errors import BadRoster, WorldError
+from moot.participants import encoder, weights
+from moot.participants.local_model import LocalModel
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def model_folder() -> Path:
+    folder = Path(os.environ.get("MOOT_TEST_MODELS") or ROOT / ".cache" / "models")
+    weights.fetch(folder)
+    return folder
+
+
+@pytest.fixture
+def environ(model_folder: Path, tmp_path: Path) -> Mapping[str, str]:
+    (tmp_path / "models").symlink_to(model_folder)
+    return {"MOOT_HOME": str(tmp_path)}
+
+
+def test_a_meeting_of_embedded_seats_comes_to_a_decision_that_names_its_sources(environ: Mapping[str, str]) -> None:
+    """P-2, P-15: a local model with no key and no network sits in a meeting like any other."""
+
+    async def meeting() -> None:
+        async with Moot(environ=environ) as moot:
+            session = await moot.open(
+                "Should we ship on Friday?", panel="duo", models=["embedded"], budget=Budget(turns=2), seed=7
+            )
+            heard: list[str] = []
+
+            async def follow() -> None:
+                async for event in moot.watch(session):
+                    if isinstance(event, TextHeard):
+                        heard.append(event.text)
+
+            follower = asyncio.create_task(follow())
+            decision = await moot.run(session)
+            await follower
+            assert decision.decision is not None
+            assert decision.decision.entries
+            assert decision.lost == ()
+            assert decision.turns == 2
+            assert decision.spent.tokens_out > 0
+            speeches = [line.content for line in (await moot.teller(session)).timeline[1:]]
+            assert len(speeches) == 2
+            # What was streamed is what was recorded.
+            assert "".join(heard).replace(" ", "").endswith(speeches[-1].replace(" ", ""))
+
+    asyncio.run(meeting())
+
+
+def test_the_same_seed_gives_the_same_words(environ: Mapping[str, str], model_folder: Path) -> None:
+    model = LocalModel(model_folder / weights.NAME)
+    sampling = {"temperature": 0.4, "seed": 11}
+
+    def said() -> str:
+        messages = [{"role": "user", "content": "Name one risk of a rewrite, in one sentence."}]
+        done = model.complete(messages, max_tokens=24, sampling=sampling, on_text=lambda text: None, is_cancelled=lambda: False)
+        return done.text
+
+    assert said() == said() != ""
+
+
+def test_a_generation_stops_when_it_is_cancelled(model_folder: Path) -> None:
+    model = LocalModel(model_folder / weights.NAME)
+    pieces: list[str] = []
+    done = model.complete(
+        [{"role": "user", "content": "Tell a long story."}],
+        max_tokens=400,
+        sampling={"temperature": 0.0},
+        on_text=pieces.append,
+        is_cancelled=lambda: len(pieces) >= 3,
+    )
+    assert done.finish == "cancelled"
+    assert len(pieces) < 20
+
+
+def test_a_missing_model_file_is_told(tmp_path: Path) -> None:
+    model = LocalModel(tmp_path / "none.gguf")
+    with pytest.raises(WorldError, match="moot setup embedded"):
+        model.complete([], max_tokens=1, sampling={}, on_text=lambda text: None, is_cancelled=lambda: False)
+
+
+def test_a_chinese_meeting_is_refused_before_anything_is_recorded(environ: Mapping[str, str]) -> None:
+    async def meeting() -> None:
+        async with Moot(environ=environ) as moot:
+            with pytest.raises(BadRoster, match="English only"):
+                await moot.open("我们要不要裁员？", panel="duo", models=["embedded"])
+            assert await moot.sessions() == []
+
+    asyncio.run(meeting())
+
+
+@pytest.mark.parametrize(
+    ("persona", "on_topic", "off_topic"),
+    [
+        (
+            "You watch the company's cash and its costs.",
+            "The rewrite will cost two million and our cash lasts a year.",
+            "The new logo should be blue.",
+        ),
+        ("你关心公司的现金流和成本。", "重写要花两百万，而我们的现金只够一年。", "新的标志应该是蓝色的。"),
+        (
+            "You care about the people who work here and how they are treated.",
+            "Half of the night shift would lose their jobs.",
+            "The database index is too large.",
+        ),
+    ],
+)
+def test_relevance_tells_what_concerns_a_persona(persona: str, on_topic: str, off_topic: str) -> None:
+    assert encoder.relevance(persona, on_topic) > encoder.relevance(persona, off_topic)
+
+
+def test_an_empty_text_is_like_nothing() -> None:
+    assert encoder.SentenceEncoder().likeness("", ["a word"]) == [0.0]
