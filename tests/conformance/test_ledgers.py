@@ -190,7 +190,6 @@ def test_a_database_that_is_not_there_is_refused_by_name(postgres_address: str) 
     bounded(refused(LedgerUnavailable, opening(postgres_address.replace("/moot_", "/no_"))))
 
 
-@pytest.mark.xfail(reason="__aenter__ does not close what it opened when it fails", strict=True)
 def test_a_refused_opening_leaves_no_connection_behind(postgres_address: str) -> None:
     async def work() -> object:
         await opening(postgres_address)
@@ -237,7 +236,6 @@ def test_appends_go_on_after_the_server_cut_every_connection(postgres_address: s
     bounded(work())
 
 
-@pytest.mark.xfail(reason="the connection that holds claims is not opened again", strict=True)
 def test_claims_go_on_after_the_server_cut_every_connection(postgres_address: str) -> None:
     async def work() -> None:
         async with PostgresLedger(postgres_address) as ledger:

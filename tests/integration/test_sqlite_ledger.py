@@ -171,7 +171,6 @@ def test_a_folder_without_the_right_to_write_is_refused(tmp_path: Path) -> None:
         opening(closed / "moot" / "ledger.db")
 
 
-@pytest.mark.xfail(reason="held_file lets OSError through", strict=True)
 def test_a_claim_that_cannot_be_written_is_refused_by_name(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
     opening(path)
@@ -196,7 +195,6 @@ def test_pages_of_rubbish_are_refused_by_name(tmp_path: Path) -> None:
 # What must not leave a caller waiting for ever
 
 
-@pytest.mark.xfail(reason="an error that is no sqlite3.Error leaves the writer busy: all appends wait for ever", strict=True)
 def test_an_append_that_cannot_be_performed_fails_alone(tmp_path: Path) -> None:
     async def work() -> None:
         async with SqliteLedger(tmp_path / "ledger.db") as ledger:
@@ -210,7 +208,6 @@ def test_an_append_that_cannot_be_performed_fails_alone(tmp_path: Path) -> None:
     bounded(work(), 4)
 
 
-@pytest.mark.xfail(reason="an error while polling ends the poller, and those who wait are not told", strict=True)
 def test_a_waiter_hears_that_the_ledger_failed(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
 
@@ -511,9 +508,6 @@ asyncio.run(main())
 """
 
 
-@pytest.mark.xfail(
-    reason="SQLite does not wait for a lock when the journal's mode changes: a few openings in a thousand fail", strict=False
-)
 def test_processes_that_open_a_new_file_at_once_migrate_it_once(tmp_path: Path) -> None:
     paths = [tmp_path / f"{number}" / "ledger.db" for number in range(40)]
     with child(OPENS_AT_A_SIGN, "left") as left, child(OPENS_AT_A_SIGN, "right") as right:

@@ -9,6 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from moot.domain.effects import AnswerForm
 from moot.domain.facts import Reply
+from moot.domain.fence import sound
 from moot.errors import BadAnswer
 
 _THOUGHT = re.compile(r"<think>.*?(</think>|\Z)", re.DOTALL)
@@ -53,10 +54,8 @@ def parsed(form: AnswerForm, raw: object) -> object:
     if isinstance(raw, str):
         if len(raw) > LONGEST_ANSWER:
             raise BadAnswer(f"the answer has {len(raw)} characters; at most {LONGEST_ANSWER} are taken")
-        text = _THOUGHT.sub("", raw).strip()
-        if form.form == "text":
-            return _from_text(form.shape, text)
-        raw = found_json(text)
+        text = _THOUGHT.sub("", sound(raw)).strip()
+        raw = _from_text(form.shape, text) if form.form == "text" else found_json(text)
     try:
         return _adapter(form.shape).validate_python(raw)
     except ValidationError as cause:
@@ -93,7 +92,7 @@ def _from_text(shape: type, text: str) -> object:
     if not issubclass(shape, FromText):
         raise TypeError(f"{shape.__name__} cannot be read from plain text")
     try:
-        return shape.from_text(text)
+        return _adapter(shape).dump_python(shape.from_text(text))
     except ValueError as cause:
         raise BadAnswer(str(cause)) from cause
 

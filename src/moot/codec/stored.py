@@ -45,8 +45,10 @@ class FactCodec:
             fields = json.loads(body)
             kind = fields.pop("fact")
             version = fields.pop("v", 1)
-        except (ValueError, AttributeError, KeyError) as cause:
+        except (ValueError, AttributeError, KeyError, TypeError, RecursionError) as cause:
             raise LedgerDamaged(f"an entry is no stored fact: {body[:80]!r}") from cause
+        if not isinstance(kind, str) or type(version) is not int or version < 1:
+            raise LedgerDamaged(f"an entry is no stored fact: {body[:80]!r}")
         adapter = self._adapters.get(kind)
         if adapter is None or version > self._versions[kind]:
             raise LedgerNewer(f"the ledger holds a {kind!r} fact of version {version} that this Moot does not know; upgrade Moot")

@@ -10,6 +10,11 @@ _KEPT: Final = {"\n", "\t"}
 _TURNING: Final = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c")
 
 
+def sound(text: str) -> str:
+    """The text with half characters (lone surrogates, from broken encodings) replaced: those cannot be written down."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def plain(text: str) -> str:
     """The text without control codes, with every kind of line break as `\\n`."""
     if text.isascii() and text.isprintable():

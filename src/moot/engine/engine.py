@@ -12,6 +12,7 @@ from moot.domain.budget import FREE
 from moot.domain.desk import Pending
 from moot.domain.effects import Ask, Brief
 from moot.domain.facts import Closed, Entry, Fact, InputGiven, Opened, Reply, SessionCancelled, SessionForked, SessionImported
+from moot.domain.fence import sound
 from moot.domain.ids import AskId, SessionId, daily_id, daily_prefix
 from moot.domain.records import Head, Stored
 from moot.domain.roster import Swap, checked_swaps
@@ -143,14 +144,14 @@ class Engine:
             standing = await self.standing(session)
             if key and key in standing.desk.input_keys:
                 return None
-            entry = await self._append(standing, InputGiven(text=text.strip(), key=key))
+            entry = await self._append(standing, InputGiven(text=sound(text).strip(), key=sound(key)))
             if entry is not None:
                 return entry
 
     async def cancel(self, session: SessionId, reason: str = "") -> Entry:
         """End a session without a conclusion; raises SessionClosed when it has ended already."""
         while True:
-            entry = await self._append(await self.standing(session), SessionCancelled(reason=reason))
+            entry = await self._append(await self.standing(session), SessionCancelled(reason=sound(reason)))
             if entry is not None:
                 return entry
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from moot.errors import SessionBusy
+from moot.errors import LedgerUnavailable, SessionBusy
 
 try:
     import fcntl
@@ -23,8 +23,13 @@ else:
 @contextmanager
 def held_file(path: Path, busy: str) -> Iterator[None]:
     """Hold the lock file `path`; raises SessionBusy with the text `busy` when another process holds it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = _locked(path, busy)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = _locked(path, busy)
+    except OSError as cause:
+        raise LedgerUnavailable(
+            f"the lock file {path} cannot be made ({cause.strerror}); check the rights of its folder"
+        ) from cause
     try:
         yield
     finally:

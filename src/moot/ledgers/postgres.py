@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Final, Self
@@ -35,6 +35,7 @@ class PostgresLedger:
 
     def __init__(self, address: str) -> None:
         self._address = address
+        self._stack = AsyncExitStack()
         self._pool: asyncpg.Pool[Any] | None = None
         self._ear: asyncpg.Connection[Any] | None = None
         self._ear_lock = asyncio.Lock()
@@ -44,23 +45,41 @@ class PostgresLedger:
         self._claimed: set[SessionId] = set()
 
     async def __aenter__(self) -> Self:
-        with _translating():
-            self._pool = await asyncpg.create_pool(self._address, min_size=1, max_size=4)
-            self._ear = await asyncpg.connect(self._address)
-            await _migrate(self._ear)
-            await self._ear.add_listener(CHANNEL, self._heard)
-        self._writer = asyncio.create_task(self._write())
+        async with AsyncExitStack() as stack:
+            with _translating():
+                self._pool = await asyncpg.create_pool(self._address, min_size=1, max_size=4)
+                stack.push_async_callback(self._pool.close)
+                stack.push_async_callback(self._close_ear)
+                await self._open_ear()
+            self._writer = asyncio.create_task(self._write())
+            stack.push_async_callback(self._stop_writing)
+            self._stack = stack.pop_all()
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self._stack.aclose()
+
+    async def _stop_writing(self) -> None:
         if self._writer is not None:
             self._writer.cancel()
             with suppress(asyncio.CancelledError):
                 await self._writer
+        while not self._queue.empty():
+            self._queue.get_nowait().future.cancel()
+
+    async def _open_ear(self) -> "asyncpg.Connection[Any]":
+        """The connection that hears of changes and holds the claims; opened anew, with all claims, if it was cut."""
+        if self._ear is None or self._ear.is_closed():
+            self._ear = await asyncpg.connect(self._address)
+            await _migrate(self._ear)
+            await self._ear.add_listener(CHANNEL, self._heard)
+            for session in self._claimed:
+                await self._ear.fetchval(f"SELECT pg_try_advisory_lock({_LOCK})", session)
+        return self._ear
+
+    async def _close_ear(self) -> None:
         if self._ear is not None:
             await self._ear.close()
-        if self._pool is not None:
-            await self._pool.close()
 
     async def append(self, session: SessionId, records: Sequence[Stored]) -> None:
         if not records:
@@ -113,13 +132,13 @@ class PostgresLedger:
             yield
         finally:
             self._claimed.discard(session)
-            async with self._ear_lock:
-                await self._ask_ear(f"SELECT pg_advisory_unlock({_LOCK})", session)
+            with suppress(LedgerUnavailable):  # a server that is gone holds no locks
+                async with self._ear_lock:
+                    await self._ask_ear(f"SELECT pg_advisory_unlock({_LOCK})", session)
 
     async def _ask_ear(self, query: str, value: str) -> bool:
-        assert self._ear is not None
         with _translating():
-            return bool(await self._ear.fetchval(query, value))
+            return bool(await (await self._open_ear()).fetchval(query, value))
 
     def _open_pool(self) -> "asyncpg.Pool[Any]":
         assert self._pool is not None, "use the ledger as an async context manager"

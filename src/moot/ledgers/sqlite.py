@@ -121,6 +121,14 @@ class SqliteLedger:
             raise translated(cause, self._path) from cause
 
     async def _poll(self) -> None:
+        try:
+            await self._poll_on()
+        except MootError as error:
+            for waiter in self._waiters:
+                if not waiter.done():
+                    waiter.set_exception(error)
+
+    async def _poll_on(self) -> None:
         # The first look at once, then at every change of the file, by this process or by another.
         seen = -1
         asked: set[asyncio.Future[int]] = set()
@@ -173,9 +181,9 @@ class SqliteLedger:
                 connection.execute("PRAGMA busy_timeout = 30000")
             # SQLite has one writer: BEGIN IMMEDIATE makes the second wait here, not at COMMIT.
             connection.execute("BEGIN IMMEDIATE")
-            results = [self._appended(connection, each) for each in group]
+            results = [self._tried(connection, each) for each in group]
             connection.execute("COMMIT")
-        except sqlite3.Error as cause:
+        except Exception as cause:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             self._numbers.clear()
@@ -186,6 +194,12 @@ class SqliteLedger:
             if wait:
                 connection.execute("PRAGMA busy_timeout = 0")
         return results
+
+    def _tried(self, connection: sqlite3.Connection, append: _Append) -> MootError | None:
+        try:
+            return self._appended(connection, append)
+        except UnicodeError as cause:  # a name that cannot be written, found before anything was
+            return translated(cause, self._path)
 
     def _appended(self, connection: sqlite3.Connection, append: _Append) -> MootError | None:
         session, records = append.session, append.records

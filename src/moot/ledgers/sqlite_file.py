@@ -1,6 +1,7 @@
 """Opening a ledger's SQLite file: pragmas, migrations, and what SQLite's errors mean."""
 
 import sqlite3
+import time
 from pathlib import Path
 from typing import Final
 
@@ -25,7 +26,7 @@ def opened(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA foreign_keys = ON")
         _migrate(connection, path)
         # After the check that the file is ours: it rewrites the file's head.
-        connection.execute("PRAGMA journal_mode = WAL")
+        _switch_to_wal(connection)
         connection.execute("PRAGMA busy_timeout = 0")
     except sqlite3.Error as cause:
         connection.close()
@@ -36,7 +37,21 @@ def opened(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def translated(cause: sqlite3.Error, path: Path) -> LedgerUnavailable:
+def _switch_to_wal(connection: sqlite3.Connection) -> None:
+    """Here SQLite does not wait by itself for another process that is doing the same."""
+    patience = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as cause:
+            if cause.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > patience:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def translated(cause: Exception, path: Path) -> LedgerUnavailable:
     """SQLite's error as ours, with the remedy."""
     code = getattr(cause, "sqlite_errorcode", 0) & 0xFF
     if code == sqlite3.SQLITE_FULL:

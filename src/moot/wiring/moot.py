@@ -1,6 +1,7 @@
 """Moot as a library: everything that the command line does, in Python."""
 
 import json
+import math
 import os
 import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -16,6 +17,7 @@ from moot.codec.chain import moment
 from moot.codec.stored import FactCodec
 from moot.domain.budget import Budget
 from moot.domain.facts import Closed, Entry, Language, Opened, SessionCancelled, SessionImported
+from moot.domain.fence import sound
 from moot.domain.ids import AskId, SessionId, session_id
 from moot.domain.language import language_of
 from moot.domain.records import Stored
@@ -128,6 +130,7 @@ class Moot:
                 settings=_settings(kit, {**chosen.settings, **(settings or {})}, roster),
             )
         )
+        _check_budget(opened.budget, outside_patience)
         wanted = None if session is None else session_id(session)
         if check:
             await self.seating.check(roster, spoken)
@@ -283,12 +286,24 @@ class Moot:
 
 
 def _topic(topic: str) -> str:
-    question = topic.strip()
+    question = sound(topic).strip()
     if not question:
         raise BadSetting('the topic is empty; say what the meeting is about: moot run "Should we …?"')
     if len(question) > LONGEST_TOPIC:
         raise BadSetting(f"the topic has {len(question)} characters; at most {LONGEST_TOPIC} are taken")
     return question
+
+
+def _check_budget(budget: Budget, patience: float) -> None:
+    for what, limit in (
+        ("turns", budget.turns),
+        ("tokens", budget.tokens),
+        ("money", budget.money),
+        ("time", budget.seconds),
+        ("patience", patience),
+    ):
+        if limit is not None and not 0 < limit < math.inf:
+            raise BadSetting(f"the budget of {what} is {limit}; it must be greater than 0 and finite")
 
 
 def _settings(kit: ProtocolKit, given: Mapping[str, Any], seats: Sequence[Seat]) -> Any:

@@ -16,6 +16,7 @@ Verdict = Literal["support", "conditional", "oppose", "abstain"]
 EndReason = Literal["quiet", "nobody_speaks", "sufficient", "turns", "tokens", "money", "time", "seats_lost"]
 FloorReason = Literal["highest", "longest_silent", "first_by_id", "only_one", "nobody_else"]
 EntryRef = Annotated[int, Ge(1)]
+Seconds = Annotated[float, Gt(0), Le(31_536_000)]
 Line = Annotated[str, MaxLen(2_000)]
 Text = Annotated[str, MinLen(1), MaxLen(20_000)]
 
@@ -43,8 +44,8 @@ class Settings:
     threshold: Score = 0.3
     blind: bool = True
     summarizer: SeatId | None = None
-    intent_patience: Annotated[float, Gt(0)] = 60.0
-    speech_patience: Annotated[float, Gt(0)] = 180.0
+    intent_patience: Seconds = 60.0
+    speech_patience: Seconds = 180.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
