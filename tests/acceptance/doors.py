@@ -2,13 +2,17 @@
 
 import asyncio
 import atexit
+import fcntl
 import json
 import os
+import pty
 import select
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
@@ -166,6 +170,67 @@ class Running:
         """Wait for the end."""
         out, err = self.process.communicate(timeout=DEADLINE)
         return Done(self.process.returncode, (self._seen + out).decode(), err.decode())
+
+
+class Terminal:
+    """The installed script in a terminal of its own."""
+
+    def __init__(self, cli: Cli, *words: str) -> None:
+        self._master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
+        environ = {**cli.environ, "TERM": "xterm-256color"}
+        self.process = subprocess.Popen(
+            [MOOT, *words],
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            env=environ,
+            cwd=cli.cwd,
+            start_new_session=True,
+            preexec_fn=_own_terminal,  # noqa: PLW1509 - takes the terminal, nothing that a thread could hold
+        )
+        os.close(slave)
+        self.raw = b""
+
+    def __enter__(self) -> "Terminal":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(timeout=DEADLINE)
+        os.close(self._master)
+
+    def type(self, text: str) -> None:
+        os.write(self._master, text.encode())
+
+    def wait_for(self, text: str) -> None:
+        """Until the text has been written."""
+        end = time.monotonic() + DEADLINE
+        while text.encode() not in self.raw:
+            assert self._read(end), f"{text!r} did not come: {self.raw!r}"
+
+    def ended(self) -> int:
+        """The exit code, once everything has been read."""
+        end = time.monotonic() + DEADLINE
+        while self._read(end):
+            pass
+        return self.process.wait(timeout=DEADLINE)
+
+    def _read(self, end: float) -> bool:
+        ready, _, _ = select.select([self._master], [], [], max(0.0, end - time.monotonic()))
+        assert ready, f"nothing came any more: {self.raw!r}"
+        try:
+            piece = os.read(self._master, 65_536)
+        except OSError:
+            # Linux says so when nobody has the other end open any more.
+            return False
+        self.raw += piece
+        return bool(piece)
+
+
+def _own_terminal() -> None:
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 def until(found: Callable[[], Any]) -> Any:

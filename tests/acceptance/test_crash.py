@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.acceptance.doors import DEADLINE, Cli, facts, held, round_robin, seat_words, until, write_script
+from tests.acceptance.doors import DEADLINE, Cli, Terminal, facts, held, round_robin, seat_words, until, write_script
 
 SEATS = ("ada", "bob", "eve", "kim")
 TURNS = 6
@@ -216,6 +216,19 @@ def test_a_stopped_meeting_says_how_to_go_on_and_loses_nothing(cli: Cli, tmp_pat
     assert [fact["fact"] for fact in facts(after)].count("session_resumed") == 1
     assert max(Counter(answered(after)).values()) == 1
     cli("verify", "s")
+
+
+def test_ctrl_c_in_a_terminal_says_how_to_go_on(cli: Cli, tmp_path: Path) -> None:
+    """P-11: the key itself, in the live view; the cursor is given back."""
+    platform = write_script(tmp_path / "talk.toml", round_robin(SEATS, TURNS, delay=0.2))
+    with Terminal(cli, "run", TOPIC, *seat_words(platform, SEATS), "--session", "s", "--set", "blind=false") as terminal:
+        terminal.wait_for("ada speaks, turn 1")
+        terminal.type("\x03")
+        assert terminal.ended() == 130
+    assert b"Stopped. Nothing is lost; go on with: moot resume s" in terminal.raw
+    assert terminal.raw.rfind(b"\x1b[?25h") > terminal.raw.rfind(b"\x1b[?25l")
+    assert b"Traceback" not in terminal.raw
+    assert cli.json("verify", "s")[0]["fault"] is None
 
 
 def test_a_killed_command_leaves_a_session_that_can_be_resumed_at_once(cli: Cli, tmp_path: Path) -> None:

@@ -1,24 +1,15 @@
 """Whatever a participant says stays its words: it drives no terminal, passes as no other line, heading, tag or speaker."""
 
-import fcntl
 import json
-import os
-import pty
 import re
-import select
-import struct
-import subprocess
-import termios
-import time
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 from tests.acceptance.doors import (
-    DEADLINE,
-    MOOT,
     Cli,
     Script,
+    Terminal,
     draft,
     facts,
     listens,
@@ -99,32 +90,10 @@ def check_terminal(raw: bytes) -> None:
     assert b"\x1b[5;7m" not in raw
 
 
-def in_terminal(cli: Cli, *words: str, width: int = 100) -> tuple[int, bytes]:
+def in_terminal(cli: Cli, *words: str) -> tuple[int, bytes]:
     """Run the command in a terminal; its exit code and every byte that it wrote."""
-    master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
-    environ = {**cli.environ, "TERM": "xterm-256color"}
-    process = subprocess.Popen([MOOT, *words], stdin=slave, stdout=slave, stderr=slave, env=environ, cwd=cli.cwd)
-    os.close(slave)
-    raw = b""
-    end = time.monotonic() + DEADLINE
-    try:
-        while True:
-            ready, _, _ = select.select([master], [], [], max(0.0, end - time.monotonic()))
-            assert ready, raw
-            try:
-                piece = os.read(master, 65_536)
-            except OSError:
-                break
-            if not piece:
-                break
-            raw += piece
-    finally:
-        os.close(master)
-        if process.poll() is None and time.monotonic() >= end:
-            process.kill()
-        code = process.wait(timeout=DEADLINE)
-    return code, raw
+    with Terminal(cli, *words) as terminal:
+        return terminal.ended(), terminal.raw
 
 
 def test_plain_output_keeps_each_happening_on_its_line(cli: Cli, words: list[str]) -> None:

@@ -3,13 +3,17 @@
 import asyncio
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.acceptance.doors import LAYOFFS, Cli, facts, held, seat_words
+from tests.acceptance.doors import LAYOFFS, Cli, Guest, facts, held, round_robin, seat_words, with_guests, write_script
 
 import moot
 from moot import Moot
+from moot.domain.effects import Brief
+from moot.ports.participant import Answer, NoAnswer
+from moot.protocols.persona.facts import Intent, Stand
 
 TOPIC = "我们要不要裁员 20%？"
 SEATS = ("A", "B", "C")
@@ -153,3 +157,30 @@ def test_sessions_are_named_by_the_day_and_counted(cli: Cli) -> None:
     names = [cli.json(*WORDS[:-2])["session"] for _ in range(2)]
     assert all(re.fullmatch(r"think_\d{8}_\d{3}", name) for name in names)
     assert [name[-3:] for name in names] == ["001", "002"]
+
+
+def test_what_a_seat_receives_stays_bounded_as_the_meeting_grows(cli: Cli, tmp_path: Path) -> None:
+    """P-8: the goal, a summary of what is older, the last N turns; never the whole history."""
+    platform = write_script(tmp_path / "long.toml", round_robin(["a", "b"], 60))
+
+    async def listen(brief: Brief) -> Answer | NoAnswer:
+        if brief.form.kind == "stand":
+            return Answer(said=Stand(verdict="abstain", confidence=0.0))
+        return Answer(said=Intent(reaction_score=0.4, intent_to_speak=False))
+
+    listener = Guest(listen)
+
+    async def work() -> None:
+        async with with_guests(cli, {"ear": listener}) as library:
+            seats = {"a": platform, "b": platform, "ear": "mailbox"}
+            settings = {"window": 4, "blind": False, "summarizer": "b"}
+            await library.hold("How long?", seats=seats, settings=settings, budget=moot.Budget(turns=60))
+
+    held(work())
+    bids = [brief for brief in listener.briefs if brief.form.kind == "intent"]
+    assert len(bids) == 60
+    assert max(len(brief.shared) + len(brief.own) for brief in bids) < 3_000
+    late = bids[-1].shared
+    assert late.startswith("# The question\n| How long?\n")
+    last_turns = late.partition("# The last turns\n")[2]
+    assert [line for line in last_turns.split("\n") if line.startswith("[#")] == ["[#57 b]", "[#58 a]", "[#59 b]", "[#60 a]"]

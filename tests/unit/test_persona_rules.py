@@ -199,7 +199,6 @@ def test_the_first_words_may_name_the_entry_that_is_answered(text: str, speech: 
     assert Speech.from_text(text) == speech
 
 
-@pytest.mark.xfail(reason="bug: '#' is optional in the reference, so ordinary first words are cut off and taken for one")
 @pytest.mark.parametrize("text", ["Re 20% layoffs: no.", "re 5 years ago we tried this", "Re: 3 points. First, cash."])
 def test_a_number_without_a_mark_is_no_reference(text: str) -> None:
     """P-4"""
@@ -306,7 +305,6 @@ def test_an_input_does_not_reopen_a_meeting_that_its_budget_has_ended(phase: str
     assert table.story.timeline[-1].content == "And the union?"
 
 
-@pytest.mark.xfail(reason="bug: after the blind round the bids are still about #1, not about the input that is newest")
 def test_an_input_during_the_blind_round_is_what_the_first_bids_are_about() -> None:
     """P-7"""
     table = _at("blind").says("And the union?").position("bob", "Against.")
@@ -314,14 +312,12 @@ def test_an_input_during_the_blind_round_is_what_the_first_bids_are_about() -> N
     assert "(#2)" in table.brief("ada").own
 
 
-@pytest.mark.xfail(reason="bug: bids that were asked for before the input can end the talk, and nobody is asked about it")
 def test_an_input_during_the_bids_is_perceived_before_the_talk_can_end() -> None:
     """P-7: the very same input a moment later, at the draft, does take the meeting back to talking."""
     table = Table(ADA, BOB).turn("ada", "Yes.").bids(ada=silent(0.1)).says("And the union?").bids(bob=silent(0.1))
     assert table.asked == ["3.intent.ada", "3.intent.bob"]
 
 
-@pytest.mark.xfail(reason="bug: a budget that runs out while the conclusion is written is forgotten by the rulebook")
 def test_an_input_does_not_reopen_a_meeting_whose_budget_ran_out_during_the_conclusion() -> None:
     """P-7, P-14: the engine announces a budget once; talking on would be without any limit."""
     table = quiet(Table(ADA, BOB)).put(BudgetExhausted(budget="money", spent="all")).drafts("ada").says("Wait.")
@@ -475,9 +471,6 @@ def test_an_input_between_does_not_make_the_last_speaker_another() -> None:
     assert table.last.seat == "bob"
 
 
-@pytest.mark.xfail(
-    reason="bug: the record says 'highest' of a bid that was not the highest, because the last speaker was passed over"
-)
 def test_the_reason_says_when_the_last_speaker_was_passed_over() -> None:
     """P-10: bob's 0.4 got the floor over ada's 0.9; the recorded reason must not be that it was the highest."""
     assert _floor("ada", ada=wants(0.9), bob=wants(0.4), cy=silent(0.4)).reason != "highest"
@@ -550,12 +543,11 @@ def _check_stored(text: str) -> None:
     assert codec.decode(codec.encode(fact)) == fact
 
 
-@pytest.mark.xfail(
-    reason="bug: weights whose sum is infinite make a turnout of NaN, stored as null: the ledger cannot be read again"
-)
 def test_a_conclusion_can_be_read_again_whatever_the_weights() -> None:
     """P-1, P-15"""
-    seats = checked([seat("ada", weight=1e308), seat("bob", weight=1e308)])
+    with pytest.raises(BadRoster, match="weight"):
+        checked([seat("ada", weight=1e308), seat("bob", weight=1e308)])
+    seats = checked([seat("ada", weight=1e6), seat("bob", weight=1e-300)])
     table = quiet(Table(*seats)).drafts("ada").stands(bob=stand("support"))
     codec = FactCodec(RULES.kinds)
     assert codec.decode(codec.encode(table.last)) == table.last
@@ -801,6 +793,7 @@ def test_without_anyone_to_write_the_meeting_concludes_without_a_decision() -> N
             LostSeat(seat=SeatId("ada"), times=1, last="error", weight_share=0.5, voiceless=True),
             LostSeat(seat=SeatId("bob"), times=1, last="timeout", weight_share=0.5, voiceless=True),
         ),
+        could_differ=True,
     )
     found = decided(table.story)
     assert (found.status, found.decision, found.author, found.confidence) == ("concluded", None, None, None)
@@ -825,7 +818,7 @@ def test_without_anyone_to_write_the_meeting_concludes_without_a_decision() -> N
         ),
         (
             Draft(decision=Claim(text="x"), confidence=1.0),
-            "draft: decision.entries is empty; name the entries (1 to 3) that the decision rests on",
+            "draft: 'x' names no entries; every claim names those (1 to 3) that it rests on",
         ),
     ],
 )
@@ -835,7 +828,6 @@ def test_a_claim_names_entries_that_exist(said: Draft, fault: str | None) -> Non
     assert table.brief("ada").fault(said) == fault
 
 
-@pytest.mark.xfail(reason="gap: only the decision must name entries; a reason, dissent or open question may name none")
 def test_every_claim_names_the_entries_that_it_rests_on() -> None:
     """P-15: each claim in it names the timeline entries it rests on."""
     table = quiet(Table(ADA, BOB).turn("ada", "Yes."))
@@ -1015,7 +1007,11 @@ def test_who_failed_once_and_had_its_last_word_is_not_voiceless() -> None:
 @pytest.mark.parametrize(("missing", "could"), [(0.99, False), (1.0, True), (1.01, True)])
 def test_the_outcome_could_differ_when_the_missing_weight_reaches_the_margin(missing: float, could: bool) -> None:
     """P-18: at the boundary the lost seat would have made a tie."""
-    table = quiet(Table(seat("ada", trust=1.0), seat("bob", trust=1.0, weight=missing))).drafts("ada").stands(bob=None)
+    table = (
+        quiet(Table(seat("ada", stance="decider", trust=1.0), seat("bob", trust=1.0, weight=missing)))
+        .drafts("ada")
+        .stands(bob=None)
+    )
     assert isinstance(table.last, MeetingConcluded)
     assert table.last.could_differ is could
     assert decided(table.story).could_differ is could
@@ -1023,7 +1019,9 @@ def test_the_outcome_could_differ_when_the_missing_weight_reaches_the_margin(mis
 
 def test_a_lost_seat_that_nobody_trusts_could_not_have_changed_the_outcome() -> None:
     """P-18"""
-    table = quiet(Table(seat("ada", weight=0.1), seat("bob", weight=9, trust=0.0))).drafts("ada").stands(bob=None)
+    table = (
+        quiet(Table(seat("ada", stance="decider", weight=0.1), seat("bob", weight=9, trust=0.0))).drafts("ada").stands(bob=None)
+    )
     assert isinstance(table.last, MeetingConcluded)
     assert not table.last.could_differ
 

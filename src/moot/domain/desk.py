@@ -17,6 +17,7 @@ from moot.domain.facts import (
     Opened,
     Reply,
     SeatLost,
+    SessionCancelled,
     SessionForked,
     SessionResumed,
 )
@@ -41,12 +42,16 @@ class Pending:
 
 @dataclass(frozen=True, kw_only=True)
 class Desk:
-    """A fold of the shared facts, bounded by what is outstanding. Without slots, for `changed`."""
+    """A fold of the shared facts, bounded by what is outstanding. Without slots, for `changed`.
+
+    `ran_at` is the time of the last entry that a running process wrote; inputs and answers may also come while none runs.
+    """
 
     opened: Opened
     seats: tuple[Seat, ...]
     seq: int
     at: datetime
+    ran_at: datetime
     pending: Mapping[AskId, Pending] = field(default_factory=dict)
     spent: Spent = Spent()
     exhausted: BudgetKind | None = None
@@ -59,23 +64,35 @@ class Desk:
 
 def opened_desk(entry: Entry, opened: Opened) -> Desk:
     """The desk after the first entry."""
-    return Desk(opened=opened, seats=opened.seats, seq=entry.seq, at=entry.at)
+    return Desk(opened=opened, seats=opened.seats, seq=entry.seq, at=entry.at, ran_at=entry.at)
 
 
 def kept(desk: Desk, entry: Entry) -> Desk:
     """The desk after one more entry."""
     fact = entry.fact
-    gap = (entry.at - desk.at).total_seconds()
-    spent = desk.spent if gap <= 0 or isinstance(fact, SessionResumed) else desk.spent.ticked(gap)
+    ran_at, spent = desk.ran_at, desk.spent
+    gap = (entry.at - ran_at).total_seconds()
+    if not _is_from_outside(desk, fact):
+        ran_at = entry.at
+        if not isinstance(fact, SessionResumed):
+            spent = spent.ticked(gap)
     match fact:
         case Reply(ask=ask, usage=usage) | SeatLost(ask=ask, usage=usage):
             pending = _without(desk.pending, (ask,))
-            return changed(desk, seq=entry.seq, at=entry.at, pending=pending, spent=spent.plus(usage))
+            return changed(desk, seq=entry.seq, at=entry.at, ran_at=ran_at, pending=pending, spent=spent.plus(usage))
         case AsksPut(asks=asks, deadline=deadline, outside=outside):
             pending = {**desk.pending, **dict.fromkeys(asks, Pending(deadline, outside))}
-            return changed(desk, seq=entry.seq, at=entry.at, pending=pending, spent=spent)
+            return changed(desk, seq=entry.seq, at=entry.at, ran_at=ran_at, pending=pending, spent=spent)
         case _:
-            return _kept_rarely(changed(desk, seq=entry.seq, at=entry.at, spent=spent), fact, gap)
+            return _kept_rarely(changed(desk, seq=entry.seq, at=entry.at, ran_at=ran_at, spent=spent), fact, gap)
+
+
+def _is_from_outside(desk: Desk, fact: Fact) -> bool:
+    """Whether an entry can come from a process that does not run the session."""
+    if isinstance(fact, Reply):
+        pending = desk.pending.get(fact.ask)
+        return pending is not None and pending.outside
+    return isinstance(fact, InputGiven | SessionCancelled | SessionForked)
 
 
 def _kept_rarely(desk: Desk, fact: Fact, gap: float) -> Desk:

@@ -6,8 +6,8 @@ from typing import Final
 FENCE: Final = "| "
 
 _KEPT: Final = {"\n", "\t"}
-# Marks that turn the reading order round can make one speaker's line look like another's.
-_TURNING: Final = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c")
+# Of the invisible marks only those stay that words are written with: others turn the reading order round, or hide text.
+_JOINING: Final = frozenset("\u200c\u200d")
 
 
 def sound(text: str) -> str:
@@ -34,4 +34,4 @@ def fenced(text: str) -> str:
 
 
 def _harmless(char: str) -> bool:
-    return char not in _TURNING and unicodedata.category(char) not in {"Cc", "Cs", "Co", "Zl", "Zp"}
+    return char in _JOINING or unicodedata.category(char) not in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}

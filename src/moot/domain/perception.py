@@ -1,5 +1,6 @@
 """What one seat may see when it is asked: bounded however long the meeting grows."""
 
+import re
 from dataclasses import dataclass, replace
 
 from moot.domain.ids import SeatId
@@ -9,6 +10,9 @@ LONGEST_HEARD = 2_000
 """Characters of one contribution that a perception shows; the ledger keeps it whole."""
 
 LONGEST_GIST = 160
+# A sentence ends here, but for abbreviations; the number of a list ends none.
+_END = re.compile(r"[。！？]|(?<!\b[A-Za-z])(?<!\bvs)(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\betc)(?<!\bMrs)[.!?] ")
+_ITEM = re.compile(r"(?:\(?\d{1,3}[.)、]|[-*•])\s*")
 MOST_GISTS = 12
 
 
@@ -78,9 +82,10 @@ def clipped(heard: Heard) -> Heard:
 def gist(text: str) -> str:
     """The first sentence of a text, on one line, cut to `LONGEST_GIST`."""
     line = " ".join(text.split())
-    ends = [at for mark in ("。", "！", "？", ". ", "! ", "? ") if (at := line.find(mark)) > 0]
-    if ends:
-        line = line[: min(ends) + 1]
+    item = _ITEM.match(line)
+    end = _END.search(line, item.end() if item else 1)
+    if end:
+        line = line[: end.end()].rstrip()
     return line if len(line) <= LONGEST_GIST else f"{line[: LONGEST_GIST - 1]}…"
 
 

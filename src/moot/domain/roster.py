@@ -12,6 +12,7 @@ NEUTRAL_TRUST: Final = 0.5
 """What a seat without a track record is trusted: the middle of the scale."""
 
 MOST_SEATS: Final = 64
+MOST_WEIGHT: Final = 1e6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +50,10 @@ def checked(seats: Iterable[Seat], *, fewest: int = 1) -> tuple[Seat, ...]:
         if key in seen:
             raise BadRoster(f"two seats are called {seen[key]!r} and {seat.id!r}; each needs an id of its own")
         seen[key] = seat.id
-        if not math.isfinite(seat.weight) or seat.weight <= 0:
-            raise BadRoster(f"seat {seat.id!r} has the weight {seat.weight}; a bias weight must be greater than 0")
+        if not 0 < seat.weight <= MOST_WEIGHT:
+            raise BadRoster(
+                f"seat {seat.id!r} has the weight {seat.weight}; a bias weight must be greater than 0 (at most {MOST_WEIGHT:g})"
+            )
         if seat.patience is not None and not 0 < seat.patience < math.inf:
             raise BadRoster(f"seat {seat.id!r} has the patience {seat.patience}; it must be greater than 0 seconds")
         if not 0 <= seat.trust <= 1:

@@ -62,7 +62,7 @@ def _over_budget(standing: Standing, now: datetime) -> BudgetExhausted | None:
     if desk.exhausted is not None:
         return None
     budget = desk.opened.budget
-    spent = desk.spent.ticked((now - desk.at).total_seconds())
+    spent = desk.spent.ticked((now - desk.ran_at).total_seconds())
     kind = exhausted(budget, spent)
     if kind is None:
         return None

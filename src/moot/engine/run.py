@@ -21,6 +21,8 @@ from moot.ports.participant import Answer, NoAnswer, Participant
 
 LISTEN_AGAIN_SECONDS = 0.2
 LONGEST_DETAIL = 500
+NEW_SECONDS = 5.0
+"""How long after its opening a session counts as run from the beginning."""
 
 Seating = Callable[[Seat], Participant | None]
 """Who fills a seat; None when it answers from elsewhere."""
@@ -95,7 +97,8 @@ class SessionRun:
 
     def _resume(self) -> None:
         """Note that the session is taken up again, unless it is new or has nothing to do but wait."""
-        if self.standing.seq == 1 or self.standing.is_closed:
+        is_new = self.standing.seq == 1 and (self._world.clock.now() - self.standing.desk.at).total_seconds() < NEW_SECONDS
+        if is_new or self.standing.is_closed:
             return
         pending = self.standing.desk.pending
         effects = self.standing.rules.decide(self.standing.state)
@@ -199,7 +202,7 @@ class SessionRun:
         desk = self.standing.desk
         waits = [(pending.deadline - now).total_seconds() for pending in desk.pending.values() if pending.deadline]
         if desk.opened.budget.seconds is not None and desk.exhausted is None:
-            waits.append(desk.opened.budget.seconds - desk.spent.seconds - (now - desk.at).total_seconds())
+            waits.append(desk.opened.budget.seconds - desk.spent.seconds - (now - desk.ran_at).total_seconds())
         return min(waits, default=None)
 
     def _time_out(self) -> datetime:

@@ -7,7 +7,7 @@ from moot.domain.fence import one_line, plain
 
 def cell(value: object) -> str:
     """A value as one table cell."""
-    return one_line(str(value)).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
+    return one_line(str(value)).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("![", "!\\[")
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
@@ -18,4 +18,5 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
 
 def quoted(text: str) -> list[str]:
     """Someone's words, each line behind a mark, so that none passes as a heading or as someone else's."""
-    return [f"> {line}".rstrip().replace("<", "&lt;") for line in plain(text).split("\n")]
+    # An image would be fetched by whoever opens the file.
+    return [f"> {line}".rstrip().replace("<", "&lt;").replace("![", "!\\[") for line in plain(text).split("\n")]

@@ -29,6 +29,7 @@ from moot.errors import BadImport, BadSetting, UnknownSession
 from moot.participants.human import AskPerson
 from moot.ports.kit import Plan, ProtocolKit
 from moot.projections.decision import Decision, Status
+from moot.projections.jsontext import dumped
 from moot.wiring.clock import SystemClock
 from moot.wiring.discovery import Found, discovered
 from moot.wiring.panels import Panel, chosen_panel, seat_word, seated
@@ -332,19 +333,19 @@ def _jsonl(session: SessionId, records: Sequence[Stored]) -> str:
     lines = [json.dumps({"moot": 1, "session": session}, ensure_ascii=False)]
     for record in records:
         head = json.dumps({"seq": record.seq, "at": record.at, "hash": record.hash.hex()})
-        lines.append(f'{head[:-1]}, "body": {json.dumps(record.body.decode(), ensure_ascii=False)}}}')
+        lines.append(f'{head[:-1]}, "body": {dumped(record.body.decode())}}}')
     return "\n".join(lines) + "\n"
 
 
 def _parsed_jsonl(text: str) -> tuple[SessionId, list[Stored]]:
     try:
-        head, *lines = [json.loads(line) for line in text.splitlines() if line.strip()]
+        head, *lines = [json.loads(line) for line in text.split("\n") if line.strip()]
         records = [
             Stored(int(line["seq"]), int(line["at"]), line["body"].encode(), bytes.fromhex(line["hash"])) for line in lines
         ]
         session = head["session"]
         version = head["moot"]
-    except (ValueError, KeyError, TypeError, AttributeError) as cause:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as cause:
         raise BadImport(f"the file is no Moot export ({cause}); expected what `moot export SESSION jsonl` writes") from cause
     if version != 1 or not records:
         raise BadImport("the file is an export of a newer Moot, or holds no entries; expected `moot export SESSION jsonl`")

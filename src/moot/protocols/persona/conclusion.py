@@ -27,7 +27,7 @@ def concluded(state: Meeting) -> MeetingConcluded:
         turnout=_turnout(state, stands),
         positions=positions,
         lost=_lost(state, stands),
-        could_differ=state.draft is not None and could_differ(found, missing),
+        could_differ=bool(state.losses) if state.draft is None else could_differ(found, missing),
     )
 
 

@@ -1,17 +1,22 @@
 """`context_ledger.json` in the source's shape, out and back in."""
 
 import json
+import re
 from dataclasses import asdict
 from typing import Any
 
 from moot.domain.budget import Budget
 from moot.domain.facts import Origin, SessionCancelled, SessionImported
+from moot.domain.fence import sound
 from moot.domain.ids import USER, SeatId, seat_id
 from moot.domain.language import language_of
 from moot.domain.roster import Seat, checked
 from moot.errors import BadImport, MootError
+from moot.projections.jsontext import dumped
 from moot.protocols.persona.facts import ImportedTurn, ImportedView, MeetingOpened, Settings, View
 from moot.protocols.persona.story import Line, Story, decided
+
+_STAMP = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:?\d\d)?")
 
 
 def context_ledger(story: Story) -> str:
@@ -36,7 +41,7 @@ def context_ledger(story: Story) -> str:
             for seat in meeting.seats
         ],
     }
-    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+    return dumped(document, indent=2) + "\n"
 
 
 def _line(line: Line) -> dict[str, Any]:
@@ -86,7 +91,14 @@ class ContextLedger:
 
     def __init__(self, text: str, seats: tuple[Seat, ...] = (), budget: Budget | None = None) -> None:
         """`seats` take the place of those in the file; raises BadImport saying where the file is wrong."""
-        document = _document(text)
+        try:
+            self._read(_document(text), seats, budget)
+        except BadImport:
+            raise
+        except (MootError, TypeError, ValueError, KeyError, AttributeError, OverflowError) as cause:
+            raise BadImport(f"the file is not shaped like a context_ledger.json: {cause}") from cause
+
+    def _read(self, document: dict[str, Any], seats: tuple[Seat, ...], budget: Budget | None) -> None:
         self.session = str(document["session_id"])
         self.conclusion = _told_conclusion(document)
         topic = _string(document, "topic")
@@ -110,17 +122,34 @@ class ContextLedger:
 
 def _document(text: str) -> dict[str, Any]:
     try:
-        document = json.loads(text)
-    except ValueError as cause:
+        document = _sound(json.loads(text))
+    except (ValueError, RecursionError) as cause:
         raise BadImport(f"the file is no JSON ({cause}); expected a context_ledger.json") from cause
     if not isinstance(document, dict):
         raise BadImport("the file holds no JSON object; expected a context_ledger.json")
     for key in ("session_id", "topic", "status", "participants", "timeline"):
         if key not in document:
             raise BadImport(f"the file has no {key!r}; expected a context_ledger.json")
-    if document["status"] not in {"thinking", "concluded"}:
+    if document["status"] not in ("thinking", "concluded"):
         raise BadImport(f"status is {document['status']!r}; expected 'thinking' or 'concluded'")
     return document
+
+
+def _sound(value: Any) -> Any:
+    if isinstance(value, str):
+        return sound(value)
+    if isinstance(value, list):
+        return [_sound(item) for item in value]
+    if isinstance(value, dict):
+        return {sound(key): _sound(item) for key, item in value.items()}
+    return value
+
+
+def _optional(holder: dict[str, Any], key: str, missing: str = "") -> str:
+    value = holder.get(key)
+    if value is not None and not isinstance(value, str):
+        raise BadImport(f"{key!r} is {value!r}; expected a text")
+    return value or missing
 
 
 def _told_conclusion(document: dict[str, Any]) -> str | None:
@@ -147,8 +176,10 @@ def _imported(line: Any, number: int) -> ImportedTurn:
     if not isinstance(line, dict) or line.get("id") != number:
         raise BadImport(f"timeline entry {number}: its id must be {number}; ids count from 1 without gaps")
     speaker, content = line.get("speaker"), line.get("content")
-    if not isinstance(speaker, str) or not isinstance(content, str) or not isinstance(line.get("timestamp"), str):
-        raise BadImport(f"timeline entry {number}: 'speaker', 'content' and 'timestamp' must be texts")
+    if not isinstance(speaker, str) or not isinstance(content, str):
+        raise BadImport(f"timeline entry {number}: 'speaker' and 'content' must be texts")
+    if not isinstance(line.get("timestamp"), str) or not _STAMP.fullmatch(line["timestamp"]):
+        raise BadImport(f"timeline entry {number}: timestamp is {line.get('timestamp')!r}; expected such as 2026-11-15T10:00:01Z")
     score, refers_to = line.get("relevance_score"), line.get("refers_to")
     if score is not None and (isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1):
         raise BadImport(f"timeline entry {number}: relevance_score is {score!r}; expected 0 to 1")
@@ -158,8 +189,8 @@ def _imported(line: Any, number: int) -> ImportedTurn:
         timestamp=line["timestamp"],
         speaker=USER if speaker == USER else _seat_id(speaker, number),
         content=content,
-        platform=str(line.get("platform", "")),
-        type=str(line.get("type", "")),
+        platform=_optional(line, "platform"),
+        type=_optional(line, "type"),
         relevance_score=score,
         refers_to=refers_to,
     )
@@ -173,7 +204,7 @@ def _views(document: dict[str, Any], entries: int) -> tuple[ImportedView, ...]:
         raise BadImport("'current_consensus' must be an object with 'agreed' and 'contested'")
     kinds: tuple[tuple[str, View], ...] = (("agreed", "agree"), ("contested", "contest"))
     for key, view in kinds:
-        for point in standings.get(key, []):
+        for point in standings.get(key) or []:
             entry, seats = (point.get("entry"), point.get("by")) if isinstance(point, dict) else (None, None)
             if not isinstance(entry, int) or not 1 <= entry <= entries or not isinstance(seats, list):
                 raise BadImport(f"current_consensus.{key}: each point names an 'entry' of the timeline and 'by' whom")
@@ -193,7 +224,7 @@ def _seats(document: dict[str, Any], timeline: tuple[ImportedTurn, ...]) -> list
     names = document["participants"]
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise BadImport("'participants' must be a list of role ids")
-    roles = {role["role_id"]: role for role in document.get("roles", []) if isinstance(role, dict) and "role_id" in role}
+    roles = {str(role["role_id"]): role for role in document.get("roles") or [] if isinstance(role, dict) and "role_id" in role}
     seats = []
     for name in names:
         role = roles.get(name, {})
@@ -203,10 +234,10 @@ def _seats(document: dict[str, Any], timeline: tuple[ImportedTurn, ...]) -> list
         seats.append(
             Seat(
                 id=seat_id(name),
-                platform=str(role.get("platform", "mailbox")),
-                stance=str(role.get("stance", "")),
+                platform=_optional(role, "platform", "mailbox"),
+                stance=_optional(role, "stance"),
                 weight=float(weight),
-                instructions=str(role.get("instructions", "")),
+                instructions=_optional(role, "instructions"),
             )
         )
     return seats

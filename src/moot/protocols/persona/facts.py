@@ -14,14 +14,14 @@ Score = Annotated[float, Ge(0), Le(1)]
 View = Literal["agree", "contest", "none"]
 Verdict = Literal["support", "conditional", "oppose", "abstain"]
 EndReason = Literal["quiet", "nobody_speaks", "sufficient", "turns", "tokens", "money", "time", "seats_lost"]
-FloorReason = Literal["highest", "longest_silent", "first_by_id", "only_one", "nobody_else"]
+FloorReason = Literal["highest", "longest_silent", "first_by_id", "only_one", "nobody_else", "others_first"]
 EntryRef = Annotated[int, Ge(1)]
 Seconds = Annotated[float, Gt(0), Le(31_536_000)]
 Line = Annotated[str, MaxLen(2_000)]
 Text = Annotated[str, MinLen(1), MaxLen(20_000)]
 
 _REFERENCE = re.compile(
-    r"\s*[\[(（【]?\s*(?:re|回应|回應|回复)\s*[:：]?\s*#?\s*(?P<id>\d{1,9})"
+    r"\s*[\[(（【]?\s*(?:re|回应|回應|回复)\s*[:：]?\s*[#＃]\s*(?P<id>\d{1,9})"
     r"\s*[,，·]?\s*(?P<view>agree|disagree|contest|赞同|同意|反对|质疑)?\s*[\])）】]?\s*[:：。.\-—]*\s*",
     re.IGNORECASE,
 )

@@ -1,6 +1,6 @@
 """The minutes of a meeting as Markdown: the decision first, then what it rests on, then the whole record."""
 
-from moot.domain.facts import SessionCancelled
+from moot.domain.facts import SessionCancelled, SessionImported
 from moot.domain.fence import one_line
 from moot.projections.costs import money
 from moot.projections.decision import Claim, Decision
@@ -36,8 +36,10 @@ def _decision(story: Story, decision: Decision, words: ViewWords) -> list[str]:
             return [*lines, words.still_thinking]
         if isinstance(story.closed, SessionCancelled):
             return [*lines, words.cancelled, *quoted(story.closed.reason)]
-        return [*lines, words.no_decision]
+        return [*lines, words.no_decision, "", f"- {words.ended_by}: {words.endings.get(decision.ended_by or '', '–')}"]
     lines += [*quoted(decision.decision.text), "", f"- {_rests(decision.decision, words)}"]
+    if isinstance(story.closed, SessionImported):
+        return [*lines, f"- {words.read_back}"]
     lines.append(f"- {words.author}: {decision.author}")
     lines.append(f"- {words.confidence}: {percent(decision.confidence)}")
     lines.append(f"- {words.support}: {backing(decision, words)}")
@@ -129,7 +131,7 @@ def _timeline(story: Story, words: ViewWords) -> list[str]:
     for line in story.timeline:
         score = "" if line.relevance_score is None else f" · {line.relevance_score:.2f}"
         answers = f" · {words.answers} #{line.refers_to}" if line.refers_to else ""
-        lines += ["", f"**#{line.id} {line.speaker}** · {line.timestamp}{score}{answers}", "", *quoted(line.content)]
+        lines += ["", f"**#{line.id} {line.speaker}** · {one_line(line.timestamp)}{score}{answers}", "", *quoted(line.content)]
     return lines
 
 

@@ -2,7 +2,7 @@
 
 from html import escape
 
-from moot.domain.facts import SessionCancelled
+from moot.domain.facts import SessionCancelled, SessionImported
 from moot.domain.fence import plain
 from moot.domain.ids import SeatId
 from moot.projections.costs import money
@@ -42,7 +42,7 @@ def page(story: Story) -> str:
     hues = {seat.id: _HUES[at % len(_HUES)] for at, seat in enumerate(story.meeting.seats)}
     body = [
         f"<h1>{_text(decision.topic)}</h1>",
-        f'<p class="soft">{_text(story.session)} · {story.timeline[0].timestamp}</p>',
+        f'<p class="soft">{_text(story.session)} · {_text(story.timeline[0].timestamp)}</p>',
         *_decision(story, decision, words),
         *_claims(words.reasons, decision.reasons, words),
         *_dissent(decision, words),
@@ -80,7 +80,12 @@ def _decision(story: Story, decision: Decision, words: ViewWords) -> list[str]:
         told = words.still_thinking if story.closed is None else words.no_decision
         if isinstance(story.closed, SessionCancelled):
             told = f"{words.cancelled} {story.closed.reason}"
+        elif decision.ended_by is not None:
+            told = f"{told} ({words.ended_by}: {words.endings.get(decision.ended_by, decision.ended_by)})"
         return [head, f'<div class="card decision">{_text(told)}</div>']
+    if isinstance(story.closed, SessionImported):
+        told = f'<div class="said">{_text(decision.decision.text)}</div><p class="soft">{words.read_back}</p>'
+        return [head, f'<div class="card decision">{told}</div>']
     return [
         head,
         f'<div class="card decision"><div class="said">{_text(decision.decision.text)}</div>'
@@ -158,6 +163,8 @@ def _lost(decision: Decision, words: ViewWords) -> list[str]:
 
 def _timeline(story: Story, words: ViewWords, hues: dict[SeatId, int]) -> list[str]:
     turns = {turn.spoken: turn for turn in story.turns if turn.spoken is not None}
+    silent = iter([turn for turn in story.turns if turn.spoken is None])
+    waiting = next(silent, None)
     cards = []
     for line in story.timeline:
         score = "" if line.relevance_score is None else f'<span class="soft">{line.relevance_score:.2f}</span>'
@@ -165,16 +172,23 @@ def _timeline(story: Story, words: ViewWords, hues: dict[SeatId, int]) -> list[s
             f'<span>{words.answers} <a href="#entry-{line.refers_to}">#{line.refers_to}</a></span>' if line.refers_to else ""
         )
         turn = turns.get(line.id)
+        while turn is not None and waiting is not None and waiting.number < turn.number:
+            cards.append(_silent(waiting, words, hues))
+            waiting = next(silent, None)
         cards.append(
             f'<article class="card turn" id="entry-{line.id}" style="--hue:{hues.get(line.speaker, 0)}"><header>'
             f'<span class="soft">#{line.id}</span><span class="who">{_text(line.speaker)}</span>{score}{answers}'
             f'<span class="soft">{_text(line.platform)} {_text(line.timestamp)}</span></header>'
             f'<div class="said">{_text(line.content)}</div>{_bids(turn, words, hues) if turn else ""}</article>'
         )
-    last = story.turns[-1] if story.turns and story.turns[-1].spoken is None else None
-    if last is not None:
-        cards.append(f'<article class="card">{_bids(last, words, hues)}</article>')
+    while waiting is not None:
+        cards.append(_silent(waiting, words, hues))
+        waiting = next(silent, None)
     return cards
+
+
+def _silent(turn: Turn, words: ViewWords, hues: dict[SeatId, int]) -> str:
+    return f'<article class="card">{_bids(turn, words, hues)}</article>'
 
 
 def _bids(turn: Turn, words: ViewWords, hues: dict[SeatId, int]) -> str:

@@ -146,6 +146,7 @@ class _DraftFault:
         unknown = sorted({entry for claim in claims for entry in claim.entries if entry > self._newest})
         if unknown:
             return f"draft: entry {unknown[0]} does not exist; the entries are 1 to {self._newest}"
-        if not said.decision.entries:
-            return f"draft: decision.entries is empty; name the entries (1 to {self._newest}) that the decision rests on"
+        bare = next((claim.text for claim in claims if not claim.entries), None)
+        if bare is not None:
+            return f"draft: {bare[:60]!r} names no entries; every claim names those (1 to {self._newest}) that it rests on"
         return None

@@ -73,13 +73,16 @@ class PersonaRules:
         if not opened.imported:
             return _heard(meeting, USER, opened.topic, None, 1.0)
         for turn in opened.imported:
-            meeting = _heard(meeting, turn.speaker, turn.content, turn.refers_to, turn.relevance_score or 0.5)
+            weight = turn.relevance_score if turn.relevance_score is not None else 1.0 if turn.speaker == USER else 0.5
+            meeting = _heard(meeting, turn.speaker, turn.content, turn.refers_to, weight)
+            points = meeting.points
+            for seen in opened.views:
+                if seen.entry == meeting.last_id:
+                    points = consensus.viewed(points, seen.entry, seen.seat, seen.view)
+            meeting = changed(meeting, points=points)
             if turn.speaker != USER:
                 meeting = _spoken(meeting, turn.speaker, turn.content)
-        points = meeting.points
-        for seen in opened.views:
-            points = consensus.viewed(points, seen.entry, seen.seat, seen.view)
-        return changed(meeting, about=meeting.last_id, points=points)
+        return changed(meeting, about=meeting.last_id)
 
     def evolve(self, state: Meeting, entry: Entry) -> Meeting:
         if state.phase == "closed":
@@ -99,15 +102,17 @@ class PersonaRules:
             case InputGiven(text=text):
                 return _input(state, text)
             case TurnPassed():
-                return _next_turn(changed(state, idle_turns=state.idle_turns + 1))
+                # A turn that an input overtook was not idle: nobody has been asked about the input yet.
+                return _next_turn(changed(state, idle_turns=0 if _is_overtaken(state) else state.idle_turns + 1))
             case TalkEnded(reason=reason):
-                return changed(state, phase="draft", stop=reason, floor=None, endings=state.endings + 1)
+                is_spent = state.is_spent or reason == "turns"
+                return changed(state, phase="draft", stop=reason, floor=None, endings=state.endings + 1, is_spent=is_spent)
             case ConclusionDrafted(seat=seat, said=Draft() as draft):
                 return _drafted(state, seat, draft) if _awaited(state, fact, "draft", "draft") else state
             case StandTaken(seat=seat, said=Stand() as stand):
                 return _stood(state, seat, stand) if _awaited(state, fact, "stands", "stand") else state
             case BudgetExhausted(budget=budget):
-                return changed(state, stop=budget) if state.is_talking else state
+                return changed(state, stop=budget if state.is_talking else state.stop, is_spent=True)
             case SessionForked(swaps=swaps):
                 return changed(state, seats=swapped(state.seats, swaps))
             case Closed():
@@ -165,7 +170,11 @@ def _awaited(
     phase: str,
     kind: str,
 ) -> bool:
-    return state.phase == phase and fact.ask == ask_id(state.turn, kind, fact.seat)
+    if state.phase != phase or fact.ask != ask_id(state.turn, kind, fact.seat):
+        return False
+    if kind == "speech":
+        return fact.seat == state.floor
+    return kind != "draft" or fact.seat == drafters(state)[0]
 
 
 def _heard(state: Meeting, speaker: SeatId, text: str, refers_to: int | None, weight: float) -> Meeting:
@@ -191,8 +200,9 @@ def _spoken(state: Meeting, seat: SeatId, text: str) -> Meeting:
 
 def _positioned(state: Meeting, seat: SeatId, position: Position | None) -> Meeting:
     positions = {**state.positions, seat: position}
-    phase = "intents" if len(positions) == len(state.seats) else state.phase
-    return changed(state, positions=positions, phase=phase)
+    if len(positions) < len(state.seats):
+        return changed(state, positions=positions)
+    return changed(state, positions=positions, phase="intents", about=state.last_id)
 
 
 def _bid(state: Meeting, seat: SeatId, intent: Intent | None) -> Meeting:
@@ -247,8 +257,7 @@ def _lost(state: Meeting, fact: SeatLost) -> Meeting:
 
 def _input(state: Meeting, text: str) -> Meeting:
     heard = _heard(state, USER, text, None, 1.0)
-    out_of_budget = state.stop in {"turns", "tokens", "money", "time"}
-    if state.is_talking or out_of_budget:
+    if state.is_talking or state.is_spent:
         return heard
     return _next_turn(changed(heard, stop=None, draft=None, author=None, stands={}, drafters_lost=(), idle_turns=0))
 
@@ -257,17 +266,34 @@ def _settled(state: Meeting) -> FloorGiven | TurnPassed | TalkEnded:
     """What a full set of bids leads to."""
     lost = tuple(seat.id for seat in state.seats if state.intents.get(seat.id) is None)
     bids = {seat: intent for seat, intent in state.intents.items() if intent is not None}
-    judge = state.decider
-    if judge in bids and bids[judge].sufficient and state.last_speaker is not None and not state.fallen:
-        return TalkEnded(turn=state.turn, reason="sufficient", lost=lost)
-    if bids and not state.fallen and all(bid.reaction_score < state.opened.settings.threshold for bid in bids.values()):
-        return TalkEnded(turn=state.turn, reason="quiet", lost=lost)
+    if not state.fallen and not _is_overtaken(state):
+        judge = state.decider
+        if judge in bids and bids[judge].sufficient and state.last_speaker is not None:
+            return TalkEnded(turn=state.turn, reason="sufficient", lost=lost)
+        if _is_quiet(state, bids):
+            return TalkEnded(turn=state.turn, reason="quiet", lost=lost)
     wanting = {seat: bid.reaction_score for seat, bid in bids.items() if bid.intent_to_speak and seat not in state.fallen}
     if wanting:
         return _given(state, wanting, lost)
-    if state.idle_turns + 1 < IDLE_TURNS:
+    if state.idle_turns + 1 < IDLE_TURNS or _is_overtaken(state):
         return TurnPassed(turn=state.turn, lost=lost)
-    return TalkEnded(turn=state.turn, reason="seats_lost" if state.fallen or not bids else "nobody_speaks", lost=lost)
+    is_lost = bool(state.fallen) or not _are_most_present(state, bids)
+    return TalkEnded(turn=state.turn, reason="seats_lost" if is_lost else "nobody_speaks", lost=lost)
+
+
+def _is_overtaken(state: Meeting) -> bool:
+    """Whether an input came in after the bids of this turn were asked for."""
+    return state.last_id > state.about
+
+
+def _is_quiet(state: Meeting, bids: Mapping[SeatId, Intent]) -> bool:
+    """Whether every reaction is below the threshold. The silence of seats that were lost is no agreement: half must have bid."""
+    threshold = state.opened.settings.threshold
+    return _are_most_present(state, bids) and all(bid.reaction_score < threshold for bid in bids.values())
+
+
+def _are_most_present(state: Meeting, bids: Mapping[SeatId, Intent]) -> bool:
+    return bool(bids) and len(bids) * 2 >= len(state.seats)
 
 
 def _given(state: Meeting, wanting: Mapping[SeatId, float], lost: tuple[SeatId, ...]) -> FloorGiven:
@@ -277,7 +303,7 @@ def _given(state: Meeting, wanting: Mapping[SeatId, float], lost: tuple[SeatId, 
     highest = [seat for seat, score in field.items() if score == best]
     earliest = min(state.last_spoke.get(seat, 0) for seat in highest)
     silent = sorted(seat for seat in highest if state.last_spoke.get(seat, 0) == earliest)
-    reason: FloorReason = "highest"
+    reason: FloorReason = "highest" if best == max(wanting.values()) else "others_first"
     if not others:
         reason = "nobody_else"
     elif len(wanting) == 1:

@@ -26,7 +26,10 @@ class Losses:
 
 @dataclass(frozen=True, kw_only=True)
 class Meeting:
-    """The state, without slots for `changed`. In `positions`, `intents` and `stands` None marks a seat that was lost."""
+    """The state, without slots for `changed`.
+
+    In `positions`, `intents` and `stands` None marks a seat that was lost. `is_spent`: a budget has ended the talk for good.
+    """
 
     opened: MeetingOpened
     seats: tuple[Seat, ...]
@@ -47,6 +50,7 @@ class Meeting:
     idle_turns: int = 0
     points: Points = ()
     stop: EndReason | None = None
+    is_spent: bool = False
     endings: int = 0
     drafters_lost: tuple[SeatId, ...] = ()
     draft: Draft | None = None

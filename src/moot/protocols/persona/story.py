@@ -1,5 +1,6 @@
 """The whole meeting for people: timeline, bids, floors, positions, losses. Grows with the meeting; each entry is told once."""
 
+import json
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -188,7 +189,7 @@ def decided(story: Story) -> Decision:
         topic=meeting.opened.topic,
         status="thinking" if closed is None else "cancelled" if isinstance(closed, SessionCancelled) else "concluded",
         ended_by=concluded.reason if concluded else "cancelled" if isinstance(closed, SessionCancelled) else None,
-        decision=_claim(draft.decision, story) if draft else None,
+        decision=_claim(draft.decision, story) if draft else _imported(closed),
         author=concluded.author if concluded else None,
         confidence=draft.confidence if draft else None,
         support=concluded.support if concluded else None,
@@ -205,6 +206,16 @@ def decided(story: Story) -> Decision:
         turns=sum(turn.spoken is not None for turn in story.turns),
         spent=story.spent,
     )
+
+
+def _imported(closed: object) -> Claim | None:
+    """The decision of a session that was read back after its end, where its conclusion names one."""
+    told = json.loads(closed.conclusion) if isinstance(closed, SessionImported) else None
+    found = told.get("decision") if isinstance(told, dict) else told
+    if isinstance(found, dict):
+        entries = tuple(entry for entry in found.get("entries") or () if isinstance(entry, int))
+        return Claim(text=str(found.get("text", "")), entries=entries)
+    return Claim(text=found) if isinstance(found, str) and found else None
 
 
 def _claim(claim: facts.Claim, story: Story) -> Claim:

@@ -13,6 +13,7 @@ class ViewWords:
     no_decision: str
     still_thinking: str
     cancelled: str
+    read_back: str
     rests_on: str
     names_nothing: str
     confidence: str
@@ -63,6 +64,7 @@ EN = ViewWords(
     no_decision="No decision: every seat that could have written it failed.",
     still_thinking="The meeting goes on; nothing is decided yet.",
     cancelled="Cancelled before a decision.",
+    read_back="Read back from a file; it was concluded elsewhere.",
     rests_on="rests on",
     names_nothing="names no entry",
     confidence="Confidence of its author",
@@ -126,6 +128,7 @@ EN = ViewWords(
         "first_by_id": "tie: first by id",
         "only_one": "the only one to bid",
         "nobody_else": "spoke last, but nobody else bid",
+        "others_first": "highest of those who did not speak last",
     },
 )
 
@@ -136,6 +139,7 @@ ZH = ViewWords(
     no_decision="没有决定：所有可以执笔的席位都失败了。",
     still_thinking="会议仍在进行，尚无决定。",
     cancelled="在作出决定之前被取消。",
+    read_back="由文件读回，结论在别处作出。",
     rests_on="依据",
     names_nothing="未注明依据",
     confidence="执笔者的把握",
@@ -199,6 +203,7 @@ ZH = ViewWords(
         "first_by_id": "并列：按席位名",
         "only_one": "唯一想发言者",
         "nobody_else": "刚发过言，但无他人想发言",
+        "others_first": "除上一位发言者外触动最高",
     },
 )
 

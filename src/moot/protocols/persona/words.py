@@ -74,7 +74,7 @@ EN = Words(
         '"open_questions": [{{"text": "…", "entries": [4]}}]}}'
     ),
     stand=(
-        "The decision below was written by {author}. Your last word on it: do you support it, support it on a condition, oppose it or "
+        "The decision above was written by {author}. Your last word on it: do you support it, support it on a condition, oppose it or "
         "abstain? If an entry changed your mind since the beginning, name it in moved_by; otherwise null.\n"
         'Answer with JSON only: {{"verdict": "support", "conditional", "oppose" or "abstain", "confidence": 0.0 to 1.0, '
         '"position": "one sentence", "condition": "only with conditional", "moved_by": entry number or null}}'
@@ -113,7 +113,7 @@ ZH = Words(
         '只用 JSON 回答：{{"node_id": "{seat}", "reaction_score": 0.0 到 1.0, "intent_to_speak": true 或 false, '
         '"reason": "一句话", "view": "agree"、"contest" 或 "none"（针对 #{newest}）{decider}}}'
     ),
-    intent_decider='，"sufficient": 信息已足以作出决定则为 true，否则 false',
+    intent_decider=', "sufficient": 信息已足以作出决定则为 true，否则 false',
     speech=(
         "轮到你发言。不超过 200 字，纯文本，不写标题，不写名字。如果回应某一条，请以“回应 #编号 赞同：”或“回应 #编号 反对：”开头。"
         "要说出还没有人说过的东西。"
@@ -125,7 +125,7 @@ ZH = Words(
         '"open_questions": [{{"text": "……", "entries": [4]}}]}}'
     ),
     stand=(
-        "下面的决定由 {author} 写成。请给出你的最后意见：支持、有条件支持、反对，还是弃权？如果某一条发言改变了你最初的看法，"
+        "上面的决定由 {author} 写成。请给出你的最后意见：支持、有条件支持、反对，还是弃权？如果某一条发言改变了你最初的看法，"
         "请在 moved_by 中写出它的编号，否则为 null。\n"
         '只用 JSON 回答：{{"verdict": "support"、"conditional"、"oppose" 或 "abstain", "confidence": 0.0 到 1.0, '
         '"position": "一句话", "condition": "仅在有条件支持时填写", "moved_by": 编号或 null}}'

@@ -5,7 +5,6 @@ Exit codes: 0 done; 1 the world failed (a disk, a provider); 2 the call was wron
 """
 
 import asyncio
-import json
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
@@ -17,7 +16,8 @@ from typing import Any, NoReturn, TypeVar
 import click
 from rich.console import Console
 
-from moot.errors import CallerError, MootError, ReplayDiffers
+from moot.errors import CallerError, LedgerDamaged, MootError, ReplayDiffers
+from moot.projections.jsontext import dumped
 
 DONE, WORLD, USAGE, WAITING, UNDECIDED, FAILED, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
 
@@ -42,11 +42,11 @@ def note(text: str) -> None:
 
 
 def print_json(value: Any) -> None:
-    click.echo(json.dumps(value, ensure_ascii=False, indent=2, default=_plain))
+    click.echo(dumped(value, indent=2, default=_plain))
 
 
 def print_json_line(value: Any) -> None:
-    click.echo(json.dumps(value, ensure_ascii=False, default=_plain))
+    click.echo(dumped(value, default=_plain))
 
 
 def _plain(value: Any) -> Any:
@@ -59,7 +59,7 @@ def _plain(value: Any) -> Any:
 
 def fail(error: MootError, *, as_json: bool = False) -> NoReturn:
     """End with one sentence that says what was wrong and what to do."""
-    code = USAGE if isinstance(error, CallerError) else FAILED if isinstance(error, ReplayDiffers) else WORLD
+    code = USAGE if isinstance(error, CallerError) else FAILED if isinstance(error, ReplayDiffers | LedgerDamaged) else WORLD
     if as_json:
         print_json({"error": {"kind": type(error).__name__, "message": str(error)}})
     else:
