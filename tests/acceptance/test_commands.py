@@ -369,9 +369,6 @@ async def _quiet_about(brief: Brief) -> Answer | NoAnswer:
             return Answer(said=Speech(content="I have heard it."))
 
 
-@pytest.mark.xfail(
-    reason="an input during the bids is never bid on: `_settled` ends the talk as quiet about the entry before it", strict=True
-)
 def test_an_input_during_the_bids_is_bid_on_before_the_talk_ends(cli: Cli) -> None:
     """P-7: it is the next perception, so silence about the entry before it does not end the meeting."""
     gate = asyncio.Event()
@@ -480,7 +477,7 @@ BAD_FILES = [
     pytest.param(json.dumps({**CONTEXT, "participants": ["A", "a"]}), id="equal seats"),
     pytest.param(json.dumps({**CONTEXT, "participants": []}), id="no seats"),
     pytest.param(json.dumps({**CONTEXT, "roles": None}), id="roles null", marks=TRACEBACK),
-    pytest.param(json.dumps({**CONTEXT, "status": []}), id="status a list", marks=TRACEBACK),
+    pytest.param(json.dumps({**CONTEXT, "status": []}), id="status a list"),
     pytest.param(json.dumps({**CONTEXT, "current_consensus": {"agreed": None}}), id="agreed null", marks=TRACEBACK),
     pytest.param(json.dumps({**CONTEXT, "topic": "\ud800"}), id="half a character", marks=TRACEBACK),
     pytest.param('{"moot": 1, "session": 5}\n{"seq": 1, "at": 1, "hash": "00", "body": "{}"}', id="session 5", marks=TRACEBACK),

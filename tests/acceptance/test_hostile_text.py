@@ -56,7 +56,7 @@ def words(tmp_path: Path) -> list[str]:
                     [1, 2],
                     reasons=[{"text": HOSTILE, "entries": [2]}],
                     dissent=[{"text": HOSTILE, "entries": [2]}],
-                    open_questions=[{"text": HOSTILE}],
+                    open_questions=[{"text": HOSTILE, "entries": [1]}],
                 )
             ],
         },

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.acceptance.doors import LAYOFFS, Cli, Guest, facts, held, round_robin, seat_words, with_guests, write_script
+from tests.acceptance.doors import LAYOFFS, Cli, Guest, draft, facts, held, round_robin, seat_words, with_guests, write_script
 
 import moot
 from moot import Moot
@@ -161,7 +161,9 @@ def test_sessions_are_named_by_the_day_and_counted(cli: Cli) -> None:
 
 def test_what_a_seat_receives_stays_bounded_as_the_meeting_grows(cli: Cli, tmp_path: Path) -> None:
     """P-8: the goal, a summary of what is older, the last N turns; never the whole history."""
-    platform = write_script(tmp_path / "long.toml", round_robin(["a", "b"], 60))
+    talk = round_robin(["a", "b"], 60)
+    talk["b"]["draft"] = [draft("Long.", [1])]
+    platform = write_script(tmp_path / "long.toml", talk)
 
     async def listen(brief: Brief) -> Answer | NoAnswer:
         if brief.form.kind == "stand":

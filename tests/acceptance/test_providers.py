@@ -1,0 +1,149 @@
+"""Models behind a real HTTP server, through the command line."""
+
+import asyncio
+import json
+import sqlite3
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from tests.acceptance.doors import DEADLINE, MOOT, Cli, Done
+
+from moot.testing.stub_server import Fail, Hang, Reply, Request, Step, Stub
+
+T = TypeVar("T")
+SEATS = ("--seat", "ada=openai:gpt-stub", "--seat", "bob=openai:gpt-stub", "--seat", "cem=openai:gpt-stub")
+
+
+def mind(request: Request) -> Step:
+    """Answers whatever a persona meeting asks: everyone speaks once, then all are quiet."""
+    text = request.text
+    if "Before you hear anyone" in text:
+        return Reply(text=json.dumps({"position": "Wait.", "confidence": 0.6}))
+    if "Does the newest entry" in text:
+        spoken = text.count("] \n") or text.count("said: words")
+        wants = spoken < 3
+        return Reply(text=json.dumps({"reaction_score": 0.8 if wants else 0.1, "intent_to_speak": wants, "reason": "r"}))
+    if "You have the floor" in text:
+        return Reply(text="re #1 agree: said: words", tokens_in=100, tokens_out=20)
+    if "Write the conclusion" in text:
+        claim = {"text": "Wait a week.", "entries": [2, 3]}
+        return Reply(text=json.dumps({"decision": claim, "confidence": 0.7, "reasons": [claim]}))
+    return Reply(text=json.dumps({"verdict": "support", "confidence": 0.9, "position": "Fine.", "moved_by": 2}))
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    async def bounded() -> T:
+        async with asyncio.timeout(90):
+            return await work
+
+    return asyncio.run(bounded())
+
+
+async def called(cli: Cli, stub: Stub, *words: str, key: str = "sk-right") -> Done:
+    environ = {**cli.environ, "OPENAI_BASE_URL": stub.base_url, "OPENAI_API_KEY": key}
+    process = await asyncio.create_subprocess_exec(
+        MOOT, *words, env=environ, cwd=cli.cwd, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+    )
+    async with asyncio.timeout(DEADLINE):
+        out, err = await process.communicate()
+    assert process.returncode is not None
+    return Done(process.returncode, out.decode(), err.decode())
+
+
+def recorded(cli: Cli) -> int:
+    ledger = cli.home / "ledger.db"
+    if not ledger.exists():
+        return 0
+    with sqlite3.connect(ledger) as connection:
+        (entries,) = connection.execute("SELECT count(*) FROM entries").fetchone()
+    connection.close()
+    return int(entries)
+
+
+def one_sentence(done: Done) -> str:
+    assert done.code == 1, done
+    assert "Traceback" not in done.err
+    (line,) = done.err.strip().splitlines()
+    return line
+
+
+def test_three_model_seats_hold_a_meeting_over_http(cli: Cli) -> None:
+    """P-2, P-9, P-11, P-15, P-17: any OpenAI-compatible server by its usual environment variable."""
+
+    async def work() -> tuple[Done, list[Request]]:
+        async with Stub([mind]) as stub:
+            return await called(cli, stub, "run", "Should we ship on Friday?", *SEATS, "--json"), stub.asked
+
+    done, asked = run(work())
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    assert found["decision"] == {"text": "Wait a week.", "entries": [2, 3]}
+    assert found["ended_by"] == "quiet"
+    assert found["turns"] == 3
+    assert found["spent"]["tokens_in"] > 0
+    assert found["lost"] == []
+    assert [position["moved_by"] for position in found["positions"] if position["seat"] != found["author"]] == [2, 2]
+    # As many calls as the protocol needs: 3 positions, 4 × 3 bids, 3 speeches, 1 draft, 2 last words.
+    assert len(asked) == 3 + 12 + 3 + 1 + 2
+
+
+def test_a_key_that_the_provider_rejects_is_told_before_anything_is_recorded(cli: Cli) -> None:
+    async def work() -> Done:
+        async with Stub([mind], api_key="sk-right") as stub:
+            return await called(cli, stub, "run", "Ship?", *SEATS, key="sk-wrong-and-secret")
+
+    told = one_sentence(run(work()))
+    assert "OPENAI_API_KEY" in told
+    assert "sk-wrong-and-secret" not in told
+    assert recorded(cli) == 0
+
+
+def test_a_provider_that_hangs_is_told_before_anything_is_recorded(cli: Cli) -> None:
+    async def work() -> Done:
+        async with Stub([mind], listing=Hang()) as stub:
+            return await called(cli, stub, "run", "Ship?", *SEATS)
+
+    assert "10 s" in one_sentence(run(work()))
+    assert recorded(cli) == 0
+
+
+def test_a_provider_that_hangs_in_the_meeting_loses_its_seat_and_no_more(cli: Cli) -> None:
+    """P-9, P-12, P-18: the meeting goes on, and the result names the seat that was lost."""
+
+    def half(request: Request) -> Step:
+        return Hang() if "Your seat: cem." in request.text else mind(request)
+
+    async def work() -> Done:
+        async with Stub([half]) as stub:
+            patience = ("--set", "intent_patience=1.5", "--set", "speech_patience=5", "--set", "blind=false")
+            return await called(cli, stub, "run", "Ship?", *SEATS, *patience, "--turns", "2", "--json")
+
+    done = run(work())
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    assert [(lost["seat"], lost["last"], lost["voiceless"]) for lost in found["lost"]] == [("cem", "timeout", True)]
+    assert found["decision"]["text"] == "Wait a week."
+
+
+def test_a_rate_limit_is_waited_out(cli: Cli) -> None:
+    limits = iter([Fail(status=429, retry_after=0.2)] * 3)
+
+    async def work() -> tuple[Done, int]:
+        async with Stub([lambda request: next(limits, None) or mind(request)]) as stub:
+            return await called(cli, stub, "run", "Ship?", *SEATS, "--turns", "2", "--json"), len(stub.asked)
+
+    done, asked = run(work())
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["lost"] == []
+    assert asked == 3 + 3 + 6 + 2 + 1 + 2
+
+
+def test_nothing_listening_is_told_with_the_address(cli: Cli) -> None:
+    async def work() -> Done:
+        async with Stub([]) as stub:
+            pass
+        return await called(cli, stub, "run", "Ship?", *SEATS)
+
+    told = one_sentence(run(work()))
+    assert "nothing answers" in told
+    assert "http://127.0.0.1" in told
