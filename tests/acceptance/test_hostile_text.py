@@ -203,7 +203,6 @@ def test_the_context_ledger_keeps_the_words_as_they_were_said(cli: Cli, words: l
     ] == [HOSTILE]
 
 
-@pytest.mark.xfail(reason="JSON leaves U+009B and other C1 codes, U+2028 and bidi marks bare: ensure_ascii=False", strict=True)
 def test_json_on_a_terminal_drives_it_no_more_than_plain_text(cli: Cli, words: list[str]) -> None:
     """P-6: what JSON can escape it escapes: the value is the same, the terminal is safe."""
     cli(*words)

@@ -23,7 +23,8 @@ h2{font-size:1.1rem;margin:2.2rem 0 .6rem}.soft{color:var(--soft)}
 .decision{border-left:.35rem solid var(--mark);font-size:1.08rem}.said{white-space:pre-wrap;overflow-wrap:anywhere}
 .turn{border-left:.3rem solid hsl(var(--hue) 55% 50%)}.turn header{display:flex;gap:.8rem;flex-wrap:wrap;align-items:baseline}
 .who{font-weight:650}a{color:var(--mark)}table{border-collapse:collapse;width:100%;font-size:.93rem}
-th,td{text-align:left;padding:.35rem .6rem;border-bottom:1px solid var(--line);vertical-align:top;overflow-wrap:anywhere}
+th,td{text-align:left;padding:.35rem .6rem;border-bottom:1px solid var(--line);vertical-align:top;overflow-wrap:break-word}
+th{white-space:nowrap}
 .bids{display:grid;gap:.2rem;margin:.5rem 0 0;font-size:.88rem}
 .bid{display:grid;grid-template-columns:9rem 8rem 1fr;gap:.6rem;align-items:center}
 .bar{height:.5rem;border-radius:.25rem;background:var(--line);overflow:hidden}

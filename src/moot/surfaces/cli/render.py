@@ -62,9 +62,9 @@ def _lost(decision: Decision, words: ViewWords) -> list[RenderableType]:
 
 def sessions_table(lines: list[SessionLine]) -> RenderableType:
     """The sessions, the newest last."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), expand=True)
     for head in ("session", "protocol", "status", "entries", "opened", "topic"):
-        table.add_column(head, no_wrap=head != "topic", overflow="ellipsis")
+        table.add_column(head, no_wrap=True, overflow="ellipsis", ratio=1 if head == "topic" else None)
     for line in lines:
         table.add_row(
             line.session,

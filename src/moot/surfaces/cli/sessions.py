@@ -344,9 +344,16 @@ def write_whole(path: Path, text: str) -> None:
             part.write(text)
             part.flush()
             os.fsync(part.fileno())
+            os.fchmod(part.fileno(), 0o666 & ~_umask())
         Path(part.name).replace(path)
     except OSError as cause:
         raise BadImport(f"{path} cannot be written: {cause.strerror}") from cause
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 def _read(file: str) -> str:
