@@ -120,9 +120,6 @@ def test_a_terminal_obeys_nobody_but_moot(cli: Cli, words: list[str]) -> None:
     check_terminal(raw)
 
 
-@pytest.mark.xfail(
-    reason="`show` renders the minutes with rich's Markdown: a speech's [x](url) becomes a terminal hyperlink", strict=True
-)
 def test_show_in_a_terminal_makes_no_link_of_what_was_said(cli: Cli, words: list[str]) -> None:
     """P-4: words stay words, also in a terminal."""
     cli(*words)

@@ -1,6 +1,5 @@
 """Who sits at the table: seats, and the rule that they can sit together."""
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
@@ -13,6 +12,7 @@ NEUTRAL_TRUST: Final = 0.5
 
 MOST_SEATS: Final = 64
 MOST_WEIGHT: Final = 1e6
+MOST_PATIENCE: Final = 10 * 31_536_000.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +54,10 @@ def checked(seats: Iterable[Seat], *, fewest: int = 1) -> tuple[Seat, ...]:
             raise BadRoster(
                 f"seat {seat.id!r} has the weight {seat.weight}; a bias weight must be greater than 0 (at most {MOST_WEIGHT:g})"
             )
-        if seat.patience is not None and not 0 < seat.patience < math.inf:
-            raise BadRoster(f"seat {seat.id!r} has the patience {seat.patience}; it must be greater than 0 seconds")
+        if seat.patience is not None and not 0 < seat.patience <= MOST_PATIENCE:
+            raise BadRoster(
+                f"seat {seat.id!r} has the patience {seat.patience}; it must be more than 0 seconds and at most ten years"
+            )
         if not 0 <= seat.trust <= 1:
             raise BadRoster(f"seat {seat.id!r} has the trust {seat.trust}; it must lie between 0 and 1")
     return roster

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from moot.codec.answers import reply
+from moot.codec.answers import checked, reply
 from moot.domain.desk import MOST_ATTEMPTS
 from moot.domain.effects import Ask
 from moot.domain.facts import Fact, SeatLost, SessionResumed
@@ -14,7 +14,7 @@ from moot.domain.roster import Seat
 from moot.engine.batch import Batch, step
 from moot.engine.events import EntryAdded, Hub, TextHeard
 from moot.engine.standing import Scribe, Standing
-from moot.errors import SeqConflict
+from moot.errors import BadAnswer, SeqConflict
 from moot.ports.clock import Clock
 from moot.ports.ledger import Ledger
 from moot.ports.participant import Answer, NoAnswer, Participant
@@ -169,7 +169,10 @@ class SessionRun:
         match response:
             case Answer(said=said, usage=usage):
                 form = self.standing.rules.forms[ask.kind]
-                self._arrived.append(reply(form, ask.id, ask.seat, said, usage))
+                try:
+                    self._arrived.append(reply(form, ask.id, ask.seat, checked(form, said), usage))
+                except BadAnswer as error:
+                    self._settle(ask, NoAnswer(reason="malformed", detail=str(error), usage=usage))
             case NoAnswer(reason=reason, detail=detail, usage=usage):
                 text = detail[:LONGEST_DETAIL]
                 self._arrived.append(SeatLost(ask=ask.id, seat=ask.seat, reason=reason, detail=text, usage=usage))

@@ -101,7 +101,8 @@ class PostgresLedger:
     async def heads(self, prefix: str = "") -> list[Head]:
         query = (
             "SELECT s.id, a.seq, a.at, a.body, a.hash, z.seq, z.at, z.body, z.hash FROM moot_sessions s "
-            "JOIN moot_entries a ON a.session = s.number AND a.seq = 1 "
+            "JOIN moot_entries a ON a.session = s.number "
+            "AND a.seq = (SELECT min(seq) FROM moot_entries WHERE session = s.number) "
             "JOIN moot_entries z ON z.session = s.number AND z.seq = s.head "
             "WHERE starts_with(s.id, $1) ORDER BY s.id"
         )

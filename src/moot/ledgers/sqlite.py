@@ -224,7 +224,8 @@ class SqliteLedger:
 def _heads(connection: sqlite3.Connection, prefix: str) -> list[Head]:
     query = (
         "SELECT s.id, a.seq, a.at, a.body, a.hash, z.seq, z.at, z.body, z.hash FROM sessions s "
-        "JOIN entries a ON a.session = s.number AND a.seq = 1 "
+        "JOIN entries a ON a.session = s.number "
+        "AND a.seq = (SELECT min(seq) FROM entries WHERE session = s.number) "
         "JOIN entries z ON z.session = s.number "
         "AND z.seq = (SELECT max(seq) FROM entries WHERE session = s.number) "
         "WHERE s.id >= ? AND s.id < ? ORDER BY s.id"

@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, fields
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -21,11 +21,11 @@ from moot.domain.fence import sound
 from moot.domain.ids import AskId, SessionId, session_id
 from moot.domain.language import language_of
 from moot.domain.records import Stored
-from moot.domain.roster import Seat, Swap, checked
+from moot.domain.roster import MOST_PATIENCE, Seat, Swap, checked
 from moot.engine.engine import Engine, Outstanding
 from moot.engine.events import Event
 from moot.engine.replay import Replayed
-from moot.errors import BadImport, BadSetting, UnknownSession
+from moot.errors import BadImport, BadSetting, CallerError, SessionExists, UnknownSession
 from moot.participants.human import AskPerson
 from moot.ports.kit import Plan, ProtocolKit
 from moot.projections.decision import Decision, Status
@@ -49,7 +49,7 @@ class SessionLine:
     session: SessionId
     protocol: str
     topic: str
-    status: Status
+    status: Status | Literal["damaged"]
     opened_at: datetime
     last_at: datetime
     entries: int
@@ -133,6 +133,8 @@ class Moot:
         )
         _check_budget(opened.budget, outside_patience)
         wanted = None if session is None else session_id(session)
+        if wanted is not None and await self.engine.entries(wanted, 0, 1):
+            raise SessionExists(f"session {session!r} exists already; choose another id")
         if check:
             await self.seating.check(roster, spoken)
         return await self.engine.open(opened, wanted)
@@ -174,13 +176,13 @@ class Moot:
         lines = []
         for head in await self.engine.heads():
             opened, last = self.engine.entry(head.first).fact, self.engine.entry(head.last).fact
-            assert isinstance(opened, Opened)
+            found = opened if isinstance(opened, Opened) else None
             lines.append(
                 SessionLine(
                     session=head.session,
-                    protocol=self._kit(opened).name,
-                    topic=opened.topic,
-                    status=_status(last),
+                    protocol=self._kit(found).name if found else "",
+                    topic=found.topic if found else "",
+                    status=_status(last) if found else "damaged",
                     opened_at=moment(head.first.at),
                     last_at=moment(head.last.at),
                     entries=head.last.seq,
@@ -207,6 +209,8 @@ class Moot:
         if kit.read_back is None:
             raise BadImport(f"the protocol {kit.name!r} reads nothing back but jsonl")
         found = kit.read_back(text, tuple(seats), Budget(turns=DEFAULT_TURNS))
+        if found.conclusion is None:
+            self._check_platforms(found.opened.seats)
         opened = await self.engine.open(found.opened, session_id(session) if session else None)
         if found.conclusion is not None:
             await self.engine.close_imported(opened, SessionImported(conclusion=found.conclusion))
@@ -259,6 +263,14 @@ class Moot:
             teller.add(entry)
         return kit, teller
 
+    def _check_platforms(self, seats: Sequence[Seat]) -> None:
+        """Raises BadImport when a seat could not go on."""
+        for seat in seats:
+            try:
+                self.seating(seat)
+            except CallerError as cause:
+                raise BadImport(f"{cause}; say who goes on: --seat {seat.id}=PLATFORM for every seat") from cause
+
     def _kit(self, opened: Opened) -> ProtocolKit:
         return next(kit for kit in protocols().values() if type(opened) in kit.rules.kinds.values())
 
@@ -305,6 +317,8 @@ def _check_budget(budget: Budget, patience: float) -> None:
     ):
         if limit is not None and not 0 < limit < math.inf:
             raise BadSetting(f"the budget of {what} is {limit}; it must be greater than 0 and finite")
+    if patience > MOST_PATIENCE:
+        raise BadSetting(f"the patience is {patience} seconds; at most ten years are taken")
 
 
 def _settings(kit: ProtocolKit, given: Mapping[str, Any], seats: Sequence[Seat]) -> Any:
@@ -343,10 +357,12 @@ def _parsed_jsonl(text: str) -> tuple[SessionId, list[Stored]]:
         records = [
             Stored(int(line["seq"]), int(line["at"]), line["body"].encode(), bytes.fromhex(line["hash"])) for line in lines
         ]
-        session = head["session"]
+        session = session_id(str(head["session"]))
         version = head["moot"]
+        if not all(-(2**62) < record.at < 2**62 for record in records):
+            raise ValueError("a time beyond the calendar")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as cause:
         raise BadImport(f"the file is no Moot export ({cause}); expected what `moot export SESSION jsonl` writes") from cause
     if version != 1 or not records:
         raise BadImport("the file is an export of a newer Moot, or holds no entries; expected `moot export SESSION jsonl`")
-    return session_id(session), records
+    return session, records

@@ -1,6 +1,7 @@
 """`moot run`, `resume` and `watch`: a meeting in the terminal."""
 
 import asyncio
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ from rich.console import Console
 from moot.domain.budget import Budget
 from moot.domain.facts import Language
 from moot.engine.events import EntryAdded
-from moot.errors import BadSetting
+from moot.errors import BadSetting, SessionExists
 from moot.projections.decision import Decision
 from moot.protocols.persona.story import Story
 from moot.surfaces.cli import out
@@ -92,7 +93,7 @@ def run(
     table = Table()
 
     async def work() -> int:
-        budget = Budget(turns=turns, tokens=tokens, money=None if money is None else round(money * 1e6), seconds=seconds)
+        budget = Budget(turns=turns, tokens=tokens, money=_millionths(money), seconds=seconds)
         async with table.moot() as moot:
             if not seats and not models and not as_json:
                 await _tell_found(moot)
@@ -249,6 +250,14 @@ def pairs(words: Sequence[str]) -> dict[str, str]:
     return found
 
 
+def _millionths(money: float | None) -> int | None:
+    if money is None:
+        return None
+    if not math.isfinite(money):
+        raise BadSetting(f"--money {money}: expected US dollars, such as 0.50")
+    return max(1, round(money * 1e6))
+
+
 def _ended(code: int) -> None:
     raise SystemExit(code)
 
@@ -266,6 +275,8 @@ async def _tell_found(moot: Moot) -> None:
 
 async def _dry_run(moot: Moot, topic: str, plan: dict[str, Any], as_json: bool) -> int:
     """Everything that `open` checks, against a ledger that is forgotten."""
+    if plan["session"] is not None and await moot.engine.entries(plan["session"], 0, 1):
+        raise SessionExists(f"session {plan['session']!r} exists already; choose another id")
     async with Moot(environ={**moot.environ, "MOOT_LEDGER": "memory:"}) as scratch:
         session = await scratch.open(topic, **plan)
         opened = (await scratch.engine.standing(session)).desk.opened

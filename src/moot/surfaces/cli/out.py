@@ -5,6 +5,7 @@ Exit codes: 0 done; 1 the world failed (a disk, a provider); 2 the call was wron
 """
 
 import asyncio
+import os
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
@@ -26,9 +27,17 @@ T = TypeVar("T")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
+class Paper(Console):
+    """Where people read. When the reader has gone (`| head`), the meeting goes on unseen."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+
+
 def console() -> Console:
-    """Where people read."""
-    return Console(highlight=False, soft_wrap=False)
+    return Paper(highlight=False, soft_wrap=False)
 
 
 def say(text: str = "") -> None:

@@ -1,6 +1,6 @@
 """Decisions and tables for terminals. Everything that participants said goes in as plain text, never as markup."""
 
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.panel import Panel
 from rich.table import Table
@@ -60,8 +60,17 @@ def _lost(decision: Decision, words: ViewWords) -> list[RenderableType]:
     return found
 
 
+def show_sessions(console: Console, lines: list[SessionLine]) -> None:
+    """The sessions, the newest last: a table for a person, whole lines for a pipe."""
+    if console.is_terminal:
+        console.print(sessions_table(lines))
+        return
+    for line in lines:
+        opened = f"{line.opened_at:%Y-%m-%d %H:%M}"
+        console.print(Text(f"{line.session}\t{line.protocol}\t{line.status}\t{opened}\t{one_line(line.topic)}"), soft_wrap=True)
+
+
 def sessions_table(lines: list[SessionLine]) -> RenderableType:
-    """The sessions, the newest last."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), expand=True)
     for head in ("session", "protocol", "status", "entries", "opened", "topic"):
         table.add_column(head, no_wrap=True, overflow="ellipsis", ratio=1 if head == "topic" else None)

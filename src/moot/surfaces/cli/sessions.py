@@ -15,9 +15,9 @@ from moot.codec.answers import schema
 from moot.domain.facts import Entry
 from moot.domain.fence import one_line, plain
 from moot.engine.engine import Outstanding
-from moot.errors import BadImport, BadRoster, UnknownAsk
+from moot.errors import BadImport, BadRoster, SessionClosed, UnknownAsk
 from moot.surfaces.cli import out
-from moot.surfaces.cli.render import sessions_table
+from moot.surfaces.cli.render import show_sessions
 from moot.wiring.moot import Difference, Moot
 from moot.wiring.panels import seat_word
 
@@ -39,7 +39,7 @@ def list_sessions(as_json: bool) -> None:
         if as_json:
             out.print_json(lines)
         elif lines:
-            out.console().print(sessions_table(lines))
+            show_sessions(out.console(), lines)
         else:
             out.note('No sessions yet. Hold one: moot run "Should we …?"')
 
@@ -64,7 +64,7 @@ def show(session: str, as_json: bool) -> None:
             text = await moot.export(session, "minutes")
         console = out.console()
         if console.is_terminal:
-            console.print(Markdown(text))
+            console.print(Markdown(text, hyperlinks=False))
         else:
             out.say(text.rstrip("\n"))
 
@@ -164,7 +164,12 @@ def cancel(session: str, reason: str, dry_run: bool, as_json: bool) -> None:
         async with Moot() as moot:
             if dry_run:
                 decision = await moot.decision(session)
-                out.say(f"would cancel {session} ({decision.status}, {decision.turns} turns taken)")
+                if decision.status != "thinking":
+                    raise SessionClosed(f"session {session!r} has ended; there is nothing to cancel")
+                if as_json:
+                    out.print_json({"session": session, "would_cancel": True, "turns": decision.turns})
+                else:
+                    out.say(f"would cancel {session} ({decision.turns} turns taken)")
                 return
             entry = await moot.cancel(session, reason)
         if as_json:
