@@ -105,7 +105,6 @@ def test_plain_output_keeps_each_happening_on_its_line(cli: Cli, words: list[str
     check_plain(cli("list").out)
     check_plain(cli("watch", "s").out)
     check_plain(cli("diff", "s", "s").out)
-    check_plain(cli("cancel", "s", "--dry-run").out)
 
 
 def test_a_terminal_obeys_nobody_but_moot(cli: Cli, words: list[str]) -> None:

@@ -36,7 +36,9 @@ def commands() -> list[tuple[str, str]]:
 @pytest.mark.parametrize(("page", "code"), blocks("python"))
 def test_a_python_example_runs(page: str, code: str, tmp_path: Path) -> None:
     environ = {**os.environ, "MOOT_HOME": str(tmp_path)}
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout
 

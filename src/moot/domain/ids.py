@@ -32,9 +32,9 @@ def seat_id(text: str) -> SeatId:
 
 def session_id(text: str) -> SessionId:
     """Check a session's name: ASCII letters, digits, `_` and `-`; raises BadName."""
-    if len(text) > LONGEST_SESSION or not _SESSION.fullmatch(text):
+    if not isinstance(text, str) or len(text) > LONGEST_SESSION or not _SESSION.fullmatch(text):
         raise BadName(
-            f"session id {text[:100]!r} must have 1 to {LONGEST_SESSION} ASCII letters, digits, '_' or '-', "
+            f"session id {str(text)[:100]!r} must have 1 to {LONGEST_SESSION} ASCII letters, digits, '_' or '-', "
             "beginning with a letter or digit"
         )
     return SessionId(text)

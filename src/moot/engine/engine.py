@@ -4,6 +4,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from moot.codec.answers import parsed, reply
 from moot.codec.chain import broken_at
@@ -11,7 +12,7 @@ from moot.codec.stored import FactCodec
 from moot.domain.budget import FREE
 from moot.domain.desk import Pending
 from moot.domain.effects import Ask, Brief
-from moot.domain.facts import Closed, Entry, Fact, InputGiven, Opened, Reply, SessionCancelled, SessionForked, SessionImported
+from moot.domain.facts import Closed, Entry, Fact, InputGiven, Opened, Reply, SessionCancelled, SessionForked
 from moot.domain.fence import sound
 from moot.domain.ids import AskId, SessionId, daily_id, daily_prefix
 from moot.domain.records import Head, Stored
@@ -48,28 +49,36 @@ class Engine:
         self._runs: dict[SessionId, SessionRun] = {}
         self._numbers: dict[str, int] = {}
 
-    async def open(self, opened: Opened, session: SessionId | None = None) -> SessionId:
-        """Record a new session, under `session` or the next free id of the day; raises SessionExists."""
+    async def open(self, opened: Opened, session: SessionId | None = None, then: Sequence[Entry] = ()) -> SessionId:
+        """Record a new session, under `session` or the next free id of the day; raises SessionExists.
+
+        `then` are entries that belong to it from the beginning: all of it is written, or nothing.
+        """
         self._scribe.rules_for(opened)
         now = self._world.clock.now()
-        prefix = daily_prefix(now)
-        if session is None and prefix not in self._numbers:
-            taken = [head.session[len(prefix) :] for head in await self._world.ledger.heads(prefix)]
-            self._numbers[prefix] = max((int(number) for number in taken if number.isdigit()), default=0)
         while True:
-            name = session
-            if name is None:
-                self._numbers[prefix] += 1
-                name = daily_id(now, self._numbers[prefix])
-            standing, written = self._scribe.opening(name, opened, now)
+            name = session or await self._next_id(now)
+            standing, written = self._scribe.opening(name, opened, then[0].at if then else now)
+            records = [written.record]
+            for entry in then:
+                standing, line = self._scribe.write(standing, entry.at, entry.fact)
+                records.append(line.record)
             try:
-                await self._world.ledger.append(name, [written.record])
+                await self._world.ledger.append(name, records)
             except SeqConflict as cause:
                 if session is not None:
                     raise SessionExists(f"session {session!r} exists already; choose another id") from cause
                 continue
             self._remember(standing)
             return name
+
+    async def _next_id(self, now: datetime) -> SessionId:
+        prefix = daily_prefix(now)
+        if prefix not in self._numbers:
+            taken = [head.session[len(prefix) :] for head in await self._world.ledger.heads(prefix)]
+            self._numbers[prefix] = max((int(number) for number in taken if number.isdigit()), default=0)
+        self._numbers[prefix] += 1
+        return daily_id(now, self._numbers[prefix])
 
     async def run(self, session: SessionId, seating: Seating, *, wait_outside: bool = False) -> Standing:
         """Run a session until it is closed or waits for seats outside only; raises SessionBusy."""
@@ -155,10 +164,6 @@ class Engine:
             if entry is not None:
                 return entry
 
-    async def close_imported(self, session: SessionId, fact: SessionImported) -> None:
-        """Close a session that was read back and had ended before."""
-        await self._append(await self.standing(session), fact)
-
     async def watch(self, session: SessionId, after: int = 0) -> AsyncIterator[Event]:
         """Every entry behind `after`, and, while this process runs the session, text as it is produced; ends at the close."""
         await self.standing(session)
@@ -192,18 +197,9 @@ class Engine:
         opened = entries[0].fact
         assert isinstance(opened, Opened)
         checked_swaps(opened.seats, swaps)
-        fork = await self.open(opened, name)
-        # The opening carries the new session's own time; the rest is copied as it stood.
-        standing = await self.standing(fork)
-        written = []
-        for entry in entries[1:]:
-            standing, line = self._scribe.write(standing, max(entry.at, standing.desk.at), entry.fact)
-            written.append(line)
+        forked = SessionForked(source=session, at=at, swaps=tuple(swaps))
         now = self._world.clock.now()
-        standing, line = self._scribe.write(standing, now, SessionForked(source=session, at=at, swaps=tuple(swaps)))
-        await self._world.ledger.append(fork, [each.record for each in [*written, line]])
-        self._remember(standing)
-        return fork
+        return await self.open(opened, name, [*entries[1:], Entry(seq=at + 1, at=now, fact=forked)])
 
     async def restore(self, session: SessionId, records: Sequence[Stored]) -> None:
         """Write an exported ledger back, record for record; raises LedgerDamaged or SessionExists."""

@@ -1,5 +1,6 @@
 """A person at the terminal. What is asked is put field by field; a slip is told and asked again."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
@@ -29,9 +30,12 @@ _NO = {"n", "no", "false", "0", "", "否", "不"}
 
 
 class HumanParticipant:
+    """Shared by all human seats of one terminal."""
+
     def __init__(self, ask: AskPerson | None) -> None:
         """`ask` is None where no terminal is at hand."""
         self._ask = ask
+        self._one_seat = asyncio.Lock()
 
     async def ready(self) -> str | None:
         return None if self._ask else "a human seat needs a terminal; elsewhere use the platform `mailbox`"
@@ -39,10 +43,17 @@ class HumanParticipant:
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
         if self._ask is None:
             return NoAnswer(reason="error", detail="there is no terminal to ask a person at")
+        # Two human seats at one terminal are asked one after the other, not field by field in turn.
+        async with self._one_seat:
+            return await self._answer(self._ask, brief)
+
+    async def _answer(self, ask: AskPerson, brief: Brief) -> Answer | NoAnswer:
         complaint = ""
-        context = f"{brief.shared}\n\n{brief.own}"
+        # The last line of a form's request is for models: how to write the JSON.
+        own = brief.own.rpartition("\n")[0] if brief.form.form == "json" else brief.own
+        context = f"{brief.shared}\n\n{own}"
         while True:
-            raw = await self._fields(self._ask, brief, context, complaint)
+            raw = await self._fields(ask, brief, context, complaint)
             if raw is None:
                 return NoAnswer(reason="refused", detail="the person left")
             try:

@@ -18,12 +18,13 @@ is silent; without a further position or stand it holds none; without a further 
 
 import asyncio
 import tomllib
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
 from moot.codec.answers import parsed
-from moot.domain.effects import Brief
+from moot.domain.effects import AnswerForm, Brief
 from moot.domain.facts import Loss
 from moot.domain.ids import SeatId
 from moot.errors import BadAnswer, BadScript
@@ -47,6 +48,19 @@ class ScriptParticipant:
         self._items = _items(path, seat)
         self._path = path
 
+    def check(self, forms: Mapping[str, AnswerForm]) -> None:
+        """Raises BadScript when an answer in the file is of no kind, or not in the shape, that will be asked for."""
+        for kind, items in self._items.items():
+            if kind not in forms:
+                raise BadScript(f"the script {self._path}: nobody asks for [[{kind}]]; known: {', '.join(forms)}")
+            for number, item in enumerate(items, 1):
+                if "raw" in item or "fail" in item:
+                    continue
+                try:
+                    parsed(forms[kind], _fields(item))
+                except BadAnswer as cause:
+                    raise BadScript(f"the script {self._path}: [[{kind}]] number {number}: {cause}") from cause
+
     async def ready(self) -> str | None:
         return None
 
@@ -57,7 +71,7 @@ class ScriptParticipant:
         await asyncio.sleep(item.get("delay", 0))
         if "fail" in item:
             return NoAnswer(reason=item["fail"], detail="scripted")
-        raw: object = item.get("raw", {key: value for key, value in item.items() if key not in _CONTROLS})
+        raw: object = item["raw"] if "raw" in item else _fields(item)
         try:
             said = parsed(brief.form, raw)
             fault = brief.fault(said)
@@ -79,6 +93,10 @@ class ScriptParticipant:
         if brief.nth <= len(ordered):
             return ordered[brief.nth - 1]
         return _DEFAULTS.get(brief.form.kind)
+
+
+def _fields(item: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in item.items() if key not in _CONTROLS}
 
 
 def _items(path: Path, seat: SeatId) -> dict[str, list[dict[str, Any]]]:

@@ -7,13 +7,13 @@ import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, fields
-from datetime import datetime
+from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Literal, Self
 
 from pydantic import TypeAdapter, ValidationError
 
-from moot.codec.chain import moment
+from moot.codec.chain import checked_chain, moment
 from moot.codec.stored import FactCodec
 from moot.domain.budget import Budget
 from moot.domain.facts import Closed, Entry, Language, Opened, SessionCancelled, SessionImported
@@ -25,7 +25,7 @@ from moot.domain.roster import MOST_PATIENCE, Seat, Swap, checked
 from moot.engine.engine import Engine, Outstanding
 from moot.engine.events import Event
 from moot.engine.replay import Replayed
-from moot.errors import BadImport, BadSetting, CallerError, SessionExists, UnknownSession
+from moot.errors import BadImport, BadSetting, CallerError, SessionExists
 from moot.participants.human import AskPerson
 from moot.ports.kit import Plan, ProtocolKit
 from moot.projections.decision import Decision, Status
@@ -135,6 +135,7 @@ class Moot:
         wanted = None if session is None else session_id(session)
         if wanted is not None and await self.engine.entries(wanted, 0, 1):
             raise SessionExists(f"session {session!r} exists already; choose another id")
+        self.seating.check_scripts(roster, kit.rules.forms)
         if check:
             await self.seating.check(roster, spoken)
         return await self.engine.open(opened, wanted)
@@ -211,10 +212,10 @@ class Moot:
         found = kit.read_back(text, tuple(seats), Budget(turns=DEFAULT_TURNS))
         if found.conclusion is None:
             self._check_platforms(found.opened.seats)
-        opened = await self.engine.open(found.opened, session_id(session) if session else None)
+        then = []
         if found.conclusion is not None:
-            await self.engine.close_imported(opened, SessionImported(conclusion=found.conclusion))
-        return opened
+            then = [Entry(seq=2, at=datetime.now(UTC), fact=SessionImported(conclusion=found.conclusion))]
+        return await self.engine.open(found.opened, session_id(session) if session else None, then)
 
     async def replay(self, session: str) -> Replayed:
         return await self.engine.replay(session_id(session))
@@ -252,9 +253,8 @@ class Moot:
 
     async def _told(self, session: str) -> tuple[ProtocolKit, Any]:
         name = session_id(session)
-        entries = await self.engine.entries(name)
-        if not entries:
-            raise UnknownSession(f"no session is called {session!r}; `moot list` shows those that exist")
+        # What is shown to people is checked first: words that were changed afterwards are nobody's.
+        entries = [self.engine.entry(record) for record in checked_chain(name, await self.engine.records(name))]
         opened = entries[0].fact
         assert isinstance(opened, Opened)
         kit = self._kit(opened)
@@ -357,7 +357,7 @@ def _parsed_jsonl(text: str) -> tuple[SessionId, list[Stored]]:
         records = [
             Stored(int(line["seq"]), int(line["at"]), line["body"].encode(), bytes.fromhex(line["hash"])) for line in lines
         ]
-        session = session_id(str(head["session"]))
+        session = session_id(head["session"])
         version = head["moot"]
         if not all(-(2**62) < record.at < 2**62 for record in records):
             raise ValueError("a time beyond the calendar")

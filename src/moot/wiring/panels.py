@@ -87,9 +87,7 @@ def parsed_panel(text: str, what: str, folder: Path) -> Panel:
     except tomllib.TOMLDecodeError as cause:
         raise BadPanel(f"{what} is no TOML: {cause}") from cause
     except ValidationError as cause:
-        first = cause.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise BadPanel(f"{what}: {where}: {first['msg']}") from cause
+        raise BadPanel(f"{what}: {_told(cause)}") from cause
     try:
         seats = tuple(_seat(seat, folder) for seat in form.seat)
     except MootError as cause:
@@ -102,6 +100,20 @@ def parsed_panel(text: str, what: str, folder: Path) -> Panel:
         seats=seats,
         settings=form.settings,
     )
+
+
+def _told(cause: ValidationError) -> str:
+    first = cause.errors(include_url=False)[0]
+    *place, key = first["loc"]
+    seat = f"seat {int(place[1]) + 1}: " if len(place) > 1 else ""
+    match first["type"]:
+        case "missing":
+            return f"{seat}{key!r} is missing"
+        case "extra_forbidden":
+            known = SeatForm.model_fields if seat else PanelForm.model_fields
+            return f"{seat}{key!r} is no key here; known: {', '.join(known)}"
+        case _:
+            return f"{seat}{key}: {first['msg']} (given: {str(first['input'])[:60]!r})"
 
 
 def chosen_panel(name: str, language: Language) -> Panel:

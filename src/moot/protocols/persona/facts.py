@@ -90,7 +90,7 @@ class Claim:
     """A sentence and the timeline entries that it rests on."""
 
     text: Text
-    entries: Annotated[tuple[EntryRef, ...], MaxLen(50)] = ()
+    entries: Annotated[tuple[EntryRef, ...], MaxLen(500)] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -86,17 +86,25 @@ class LiveView:
         self._score: dict[SeatId, float] = {}
         self._words = ""
         self._speaker: SeatId | None = None
+        self._held: list[Event] | None = None
 
     def shown(self) -> AbstractContextManager[Any]:
         return self._live
 
     def pause(self) -> None:
+        self._held = []
         self._live.stop()
 
     def go_on(self) -> None:
         self._live.start()
+        held, self._held = self._held or [], None
+        for event in held:
+            self.show(event)
 
     def show(self, event: Event) -> None:
+        if self._held is not None:
+            self._held.append(event)
+            return
         if isinstance(event, TextHeard):
             if event.seat != self._speaker:
                 self._speaker, self._words = event.seat, ""

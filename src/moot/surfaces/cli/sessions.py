@@ -184,7 +184,8 @@ def cancel(session: str, reason: str, dry_run: bool, as_json: bool) -> None:
 @click.argument("session")
 @click.argument("form", type=click.Choice(FORMS))
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="A file, written as a whole; left out: standard output.")
-def export(session: str, form: str, output: str | None) -> None:
+@out.json_option
+def export(session: str, form: str, output: str | None, as_json: bool) -> None:
     """Write a session as context (context_ledger.json), jsonl (the ledger, record for record), minutes (Markdown) or html.
 
     \b
@@ -195,13 +196,16 @@ def export(session: str, form: str, output: str | None) -> None:
     async def work() -> None:
         async with Moot() as moot:
             text = await moot.export(session, form)
-        if output is None:
+        if output is not None:
+            write_whole(Path(output), text)
+        if as_json:
+            out.print_json({"session": session, "form": form, "file": output, "text": text if output is None else None})
+        elif output is None:
             out.say(text.rstrip("\n"))
         else:
-            write_whole(Path(output), text)
             out.note(f"wrote {output}")
 
-    out.run(work)
+    out.run(work, as_json=as_json)
 
 
 @click.command("import")
