@@ -1,12 +1,14 @@
 """What cannot work is refused before anything is recorded: one sentence that says what was wrong and what to do, no traceback."""
 
+import resource
 import sqlite3
+import subprocess
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from tests.acceptance.doors import LAYOFFS, Cli, Done, held, timeline
+from tests.acceptance.doors import LAYOFFS, MOOT, Cli, Done, held, seat_words, timeline
 
 GOOD = ("--seat", "A={scene}", "--seat", "B={scene}")
 PANEL = '[[seat]]\nid = "A"\nplatform = "{scene}"\n'
@@ -246,3 +248,25 @@ def test_a_person_who_has_no_terminal_any_more_is_told_to_resume_elsewhere(cli: 
     """P-2, P-9: with --no-check the seat is lost in the meeting, and the record says why."""
     decided = cli.json("run", "Anyone?", "--seat", "me=human", "--no-check", code=4)
     assert [(lost["seat"], lost["last"]) for lost in decided["lost"]] == [("me", "error")]
+
+
+def test_a_full_disk_is_told_in_one_sentence_and_nothing_acknowledged_is_lost(cli: Cli) -> None:
+    """P-3, P-6: no file may grow beyond what a few entries need; with room again the meeting goes on."""
+    words = [str(MOOT), "run", "裁员？", *seat_words(f"script:{LAYOFFS}", "ABC"), "--set", "summarizer=C", "--session", "s"]
+    limit = (60 * 1024, 60 * 1024)
+    done = subprocess.run(
+        words,
+        env=cli.environ,
+        cwd=cli.cwd,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit),
+    )
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "disk" in done.stderr
+    assert cli.json("list")[0]["status"] == "thinking"
+    assert cli.json("verify", "s")[0]["fault"] is None
+    assert cli.json("resume", "s")["status"] == "concluded"

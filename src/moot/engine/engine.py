@@ -17,7 +17,7 @@ from moot.domain.fence import sound
 from moot.domain.ids import AskId, SessionId, daily_id, daily_prefix
 from moot.domain.records import Head, Stored
 from moot.domain.roster import Swap, checked_swaps
-from moot.engine.events import EntryAdded, Event, Hub
+from moot.engine.events import EntryAdded, Event, Hub, Mailbag
 from moot.engine.replay import Replayed, replayed
 from moot.engine.run import Seating, SessionRun, World
 from moot.engine.standing import AnyRulebook, Scribe, Standing
@@ -171,7 +171,7 @@ class Engine:
         tail = asyncio.create_task(self._tail(session, after, bag.put_nowait))
         try:
             while True:
-                event = await bag.get()
+                event = await _next(bag, tail)
                 if isinstance(event, EntryAdded):
                     if event.entry.seq <= after:
                         continue
@@ -262,3 +262,17 @@ class Engine:
         self._known.move_to_end(standing.session)
         if len(self._known) > KNOWN_SESSIONS:
             self._known.popitem(last=False)
+
+
+async def _next(bag: Mailbag, tail: asyncio.Task[None]) -> Event:
+    """The next event; raises what ended the tail, so that nobody waits for a ledger that has failed."""
+    if not bag.empty():
+        return bag.get_nowait()
+    coming = asyncio.ensure_future(bag.get())
+    try:
+        await asyncio.wait([coming, tail], return_when=asyncio.FIRST_COMPLETED)
+        if not coming.done():
+            await tail
+        return await coming
+    finally:
+        coming.cancel()

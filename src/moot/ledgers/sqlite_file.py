@@ -64,7 +64,9 @@ def translated(cause: Exception, path: Path) -> LedgerUnavailable:
         return LedgerUnavailable(f"the ledger {path} cannot be written ({cause}); check the rights of its file and folder")
     if code == sqlite3.SQLITE_BUSY:
         return LedgerUnavailable(f"the ledger {path} was locked by another program for {BUSY_SECONDS:.0f} s; try again")
-    return LedgerUnavailable(f"the ledger {path} failed ({cause}); check the disk, then `moot verify`")
+    return LedgerUnavailable(
+        f"the ledger {path} failed ({cause}); check that the disk is neither full nor broken, then `moot resume`"
+    )
 
 
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:

@@ -20,7 +20,7 @@ class Costs:
 
 def money(spent: Spent) -> str:
     """The price in US dollars, and plainly so when part of it is unknown."""
-    if not spent.calls:
+    if not spent.calls or (not spent.cost and not spent.unpriced):
         return "$0"
     if spent.unpriced == spent.calls:
         return "unknown"

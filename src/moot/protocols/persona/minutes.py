@@ -2,10 +2,10 @@
 
 from moot.domain.facts import SessionCancelled, SessionImported
 from moot.domain.fence import one_line
-from moot.projections.costs import money
 from moot.projections.decision import Claim, Decision
 from moot.projections.markdown import cell, quoted, table
 from moot.protocols.persona.story import Story, decided, stamp
+from moot.protocols.persona.tables import backing, cost_rows, lost_lines, percent, position_rows, what_it_means
 from moot.protocols.persona.view_words import VIEW_WORDS, ViewWords
 
 
@@ -47,16 +47,6 @@ def _decision(story: Story, decision: Decision, words: ViewWords) -> list[str]:
     return lines
 
 
-def backing(decision: Decision, words: ViewWords) -> str:
-    """How much support there is, and among how many: support without turnout would pass few voices off as all."""
-    return words.turnout.format(support=percent(decision.support), turnout=percent(decision.turnout))
-
-
-def percent(value: float | None) -> str:
-    """A share as a whole percentage."""
-    return "–" if value is None else f"{value * 100:.0f} %"
-
-
 def _rests(claim: Claim, words: ViewWords) -> str:
     if not claim.entries:
         return f"({words.names_nothing})"
@@ -85,33 +75,15 @@ def _dissent(decision: Decision, words: ViewWords) -> list[str]:
 def _positions(decision: Decision, words: ViewWords) -> list[str]:
     if not decision.positions:
         return []
-    rows = [
-        (
-            position.seat,
-            position.before or "–",
-            percent(position.confidence_before),
-            position.after or "–",
-            words.verdicts.get(position.verdict or "", "–"),
-            percent(position.confidence_after),
-            f"{position.weight:.2f}",
-            f"#{position.moved_by}" if position.moved_by else "–",
-        )
-        for position in decision.positions
-    ]
-    return [f"## {words.positions}", "", *table(words.position_heads, rows)]
+    return [f"## {words.positions}", "", *table(words.position_heads, position_rows(decision, words))]
 
 
 def _lost(decision: Decision, words: ViewWords) -> list[str]:
     if not decision.lost:
         return []
-    lines = [f"## {words.lost}", ""]
-    for lost in decision.lost:
-        last = words.losses.get(lost.last, lost.last)
-        line = words.lost_line.format(seat=lost.seat, times=lost.times, last=last, share=percent(lost.weight_share))
-        lines.append(f"- {line}{f'; {words.voiceless}' if lost.voiceless else ''}")
-    if any(lost.voiceless for lost in decision.lost):
-        lines += ["", words.could_differ if decision.could_differ else words.could_not_differ]
-    return lines
+    meaning = what_it_means(decision, words)
+    lines = [f"## {words.lost}", "", *(f"- {line}" for line in lost_lines(decision, words))]
+    return [*lines, "", meaning] if meaning else lines
 
 
 def _consensus(story: Story, words: ViewWords) -> list[str]:
@@ -151,12 +123,5 @@ def _silence(story: Story, words: ViewWords) -> list[str]:
 
 
 def _cost(story: Story, words: ViewWords) -> list[str]:
-    rows: list[tuple[object, ...]] = []
-    for seat in story.meeting.seats:
-        spent = story.costs.seats.get(seat.id)
-        if spent is not None:
-            rows.append((seat.id, seat.platform, spent.calls, spent.tokens_in, spent.tokens_out, money(spent)))
-    total = story.spent
-    rows.append((words.total, "", total.calls, total.tokens_in, total.tokens_out, money(total)))
     when = f"{stamp(story.opened_at)} – {stamp(story.last_at)}"
-    return [f"## {words.cost}", "", *table(words.cost_heads, rows), "", when]
+    return [f"## {words.cost}", "", *table(words.cost_heads, cost_rows(story, words)), "", when]

@@ -5,10 +5,9 @@ from html import escape
 from moot.domain.facts import SessionCancelled, SessionImported
 from moot.domain.fence import plain
 from moot.domain.ids import SeatId
-from moot.projections.costs import money
 from moot.projections.decision import Claim, Decision
-from moot.protocols.persona.minutes import backing, percent
 from moot.protocols.persona.story import Story, Turn, decided
+from moot.protocols.persona.tables import Row, backing, cost_rows, lost_lines, percent, position_rows, what_it_means
 from moot.protocols.persona.view_words import VIEW_WORDS, ViewWords
 
 _HUES = (212, 12, 150, 275, 40, 190, 330, 95)
@@ -118,7 +117,7 @@ def _dissent(decision: Decision, words: ViewWords) -> list[str]:
     return [f"<h2>{words.dissent}</h2>", inner]
 
 
-def _table(heads: tuple[str, ...], rows: list[tuple[object, ...]]) -> str:
+def _table(heads: tuple[str, ...], rows: list[Row]) -> str:
     head = "".join(f"<th>{_text(name)}</th>" for name in heads)
     lines = "".join("<tr>" + "".join(f"<td>{_text(value)}</td>" for value in row) + "</tr>" for row in rows)
     return f'<div class="card" style="overflow-x:auto"><table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>'
@@ -127,38 +126,15 @@ def _table(heads: tuple[str, ...], rows: list[tuple[object, ...]]) -> str:
 def _positions(decision: Decision, words: ViewWords) -> list[str]:
     if not decision.positions:
         return []
-    rows: list[tuple[object, ...]] = [
-        (
-            position.seat,
-            position.before or "–",
-            percent(position.confidence_before),
-            position.after or "–",
-            words.verdicts.get(position.verdict or "", "–"),
-            percent(position.confidence_after),
-            f"{position.weight:.2f}",
-            f"#{position.moved_by}" if position.moved_by else "–",
-        )
-        for position in decision.positions
-    ]
-    return [f"<h2>{words.positions}</h2>", _table(words.position_heads, rows)]
+    return [f"<h2>{words.positions}</h2>", _table(words.position_heads, position_rows(decision, words))]
 
 
 def _lost(decision: Decision, words: ViewWords) -> list[str]:
     if not decision.lost:
         return []
-    items = "".join(
-        "<li>"
-        + _text(
-            words.lost_line.format(
-                seat=lost.seat, times=lost.times, last=words.losses.get(lost.last, lost.last), share=percent(lost.weight_share)
-            )
-        )
-        + (f"; {words.voiceless}" if lost.voiceless else "")
-        + "</li>"
-        for lost in decision.lost
-    )
-    told = words.could_differ if decision.could_differ else words.could_not_differ
-    note = f"<p>{told}</p>" if any(lost.voiceless for lost in decision.lost) else ""
+    items = "".join(f"<li>{_text(line)}</li>" for line in lost_lines(decision, words))
+    meaning = what_it_means(decision, words)
+    note = f"<p>{meaning}</p>" if meaning else ""
     return [f"<h2>{words.lost}</h2>", f'<div class="card"><ul>{items}</ul>{note}</div>']
 
 
@@ -207,12 +183,10 @@ def _bids(turn: Turn, words: ViewWords, hues: dict[SeatId, int]) -> str:
 
 
 def _seats(story: Story, words: ViewWords) -> list[str]:
-    seats: list[tuple[object, ...]] = [(seat.id, seat.stance, seat.platform, f"{seat.weight:g}") for seat in story.meeting.seats]
-    costs: list[tuple[object, ...]] = [
-        (seat.id, seat.platform, spent.calls, spent.tokens_in, spent.tokens_out, money(spent))
-        for seat in story.meeting.seats
-        if (spent := story.costs.seats.get(seat.id)) is not None
+    seats: list[Row] = [(seat.id, seat.stance, seat.platform, f"{seat.weight:g}") for seat in story.meeting.seats]
+    return [
+        f"<h2>{words.seats}</h2>",
+        _table(words.seat_heads, seats),
+        f"<h2>{words.cost}</h2>",
+        _table(words.cost_heads, cost_rows(story, words)),
     ]
-    total = story.spent
-    costs.append((words.total, "", total.calls, total.tokens_in, total.tokens_out, money(total)))
-    return [f"<h2>{words.seats}</h2>", _table(words.seat_heads, seats), f"<h2>{words.cost}</h2>", _table(words.cost_heads, costs)]

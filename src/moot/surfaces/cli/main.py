@@ -2,7 +2,7 @@
 
 import click
 
-from moot.surfaces.cli import meeting, sessions, setup
+from moot.surfaces.cli import meeting, records, sessions, setup
 
 EPILOG = """\b
 Exit codes: 0 done · 1 the world failed (a disk, a provider) · 2 the call was wrong · 3 the session waits for seats elsewhere ·
@@ -30,12 +30,12 @@ for command in (
     sessions.asks,
     sessions.answer,
     sessions.cancel,
-    sessions.export,
-    sessions.import_file,
-    sessions.replay,
-    sessions.fork,
-    sessions.diff,
-    sessions.verify,
+    records.export,
+    records.import_file,
+    records.replay,
+    records.fork,
+    records.diff,
+    records.verify,
     setup.panel,
     setup.setup,
     setup.doctor,

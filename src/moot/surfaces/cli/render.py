@@ -9,8 +9,8 @@ from rich.text import Text
 from moot.domain.fence import one_line, plain
 from moot.projections.costs import money
 from moot.projections.decision import Decision
-from moot.protocols.persona.minutes import backing, percent
 from moot.protocols.persona.story import Story
+from moot.protocols.persona.tables import backing, lost_lines, percent, what_it_means
 from moot.protocols.persona.view_words import VIEW_WORDS, ViewWords
 from moot.wiring.moot import SessionLine
 
@@ -50,14 +50,9 @@ def _dissent(decision: Decision, words: ViewWords) -> list[RenderableType]:
 
 
 def _lost(decision: Decision, words: ViewWords) -> list[RenderableType]:
-    found: list[RenderableType] = []
-    for lost in decision.lost:
-        last = words.losses.get(lost.last, lost.last)
-        line = words.lost_line.format(seat=lost.seat, times=lost.times, last=last, share=percent(lost.weight_share))
-        found.append(Text(f"{words.lost}: {line}", style="red"))
-    if any(lost.voiceless for lost in decision.lost):
-        found.append(Text(words.could_differ if decision.could_differ else words.could_not_differ, style="red"))
-    return found
+    meaning = what_it_means(decision, words)
+    lines = [f"{words.lost}: {line}" for line in lost_lines(decision, words)]
+    return [Text(line, style="red") for line in ([*lines, meaning] if meaning else lines)]
 
 
 def show_sessions(console: Console, lines: list[SessionLine]) -> None:

@@ -1,0 +1,64 @@
+"""The rows of the tables that minutes and page share."""
+
+from moot.projections.costs import money
+from moot.projections.decision import Decision
+from moot.protocols.persona.story import Story
+from moot.protocols.persona.view_words import ViewWords
+
+Row = tuple[object, ...]
+
+
+def percent(value: float | None) -> str:
+    """A share as a whole percentage."""
+    return "–" if value is None else f"{value * 100:.0f} %"
+
+
+def backing(decision: Decision, words: ViewWords) -> str:
+    """How much support there is, and among how many: support without turnout would pass few voices off as all."""
+    return words.turnout.format(support=percent(decision.support), turnout=percent(decision.turnout))
+
+
+def position_rows(decision: Decision, words: ViewWords) -> list[Row]:
+    """Where each seat stood before and after."""
+    return [
+        (
+            position.seat,
+            position.before or "–",
+            percent(position.confidence_before),
+            position.after or "–",
+            words.verdicts.get(position.verdict or "", "–"),
+            percent(position.confidence_after),
+            f"{position.weight:.2f}",
+            f"#{position.moved_by}" if position.moved_by else "–",
+        )
+        for position in decision.positions
+    ]
+
+
+def lost_lines(decision: Decision, words: ViewWords) -> list[str]:
+    """How each lost seat was lost."""
+    lines = []
+    for lost in decision.lost:
+        last = words.losses.get(lost.last, lost.last)
+        line = words.lost_line.format(seat=lost.seat, times=lost.times, last=last, share=percent(lost.weight_share))
+        lines.append(f"{line}; {words.voiceless}" if lost.voiceless else line)
+    return lines
+
+
+def what_it_means(decision: Decision, words: ViewWords) -> str:
+    """Whether the missing last words could have changed the outcome; empty when none is missing."""
+    if not any(lost.voiceless for lost in decision.lost):
+        return ""
+    return words.could_differ if decision.could_differ else words.could_not_differ
+
+
+def cost_rows(story: Story, words: ViewWords) -> list[Row]:
+    """What each seat cost, and all together."""
+    rows: list[Row] = []
+    for seat in story.meeting.seats:
+        spent = story.costs.seats.get(seat.id)
+        if spent is not None:
+            rows.append((seat.id, seat.platform, spent.calls, spent.tokens_in, spent.tokens_out, money(spent)))
+    total = story.spent
+    rows.append((words.total, "", total.calls, total.tokens_in, total.tokens_out, money(total)))
+    return rows
