@@ -118,7 +118,8 @@ def test_a_chinese_meeting_is_refused_before_anything_is_recorded(environ: Mappi
     ],
 )
 def test_relevance_tells_what_concerns_a_persona(persona: str, on_topic: str, off_topic: str) -> None:
-    assert encoder.relevance(persona, on_topic) > encoder.relevance(persona, off_topic)
+    measure = encoder.SentenceEncoder()
+    assert encoder.relevance(measure, persona, on_topic) > encoder.relevance(measure, persona, off_topic)
 
 
 def test_an_empty_text_is_like_nothing() -> None:

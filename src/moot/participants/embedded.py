@@ -18,10 +18,11 @@ from moot.domain.chance import draw, model_seed
 from moot.domain.effects import Brief
 from moot.domain.perception import gist
 from moot.errors import BadAnswer, MootError
-from moot.participants import encoder
+from moot.participants.encoder import relevance
 from moot.participants.local_model import Completion, LocalModel
 from moot.participants.weights import NAME
 from moot.ports.participant import Answer, NoAnswer, OnText
+from moot.ports.similarity import Similarity
 
 SPEAKS_FROM: Final = 0.3
 """The reaction from which an embedded seat wants to speak."""
@@ -54,8 +55,9 @@ _OPENERS: Final = (
 
 
 class EmbeddedParticipant:
-    def __init__(self, model: LocalModel) -> None:
+    def __init__(self, model: LocalModel, measure: Similarity) -> None:
         self._model = model
+        self._measure = measure
 
     async def ready(self) -> str | None:
         if not self._model.path.is_file():
@@ -132,7 +134,7 @@ class EmbeddedParticipant:
     async def _filled(self, brief: Brief) -> tuple[object, Usage]:
         """A form filled field by field: sentences by the model, figures and choices by the encoder."""
         shape = schema(brief.form.shape)
-        filler = _Filler(brief)
+        filler = _Filler(brief, self._measure)
         if not filler.wants_text(shape):
             return await asyncio.to_thread(filler.filled, shape, ""), FREE
         opener = "We should" if brief.form.kind == "draft" else "I think"
@@ -165,6 +167,7 @@ class _Filler:
     """Fills the required fields of a shape from what the encoder says of the brief."""
 
     brief: Brief
+    measure: Similarity
 
     def wants_text(self, shape: dict[str, Any]) -> bool:
         fields = [shape["properties"][name] for name in shape.get("required", [])]
@@ -203,19 +206,21 @@ class _Filler:
     def _reaction(self) -> float:
         """How much the newest entry concerns the persona, and how little it has said itself; less as the talk repeats itself."""
         seat, recent = self.brief.seat, self.brief.perception.memory.recent
-        moved = encoder.relevance(f"{seat.stance}. {seat.instructions}", f"{self.brief.perception.goal} {self.brief.subject}")
+        persona, heard = f"{seat.stance}. {seat.instructions}", f"{self.brief.perception.goal} {self.brief.subject}"
+        moved = relevance(self.measure, persona, heard)
         unsaid = 1.0 / (1 + 2 * sum(turn.speaker == seat.id for turn in recent))
-        worn = max((encoder.cosine(self.brief.subject, turn.text) for turn in recent[:-1]), default=0.0)
-        return (MOVED * moved + (1.0 - MOVED) * unsaid) * (1.0 - max(0.0, worn) ** 2)
+        worn = max(self.measure.likeness(self.brief.subject, [turn.text for turn in recent[:-1]]), default=0.0)
+        return (MOVED * moved + (1.0 - MOVED) * unsaid) * (1.0 - worn**2)
 
     def _likeness(self, text: str = "") -> float:
         own = text or self.brief.perception.own_words
-        return min(1.0, max(0.0, encoder.cosine(own, self.brief.subject)))
+        return self.measure.likeness(own, [self.brief.subject])[0]
 
     def _entries(self, text: str) -> list[int]:
         heard = self.brief.perception.memory.recent
-        ranked = sorted(heard, key=lambda turn: -encoder.cosine(text, turn.text))
-        return sorted(turn.id for turn in ranked[:2]) or [1]
+        likeness = self.measure.likeness(text, [turn.text for turn in heard])
+        ranked = sorted(zip(likeness, heard, strict=True), key=lambda pair: -pair[0])
+        return sorted(turn.id for _, turn in ranked[:2]) or [1]
 
 
 def _unheard(text: str) -> None:

