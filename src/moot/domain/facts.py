@@ -6,7 +6,7 @@ facts that its rulebook computes, and one `Closed`; its rulebook matches over th
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from moot.domain.budget import FREE, Budget, BudgetKind, Usage
 from moot.domain.ids import AskId, SeatId, SessionId
@@ -159,8 +159,7 @@ CORE_KINDS: dict[str, type[Fact]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(NamedTuple):
     """A fact in its place: `seq` counts from 1 without gaps."""
 
     seq: int

@@ -11,7 +11,7 @@ LONGEST_HEARD = 2_000
 
 LONGEST_GIST = 160
 # A sentence ends here, but for abbreviations; the number of a list ends none.
-_END = re.compile(r"[。！？]|(?<!\b[A-Za-z])(?<!\bvs)(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\betc)(?<!\bMrs)[.!?] ")
+_END = re.compile(r"[。！？]|[.!?](?<!\b[A-Za-z].)(?<!\bvs.)(?<!\bDr.)(?<!\bMr.)(?<!\bMs.)(?<!\betc.)(?<!\bMrs.) ")
 _ITEM = re.compile(r"(?:\(?\d{1,3}[.)、]|[-*•])\s*")
 MOST_GISTS = 12
 
@@ -81,7 +81,7 @@ def clipped(heard: Heard) -> Heard:
 
 def gist(text: str) -> str:
     """The first sentence of a text, on one line, cut to `LONGEST_GIST`."""
-    line = " ".join(text.split())
+    line = " ".join(text[: 4 * LONGEST_GIST].split())
     item = _ITEM.match(line)
     end = _END.search(line, item.end() if item else 1)
     if end:

@@ -1,9 +1,8 @@
 """Where a session stands: desk, protocol state and chain, folded once per entry."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from moot.codec.chain import link, moment, opened_entry, root, sealed
 from moot.codec.stored import FactCodec
@@ -17,8 +16,7 @@ from moot.errors import LedgerDamaged, UnknownProtocol
 AnyRulebook = Rulebook[Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(NamedTuple):
     """An immutable snapshot: a batch that loses a race is forgotten by keeping the one before it."""
 
     session: SessionId
@@ -41,8 +39,7 @@ class Standing:
         return Standing(self.session, self.rules, kept(self.desk, entry), state, digest)
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(NamedTuple):
     """An entry and its record."""
 
     entry: Entry
