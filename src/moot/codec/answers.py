@@ -13,7 +13,7 @@ from moot.domain.fence import sound
 from moot.errors import BadAnswer
 
 _THOUGHT = re.compile(r"<think>.*?(</think>|\Z)", re.DOTALL)
-_FENCE = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL)
+_FENCE = re.compile(r"```(?:json)?[ \t]*+\n(.*?)```", re.DOTALL)
 LONGEST_ANSWER = 100_000
 
 
@@ -92,7 +92,7 @@ def found_json(text: str) -> object:
     while start >= 0:
         try:
             return decoder.raw_decode(source, start)[0]
-        except ValueError:
+        except (ValueError, RecursionError):
             start = source.find("{", start + 1)
     raise BadAnswer("a JSON object was expected, and none was found in the answer")
 

@@ -9,9 +9,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError
 
 from moot.domain.facts import CORE_KINDS, Fact
-from moot.errors import LedgerDamaged, LedgerNewer
+from moot.errors import BadAnswer, LedgerDamaged, LedgerNewer
 
 Upcast = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -34,10 +35,21 @@ class FactCodec:
             self._prefixes[fact] = (head.encode(), adapter)
 
     def encode(self, fact: Fact) -> bytes:
-        """The canonical bytes of a fact."""
+        """The canonical bytes of a fact; raises BadAnswer when it holds what cannot be written."""
         head, adapter = self._prefixes[type(fact)]
-        fields = adapter.dump_json(fact, exclude_defaults=True)
+        try:
+            fields = adapter.dump_json(fact, exclude_defaults=True, warnings="error")
+        except PydanticSerializationError as cause:
+            raise BadAnswer(f"a {type(fact).__name__} cannot be written down: {' '.join(str(cause).split())[:200]}") from cause
         return head + (b"}" if fields == b"{}" else b"," + fields[1:])
+
+    def check(self, fact: Fact) -> None:
+        """Raises BadAnswer when a fact could not be read again."""
+        _, adapter = self._prefixes[type(fact)]
+        try:
+            adapter.validate_json(adapter.dump_json(fact, warnings="error"))
+        except (ValidationError, PydanticSerializationError) as cause:
+            raise BadAnswer(f"a {type(fact).__name__} cannot be written down: {' '.join(str(cause).split())[:200]}") from cause
 
     def decode(self, body: bytes) -> Fact:
         """The fact in these bytes; raises LedgerNewer or LedgerDamaged."""

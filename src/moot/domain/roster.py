@@ -4,13 +4,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from moot.domain.ids import SeatId
+from moot.domain.fence import sound
+from moot.domain.ids import SeatId, seat_id
 from moot.errors import BadRoster
 
 NEUTRAL_TRUST: Final = 0.5
 """What a seat without a track record is trusted: the middle of the scale."""
 
 MOST_SEATS: Final = 64
+LONGEST_ROLE: Final = 20_000
 MOST_WEIGHT: Final = 1e6
 MOST_PATIENCE: Final = 10 * 31_536_000.0
 
@@ -41,11 +43,15 @@ class Swap:
 
 def checked(seats: Iterable[Seat], *, fewest: int = 1) -> tuple[Seat, ...]:
     """The seats, if they can sit at one table; raises BadRoster with the first reason that they cannot."""
-    roster = tuple(seats)
+    roster = tuple(replace(seat, stance=sound(seat.stance), instructions=sound(seat.instructions)) for seat in seats)
     if not fewest <= len(roster) <= MOST_SEATS:
         raise BadRoster(f"{len(roster)} seats; a meeting needs {fewest} to {MOST_SEATS}: add --seat name=platform")
     seen: dict[str, SeatId] = {}
     for seat in roster:
+        if seat_id(seat.id) != seat.id:
+            raise BadRoster(f"seat id {seat.id!r} must be written {seat_id(seat.id)!r}")
+        if len(seat.stance) + len(seat.instructions) > LONGEST_ROLE:
+            raise BadRoster(f"seat {seat.id!r}: stance and instructions have more than {LONGEST_ROLE} characters")
         key = seat.id.casefold()
         if key in seen:
             raise BadRoster(f"two seats are called {seen[key]!r} and {seat.id!r}; each needs an id of its own")

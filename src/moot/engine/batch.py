@@ -23,10 +23,12 @@ class Batch:
     asks: tuple[Ask, ...] = ()
 
 
-def step(scribe: Scribe, standing: Standing, arrived: Iterable[Fact], now: datetime, outside: frozenset[SeatId]) -> Batch:
+def step(
+    scribe: Scribe, standing: Standing, arrived: Iterable[Fact], now: datetime, outside: frozenset[SeatId], *, since: datetime
+) -> Batch:
     """Take in the facts that still have their place, then all that follows from them, up to the next asks.
 
-    `outside` are the seats that answer from elsewhere.
+    `outside` are the seats that answer from elsewhere; `since` is when this process took the session up.
     """
     batch = Batch(standing, [])
     for fact in arrived:
@@ -37,7 +39,7 @@ def step(scribe: Scribe, standing: Standing, arrived: Iterable[Fact], now: datet
     for _ in range(MOST_STEPS):
         if batch.standing.is_closed:
             return batch
-        spent = _over_budget(batch.standing, now)
+        spent = _over_budget(batch.standing, now, since)
         if spent is not None:
             _write(scribe, batch, now, spent)
             continue
@@ -57,12 +59,12 @@ def _write(scribe: Scribe, batch: Batch, now: datetime, fact: Fact) -> None:
     batch.written.append(written)
 
 
-def _over_budget(standing: Standing, now: datetime) -> BudgetExhausted | None:
+def _over_budget(standing: Standing, now: datetime, since: datetime) -> BudgetExhausted | None:
     desk = standing.desk
     if desk.exhausted is not None:
         return None
     budget = desk.opened.budget
-    spent = desk.spent.ticked((now - desk.ran_at).total_seconds())
+    spent = desk.spent.ticked((now - max(desk.ran_at, since)).total_seconds())
     kind = exhausted(budget, spent)
     if kind is None:
         return None

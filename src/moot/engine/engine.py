@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -17,6 +17,7 @@ from moot.domain.fence import sound
 from moot.domain.ids import AskId, SessionId, daily_id, daily_prefix
 from moot.domain.records import Head, Stored
 from moot.domain.roster import Swap, checked_swaps
+from moot.domain.roster import checked as checked_seats
 from moot.engine.events import EntryAdded, Event, Hub, Mailbag
 from moot.engine.replay import Replayed, replayed
 from moot.engine.run import Seating, SessionRun, World
@@ -27,6 +28,8 @@ from moot.ports.ledger import Ledger
 
 KNOWN_SESSIONS = 256
 LONGEST_INPUT = 20_000
+LONGEST_KEY = 200
+LONGEST_REASON = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +52,18 @@ class Engine:
         self._runs: dict[SessionId, SessionRun] = {}
         self._numbers: dict[str, int] = {}
 
-    async def open(self, opened: Opened, session: SessionId | None = None, then: Sequence[Entry] = ()) -> SessionId:
+    async def open(
+        self, opened: Opened, session: SessionId | None = None, then: Sequence[Entry] = (), at: datetime | None = None
+    ) -> SessionId:
         """Record a new session, under `session` or the next free id of the day; raises SessionExists.
 
-        `then` are entries that belong to it from the beginning: all of it is written, or nothing.
+        `then` are entries that belong to it from the beginning: all of it is written, or nothing. `at` is the opening's time.
         """
         self._scribe.rules_for(opened)
         now = self._world.clock.now()
         while True:
             name = session or await self._next_id(now)
-            standing, written = self._scribe.opening(name, opened, then[0].at if then else now)
+            standing, written = self._scribe.opening(name, opened, at or now)
             records = [written.record]
             for entry in then:
                 standing, line = self._scribe.write(standing, entry.at, entry.fact)
@@ -68,6 +73,7 @@ class Engine:
             except SeqConflict as cause:
                 if session is not None:
                     raise SessionExists(f"session {session!r} exists already; choose another id") from cause
+                self._numbers.clear()
                 continue
             self._remember(standing)
             return name
@@ -76,7 +82,7 @@ class Engine:
         prefix = daily_prefix(now)
         if prefix not in self._numbers:
             taken = [head.session[len(prefix) :] for head in await self._world.ledger.heads(prefix)]
-            self._numbers[prefix] = max((int(number) for number in taken if number.isdigit()), default=0)
+            self._numbers[prefix] = max((int(number) for number in taken if number.isdigit() and len(number) < 10), default=0)
         self._numbers[prefix] += 1
         return daily_id(now, self._numbers[prefix])
 
@@ -122,9 +128,9 @@ class Engine:
         return self._scribe.entry(record)
 
     async def outstanding(self, session: SessionId) -> list[Outstanding]:
-        """The asks that wait for an answer now."""
+        """The asks that wait for an answer from elsewhere; what a running process asks is its own affair."""
         standing = await self.standing(session)
-        pending = standing.desk.pending
+        pending = {ask: each for ask, each in standing.desk.pending.items() if each.outside}
         asks = [effect for effect in standing.rules.decide(standing.state) if isinstance(effect, Ask)]
         return [Outstanding(ask, pending[ask.id], standing.rules.brief(standing.state, ask)) for ask in asks if ask.id in pending]
 
@@ -149,6 +155,8 @@ class Engine:
             raise BadSetting("the input is empty; say what the meeting should hear")
         if len(text) > LONGEST_INPUT:
             raise BadSetting(f"the input has {len(text)} characters; at most {LONGEST_INPUT} are taken")
+        if len(key) > LONGEST_KEY:
+            raise BadSetting(f"the key has {len(key)} characters; at most {LONGEST_KEY} are taken")
         while True:
             standing = await self.standing(session)
             if key and key in standing.desk.input_keys:
@@ -160,15 +168,17 @@ class Engine:
     async def cancel(self, session: SessionId, reason: str = "") -> Entry:
         """End a session without a conclusion; raises SessionClosed when it has ended already."""
         while True:
-            entry = await self._append(await self.standing(session), SessionCancelled(reason=sound(reason)))
+            entry = await self._append(await self.standing(session), SessionCancelled(reason=sound(reason)[:LONGEST_REASON]))
             if entry is not None:
                 return entry
 
     async def watch(self, session: SessionId, after: int = 0) -> AsyncIterator[Event]:
         """Every entry behind `after`, and, while this process runs the session, text as it is produced; ends at the close."""
-        await self.standing(session)
+        standing = await self.standing(session)
+        if standing.is_closed and standing.seq <= after:
+            return
         bag = self._world.hub.subscribe(session)
-        tail = asyncio.create_task(self._tail(session, after, bag.put_nowait))
+        tail = asyncio.create_task(self._tail(session, after, bag))
         try:
             while True:
                 event = await _next(bag, tail)
@@ -199,11 +209,16 @@ class Engine:
         checked_swaps(opened.seats, swaps)
         forked = SessionForked(source=session, at=at, swaps=tuple(swaps))
         now = self._world.clock.now()
-        return await self.open(opened, name, [*entries[1:], Entry(seq=at + 1, at=now, fact=forked)])
+        then = [*entries[1:], Entry(seq=at + 1, at=now, fact=forked)]
+        return await self.open(opened, name, then, entries[0].at)
 
     async def restore(self, session: SessionId, records: Sequence[Stored]) -> None:
-        """Write an exported ledger back, record for record; raises LedgerDamaged or SessionExists."""
-        self._scribe.load(session, list(records))
+        """Write an exported ledger back, record for record; raises LedgerDamaged, ReplayDiffers or SessionExists.
+
+        A chain can be forged by whoever writes the file, so that what stands in it must also be what its rulebook allows.
+        """
+        found = replayed(self._scribe, session, list(records))
+        checked_seats(found.standing.desk.opened.seats)
         try:
             await self._world.ledger.append(session, records)
         except SeqConflict as cause:
@@ -250,10 +265,10 @@ class Engine:
         open_asks = ", ".join(standing.desk.pending) or "none"
         raise UnknownAsk(f"nothing is asked under {ask!r} now; outstanding: {open_asks}")
 
-    async def _tail(self, session: SessionId, after: int, deliver: Callable[[Event], None]) -> None:
+    async def _tail(self, session: SessionId, after: int, bag: Mailbag) -> None:
         while True:
             for entry in await self.entries(session, after):
-                deliver(EntryAdded(session, entry))
+                await bag.put(EntryAdded(session, entry))
                 after = entry.seq
             await self._world.ledger.changed(session, after)
 

@@ -41,11 +41,11 @@ class Hub:
 
     def publish(self, event: Event) -> None:
         for bag in self._bags.get(event.session, ()):
-            if bag.qsize() < MOST_WAITING:
+            if not bag.full():
                 bag.put_nowait(event)
 
     def subscribe(self, session: SessionId) -> Mailbag:
-        bag: Mailbag = asyncio.Queue()
+        bag: Mailbag = asyncio.Queue(MOST_WAITING)
         self._bags.setdefault(session, []).append(bag)
         return bag
 

@@ -9,6 +9,7 @@ from moot.codec.answers import checked, reply
 from moot.domain.desk import MOST_ATTEMPTS
 from moot.domain.effects import Ask
 from moot.domain.facts import Fact, SeatLost, SessionResumed
+from moot.domain.fence import sound
 from moot.domain.ids import AskId, SeatId
 from moot.domain.roster import Seat
 from moot.engine.batch import Batch, step
@@ -21,6 +22,9 @@ from moot.ports.participant import Answer, NoAnswer, Participant
 
 LISTEN_AGAIN_SECONDS = 0.2
 LONGEST_DETAIL = 500
+GRACE_SECONDS = 2.0
+"""How long a participant may take to heed that it is no longer asked."""
+LEAP_SECONDS = 60.0
 NEW_SECONDS = 5.0
 """How long after its opening a session counts as run from the beginning."""
 
@@ -52,6 +56,9 @@ class SessionRun:
         self._tasks: dict[AskId, asyncio.Task[None]] = {}
         self._woken = asyncio.Event()
         self._alarm: asyncio.TimerHandle | None = None
+        self._since = standing.desk.at
+        self._seen = (standing.desk.at, 0.0)
+        self._is_taken_up = False
         self._is_stale = False
 
     def poke(self) -> None:
@@ -62,49 +69,79 @@ class SessionRun:
     async def run(self) -> Standing:
         """The standing when the session is closed, or waits for seats outside only."""
         self._seat_all()
-        self._resume()
-        async with asyncio.TaskGroup() as group:
-            listener = group.create_task(self._listen())
-            try:
-                await self._loop(group)
-            finally:
-                if self._alarm is not None:
-                    self._alarm.cancel()
-                listener.cancel()
-                for task in self._tasks.values():
-                    task.cancel()
+        self._take_up()
+        try:
+            async with asyncio.TaskGroup() as group:
+                listener = group.create_task(self._listen())
+                try:
+                    await self._loop()
+                finally:
+                    listener.cancel()
+        finally:
+            await self._dismiss()
         return self.standing
 
-    async def _loop(self, group: asyncio.TaskGroup) -> None:
+    async def _loop(self) -> None:
         while True:
             if self._is_stale:
                 await self._catch_up()
-            batch = step(self._world.scribe, self.standing, self._arrived, self._time_out(), self._outside)
+            batch = self._step(self._look_at_clock())
             if not await self._commit(batch):
                 continue
             if self.standing.is_closed:
                 return
             self._withdraw()
-            self._start(group, batch)
-            if not self._tasks and not self._arrived and not (self._wait_outside and self.standing.desk.pending):
+            self._start(batch)
+            is_waiting = self._tasks or self._arrived or self._is_stale
+            if not is_waiting and not (self._wait_outside and self.standing.desk.pending):
                 return
             await self._wait()
+
+    def _step(self, now: datetime) -> Batch:
+        """The next step. That the session was taken up again is noted before the first thing that this process writes."""
+        batch = step(self._world.scribe, self.standing, self._arrived, now, self._outside, since=self._since)
+        if not self._is_taken_up:
+            return batch
+        has_asked = any(not pending.outside for pending in self.standing.desk.pending.values())
+        if not batch.written and not has_asked:
+            return batch
+        resumed = [SessionResumed(), *self._arrived]
+        batch = step(self._world.scribe, self.standing, resumed, now, self._outside, since=self._since)
+        if len(batch.written) == 1 and not has_asked:
+            return Batch(self.standing, [], batch.asks)
+        return batch
 
     def _seat_all(self) -> None:
         seats = self.standing.desk.seats
         self._participants = {seat.id: self._seating(seat) for seat in seats}
         self._outside = frozenset(seat.id for seat in seats if self._participants[seat.id] is None)
 
-    def _resume(self) -> None:
-        """Note that the session is taken up again, unless it is new or has nothing to do but wait."""
-        is_new = self.standing.seq == 1 and (self._world.clock.now() - self.standing.desk.at).total_seconds() < NEW_SECONDS
-        if is_new or self.standing.is_closed:
-            return
-        pending = self.standing.desk.pending
-        effects = self.standing.rules.decide(self.standing.state)
-        idle = all(isinstance(effect, Ask) and effect.id in pending and pending[effect.id].outside for effect in effects)
-        if not idle:
-            self._arrived.append(SessionResumed())
+    def _take_up(self) -> None:
+        """No clock ran while no process did: time counts from here on."""
+        self._since = self._world.clock.now()
+        self._seen = (self._since, asyncio.get_running_loop().time())
+        is_new = self.standing.seq == 1 and (self._since - self.standing.desk.at).total_seconds() < NEW_SECONDS
+        self._is_taken_up = not is_new
+
+    def _look_at_clock(self) -> datetime:
+        """The time. A leap of it (a machine that slept, a clock that was set) counts like a time without a process."""
+        now, ticks = self._world.clock.now(), asyncio.get_running_loop().time()
+        leap = (now - self._seen[0]).total_seconds() - (ticks - self._seen[1])
+        self._seen = (now, ticks)
+        if leap > LEAP_SECONDS:
+            self._since, self._is_taken_up = now, True
+        else:
+            self._time_out(now)
+        return now
+
+    async def _dismiss(self) -> None:
+        """Let go of whoever is still at work. One that does not heed it is left behind, so that it cannot hold the session."""
+        if self._alarm is not None:
+            self._alarm.cancel()
+        for task in self._tasks.values():
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks.values(), timeout=GRACE_SECONDS)
 
     async def _commit(self, batch: Batch) -> bool:
         """Write the batch. False when somebody else wrote first: then nothing of it counts."""
@@ -118,6 +155,7 @@ class SessionRun:
             self._is_stale = True
             return False
         self.standing = batch.standing
+        self._is_taken_up = False
         # Answers that came in while the append was under way wait for the next step.
         del self._arrived[:taken]
         if self._world.hub.is_watched(self.standing.session):
@@ -138,7 +176,7 @@ class SessionRun:
         for ask in [ask for ask in self._tasks if ask not in pending]:
             self._tasks.pop(ask).cancel()
 
-    def _start(self, group: asyncio.TaskGroup, batch: Batch) -> None:
+    def _start(self, batch: Batch) -> None:
         for ask in batch.asks:
             participant = self._participants[ask.seat]
             if participant is None or ask.id in self._tasks:
@@ -149,7 +187,7 @@ class SessionRun:
             if pending.attempts > MOST_ATTEMPTS:
                 self._settle(ask, NoAnswer(reason="gave_up", detail=f"put {MOST_ATTEMPTS} times, each time the process ended"))
                 continue
-            self._tasks[ask.id] = group.create_task(self._put(ask, participant))
+            self._tasks[ask.id] = asyncio.create_task(self._put(ask, participant))
 
     async def _put(self, ask: Ask, participant: Participant) -> None:
         session = self.standing.session
@@ -160,23 +198,35 @@ class SessionRun:
         try:
             brief = self.standing.rules.brief(self.standing.state, ask)
             response = await participant.respond(brief, on_text)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            response = NoAnswer(reason="error", detail="it cancelled itself")
         except Exception as error:  # noqa: BLE001 - a participant is other people's code: whatever it raises is its own loss
             response = NoAnswer(reason="error", detail=f"{type(error).__name__}: {error}")
         if self._tasks.pop(ask.id, None) is not None:
             self._settle(ask, response)
 
     def _settle(self, ask: Ask, response: Answer | NoAnswer) -> None:
+        """Keep what came of an ask. What a participant hands over is checked first: the ledger must stay readable."""
+        try:
+            self._arrived.append(self._fact(ask, response))
+        except BadAnswer as error:
+            self._arrived.append(SeatLost(ask=ask.id, seat=ask.seat, reason="malformed", detail=_short(str(error))))
+        self._woken.set()
+
+    def _fact(self, ask: Ask, response: Answer | NoAnswer) -> Fact:
         match response:
             case Answer(said=said, usage=usage):
                 form = self.standing.rules.forms[ask.kind]
-                try:
-                    self._arrived.append(reply(form, ask.id, ask.seat, checked(form, said), usage))
-                except BadAnswer as error:
-                    self._settle(ask, NoAnswer(reason="malformed", detail=str(error), usage=usage))
+                fact: Fact = reply(form, ask.id, ask.seat, checked(form, said), usage)
             case NoAnswer(reason=reason, detail=detail, usage=usage):
-                text = detail[:LONGEST_DETAIL]
-                self._arrived.append(SeatLost(ask=ask.id, seat=ask.seat, reason=reason, detail=text, usage=usage))
-        self._woken.set()
+                fact = SeatLost(ask=ask.id, seat=ask.seat, reason=reason, detail=_short(detail), usage=usage)
+            case _:
+                raise BadAnswer(f"{ask.kind}: neither an answer nor a reason for none, but a {type(response).__name__}")
+        self._world.scribe.check(fact)
+        return fact
 
     async def _wait(self) -> None:
         """Until something arrives, somebody else appends, or a deadline passes."""
@@ -205,12 +255,11 @@ class SessionRun:
         desk = self.standing.desk
         waits = [(pending.deadline - now).total_seconds() for pending in desk.pending.values() if pending.deadline]
         if desk.opened.budget.seconds is not None and desk.exhausted is None:
-            waits.append(desk.opened.budget.seconds - desk.spent.seconds - (now - desk.ran_at).total_seconds())
+            waits.append(desk.opened.budget.seconds - desk.spent.seconds - (now - max(desk.ran_at, self._since)).total_seconds())
         return min(waits, default=None)
 
-    def _time_out(self) -> datetime:
-        """Give up on what is overdue; the time that was looked at."""
-        now = self._world.clock.now()
+    def _time_out(self, now: datetime) -> None:
+        """Give up on what is overdue."""
         for ask, pending in self.standing.desk.pending.items():
             if pending.deadline is None or pending.deadline > now:
                 continue
@@ -221,7 +270,6 @@ class SessionRun:
                 task.cancel()
             seat = self.standing.desk.seat(ask.split(".", 2)[2]).id
             self._arrived.append(SeatLost(ask=ask, seat=seat, reason="timeout", detail="no answer by the deadline"))
-        return now
 
     async def _listen(self) -> None:
         while True:
@@ -229,3 +277,7 @@ class SessionRun:
             if head > self.standing.seq:
                 self.poke()
             await asyncio.sleep(LISTEN_AGAIN_SECONDS)
+
+
+def _short(detail: str) -> str:
+    return sound(str(detail))[:LONGEST_DETAIL]

@@ -100,6 +100,10 @@ class Scribe:
             )
         return self.entry(record)
 
+    def check(self, fact: Fact) -> None:
+        """Raises BadAnswer when a fact could not be read again."""
+        self._codec.check(fact)
+
     def entry(self, record: Stored) -> Entry:
         return opened_entry(self._codec, record)
 

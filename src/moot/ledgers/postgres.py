@@ -19,6 +19,7 @@ CHANNEL: Final = "moot_changed"
 POLL_SECONDS: Final = 5.0
 """How long a waiter trusts a notification to come before it looks for itself."""
 LARGEST_GROUP: Final = 1_000
+COMMAND_SECONDS: Final = 60.0
 
 _LOCK = "hashtextextended('moot/' || $1, 0)"
 
@@ -43,11 +44,14 @@ class PostgresLedger:
         self._writer: asyncio.Task[None] | None = None
         self._waiting: dict[SessionId, asyncio.Event] = {}
         self._claimed: set[SessionId] = set()
+        self._forfeited: set[SessionId] = set()
+        self._mending: asyncio.Task[None] | None = None
+        self._is_closing = False
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
             with _translating():
-                self._pool = await asyncpg.create_pool(self._address, min_size=1, max_size=4)
+                self._pool = await asyncpg.create_pool(self._address, min_size=1, max_size=4, command_timeout=COMMAND_SECONDS)
                 stack.push_async_callback(self._pool.close)
                 stack.push_async_callback(self._close_ear)
                 await self._open_ear()
@@ -60,6 +64,9 @@ class PostgresLedger:
         await self._stack.aclose()
 
     async def _stop_writing(self) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(COMMAND_SECONDS):
+                await self._queue.join()
         if self._writer is not None:
             self._writer.cancel()
             with suppress(asyncio.CancelledError):
@@ -73,17 +80,35 @@ class PostgresLedger:
             self._ear = await asyncpg.connect(self._address)
             await _migrate(self._ear)
             await self._ear.add_listener(CHANNEL, self._heard)
+            self._ear.add_termination_listener(self._cut)
             for session in self._claimed:
-                await self._ear.fetchval(f"SELECT pg_try_advisory_lock({_LOCK})", session)
+                if not await self._ear.fetchval(f"SELECT pg_try_advisory_lock({_LOCK})", session):
+                    self._forfeited.add(session)
         return self._ear
 
+    def _cut(self, connection: Any) -> None:
+        """The ear's connection ended: hear again at once, and take the claims back before anyone else does."""
+        if not self._is_closing:
+            self._mending = asyncio.get_running_loop().create_task(self._mend())
+
+    async def _mend(self) -> None:
+        with suppress(LedgerUnavailable):  # tried again with the next claim
+            async with self._ear_lock:
+                with _translating():
+                    await self._open_ear()
+
     async def _close_ear(self) -> None:
+        self._is_closing = True
+        if self._mending is not None:
+            self._mending.cancel()
         if self._ear is not None:
             await self._ear.close()
 
     async def append(self, session: SessionId, records: Sequence[Stored]) -> None:
         if not records:
             return
+        if session in self._claimed & self._forfeited:
+            raise SessionBusy(f"session {session!r} was taken over by another process while the database was out of reach")
         check_order(session, records)
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._queue.put_nowait(_Append(session, records, future))
@@ -133,6 +158,7 @@ class PostgresLedger:
             yield
         finally:
             self._claimed.discard(session)
+            self._forfeited.discard(session)
             with suppress(LedgerUnavailable):  # a server that is gone holds no locks
                 async with self._ear_lock:
                     await self._ask_ear(f"SELECT pg_advisory_unlock({_LOCK})", session)
@@ -165,6 +191,7 @@ class PostgresLedger:
                     each.future.cancel()
                 raise
             for each, result in zip(group, results, strict=True):
+                self._queue.task_done()
                 if each.future.done():
                     continue
                 if result is None:

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple, Self, TypeVar
 
 from moot.domain.ids import SessionId
 from moot.domain.records import Head, Stored
-from moot.errors import MootError
+from moot.errors import LedgerUnavailable, MootError
 from moot.ledgers.checks import check_head, check_order
 from moot.ledgers.locks import held_file
 from moot.ledgers.sqlite_file import opened, translated
@@ -56,6 +56,7 @@ class SqliteLedger:
         self._pending: list[_Append] = []
         self._idle = asyncio.Event()
         self._idle.set()
+        self._is_closed = False
         self._cautious_until = 0.0
         self._numbers: dict[SessionId, int] = {}
         self._waiters: dict[asyncio.Future[int], tuple[SessionId, int]] = {}
@@ -71,6 +72,10 @@ class SqliteLedger:
         if self._poller is not None:
             self._poller.cancel()
         await self._idle.wait()
+        self._is_closed = True
+        for waiter in self._waiters:
+            if not waiter.done():
+                waiter.set_exception(LedgerUnavailable(f"the ledger {self._path} was closed"))
         await self._loop.run_in_executor(self._threads["reader"], self._reader.close)
         await self._loop.run_in_executor(self._threads["writer"], self._writer.close)
         for thread in self._threads.values():
@@ -79,6 +84,7 @@ class SqliteLedger:
     async def append(self, session: SessionId, records: Sequence[Stored]) -> None:
         if not records:
             return
+        self._check_open()
         check_order(session, records)
         future: asyncio.Future[None] = self._loop.create_future()
         self._pending.append(_Append(session, records, future))
@@ -99,6 +105,7 @@ class SqliteLedger:
         return await self._look(partial(_heads, prefix=prefix))
 
     async def changed(self, session: SessionId, after: int) -> int:
+        self._check_open()
         waiter: asyncio.Future[int] = self._loop.create_future()
         self._waiters[waiter] = (session, after)
         if self._poller is None or self._poller.done():
@@ -113,6 +120,10 @@ class SqliteLedger:
         busy = f"session {session!r} is being run by another process; follow it with `moot watch {session}`"
         with held_file(self._path.with_name(self._path.name + ".locks") / f"{session}.lock", busy):
             yield
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise LedgerUnavailable(f"the ledger {self._path} was closed")
 
     async def _look(self, work: Callable[[sqlite3.Connection], T]) -> T:
         try:
@@ -147,7 +158,7 @@ class SqliteLedger:
         """Commit what is pending: here if the disk is quick, else on the writer's thread."""
         group, self._pending = self._pending[:LARGEST_GROUP], self._pending[LARGEST_GROUP:]
         started = self._loop.time()
-        if started >= self._cautious_until:
+        if started >= self._cautious_until and sum(len(each.records) for each in group) <= LARGEST_GROUP:
             try:
                 results = self._committed(group, wait=False)
             except _Busy:
@@ -158,7 +169,12 @@ class SqliteLedger:
                 self._settle(group, results)
                 return
         work = self._loop.run_in_executor(self._threads["writer"], partial(self._committed, group, wait=True))
-        work.add_done_callback(lambda done: self._settle(group, done.result()))
+        work.add_done_callback(lambda done: self._handed_back(group, done.result(), started))
+
+    def _handed_back(self, group: list[_Append], results: list[MootError | None], started: float) -> None:
+        if self._loop.time() - started > QUICK_SECONDS:
+            self._cautious_until = self._loop.time() + CAUTIOUS_SECONDS
+        self._settle(group, results)
 
     def _settle(self, group: list[_Append], results: list[MootError | None]) -> None:
         for each, error in zip(group, results, strict=True):

@@ -41,7 +41,7 @@ _ATTEMPTS: Final[Mapping[Kind, int]] = {
 }
 """How often a question may fail in this way before it is given up; once for any other."""
 
-_THOUGHTS: Final = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
+_THOUGHTS: Final = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 _THOUGHT_END: Final = re.compile(r"</think(?:ing)?>")
 _YES: Final = frozenset({"yes", "y", "是", "是的"})
 _NO: Final = frozenset({"no", "n", "否", "不", "不是"})

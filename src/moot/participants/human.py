@@ -66,19 +66,58 @@ class HumanParticipant:
                 return Answer(said=said)
 
     async def _fields(self, ask: AskPerson, brief: Brief, context: str, complaint: str) -> object | None:
+        """The fields of the form, those that must be filled first; an empty line leaves one of the others out."""
         seat = brief.seat.id
         if brief.form.form == "text":
             return await ask(Question(seat, brief.form.kind, "text", context, complaint))
-        found: dict[str, Any] = {}
         shape = schema(brief.form.shape)
-        for name in shape.get("required", []):
-            kind = shape["properties"][name]
-            reply = await ask(Question(seat, name, hint(kind), context, complaint))
-            if reply is None:
-                return None
-            context = complaint = ""
-            found[name] = read(kind, reply.strip())
+        required = shape.get("required", [])
+        found: dict[str, Any] = {}
+        for name in [*required, *(name for name in shape["properties"] if name not in required)]:
+            kind = field_kind(shape["properties"][name])
+            if kind is None:
+                continue
+            is_needed = name in required
+            while True:
+                told = hint(kind) if is_needed else f"{hint(kind)}, Enter: none"
+                reply = await ask(Question(seat, name, told, context, complaint))
+                if reply is None:
+                    return None
+                context = complaint = ""
+                if not reply.strip() and not is_needed:
+                    break
+                value = read(kind, reply.strip())
+                complaint = slip(kind, value)
+                if not complaint:
+                    found[name] = value
+                    break
         return found
+
+
+def field_kind(kind: dict[str, Any]) -> dict[str, Any] | None:
+    """The plain type of a field that a person can type on a line; None for lists."""
+    for choice in kind.get("anyOf", []):
+        if choice.get("type") != "null":
+            return field_kind(choice)
+    return None if kind.get("type") == "array" else kind
+
+
+def slip(kind: dict[str, Any], value: object) -> str:
+    """What is wrong with a typed value; empty if nothing is."""
+    if "enum" in kind and value not in kind["enum"]:
+        return f"one of: {' | '.join(kind['enum'])}"
+    match kind.get("type"):
+        case "number" | "integer":
+            low, high = kind.get("minimum", float("-inf")), kind.get("maximum", float("inf"))
+            if not isinstance(value, float) or not low <= value <= high:
+                return f"a number was expected: {hint(kind)}"
+        case "boolean" if not isinstance(value, bool):
+            return "y or n was expected"
+        case "string" if "enum" not in kind and not value and kind.get("minLength"):
+            return "some words were expected"
+        case _:
+            pass
+    return ""
 
 
 def hint(kind: dict[str, Any]) -> str:
@@ -87,7 +126,7 @@ def hint(kind: dict[str, Any]) -> str:
         return " | ".join(kind["enum"])
     match kind.get("type"):
         case "number" | "integer":
-            return f"{kind.get('minimum', '')} – {kind.get('maximum', '')}"
+            return f"{kind.get('minimum', '')} – {kind.get('maximum', '…')}"
         case "boolean":
             return "y | n"
         case "object":

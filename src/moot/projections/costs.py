@@ -23,6 +23,6 @@ def money(spent: Spent) -> str:
     if not spent.calls or (not spent.cost and not spent.unpriced):
         return "$0"
     if spent.unpriced == spent.calls:
-        return "unknown"
+        return "price unknown"
     known = f"${spent.cost / 1e6:.4f}"
     return f"{known} + {spent.unpriced} unpriced calls" if spent.unpriced else known

@@ -120,7 +120,7 @@ def play(contract: RulebookContract[S], data: st.DataObject) -> Played:
     entries, now, arrived, interruptions = [first.entry], START, list[Fact](), 0
     while not standing.is_closed:
         now += timedelta(seconds=data.draw(st.sampled_from((0, 1, 30))))
-        batch = step(scribe, standing, arrived, now, frozenset())
+        batch = step(scribe, standing, arrived, now, frozenset(), since=START)
         _check_step(standing, arrived, [written.entry for written in batch.written])
         standing = batch.standing
         entries += [written.entry for written in batch.written]

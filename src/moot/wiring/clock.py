@@ -1,14 +1,26 @@
 """The system's clock."""
 
-from datetime import UTC, datetime
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+LEAP: Final = timedelta(seconds=60)
 
 
 class SystemClock:
-    """UTC that never runs backwards, even when the machine's clock is set back."""
+    """UTC that never runs backwards and never stands still: between leaps it is driven by the machine's steady clock.
+
+    A wall clock that is more than a minute ahead (the machine slept, or was set) is followed; one that was set back is not.
+    """
 
     def __init__(self) -> None:
-        self._last = datetime.min.replace(tzinfo=UTC)
+        self._anchor = (datetime.now(UTC), time.monotonic())
 
     def now(self) -> datetime:
-        self._last = max(self._last, datetime.now(UTC))
-        return self._last
+        wall, ticks = self._anchor
+        steady = wall + timedelta(seconds=time.monotonic() - ticks)
+        actual = datetime.now(UTC)
+        if actual - steady > LEAP:
+            self._anchor = (actual, time.monotonic())
+            return actual
+        return steady

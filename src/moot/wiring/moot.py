@@ -72,6 +72,7 @@ class Moot:
 
     def __init__(self, *, environ: Mapping[str, str] | None = None, ask_person: AskPerson | None = None) -> None:
         self.environ = dict(os.environ if environ is None else environ)
+        self.ask_person = ask_person
         self.seating = Seating(home(self.environ), self.environ, ask_person)
         self._stack = AsyncExitStack()
         self._engine: Engine | None = None
@@ -173,7 +174,7 @@ class Moot:
         return await self.engine.cancel(session_id(session), reason)
 
     async def sessions(self) -> list[SessionLine]:
-        """Every session, the newest last."""
+        """Every session, the one that was last at work last."""
         lines = []
         for head in await self.engine.heads():
             opened, last = self.engine.entry(head.first).fact, self.engine.entry(head.last).fact
@@ -189,7 +190,7 @@ class Moot:
                     entries=head.last.seq,
                 )
             )
-        return sorted(lines, key=lambda line: (line.opened_at, line.session))
+        return sorted(lines, key=lambda line: (line.last_at, line.session))
 
     async def export(self, session: str, form: str) -> str:
         """The session as text: `jsonl`, or one of its protocol's forms; raises BadSetting."""

@@ -21,8 +21,8 @@ Line = Annotated[str, MaxLen(2_000)]
 Text = Annotated[str, MinLen(1), MaxLen(20_000)]
 
 _REFERENCE = re.compile(
-    r"\s*[\[(（【]?\s*(?:re|回应|回應|回复)\s*[:：]?\s*[#＃]\s*(?P<id>\d{1,9})"
-    r"\s*[,，·]?\s*(?P<view>agree|disagree|contest|赞同|同意|反对|质疑)?\s*[\])）】]?\s*[:：。.\-—]*\s*",
+    r"\s*+[\[(（【]?\s*+(?:re|回应|回應|回复)\s*+[:：]?\s*+[#＃]\s*+(?P<id>\d{1,9})"
+    r"\s*+[,，·]?\s*+(?P<view>agree|disagree|contest|赞同|同意|反对|质疑)?\s*+[\])）】]?\s*+[:：。.\-—]*+\s*+",
     re.IGNORECASE,
 )
 _VIEWS: dict[str, View] = {

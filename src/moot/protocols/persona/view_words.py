@@ -43,6 +43,8 @@ class ViewWords:
     floor: str
     cost: str
     spent: str
+    footer: str
+    stops: str
     cost_heads: tuple[str, ...]
     total: str
     consensus: str
@@ -94,6 +96,8 @@ EN = ViewWords(
     floor="floor",
     cost="Cost",
     spent="Cost: {calls} model calls, {tokens} tokens",
+    footer="turn {turn}  ·  {tokens} tokens",
+    stops="Ctrl-C stops",
     cost_heads=("Seat", "Platform", "Calls", "Tokens in", "Tokens out", "Money"),
     total="Total",
     consensus="Consensus so far",
@@ -169,6 +173,8 @@ ZH = ViewWords(
     floor="发言权",
     cost="花费",
     spent="花费：{calls} 次模型调用，{tokens} 词元",
+    footer="第 {turn} 轮  ·  {tokens} 词元",
+    stops="Ctrl-C 停止",
     cost_heads=("席位", "平台", "调用", "输入词元", "输出词元", "金额"),
     total="合计",
     consensus="目前的共识",

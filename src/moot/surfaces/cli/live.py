@@ -1,6 +1,7 @@
 """A persona meeting as it happens: in a terminal a live table of the listeners, elsewhere plain lines."""
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Protocol
 
 from rich.console import Console, Group, RenderableType
@@ -81,21 +82,31 @@ class LiveView:
     def __init__(self, story: Story, console: Console) -> None:
         self._story = story
         self._console = console
-        self._live = Live(console=console, auto_refresh=True, refresh_per_second=8, transient=True, get_renderable=self._render)
+        self._live = self._new_live()
         self._status: dict[SeatId, str] = {}
         self._score: dict[SeatId, float] = {}
         self._words = ""
         self._speaker: SeatId | None = None
         self._held: list[Event] | None = None
 
-    def shown(self) -> AbstractContextManager[Any]:
-        return self._live
+    def _new_live(self) -> Live:
+        return Live(console=self._console, auto_refresh=True, refresh_per_second=8, transient=True, get_renderable=self._render)
+
+    @contextmanager
+    def shown(self) -> Iterator[None]:
+        self._live.start()
+        try:
+            yield
+        finally:
+            self._live.stop()
 
     def pause(self) -> None:
         self._held = []
         self._live.stop()
 
     def go_on(self) -> None:
+        # A live display that is started again would wipe as many lines as it last had: what the person read and typed.
+        self._live = self._new_live()
         self._live.start()
         held, self._held = self._held or [], None
         for event in held:
@@ -132,7 +143,7 @@ class LiveView:
                 self._speaker, self._words = seat, ""
             case SeatLost(seat=seat, reason=reason):
                 self._status[seat] = words.losses[reason]
-                self._console.print(Text(f"  ✗ {seat}: {words.losses[reason]} {one_line(fact.detail)}", style="red"))
+                self._console.print(Text(f"  {_loss(seat, words.losses[reason], fact.detail)}", style="red"))
             case PositionTaken(seat=seat, said=position):
                 self._status[seat] = one_line(position.position)
             case StandTaken(seat=seat, said=stand):
@@ -147,7 +158,7 @@ class LiveView:
             case BudgetExhausted(spent=spent):
                 self._console.print(Text(f"  ■ {spent}", style="yellow"))
             case SessionResumed():
-                self._status.clear()
+                self._status = {seat.id: "…" for seat in self._story.meeting.seats}
             case _:
                 pass
 
@@ -176,8 +187,10 @@ class LiveView:
             )
         parts: list[RenderableType] = []
         if self._speaker is not None and self._words:
-            parts.append(Text.assemble((f"{self._speaker} ", f"bold {self._color(self._speaker)}"), plain(self._words)))
-            parts.append(Text(""))
+            said = Text.assemble((f"{self._speaker} ", f"bold {self._color(self._speaker)}"), plain(self._words))
+            # What does not fit above the table scrolls away, so that the newest words and the table stay in sight.
+            room = max(2, self._console.height - len(meeting.seats) - 5)
+            parts += [*said.wrap(self._console, self._console.width)[-room:], Text("")]
         parts += [table, Text(_consensus(self._story), style="dim"), Text(_footer(self._story), style="dim")]
         return Group(*parts)
 
@@ -193,7 +206,7 @@ def happening(story: Story, entry: Entry) -> str:
         case FloorGiven(seat=seat, reason=reason):
             return f"{words.floor}: {seat} ({words.floors[reason]})"
         case SeatLost(seat=seat, reason=reason, detail=detail):
-            return f"✗ {seat}: {words.losses[reason]} {one_line(detail)}"
+            return _loss(seat, words.losses[reason], detail)
         case PositionTaken(seat=seat, said=position):
             return f"{seat} ({position.confidence:.2f}): {one_line(position.position)}"
         case StandTaken(seat=seat, said=stand):
@@ -208,6 +221,10 @@ def happening(story: Story, entry: Entry) -> str:
             return words.could_differ
         case _:
             return ""
+
+
+def _loss(seat: str, what: str, detail: str) -> str:
+    return f"✗ {seat}: {what} ({one_line(detail)})" if detail else f"✗ {seat}: {what}"
 
 
 def _about(line: Line) -> str:
@@ -228,7 +245,8 @@ def _footer(story: Story) -> str:
     total = story.spent
     limit = story.meeting.opened.budget.turns
     turn = f"{min(story.meeting.turn, limit)}/{limit}" if limit else str(story.meeting.turn)
-    return f"{story.session}  ·  turn {turn}  ·  {total.tokens} tokens  ·  {money(total)}  ·  Ctrl-C stops"
+    words = VIEW_WORDS[story.meeting.opened.language]
+    return f"{story.session}  ·  {words.footer.format(turn=turn, tokens=total.tokens)}  ·  {money(total)}  ·  {words.stops}"
 
 
 def waiting_for(asks: dict[str, Pending]) -> str:

@@ -277,7 +277,8 @@ async def _dry_run(moot: Moot, topic: str, plan: dict[str, Any], as_json: bool) 
     """Everything that `open` checks, against a ledger that is forgotten."""
     if plan["session"] is not None and await moot.engine.entries(plan["session"], 0, 1):
         raise SessionExists(f"session {plan['session']!r} exists already; choose another id")
-    async with Moot(environ={**moot.environ, "MOOT_LEDGER": "memory:"}) as scratch:
+    environ = {**moot.environ, "MOOT_LEDGER": "memory:"}
+    async with Moot(environ=environ, ask_person=moot.ask_person) as scratch:
         session = await scratch.open(topic, **plan)
         opened = (await scratch.engine.standing(session)).desk.opened
     if as_json:

@@ -20,7 +20,7 @@ FORMS = ("context", "jsonl", "minutes", "html")
 @click.command("list")
 @out.json_option
 def list_sessions(as_json: bool) -> None:
-    """List all sessions, the newest last.
+    """List all sessions, the one that was last at work last.
 
     \b
     moot list
