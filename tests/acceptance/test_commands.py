@@ -337,18 +337,24 @@ def test_a_person_at_the_terminal_sits_among_the_others(cli: Cli, quiet: str) ->
     ) as terminal:
         terminal.wait_for("me · reaction_score")
         terminal.type("plenty\n")
+        terminal.wait_for("! a number was expected")
+        terminal.type("0.9\n")
         terminal.wait_for("me · intent_to_speak")
         terminal.type("y\n")
-        terminal.wait_for("! intent: reaction_score: ")
-        terminal.type("0.9\n")
-        terminal.type("y\n")
+        terminal.wait_for("me · reason")
+        terminal.type("I am hungry.\n")
+        terminal.wait_for("me · view")
+        terminal.type("\n")
         terminal.wait_for("me · speech")
         terminal.type("re #1 agree: Soup.\n")
         terminal.wait_for("me · verdict")
-        terminal.type("support\n1\n")
+        terminal.type("conditional\n1\n\nwith bread\n2\n")
         assert terminal.ended() == 0
     line = timeline(cli("export", "s", "context").out)[1]
     assert (line["speaker"], line["platform"], line["content"], line["refers_to"]) == ("me", "human", "Soup.", 1)
+    decision = cli.json("show", "s")
+    assert [(voice["seat"], voice["text"]) for voice in decision["dissent"]] == [("me", "with bread")]
+    assert [each["moved_by"] for each in decision["positions"] if each["seat"] == "me"] == [2]
 
 
 # Inputs, seen by whoever is asked next.

@@ -237,7 +237,7 @@ def test_a_hostile_reason_for_a_loss_stays_one_line(cli: Cli, tmp_path: Path) ->
     platform = write_script(tmp_path / "bad.toml", bad)
     told = cli("run", "Loss?", "--seat", f"a={platform}", "--session", "s").out
     check_plain(told)
-    assert "✗ a: an answer in no usable shape intent: reaction_score: " in told
+    assert "✗ a: an answer in no usable shape (intent: reaction_score: " in told
     code, raw = in_terminal(cli, "resume", "s")
     assert code == 0
     check_terminal(raw)

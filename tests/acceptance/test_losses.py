@@ -109,7 +109,8 @@ def test_a_meeting_that_loses_everyone_ends_without_a_decision(cli: Cli, tmp_pat
     everything = {kind: [{"fail": "error"}] * 4 for kind in ("position", "intent", "speech", "draft", "stand")}
     platform = write_script(tmp_path / "s.toml", {"a": everything, "b": everything, "c": everything})
     done = cli("run", "Anyone?", *seat_words(platform, "abc"), "--session", "s", code=4)
-    assert done.out.endswith("No decision: every seat that could have written it failed.\n")
+    assert "\nNo decision: every seat that could have written it failed.\n" in done.out
+    assert "Lost seats: a: failed" in done.out
     decided = cli.json("show", "s")
     assert (decided["status"], decided["ended_by"], decided["decision"], decided["support"]) == (
         "concluded",
@@ -322,7 +323,7 @@ def test_a_participant_that_raises_is_lost_and_the_meeting_goes_on(cli: Cli) -> 
     assert {reason for _, reason in lost(cli)} == {"error"}
     details = {fact["detail"] for fact in record(cli) if fact["fact"] == "seat_lost"}
     assert details == {"ValueError: a fault\nof its \x1b[31mown"}
-    assert "✗ a: an error ValueError: a fault of its [31mown" in cli("watch", "s").out
+    assert "✗ a: an error (ValueError: a fault of its [31mown)" in cli("watch", "s").out
 
 
 def test_a_participant_that_cancels_itself_is_lost_like_any_other(cli: Cli) -> None:

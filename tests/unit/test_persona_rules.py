@@ -630,8 +630,16 @@ def test_the_threshold_is_configurable() -> None:
 
 def test_a_quiet_end_names_the_seats_that_were_lost() -> None:
     """P-14, P-18"""
+    table = Table(ADA, BOB).turn("ada", "Yes.").bids(ada=silent(0.1), bob=None)
+    assert table.last == TalkEnded(turn=2, reason="quiet", lost=(SeatId("bob"),))
+
+
+def test_a_lost_seat_before_anyone_has_spoken_is_asked_once_more() -> None:
+    """P-9, P-14: the silence of a seat that was never heard is no agreement."""
     table = Table(ADA, BOB).bids(ada=silent(0.1), bob=None)
-    assert table.last == TalkEnded(turn=1, reason="quiet", lost=(SeatId("bob"),))
+    assert table.last == TurnPassed(turn=1, lost=(SeatId("bob"),))
+    again = table.bids(ada=silent(0.1), bob=None).last
+    assert again == TalkEnded(turn=2, reason="nobody_speaks", lost=(SeatId("bob"),))
 
 
 def test_a_turn_in_which_every_seat_was_lost_is_never_taken_for_agreement() -> None:
@@ -998,7 +1006,7 @@ def test_lost_seats_are_part_of_the_conclusion() -> None:
 
 def test_who_failed_once_and_had_its_last_word_is_not_voiceless() -> None:
     """P-18"""
-    table = Table(ADA, BOB).bids(ada=silent(0.1), bob=None).drafts("ada").stands(bob=stand("support"))
+    table = Table(ADA, BOB).turn("ada", "Yes.").bids(ada=silent(0.1), bob=None).drafts("ada").stands(bob=stand("support"))
     assert isinstance(table.last, MeetingConcluded)
     assert table.last.lost == (LostSeat(seat=SeatId("bob"), times=1, last="timeout", weight_share=0.5, voiceless=False),)
     assert not table.last.could_differ

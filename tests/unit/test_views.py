@@ -480,7 +480,7 @@ def test_quotations_and_cells_hold_no_marks_of_their_own() -> None:
     [
         (Spent(), "$0"),
         (Spent(calls=2, cost=1_234_500), "$1.2345"),
-        (Spent(calls=2, unpriced=2), "unknown"),
+        (Spent(calls=2, unpriced=2), "price unknown"),
         (Spent(calls=3, cost=500, unpriced=1), "$0.0005 + 1 unpriced calls"),
     ],
 )

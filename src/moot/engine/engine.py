@@ -22,7 +22,7 @@ from moot.engine.events import EntryAdded, Event, Hub, Mailbag
 from moot.engine.replay import Replayed, replayed
 from moot.engine.run import Seating, SessionRun, World
 from moot.engine.standing import AnyRulebook, Scribe, Standing
-from moot.errors import BadAnswer, BadSetting, SeqConflict, SessionClosed, SessionExists, UnknownAsk, UnknownSession
+from moot.errors import BadAnswer, BadSetting, SeqConflict, SessionBusy, SessionClosed, SessionExists, UnknownAsk, UnknownSession
 from moot.ports.clock import Clock
 from moot.ports.ledger import Ledger
 
@@ -99,6 +99,16 @@ class Engine:
             finally:
                 del self._runs[session]
                 self._remember(run.standing)
+
+    async def is_running(self, session: SessionId) -> bool:
+        """Whether some process runs the session now."""
+        if session in self._runs:
+            return True
+        try:
+            async with self._world.ledger.claim(session):
+                return False
+        except SessionBusy:
+            return True
 
     async def standing(self, session: SessionId) -> Standing:
         """Where a session stands now; folds only what is new since the last look; raises UnknownSession."""

@@ -1,6 +1,7 @@
 """A person at the terminal. What is asked is put field by field; a slip is told and asked again."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,7 @@ class Question:
 AskPerson = Callable[[Question], Awaitable[str | None]]
 """Puts a question to the person; None when there is nobody any more."""
 
+_ENTRY = re.compile(r"[#＃](\d{1,9})")
 _YES = {"y", "yes", "true", "1", "是", "好"}
 _NO = {"n", "no", "false", "0", "", "否", "不"}
 
@@ -75,9 +77,9 @@ class HumanParticipant:
         found: dict[str, Any] = {}
         for name in [*required, *(name for name in shape["properties"] if name not in required)]:
             kind = field_kind(shape["properties"][name])
-            if kind is None:
-                continue
             is_needed = name in required
+            if kind is None or (kind.get("type") == "boolean" and not is_needed):
+                continue
             while True:
                 told = hint(kind) if is_needed else f"{hint(kind)}, Enter: none"
                 reply = await ask(Question(seat, name, told, context, complaint))
@@ -130,7 +132,7 @@ def hint(kind: dict[str, Any]) -> str:
         case "boolean":
             return "y | n"
         case "object":
-            return ", ".join(kind.get("required", []))
+            return "text, naming the entries that it rests on as #2"
         case _:
             return "text"
 
@@ -146,6 +148,9 @@ def read(kind: dict[str, Any], reply: str) -> object:
         case "boolean":
             return True if reply.lower() in _YES else False if reply.lower() in _NO else reply
         case "object":
-            return {name: read(kind["properties"][name], reply) for name in kind.get("required", [])}
+            found = {name: read(kind["properties"][name], reply) for name in kind.get("required", [])}
+            if "entries" in kind["properties"]:
+                found["entries"] = [int(number) for number in _ENTRY.findall(reply)]
+            return found
         case _:
             return reply

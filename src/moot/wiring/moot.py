@@ -170,6 +170,10 @@ class Moot:
         """Answer for a seat that sits elsewhere: text, or the fields of the answer."""
         return await self.engine.answer(session_id(session), AskId(ask), raw)
 
+    async def is_running(self, session: str) -> bool:
+        """Whether some process runs the session now."""
+        return await self.engine.is_running(session_id(session))
+
     async def cancel(self, session: str, reason: str = "") -> Entry:
         return await self.engine.cancel(session_id(session), reason)
 

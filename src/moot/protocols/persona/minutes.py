@@ -5,7 +5,7 @@ from moot.domain.fence import one_line
 from moot.projections.decision import Claim, Decision
 from moot.projections.markdown import cell, quoted, table
 from moot.protocols.persona.story import Story, decided, stamp
-from moot.protocols.persona.tables import backing, cost_rows, lost_lines, percent, position_rows, what_it_means
+from moot.protocols.persona.tables import backing, cost_rows, lost_lines, percent, position_rows, what_it_means, without_dissent
 from moot.protocols.persona.view_words import VIEW_WORDS, ViewWords
 
 
@@ -35,7 +35,7 @@ def _decision(story: Story, decision: Decision, words: ViewWords) -> list[str]:
         if story.closed is None:
             return [*lines, words.still_thinking]
         if isinstance(story.closed, SessionCancelled):
-            return [*lines, words.cancelled, *quoted(story.closed.reason)]
+            return [*lines, words.cancelled, *(quoted(story.closed.reason) if story.closed.reason else [])]
         return [*lines, words.no_decision, "", f"- {words.ended_by}: {words.endings.get(decision.ended_by or '', '–')}"]
     lines += [*quoted(decision.decision.text), "", f"- {_rests(decision.decision, words)}"]
     if isinstance(story.closed, SessionImported):
@@ -63,7 +63,7 @@ def _dissent(decision: Decision, words: ViewWords) -> list[str]:
     if decision.decision is None:
         return []
     if not decision.dissent:
-        return [f"## {words.dissent}", "", words.no_dissent]
+        return [f"## {words.dissent}", "", without_dissent(decision, words)]
     lines = [f"## {words.dissent}", ""]
     for voice in decision.dissent:
         who = words.reported if voice.seat is None else f"{voice.seat}, {words.verdicts[voice.kind]}"

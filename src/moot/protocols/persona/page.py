@@ -7,7 +7,16 @@ from moot.domain.fence import plain
 from moot.domain.ids import SeatId
 from moot.projections.decision import Claim, Decision
 from moot.protocols.persona.story import Story, Turn, decided
-from moot.protocols.persona.tables import Row, backing, cost_rows, lost_lines, percent, position_rows, what_it_means
+from moot.protocols.persona.tables import (
+    Row,
+    backing,
+    cost_rows,
+    lost_lines,
+    percent,
+    position_rows,
+    what_it_means,
+    without_dissent,
+)
 from moot.protocols.persona.view_words import VIEW_WORDS, ViewWords
 
 _HUES = (212, 12, 150, 275, 40, 190, 330, 95)
@@ -30,7 +39,8 @@ th{white-space:nowrap}
 .bar i{display:block;height:100%;background:hsl(var(--hue) 55% 50%)}
 details summary{cursor:pointer;color:var(--soft);font-size:.88rem}dl{display:grid;
 grid-template-columns:max-content 1fr;gap:.2rem 1rem}
-dt{color:var(--soft)}dd{margin:0}@media(max-width:40rem){.bid{grid-template-columns:6rem 5rem 1fr}}
+dt{color:var(--soft)}dd{margin:0}@media(max-width:40rem){.bid{grid-template-columns:6rem 5rem 1fr}
+dl{grid-template-columns:1fr}dd{margin-bottom:.4rem}}
 """
 
 
@@ -113,7 +123,11 @@ def _dissent(decision: Decision, words: ViewWords) -> list[str]:
         f"{_refs(voice.entries, words) if voice.entries else ''}</li>"
         for voice in decision.dissent
     )
-    inner = f'<ul class="card" style="padding-left:2.2rem">{items}</ul>' if items else f'<p class="soft">{words.no_dissent}</p>'
+    inner = (
+        f'<ul class="card" style="padding-left:2.2rem">{items}</ul>'
+        if items
+        else f'<p class="soft">{_text(without_dissent(decision, words))}</p>'
+    )
     return [f"<h2>{words.dissent}</h2>", inner]
 
 

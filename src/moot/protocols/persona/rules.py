@@ -270,7 +270,7 @@ def _settled(state: Meeting) -> FloorGiven | TurnPassed | TalkEnded:
         judge = state.decider
         if judge in bids and bids[judge].sufficient and state.last_speaker is not None:
             return TalkEnded(turn=state.turn, reason="sufficient", lost=lost)
-        if _is_quiet(state, bids):
+        if _is_quiet(state, bids) and not (lost and state.last_speaker is None):
             return TalkEnded(turn=state.turn, reason="quiet", lost=lost)
     wanting = {seat: bid.reaction_score for seat, bid in bids.items() if bid.intent_to_speak and seat not in state.fallen}
     if wanting:

@@ -19,9 +19,10 @@ from moot.protocols.persona.state import Meeting
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One entry of the timeline."""
+    """One entry of the timeline; `seq` is the ledger's entry that made it."""
 
     id: int
+    seq: int
     timestamp: str
     speaker: SeatId
     content: str
@@ -131,11 +132,12 @@ class Story:
         self._meeting = RULES.initial(opened)
         self._opened_at = at
         if not opened.imported:
-            self.timeline.append(Line(id=1, timestamp=stamp(at), speaker=USER, content=opened.topic, type="input"))
+            self.timeline.append(Line(id=1, seq=1, timestamp=stamp(at), speaker=USER, content=opened.topic, type="input"))
         for number, turn in enumerate(opened.imported, 1):
             self.timeline.append(
                 Line(
                     id=number,
+                    seq=1,
                     timestamp=turn.timestamp,
                     speaker=turn.speaker,
                     content=turn.content,
@@ -151,13 +153,16 @@ class Story:
         assert heard is not None
         if not isinstance(entry.fact, TurnTaken):
             text = getattr(entry.fact, "text", heard.text)
-            self.timeline.append(Line(id=heard.id, timestamp=stamp(entry.at), speaker=heard.speaker, content=text, type="input"))
+            self.timeline.append(
+                Line(id=heard.id, seq=entry.seq, timestamp=stamp(entry.at), speaker=heard.speaker, content=text, type="input")
+            )
             return
         intent = before.intents.get(entry.fact.seat)
         self._turn(before.turn).spoken = heard.id
         self.timeline.append(
             Line(
                 id=heard.id,
+                seq=entry.seq,
                 timestamp=stamp(entry.at),
                 speaker=entry.fact.seat,
                 content=entry.fact.said.content,

@@ -18,6 +18,12 @@ def backing(decision: Decision, words: ViewWords) -> str:
     return words.turnout.format(support=percent(decision.support), turnout=percent(decision.turnout))
 
 
+def without_dissent(decision: Decision, words: ViewWords) -> str:
+    """What to say where nobody dissented: silence of those who abstained is no agreement."""
+    abstained = [position.seat for position in decision.positions if position.verdict == "abstain"]
+    return words.no_opposition.format(seats=", ".join(abstained)) if abstained else words.no_dissent
+
+
 def position_rows(decision: Decision, words: ViewWords) -> list[Row]:
     """Where each seat stood before and after."""
     return [

@@ -24,6 +24,7 @@ class ViewWords:
     reasons: str
     dissent: str
     no_dissent: str
+    no_opposition: str
     reported: str
     open_questions: str
     none: str
@@ -77,6 +78,7 @@ EN = ViewWords(
     reasons="Reasons",
     dissent="Dissent",
     no_dissent="Nobody dissented.",
+    no_opposition="Nobody opposed it, but not all took a side. Abstained: {seats}.",
     reported="reported",
     open_questions="Open questions",
     none="None.",
@@ -154,6 +156,7 @@ ZH = ViewWords(
     reasons="理由",
     dissent="异议",
     no_dissent="无人持异议。",
+    no_opposition="无人反对，但并非人人表态。弃权：{seats}。",
     reported="转述",
     open_questions="悬而未决",
     none="无。",

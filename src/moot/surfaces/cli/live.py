@@ -10,7 +10,6 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from moot.domain.desk import Pending
 from moot.domain.facts import AsksPut, BudgetExhausted, Entry, SeatLost, SessionResumed
 from moot.domain.fence import one_line, plain
 from moot.domain.ids import SeatId
@@ -64,13 +63,8 @@ class PlainView:
     def show(self, event: Event) -> None:
         if not isinstance(event, EntryAdded):
             return
-        before = len(self._story.timeline)
-        self._story.add(event.entry)
-        for line in self._story.timeline[before:]:
-            self._print(f"#{line.id} {line.speaker}{_about(line)}: {one_line(line.content)}")
-        told = happening(self._story, event.entry)
-        if told:
-            self._print(f"  {told}")
+        for line in told(self._story, event.entry):
+            self._print(line)
 
     def _print(self, text: str) -> None:
         self._console.print(Text(text), soft_wrap=True)
@@ -195,6 +189,15 @@ class LiveView:
         return Group(*parts)
 
 
+def told(story: Story, entry: Entry) -> list[str]:
+    """Tell one more entry, in plain lines; nothing for one that is not worth one."""
+    before = len(story.timeline)
+    story.add(entry)
+    lines = [f"#{line.id} {line.speaker}{_about(line)}: {one_line(line.content)}" for line in story.timeline[before:]]
+    happened = happening(story, entry)
+    return [*lines, f"  {happened}"] if happened else lines
+
+
 def happening(story: Story, entry: Entry) -> str:
     """An entry that is no contribution, in one line; empty when it is not worth one."""
     words = VIEW_WORDS[story.meeting.opened.language]
@@ -217,7 +220,7 @@ def happening(story: Story, entry: Entry) -> str:
             return f"{words.decision} ({seat}): {one_line(draft.decision.text)}"
         case BudgetExhausted(spent=spent):
             return f"■ {spent}"
-        case MeetingConcluded(could_differ=True):
+        case MeetingConcluded(could_differ=True, author=author) if author is not None:
             return words.could_differ
         case _:
             return ""
@@ -247,8 +250,3 @@ def _footer(story: Story) -> str:
     turn = f"{min(story.meeting.turn, limit)}/{limit}" if limit else str(story.meeting.turn)
     words = VIEW_WORDS[story.meeting.opened.language]
     return f"{story.session}  ·  {words.footer.format(turn=turn, tokens=total.tokens)}  ·  {money(total)}  ·  {words.stops}"
-
-
-def waiting_for(asks: dict[str, Pending]) -> str:
-    """The seats that a session waits for."""
-    return ", ".join(sorted({ask.split(".", 2)[2] for ask in asks}))

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from moot.domain.budget import Budget
 from moot.domain.facts import Language
+from moot.domain.ids import session_id
 from moot.engine.events import EntryAdded
 from moot.errors import BadSetting, SessionExists
 from moot.projections.decision import Decision
@@ -17,7 +18,7 @@ from moot.protocols.persona.story import Story
 from moot.surfaces.cli import out
 from moot.surfaces.cli.live import LiveView, PlainView, View
 from moot.surfaces.cli.person import at_terminal
-from moot.surfaces.cli.render import decision_text
+from moot.surfaces.cli.render import show_decision
 from moot.wiring.moot import DEFAULT_TURNS, WEEK_SECONDS, Moot
 
 _DAYS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
@@ -95,8 +96,6 @@ def run(
     async def work() -> int:
         budget = Budget(turns=turns, tokens=tokens, money=_millionths(money), seconds=seconds)
         async with table.moot() as moot:
-            if not seats and not models and not as_json:
-                await _tell_found(moot)
             plan: dict[str, Any] = {
                 "seats": list(seats),
                 "panel": panel,
@@ -113,6 +112,8 @@ def run(
             if dry_run:
                 return await _dry_run(moot, topic, plan, as_json)
             table.session = await moot.open(topic, **plan)
+            if not seats and not models and not as_json:
+                await _tell_found(moot, table.session)
             return await table.hold(moot, as_json=as_json, wait=wait)
 
     _ended(out.run(work, as_json=as_json, stopped=table.stopped))
@@ -151,15 +152,20 @@ def watch(session: str, after: int, as_json: bool) -> None:
 
     async def work() -> None:
         async with Moot() as moot:
+            if as_json:
+                async for event in moot.watch(session, after):
+                    if isinstance(event, EntryAdded):
+                        out.print_json_line({"seq": event.entry.seq, "at": event.entry.at, **entry_json(event)})
+                return
+            console = out.console()
             story = Story((await moot.teller(session)).session)
-            view = PlainView(story, out.console())
-            async for event in moot.watch(session, after if as_json else 0):
-                if not isinstance(event, EntryAdded):
-                    continue
-                if as_json:
-                    out.print_json_line({"seq": event.entry.seq, "at": event.entry.at, **entry_json(event)})
-                else:
+            view: View = LiveView(story, console) if console.is_terminal else PlainView(story, console)
+            with view.shown():
+                if (await moot.decision(session)).status == "thinking" and not await moot.is_running(session):
+                    out.note(f"Nobody runs this session now; go on with: moot resume {session}")
+                async for event in moot.watch(session):
                     view.show(event)
+            show_decision(console, await moot.decision(session), story)
 
     out.run(work, as_json=as_json, stopped=lambda: "")
 
@@ -203,7 +209,7 @@ class Table:
                     await asyncio.sleep(0.3)
             finally:
                 watcher.cancel()
-        self._console.print(decision_text(decision, story))
+        show_decision(self._console, decision, story)
         return await self._code(moot, decision, quiet=False)
 
     async def _watch(self, moot: Moot, view: View) -> None:
@@ -262,15 +268,18 @@ def _ended(code: int) -> None:
     raise SystemExit(code)
 
 
-async def _tell_found(moot: Moot) -> None:
+async def _tell_found(moot: Moot, session: str) -> None:
+    """Which of the minds at hand took seats that nobody was named for."""
     found = await moot.discover()
-    if found.models:
-        out.note(f"Found keys for: {', '.join(found.models)}")
-    if found.servers:
-        out.note(f"Found on this machine: {', '.join(found.servers)}")
-    if found.embedded:
-        rest = "" if found.best != ("embedded",) else "; it is very small: set a provider's key for better minds (`moot doctor`)"
-        out.note(f"Found the embedded model{rest}")
+    taken = {seat.platform for seat in (await moot.engine.standing(session_id(session))).desk.seats}
+    models = [text for text in found.models if text in taken]
+    servers = [text for text in found.servers if text in taken]
+    if models:
+        out.note(f"Found keys for: {', '.join(models)}")
+    if servers:
+        out.note(f"Found on this machine: {', '.join(servers)}")
+    if found.embedded and "embedded" in taken:
+        out.note("Found the embedded model; it is very small: set a provider's key for better minds (`moot doctor`)")
 
 
 async def _dry_run(moot: Moot, topic: str, plan: dict[str, Any], as_json: bool) -> int:

