@@ -4,9 +4,11 @@ import asyncio
 import sys
 from collections.abc import Callable
 
+from rich.console import Console
+from rich.text import Text
+
 from moot.domain.fence import plain
 from moot.participants.human import AskPerson, Question
-from moot.surfaces.cli.out import note
 
 
 def at_terminal(pause: Callable[[], None], go_on: Callable[[], None]) -> AskPerson | None:
@@ -14,15 +16,16 @@ def at_terminal(pause: Callable[[], None], go_on: Callable[[], None]) -> AskPers
     if not sys.stdin.isatty():
         return None
     one_at_a_time = asyncio.Lock()
+    paper = Console(stderr=True, highlight=False)
 
     async def ask(question: Question) -> str | None:
         async with one_at_a_time:
             pause()
             try:
                 if question.context:
-                    note(f"\n{plain(question.context)}")
+                    paper.print(Text(f"\n{plain(question.context)}"))
                 if question.complaint:
-                    note(f"! {plain(question.complaint)}")
+                    paper.print(Text(f"! {plain(question.complaint)}"))
                 sys.stderr.write(f"{question.seat} · {question.field} ({question.hint})> ")
                 sys.stderr.flush()
                 return await _line()
