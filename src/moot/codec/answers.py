@@ -62,19 +62,10 @@ def parsed(form: AnswerForm, raw: object) -> object:
         raise BadAnswer(_told(form, cause)) from cause
 
 
-def checked(form: AnswerForm, said: object) -> object:
-    """A participant's value, if it is what was asked for in every field; raises BadAnswer. What is recorded must be readable."""
-    adapter = _adapter(form.shape)
+def reply(form: AnswerForm, ask: str, seat: str, said: object, usage: object) -> Reply:
+    """The fact that keeps an answer; raises BadAnswer when it is of another kind than was asked for."""
     if type(said) is not form.shape:
         raise BadAnswer(f"{form.kind}: a {form.shape.__name__} was expected, not a {type(said).__name__}")
-    try:
-        return adapter.validate_python(adapter.dump_python(said, warnings=False))
-    except ValidationError as cause:
-        raise BadAnswer(_told(form, cause)) from cause
-
-
-def reply(form: AnswerForm, ask: str, seat: str, said: object, usage: object) -> Reply:
-    """The fact that keeps an answer."""
     return form.reply(ask=ask, seat=seat, said=said, usage=usage)  # type: ignore[arg-type]  # checked by `parsed`
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from moot.codec.answers import checked, reply
+from moot.codec.answers import reply
 from moot.domain.desk import MOST_ATTEMPTS
 from moot.domain.effects import Ask
 from moot.domain.facts import Fact, SeatLost, SessionResumed
@@ -220,7 +220,7 @@ class SessionRun:
         match response:
             case Answer(said=said, usage=usage):
                 form = self.standing.rules.forms[ask.kind]
-                fact: Fact = reply(form, ask.id, ask.seat, checked(form, said), usage)
+                fact: Fact = reply(form, ask.id, ask.seat, said, usage)
             case NoAnswer(reason=reason, detail=detail, usage=usage):
                 fact = SeatLost(ask=ask.id, seat=ask.seat, reason=reason, detail=_short(detail), usage=usage)
             case _:
@@ -236,7 +236,7 @@ class SessionRun:
 
     def _set_alarm(self) -> None:
         """Wake at the next deadline. An alarm that rings too early does no harm, so that one set for sooner may stay."""
-        wait = self._next_deadline(self._world.clock.now())
+        wait = self._next_deadline(self._seen[0])
         if wait is None:
             return
         loop = asyncio.get_running_loop()
