@@ -4,7 +4,6 @@ import sys
 from typing import Any
 
 import click
-from rich.markdown import Markdown
 
 from moot.codec.answers import schema
 from moot.domain.fence import plain
@@ -57,6 +56,8 @@ def show(session: str, as_json: bool) -> None:
             text = await moot.export(session, "minutes")
         console = out.console()
         if console.is_terminal:
+            from rich.markdown import Markdown  # a tenth of a command's start, for this one alone
+
             console.print(Markdown(text, hyperlinks=False))
         else:
             out.say(text.rstrip("\n"))
