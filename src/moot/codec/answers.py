@@ -12,7 +12,8 @@ from moot.domain.facts import Reply
 from moot.domain.fence import sound
 from moot.errors import BadAnswer
 
-_THOUGHT = re.compile(r"<think>.*?(</think>|\Z)", re.DOTALL)
+_THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
+_THOUGHT_END = re.compile(r"</think(?:ing)?>")
 _FENCE = re.compile(r"```(?:json)?[ \t]*+\n(.*?)```", re.DOTALL)
 LONGEST_ANSWER = 100_000
 
@@ -54,12 +55,17 @@ def parsed(form: AnswerForm, raw: object) -> object:
     if isinstance(raw, str):
         if len(raw) > LONGEST_ANSWER:
             raise BadAnswer(f"the answer has {len(raw)} characters; at most {LONGEST_ANSWER} are taken")
-        text = _THOUGHT.sub("", sound(raw)).strip()
+        text = without_thoughts(sound(raw))
         raw = _from_text(form.shape, text) if form.form == "text" else found_json(text)
     try:
         return _adapter(form.shape).validate_python(raw)
     except ValidationError as cause:
         raise BadAnswer(_told(form, cause)) from cause
+
+
+def without_thoughts(text: str) -> str:
+    """The text without what a model only thought. Templates that open a thought in the prompt leave a lone end tag."""
+    return _THOUGHT_END.split(_THOUGHT.sub("", text))[-1].strip()
 
 
 def reply(form: AnswerForm, ask: str, seat: str, said: object, usage: object) -> Reply:

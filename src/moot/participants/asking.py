@@ -5,12 +5,12 @@ Built on `pydantic_ai.direct`, which is imported at the first call: the import c
 
 import asyncio
 import math
-import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from moot.codec.answers import without_thoughts
 from moot.domain.budget import FREE, Usage
 from moot.domain.chance import draw, model_seed
 from moot.domain.effects import Brief
@@ -41,8 +41,6 @@ _ATTEMPTS: Final[Mapping[Kind, int]] = {
 }
 """How often a question may fail in this way before it is given up; once for any other."""
 
-_THOUGHTS: Final = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
-_THOUGHT_END: Final = re.compile(r"</think(?:ing)?>")
 _YES: Final = frozenset({"yes", "y", "是", "是的"})
 _NO: Final = frozenset({"no", "n", "否", "不", "不是"})
 
@@ -267,8 +265,7 @@ def text_of(response: "ModelResponse") -> str:
         refusal = (response.provider_details or {}).get("refusal")
         raise ModelFailure(Kind.REFUSED, str(refusal or "stopped by the provider's content filter"))
     text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
-    # Templates that open a thought in the prompt leave a lone end tag.
-    text = _THOUGHT_END.split(_THOUGHTS.sub("", text))[-1].strip()
+    text = without_thoughts(text)
     if text:
         return text
     if response.finish_reason == "length":
