@@ -1,7 +1,7 @@
 """Facts: what happened, past tense, immutable.
 
 The facts here are those that every protocol shares. A protocol adds its own: one `Opened`, one `Reply` for each kind of answer,
-facts that its rulebook computes, and one `Closed`; its rulebook matches over the closed union of all of them.
+facts that its rulebook computes, and one `Closed`; its `kinds` name all of them.
 """
 
 from dataclasses import dataclass
@@ -133,18 +133,6 @@ class SessionImported(Closed):
 
     conclusion: str
 
-
-CoreFact = (
-    AsksPut
-    | SeatLost
-    | AsksWithdrawn
-    | InputGiven
-    | BudgetExhausted
-    | SessionResumed
-    | SessionForked
-    | SessionCancelled
-    | SessionImported
-)
 
 CORE_KINDS: dict[str, type[Fact]] = {
     "asks_put": AsksPut,

@@ -45,7 +45,6 @@ class Engine:
     """One per process and ledger. All of its state can be lost: the ledger has everything."""
 
     def __init__(self, *, ledger: Ledger, rulebooks: Sequence[AnyRulebook], codec: FactCodec, clock: Clock) -> None:
-        self._codec = codec
         self._scribe = Scribe(codec, rulebooks)
         self._world = World(ledger, self._scribe, clock, Hub())
         self._known: OrderedDict[SessionId, Standing] = OrderedDict()
@@ -139,10 +138,7 @@ class Engine:
 
     async def outstanding(self, session: SessionId) -> list[Outstanding]:
         """The asks that wait for an answer from elsewhere; what a running process asks is its own affair."""
-        standing = await self.standing(session)
-        pending = {ask: each for ask, each in standing.desk.pending.items() if each.outside}
-        asks = [effect for effect in standing.rules.decide(standing.state) if isinstance(effect, Ask)]
-        return [Outstanding(ask, pending[ask.id], standing.rules.brief(standing.state, ask)) for ask in asks if ask.id in pending]
+        return _outstanding(await self.standing(session))
 
     async def answer(self, session: SessionId, ask: AskId, raw: object) -> Entry:
         """Record the answer to an outstanding ask; the same answer again is found and counts once.
@@ -151,7 +147,7 @@ class Engine:
         """
         while True:
             standing = await self.standing(session)
-            found = next((each for each in await self.outstanding(session) if each.ask.id == ask), None)
+            found = next((each for each in _outstanding(standing) if each.ask.id == ask), None)
             if found is None:
                 return await self._answered_before(standing, ask, raw)
             fact = self._reply(found, raw)
@@ -287,6 +283,12 @@ class Engine:
         self._known.move_to_end(standing.session)
         if len(self._known) > KNOWN_SESSIONS:
             self._known.popitem(last=False)
+
+
+def _outstanding(standing: Standing) -> list[Outstanding]:
+    pending = {ask: each for ask, each in standing.desk.pending.items() if each.outside}
+    asks = [effect for effect in standing.rules.decide(standing.state) if isinstance(effect, Ask)]
+    return [Outstanding(ask, pending[ask.id], standing.rules.brief(standing.state, ask)) for ask in asks if ask.id in pending]
 
 
 async def _next(bag: Mailbag, tail: asyncio.Task[None]) -> Event:

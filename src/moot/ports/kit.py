@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from moot.domain.budget import Budget
-from moot.domain.facts import Entry, Language, Opened
+from moot.domain.facts import Language, Opened
 from moot.domain.ids import SessionId
 from moot.domain.roster import Seat
 from moot.domain.rulebook import Rulebook
@@ -23,12 +23,6 @@ class Plan:
     budget: Budget
     outside_patience: float
     settings: Any
-
-
-class Teller(Protocol):
-    """Tells a session to people, entry by entry."""
-
-    def add(self, entry: Entry) -> None: ...
 
 
 class ReadBack(Protocol):
@@ -51,7 +45,6 @@ class ProtocolKit:
     """One per protocol, found through the entry points `moot.protocols`."""
 
     name: str
-    summary: str
     rules: Rulebook[Any]
     settings: type
     open: Callable[[Plan], Opened]

@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypedDict, Unpack
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -64,6 +64,35 @@ class Difference:
     right: tuple[Entry, ...]
 
 
+class Options(TypedDict, total=False):
+    """How a session is to be opened.
+
+    `seats` maps names to platforms (or lists `Seat`s or `name=platform` words); `panel` is a preset, a file or a `Panel`; its
+    seats without a platform share `models`, or what `discover` finds. `name` is the protocol; `check` says whether every seat
+    is tried first.
+    """
+
+    seats: Mapping[str, str] | Sequence[Seat | str]
+    panel: str | Panel | None
+    models: Sequence[str]
+    name: str
+    language: Language | None
+    seed: int | None
+    budget: Budget | None
+    settings: Mapping[str, Any] | None
+    outside_patience: float
+    session: str | None
+    check: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """A session that could be opened: its opening, and the id that it was to have, if any."""
+
+    opened: Opened
+    session: SessionId | None
+
+
 class Moot:
     """Use as an async context manager.
 
@@ -72,7 +101,6 @@ class Moot:
 
     def __init__(self, *, environ: Mapping[str, str] | None = None, ask_person: AskPerson | None = None) -> None:
         self.environ = dict(os.environ if environ is None else environ)
-        self.ask_person = ask_person
         self.seating = Seating(home(self.environ), self.environ, ask_person)
         self._stack = AsyncExitStack()
         self._engine: Engine | None = None
@@ -96,59 +124,48 @@ class Moot:
         """The minds that are at hand without being named."""
         return await discovered(self.environ, self.seating)
 
-    async def open(
-        self,
-        topic: str,
-        *,
-        seats: Mapping[str, str] | Sequence[Seat | str] = (),
-        panel: str | Panel | None = None,
-        models: Sequence[str] = (),
-        name: str = "persona",
-        language: Language | None = None,
-        seed: int | None = None,
-        budget: Budget | None = None,
-        settings: Mapping[str, Any] | None = None,
-        outside_patience: float = WEEK_SECONDS,
-        session: str | None = None,
-        check: bool = True,
-    ) -> SessionId:
-        """Open a session and return its id; nothing is recorded unless everything is in order.
+    async def open(self, topic: str, **options: Unpack[Options]) -> SessionId:
+        """Open a session and return its id; nothing is recorded unless everything is in order, else as `planned`."""
+        found = await self.planned(topic, **options)
+        return await self.engine.open(found.opened, found.session)
 
-        `seats` maps names to platforms (or lists `Seat`s or `name=platform` words); `panel` is a preset, a file or a `Panel`; its
-        seats without a platform share `models`, or what `discover` finds. Raises CallerError or ProviderRefused.
-        """
-        kit = protocol(name)
+    async def planned(self, topic: str, **options: Unpack[Options]) -> Planned:
+        """What `open` would record, after all of its checks. Raises CallerError or ProviderRefused."""
+        kit = protocol(options.get("name", "persona"))
         question = _topic(topic)
-        spoken = language or language_of(question)
-        roster, chosen = await self._roster(spoken, seats, panel, models)
+        spoken = options.get("language") or language_of(question)
+        roster, chosen = await self._roster(spoken, options)
+        patience = options.get("outside_patience", WEEK_SECONDS)
+        seed = options.get("seed")
         opened = kit.open(
             Plan(
                 topic=question,
                 language=spoken,
                 seed=secrets.randbits(31) if seed is None else seed,
                 seats=roster,
-                budget=budget or Budget(turns=DEFAULT_TURNS),
-                outside_patience=outside_patience,
-                settings=_settings(kit, {**chosen.settings, **(settings or {})}, roster),
+                budget=options.get("budget") or Budget(turns=DEFAULT_TURNS),
+                outside_patience=patience,
+                settings=_settings(kit, {**chosen.settings, **(options.get("settings") or {})}, roster),
             )
         )
-        _check_budget(opened.budget, outside_patience)
+        _check_budget(opened.budget, patience)
+        session = options.get("session")
         wanted = None if session is None else session_id(session)
         if wanted is not None and await self.engine.entries(wanted, 0, 1):
             raise SessionExists(f"session {session!r} exists already; choose another id")
         self.seating.check_scripts(roster, kit.rules.forms)
-        if check:
+        if options.get("check", True):
             await self.seating.check(roster, spoken)
-        return await self.engine.open(opened, wanted)
+        return Planned(opened=opened, session=wanted)
 
     async def run(self, session: str, *, wait: bool = False) -> Decision:
         """Run or resume a session until it ends or, without `wait`, waits for seats elsewhere only; the decision so far."""
         await self.engine.run(session_id(session), self.seating, wait_outside=wait)
         return await self.decision(session)
 
-    async def hold(self, topic: str, **plan: Any) -> Decision:
-        """Open a session and run it to its end; takes what `open` takes."""
-        return await self.run(await self.open(topic, **plan))
+    async def hold(self, topic: str, **options: Unpack[Options]) -> Decision:
+        """Open a session and run it to its end."""
+        return await self.run(await self.open(topic, **options))
 
     async def decision(self, session: str) -> Decision:
         """The decision as it stands."""
@@ -279,13 +296,8 @@ class Moot:
     def _kit(self, opened: Opened) -> ProtocolKit:
         return next(kit for kit in protocols().values() if type(opened) in kit.rules.kinds.values())
 
-    async def _roster(
-        self,
-        language: Language,
-        seats: Mapping[str, str] | Sequence[Seat | str],
-        panel: str | Panel | None,
-        models: Sequence[str],
-    ) -> tuple[tuple[Seat, ...], Panel]:
+    async def _roster(self, language: Language, options: Options) -> tuple[tuple[Seat, ...], Panel]:
+        seats, panel = options.get("seats", ()), options.get("panel")
         if isinstance(seats, Mapping):
             seats = [f"{name}={platform}" for name, platform in seats.items()]
         words = [seat if isinstance(seat, Seat) else seat_word(seat) for seat in seats]
@@ -294,7 +306,7 @@ class Moot:
             chosen = chosen_panel(panel or "default", language)
         known = {seat.id for seat in words if seat.platform}
         missing = any(not seat.platform and seat.id not in known for seat in (*chosen.seats, *words))
-        platforms = tuple(models) or ((await self.discover()).best if missing else ())
+        platforms = tuple(options.get("models", ())) or ((await self.discover()).best if missing else ())
         return checked(seated(chosen, words, platforms)), chosen
 
     async def _restored(self, text: str) -> SessionId:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
 from moot.domain.effects import AnswerForm
-from moot.domain.facts import Closed, CoreFact, Fact, Loss, Opened, Reply
+from moot.domain.facts import Closed, Fact, Loss, Opened, Reply
 from moot.domain.ids import SeatId
 
 Score = Annotated[float, Ge(0), Le(1)]
@@ -228,20 +228,6 @@ class MeetingConcluded(Closed):
     lost: tuple[LostSeat, ...] = ()
     could_differ: bool = False
 
-
-PersonaFact = (
-    CoreFact
-    | MeetingOpened
-    | PositionTaken
-    | IntentDeclared
-    | FloorGiven
-    | TurnPassed
-    | TurnTaken
-    | TalkEnded
-    | ConclusionDrafted
-    | StandTaken
-    | MeetingConcluded
-)
 
 KINDS: dict[str, type[Fact]] = {
     "persona.meeting_opened": MeetingOpened,

@@ -39,7 +39,6 @@ def read_back(text: str, seats: tuple[Seat, ...], budget: Budget) -> ContextLedg
 
 PERSONA: Final = ProtocolKit(
     name="persona",
-    summary="personas bid for the floor by relevance; silence is allowed; a decider concludes",
     rules=RULES,
     settings=Settings,
     open=opened,

@@ -27,7 +27,6 @@ class ViewWords:
     no_opposition: str
     reported: str
     open_questions: str
-    none: str
     positions: str
     position_heads: tuple[str, ...]
     lost: str
@@ -81,7 +80,6 @@ EN = ViewWords(
     no_opposition="Nobody opposed it, but not all took a side. Abstained: {seats}.",
     reported="reported",
     open_questions="Open questions",
-    none="None.",
     positions="Positions, before and after",
     position_heads=("Seat", "Before, blind", "Sure", "Last word", "Verdict", "Sure", "Weight", "Moved by"),
     lost="Lost seats",
@@ -159,7 +157,6 @@ ZH = ViewWords(
     no_opposition="无人反对，但并非人人表态。弃权：{seats}。",
     reported="转述",
     open_questions="悬而未决",
-    none="无。",
     positions="立场的前后变化",
     position_heads=("席位", "事前（盲答）", "把握", "最后意见", "表态", "把握", "权重", "因何改变"),
     lost="失联席位",

@@ -12,14 +12,14 @@ from moot.domain.budget import Budget
 from moot.domain.facts import Language
 from moot.domain.ids import session_id
 from moot.engine.events import EntryAdded
-from moot.errors import BadSetting, SessionExists
+from moot.errors import BadSetting
 from moot.projections.decision import Decision
 from moot.protocols.persona.story import Story
 from moot.surfaces.cli import out
 from moot.surfaces.cli.live import LiveView, PlainView, View
 from moot.surfaces.cli.person import at_terminal
 from moot.surfaces.cli.render import show_decision
-from moot.wiring.moot import DEFAULT_TURNS, WEEK_SECONDS, Moot
+from moot.wiring.moot import DEFAULT_TURNS, WEEK_SECONDS, Moot, Options
 
 _DAYS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
 
@@ -96,7 +96,7 @@ def run(
     async def work() -> int:
         budget = Budget(turns=turns, tokens=tokens, money=_millionths(money), seconds=seconds)
         async with table.moot() as moot:
-            plan: dict[str, Any] = {
+            plan: Options = {
                 "seats": list(seats),
                 "panel": panel,
                 "models": list(models),
@@ -282,14 +282,9 @@ async def _tell_found(moot: Moot, session: str) -> None:
         out.note("Found the embedded model; it is very small: set a provider's key for better minds (`moot doctor`)")
 
 
-async def _dry_run(moot: Moot, topic: str, plan: dict[str, Any], as_json: bool) -> int:
-    """Everything that `open` checks, against a ledger that is forgotten."""
-    if plan["session"] is not None and await moot.engine.entries(plan["session"], 0, 1):
-        raise SessionExists(f"session {plan['session']!r} exists already; choose another id")
-    environ = {**moot.environ, "MOOT_LEDGER": "memory:"}
-    async with Moot(environ=environ, ask_person=moot.ask_person) as scratch:
-        session = await scratch.open(topic, **plan)
-        opened = (await scratch.engine.standing(session)).desk.opened
+async def _dry_run(moot: Moot, topic: str, plan: Options, as_json: bool) -> int:
+    """Everything that `open` checks, and nothing recorded."""
+    opened = (await moot.planned(topic, **plan)).opened
     if as_json:
         from moot.codec.answers import as_json as plain_json
 
