@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 TOPIC ?= Should a small team rewrite its working product from scratch?
 LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --quiet
 
-.PHONY: run test check lint bench lock clean
+.PHONY: run test check lint bench bench-decisions lock clean
 
 run: $(VENV)/.run
 	@$(BIN)/moot run "$(TOPIC)"
@@ -23,6 +23,9 @@ check: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	@$(BIN)/python -m bench.engine
+
+bench-decisions: $(VENV)/.dev
+	@$(BIN)/python -m bench.decisions
 
 lint: $(VENV)/.dev
 	@$(BIN)/ruff check --fix .

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 Side = Literal["support", "conditional", "oppose", "abstain"]
+VotePosition = Literal["support", "conditional_support", "oppose", "abstain"]
+"""The same sides, as votes on a motion name them."""
 
 _FOR: dict[Side, float] = {"support": 1.0, "conditional": 0.5, "oppose": 0.0, "abstain": 0.0}
 _AGAINST: dict[Side, float] = {"support": 0.0, "conditional": 0.5, "oppose": 1.0, "abstain": 0.0}

@@ -1,0 +1,144 @@
+"""Who is right more often: the blind plurality, the debate, the tally weighed by learned trust."""
+
+import hashlib
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from bench.decisions.data import Case, Recording, Votes
+from moot.weighing.choices import tallied
+from moot.weighing.confidence import ORDINARY_CONFIDENCE
+from moot.weighing.trust import NEUTRAL_TRUST, TrackRecord, brier, evidence, trust, trust_in
+
+FOLDS: Final = 5
+
+Trust = Callable[[str, str], float]
+"""The trust in a seat within a category."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paired:
+    """How two ways of deciding differ on the same cases: those that only the one, and only the other, gets right."""
+
+    gained: int
+    lost: int
+    cases: int
+
+    @property
+    def difference(self) -> float:
+        return (self.gained - self.lost) / self.cases
+
+    @property
+    def standard_error(self) -> float:
+        """By McNemar: only the cases on which they differ say anything."""
+        return math.sqrt(self.gained + self.lost) / self.cases
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trusts:
+    """The trust learned from some cases: by seat alone, and by seat within a category."""
+
+    overall: Mapping[str, TrackRecord]
+    by_category: Mapping[tuple[str, str], TrackRecord]
+
+    def of(self, seat: str, _category: str) -> float:
+        return trust(self.overall.get(seat, TrackRecord()))
+
+    def within(self, seat: str, category: str) -> float:
+        found = self.by_category.get((seat, category), TrackRecord())
+        return trust_in(found, self.overall.get(seat, TrackRecord()))
+
+
+def neutral(_seat: str, _category: str) -> float:
+    """The trust in a seat that nobody has reviewed."""
+    return NEUTRAL_TRUST
+
+
+def fold(case_id: str) -> int:
+    """The fifth that a case belongs to."""
+    return int(hashlib.sha256(case_id.encode()).hexdigest(), 16) % FOLDS
+
+
+def folds(cases: Sequence[Case]) -> list[tuple[list[Case], list[Case]]]:
+    """Each fifth with the four from which to learn for it: (learned from, scored)."""
+    return [
+        ([case for case in cases if fold(case.id) != number], [case for case in cases if fold(case.id) == number])
+        for number in range(FOLDS)
+    ]
+
+
+def learned(cases: Iterable[Case]) -> Trusts:
+    """What the seats' blind choices earn them, each presumed to state the ordinary confidence."""
+    overall: dict[str, TrackRecord] = {}
+    by_category: dict[tuple[str, str], TrackRecord] = {}
+    for case in cases:
+        for seat, choice in case.blind.items():
+            if choice is None:
+                continue
+            score = brier(ORDINARY_CONFIDENCE, float(choice == case.truth))
+            overall[seat] = overall.get(seat, TrackRecord()).plus(score)
+            place = (seat, case.category)
+            by_category[place] = by_category.get(place, TrackRecord()).plus(score)
+    return Trusts(overall=overall, by_category=by_category)
+
+
+def own_order(case: Case) -> list[str]:
+    """The blind seats in an order that chance would give, the same for the same case."""
+    return sorted(case.blind, key=lambda seat: hashlib.sha256(f"{case.id} {seat}".encode()).digest())
+
+
+def plurality(votes: Votes) -> str | None:
+    """The choice of most seats; of equals, the one first cast."""
+    return tallied([(choice, 1.0) for choice in votes.values() if choice is not None]).winner
+
+
+def weighed(case: Case, trusted: Trust) -> str | None:
+    """The blind choice that weighs most when each seat weighs by its trust."""
+    votes = [(choice, evidence(trusted(seat, case.category))) for seat, choice in case.blind.items() if choice is not None]
+    return tallied(votes).winner
+
+
+def debated(case: Case) -> str | None:
+    """The plurality of the last round that was held."""
+    return plurality(case.rounds[-1])
+
+
+def latest(case: Case) -> str | None:
+    """The plurality over every seat's latest choice, also of those who were not asked again."""
+    last = {seat: choice for votes in case.rounds for seat, choice in votes.items() if choice is not None}
+    return plurality(last)
+
+
+def single(cases: Sequence[Case]) -> float:
+    """How often a blind choice is right, over all seats and cases."""
+    right = [choice == case.truth for case in cases for choice in case.blind.values() if choice is not None]
+    return sum(right) / len(right)
+
+
+def rights(cases: Sequence[Case], decide: Callable[[Case], str | None]) -> dict[str, bool]:
+    """Which cases a way of deciding gets right."""
+    return {case.id: decide(case) == case.truth for case in cases}
+
+
+def rights_by_trust(recording: Recording, *, by_category: bool = False) -> dict[str, bool]:
+    """Which cases the weighed tally gets right, each with the trust learned on the other four fifths."""
+    found: dict[str, bool] = {}
+    for known, scored in folds(recording.cases):
+        trusts = learned(known)
+        trusted = trusts.within if by_category else trusts.of
+        found |= {case.id: weighed(case, trusted) == case.truth for case in scored}
+    return found
+
+
+def paired(found: Mapping[str, bool], baseline: Mapping[str, bool]) -> Paired:
+    """How one way of deciding differs from a baseline."""
+    return Paired(
+        gained=sum(right and not baseline[case] for case, right in found.items()),
+        lost=sum(baseline[case] and not right for case, right in found.items()),
+        cases=len(found),
+    )
+
+
+def accuracy(found: Mapping[str, bool]) -> float:
+    return sum(found.values()) / len(found)

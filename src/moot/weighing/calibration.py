@@ -1,0 +1,48 @@
+"""Whether stated probabilities come true: the Brier score and the reliability table."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from moot.weighing.trust import brier
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bin:
+    """The forecasts within [low, high): how many, what they said on average, and how often it came true."""
+
+    low: float
+    high: float
+    cases: int
+    stated: float
+    true: float
+
+
+def brier_score(pairs: Sequence[tuple[float, bool]]) -> float | None:
+    """The mean Brier score of (forecast, came true), None without any."""
+    if not pairs:
+        return None
+    return sum(brier(forecast, float(outcome)) for forecast, outcome in pairs) / len(pairs)
+
+
+def reliability(pairs: Sequence[tuple[float, bool]], bins: int = 10) -> tuple[Bin, ...]:
+    """The reliability table of (forecast, came true) over equal bins; empty ones are left out, and 1 belongs to the last."""
+    sorted_in: dict[int, list[tuple[float, bool]]] = {}
+    for forecast, outcome in pairs:
+        sorted_in.setdefault(min(int(forecast * bins), bins - 1), []).append((forecast, outcome))
+    return tuple(_bin(number, bins, found) for number, found in sorted(sorted_in.items()))
+
+
+def calibration_gap(table: Sequence[Bin]) -> float | None:
+    """By how much the forecasts miss on average over the bins, whichever way; None for an empty table."""
+    cases = sum(found.cases for found in table)
+    return sum(found.cases * abs(found.stated - found.true) for found in table) / cases if cases else None
+
+
+def _bin(number: int, bins: int, pairs: Sequence[tuple[float, bool]]) -> Bin:
+    return Bin(
+        low=number / bins,
+        high=(number + 1) / bins,
+        cases=len(pairs),
+        stated=sum(forecast for forecast, _ in pairs) / len(pairs),
+        true=sum(outcome for _, outcome in pairs) / len(pairs),
+    )

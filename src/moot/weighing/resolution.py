@@ -1,0 +1,195 @@
+"""What a vote on a motion amounts to: its consensusType (D-11) and the group's confidence (D-12).
+
+A vote weighs bias weight × stated confidence × trust. A supporting vote adds its weight to the one side, an opposing one to the
+other, a conditional one half to each; the support is the one side's share. When no vote states any confidence, all are taken as
+equally sure. To take a side is to support, to support conditionally or to oppose; an abstention or a missing vote takes none.
+Quorum: those who took a side hold more than half of all seats' bias weight.
+
+unanimous        every seat voted, and every vote is an unconditional support
+convergent       quorum, nobody opposes, the support is above one half, and it is not unanimous: there are conditions,
+                 abstentions or missing votes
+majority         quorum, somebody opposes, the support is at least CLEAR_MAJORITY, and more seats support than oppose
+                 (a conditional one supports)
+contested        quorum, somebody opposes, and the support is above one half, but it is no majority: too close,
+                 or the heads and the weights disagree
+owner_decision   the owner decided, whatever the others advised
+no_consensus     no quorum, nobody took a side, or the support is not above one half; an abstention never wins
+
+A motion is carried under each of them but `no_consensus`; an owner's decision is carried unless the owner opposes it or has not
+voted. Under the `consensus` protocol an agreement is reached when there is quorum and every vote that took a side supports, with
+or without a condition, at the threshold or above; then it is unanimous or convergent, otherwise `no_consensus`.
+
+The group's confidence is `moot.weighing.confidence`, which says what of it is measured and what is chosen.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from moot.weighing.confidence import ORDINARY_CONFIDENCE, leaning, probability
+from moot.weighing.independence import effective_votes, presumed
+from moot.weighing.positions import Side, VotePosition, balance, weight
+from moot.weighing.trust import NEUTRAL_TRUST
+
+ConsensusType = Literal["unanimous", "convergent", "majority", "owner_decision", "contested", "no_consensus"]
+Correlations = Callable[[str, str], float]
+
+CLEAR_MAJORITY: Final = 0.6
+"""The support from which an opposed motion has a majority."""
+
+CONSENSUS_THRESHOLD: Final = 0.7
+"""The confidence that the `consensus` protocol asks of every vote, unless told otherwise."""
+
+_QUORUM: Final = 0.5
+_EVEN: Final = 0.5
+_ROUNDING: Final = 1e-9
+"""Shares that differ by less are equal: the order in which weights are summed must not decide."""
+
+_ORDINARY: Final = weight(1.0, ORDINARY_CONFIDENCE, NEUTRAL_TRUST)
+
+_SIDES: Final[dict[VotePosition, Side]] = {
+    "support": "support",
+    "conditional_support": "conditional",
+    "oppose": "oppose",
+    "abstain": "abstain",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Voice:
+    """One seat at the vote."""
+
+    seat: str
+    position: VotePosition | None
+    """None: it did not vote."""
+    confidence: float = 0.0
+    """Stated, 0 to 1."""
+    weight: float = 1.0
+    """Bias weight, positive."""
+    trust: float = NEUTRAL_TRUST
+    """0 to 1; neutral without a track record."""
+    family: str = ""
+    """Of the model behind it; without one, the seat is a family of its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolution:
+    """The outcome of a vote."""
+
+    consensus_type: ConsensusType
+    carried: bool
+    """Whether the motion stands as the decision."""
+    support: float | None
+    """The weighed share of the supporting side among those who took a side; None when nobody did."""
+    turnout: float
+    """The bias-weight share of all seats that took a side."""
+    confidence: float | None
+    """The group's calibrated confidence that the motion is right; None when nobody took a side."""
+    heads: int
+    """How many seats took a side."""
+    effective: float
+    """How many independent votes they are worth."""
+    could_differ: bool
+    """Whether those who did not vote could have turned the outcome."""
+
+
+def resolved(voices: Sequence[Voice], *, correlations: Correlations | None = None) -> Resolution:
+    """The outcome of an open vote; `correlations` replaces the presumed error correlation of two seats."""
+    return _settled(voices, _open_kind, correlations)
+
+
+def agreed(
+    voices: Sequence[Voice], *, threshold: float = CONSENSUS_THRESHOLD, correlations: Correlations | None = None
+) -> Resolution:
+    """The outcome under the `consensus` protocol."""
+
+    def kind(voices: Sequence[Voice]) -> ConsensusType:
+        surely = all(v.position != "oppose" and v.confidence >= threshold for v in _siding(voices))
+        return _unopposed_kind(voices) if surely and _has_quorum(voices) else "no_consensus"
+
+    return _settled(voices, kind, correlations)
+
+
+def owned(voices: Sequence[Voice], *, owner: str, correlations: Correlations | None = None) -> Resolution:
+    """The outcome under the `advisory` protocol: the owner decides, the confidence is everyone's."""
+    own = next((v.position for v in voices if v.seat == owner), None)
+    found = _settled(voices, _open_kind, correlations)
+    return replace(found, consensus_type="owner_decision", carried=own not in (None, "oppose"), could_differ=own is None)
+
+
+def _settled(
+    voices: Sequence[Voice], kind: Callable[[Sequence[Voice]], ConsensusType], correlations: Correlations | None
+) -> Resolution:
+    siding = _siding(voices)
+    pairs = _pairs(siding, correlations)
+    found = kind(voices)
+    carried = found != "no_consensus"
+    turned = [
+        replace(v, position="oppose" if carried else "support", confidence=1.0) if v.position is None else v for v in voices
+    ]
+    return Resolution(
+        consensus_type=found,
+        carried=carried,
+        support=_support(siding),
+        turnout=_turnout(voices),
+        confidence=_confidence(siding, pairs) if siding else None,
+        heads=len(siding),
+        effective=effective_votes(_weights(siding), pairs),
+        could_differ=(kind(turned) != "no_consensus") != carried,
+    )
+
+
+def _open_kind(voices: Sequence[Voice]) -> ConsensusType:
+    support = _support(_siding(voices))
+    if support is None or support <= _EVEN + _ROUNDING or not _has_quorum(voices):
+        return "no_consensus"
+    against = sum(v.position == "oppose" for v in voices)
+    if not against:
+        return _unopposed_kind(voices)
+    outnumbered = len(_siding(voices)) - against > against
+    return "majority" if outnumbered and support >= CLEAR_MAJORITY - _ROUNDING else "contested"
+
+
+def _unopposed_kind(voices: Sequence[Voice]) -> ConsensusType:
+    return "unanimous" if all(v.position == "support" for v in voices) else "convergent"
+
+
+def _siding(voices: Sequence[Voice]) -> list[Voice]:
+    return [v for v in voices if v.position not in (None, "abstain")]
+
+
+def _turnout(voices: Sequence[Voice]) -> float:
+    everyone = math.fsum(v.weight for v in voices)
+    return math.fsum(v.weight for v in _siding(voices)) / everyone if everyone > 0 else 0.0
+
+
+def _has_quorum(voices: Sequence[Voice]) -> bool:
+    return _turnout(voices) > _QUORUM + _ROUNDING
+
+
+def _weights(siding: Sequence[Voice]) -> list[float]:
+    """What each vote weighs; when none weighs anything, as if all were equally sure."""
+    stated = [weight(v.weight, v.confidence, v.trust) for v in siding]
+    return stated if any(stated) else [weight(v.weight, 1.0, v.trust) for v in siding]
+
+
+def _support(siding: Sequence[Voice]) -> float | None:
+    return balance((_side(v), value) for v, value in zip(siding, _weights(siding), strict=True)).share
+
+
+def _side(voice: Voice) -> Side:
+    return _SIDES[voice.position or "abstain"]
+
+
+def _pairs(siding: Sequence[Voice], correlations: Correlations | None) -> Callable[[int, int], float]:
+    if correlations is not None:
+        return lambda i, j: correlations(siding[i].seat, siding[j].seat)
+    families = [v.family or f"seat:{v.seat}" for v in siding]
+    return lambda i, j: presumed(families[i], families[j])
+
+
+def _confidence(siding: Sequence[Voice], pairs: Callable[[int, int], float]) -> float:
+    parts = [balance([(_side(v), weight(v.weight, v.confidence, v.trust) / _ORDINARY)]) for v in siding]
+    heads = math.fsum(v.weight for v in siding)
+    return probability(leaning([part.support for part in parts], [part.oppose for part in parts], heads, pairs))
