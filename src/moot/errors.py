@@ -13,6 +13,13 @@ MootError
 │   ├── UnknownProtocol
 │   ├── UnknownSession
 │   ├── UnknownAsk           an answer to nothing that was asked
+│   ├── UnknownDecision
+│   ├── UnknownThread
+│   ├── UnknownToken
+│   ├── UnknownSeat          a name that has no seat in the session
+│   ├── OutOfTurn            a contribution that the protocol has no place for now
+│   ├── KeyReused            an idempotency key that came before, with other words
+│   ├── NotAllowed           a caller who may not do this
 │   ├── SessionClosed        the session has ended; it takes nothing more
 │   ├── SessionBusy          another process is running this session
 │   ├── SessionExists
@@ -77,6 +84,34 @@ class UnknownSession(CallerError):
 
 
 class UnknownAsk(CallerError):
+    pass
+
+
+class UnknownDecision(CallerError):
+    pass
+
+
+class UnknownThread(CallerError):
+    pass
+
+
+class UnknownToken(CallerError):
+    pass
+
+
+class UnknownSeat(CallerError):
+    pass
+
+
+class OutOfTurn(CallerError):
+    pass
+
+
+class KeyReused(CallerError):
+    pass
+
+
+class NotAllowed(CallerError):
     pass
 
 

@@ -68,11 +68,11 @@ def without_thoughts(text: str) -> str:
     return _THOUGHT_END.split(_THOUGHT.sub("", text))[-1].strip()
 
 
-def reply(form: AnswerForm, ask: str, seat: str, said: object, usage: object) -> Reply:
+def reply(form: AnswerForm, ask: str, seat: str, said: object, usage: object, *, key: str = "") -> Reply:
     """The fact that keeps an answer; raises BadAnswer when it is of another kind than was asked for."""
     if type(said) is not form.shape:
         raise BadAnswer(f"{form.kind}: a {form.shape.__name__} was expected, not a {type(said).__name__}")
-    return form.reply(ask=ask, seat=seat, said=said, usage=usage)  # type: ignore[arg-type]  # checked by `parsed`
+    return form.reply(ask=ask, seat=seat, said=said, usage=usage, key=key)  # type: ignore[arg-type]  # checked by `parsed`
 
 
 def as_json(value: object) -> object:

@@ -10,6 +10,7 @@ from moot.domain.facts import (
     AsksPut,
     AsksWithdrawn,
     BudgetExhausted,
+    CloseCalled,
     Closed,
     Entry,
     Fact,
@@ -21,7 +22,7 @@ from moot.domain.facts import (
     SessionForked,
     SessionResumed,
 )
-from moot.domain.ids import AskId
+from moot.domain.ids import AskId, SeatId
 from moot.domain.roster import Seat, swapped
 from moot.domain.values import changed
 
@@ -29,6 +30,8 @@ MOST_ATTEMPTS: Final = 10
 """How often an ask may be put again because the process died over it."""
 
 REMEMBERED_KEYS: Final = 64
+REMEMBERED_ANSWERS: Final = 1_024
+"""Keys of answers, the newest of all seats together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,13 @@ class Desk:
     spent: Spent = Spent()
     exhausted: BudgetKind | None = None
     input_keys: tuple[str, ...] = ()
+    answer_keys: Mapping[tuple[SeatId, str], int] = field(default_factory=dict)
     closed: Closed | None = None
+
+    @property
+    def is_parked(self) -> bool:
+        """Whether only seats elsewhere are waited for: then no time counts."""
+        return bool(self.pending) and all(pending.outside for pending in self.pending.values())
 
     def seat(self, name: str) -> Seat:
         return next(seat for seat in self.seats if seat.id == name)
@@ -72,14 +81,15 @@ def kept(desk: Desk, entry: Entry) -> Desk:
     fact = entry.fact
     ran_at, spent = desk.ran_at, desk.spent
     gap = (entry.at - ran_at).total_seconds()
-    if not _is_from_outside(desk, fact):
+    if desk.is_parked or not _is_from_outside(desk, fact):
         ran_at = entry.at
-        if not isinstance(fact, SessionResumed):
+        if not desk.is_parked and not isinstance(fact, SessionResumed):
             spent = spent.ticked(gap)
     match fact:
         case Reply(ask=ask, usage=usage) | SeatLost(ask=ask, usage=usage):
             pending = _without(desk.pending, (ask,))
-            return changed(desk, seq=entry.seq, at=entry.at, ran_at=ran_at, pending=pending, spent=spent.plus(usage))
+            after = changed(desk, seq=entry.seq, at=entry.at, ran_at=ran_at, pending=pending, spent=spent.plus(usage))
+            return _with_key(after, fact) if isinstance(fact, Reply) and fact.key else after
         case AsksPut(asks=asks, deadline=deadline, outside=outside):
             pending = {**desk.pending, **dict.fromkeys(asks, Pending(deadline, outside))}
             return changed(desk, seq=entry.seq, at=entry.at, ran_at=ran_at, pending=pending, spent=spent)
@@ -92,7 +102,14 @@ def _is_from_outside(desk: Desk, fact: Fact) -> bool:
     if isinstance(fact, Reply):
         pending = desk.pending.get(fact.ask)
         return pending is not None and pending.outside
-    return isinstance(fact, InputGiven | SessionCancelled | SessionForked)
+    return isinstance(fact, InputGiven | CloseCalled | SessionCancelled | SessionForked)
+
+
+def _with_key(desk: Desk, fact: Reply) -> Desk:
+    keys = {**desk.answer_keys, (fact.seat, fact.key): desk.seq}
+    if len(keys) > REMEMBERED_ANSWERS:
+        del keys[next(iter(keys))]
+    return changed(desk, answer_keys=keys)
 
 
 def _kept_rarely(desk: Desk, fact: Fact, gap: float) -> Desk:

@@ -12,13 +12,18 @@ from moot.domain.roster import Seat
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """Ask one seat for one kind of answer within `patience` seconds."""
+    """Ask one seat for one kind of answer within `patience` seconds.
+
+    An `invited` ask waits for nobody: a seat that answers from elsewhere may take it up of its own accord, no participant is
+    called for it, and the session goes on without it.
+    """
 
     id: AskId
     seat: SeatId
     kind: str
     turn: int
     patience: float
+    invited: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

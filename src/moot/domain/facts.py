@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 from moot.domain.budget import FREE, Budget, BudgetKind, Usage
 from moot.domain.ids import AskId, SeatId, SessionId
 from moot.domain.roster import Seat, Swap
+from moot.domain.subject import Subject
 
 Language = Literal["en", "zh"]
 Loss = Literal["timeout", "error", "malformed", "refused", "rejected_key", "gave_up"]
@@ -43,16 +44,18 @@ class Opened(Fact):
     budget: Budget = Budget()
     outside_patience: float = 604_800.0
     origin: Origin | None = None
+    subject: Subject = Subject()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply(Fact):
-    """A seat's answer to an ask, checked against its shape. Subclasses narrow `said`."""
+    """A seat's answer to an ask, checked against its shape. Subclasses narrow `said`. `key` makes a retried call count once."""
 
     ask: AskId
     seat: SeatId
     said: object
     usage: Usage = FREE
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +102,13 @@ class InputGiven(Fact):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CloseCalled(Fact):
+    """Whoever owns the session asked for its end: it concludes with what has been said so far."""
+
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetExhausted(Fact):
     """A limit was reached; the protocol ends the meeting as it sees fit."""
 
@@ -139,6 +149,7 @@ CORE_KINDS: dict[str, type[Fact]] = {
     "seat_lost": SeatLost,
     "asks_withdrawn": AsksWithdrawn,
     "input_given": InputGiven,
+    "close_called": CloseCalled,
     "budget_exhausted": BudgetExhausted,
     "session_resumed": SessionResumed,
     "session_forked": SessionForked,

@@ -11,6 +11,9 @@ from moot.errors import BadRoster
 NEUTRAL_TRUST: Final = 0.5
 """What a seat without a track record is trusted: the middle of the scale."""
 
+MAILBOX: Final = "mailbox"
+"""The platform of a seat whose participant answers from elsewhere."""
+
 MOST_SEATS: Final = 64
 LONGEST_ROLE: Final = 20_000
 MOST_WEIGHT: Final = 1e6
@@ -31,6 +34,10 @@ class Seat:
     instructions: str = ""
     trust: float = NEUTRAL_TRUST
     patience: float | None = None
+
+    @property
+    def is_outside(self) -> bool:
+        return self.platform == MAILBOX
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,11 +16,12 @@ MOST_STEPS = 10_000
 
 @dataclass(slots=True)
 class Batch:
-    """What one step writes, where it leads, and the asks that are then outstanding."""
+    """What one step writes, where it leads, the asks that are then outstanding, and what seats may add of their own accord."""
 
     standing: Standing
     written: list[Written]
     asks: tuple[Ask, ...] = ()
+    invited: tuple[Ask, ...] = ()
 
 
 def step(
@@ -48,7 +49,8 @@ def step(
         for fact in computed:
             _write(scribe, batch, now, fact)
         if not computed:
-            batch.asks = tuple(effect for effect in effects if isinstance(effect, Ask))
+            batch.asks = tuple(effect for effect in effects if isinstance(effect, Ask) and not effect.invited)
+            batch.invited = tuple(effect for effect in effects if isinstance(effect, Ask) and effect.invited)
             _put(scribe, batch, now, outside)
             return batch
     raise AssertionError(f"the rulebook {standing.rules.name!r} computes without end")
@@ -64,7 +66,7 @@ def _over_budget(standing: Standing, now: datetime, since: datetime) -> BudgetEx
     if desk.exhausted is not None:
         return None
     budget = desk.opened.budget
-    spent = desk.spent.ticked((now - max(desk.ran_at, since)).total_seconds())
+    spent = desk.spent if desk.is_parked else desk.spent.ticked((now - max(desk.ran_at, since)).total_seconds())
     kind = exhausted(budget, spent)
     if kind is None:
         return None

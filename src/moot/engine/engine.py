@@ -2,9 +2,10 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from weakref import WeakValueDictionary
 
 from moot.codec.answers import parsed, reply
 from moot.codec.chain import broken_at
@@ -12,17 +13,41 @@ from moot.codec.stored import FactCodec
 from moot.domain.budget import FREE
 from moot.domain.desk import Pending
 from moot.domain.effects import Ask, Brief
-from moot.domain.facts import Closed, Entry, Fact, InputGiven, Opened, Reply, SessionCancelled, SessionForked
+from moot.domain.facts import (
+    CloseCalled,
+    Closed,
+    Entry,
+    Fact,
+    InputGiven,
+    Opened,
+    Reply,
+    SessionCancelled,
+    SessionForked,
+    SessionResumed,
+)
 from moot.domain.fence import sound
-from moot.domain.ids import AskId, SessionId, daily_id, daily_prefix
+from moot.domain.ids import AskId, SeatId, SessionId, daily_id, daily_prefix
 from moot.domain.records import Head, Stored
 from moot.domain.roster import Swap, checked_swaps
 from moot.domain.roster import checked as checked_seats
+from moot.engine.batch import Batch, step
 from moot.engine.events import EntryAdded, Event, Hub, Mailbag
 from moot.engine.replay import Replayed, replayed
-from moot.engine.run import Seating, SessionRun, World
-from moot.engine.standing import AnyRulebook, Scribe, Standing
-from moot.errors import BadAnswer, BadSetting, SeqConflict, SessionBusy, SessionClosed, SessionExists, UnknownAsk, UnknownSession
+from moot.engine.run import NEW_SECONDS, Seating, SessionRun, World
+from moot.engine.standing import AnyRulebook, Scribe, Standing, Written
+from moot.errors import (
+    BadAnswer,
+    BadSetting,
+    KeyReused,
+    OutOfTurn,
+    SeqConflict,
+    SessionBusy,
+    SessionClosed,
+    SessionExists,
+    UnknownAsk,
+    UnknownSeat,
+    UnknownSession,
+)
 from moot.ports.clock import Clock
 from moot.ports.ledger import Ledger
 
@@ -34,11 +59,15 @@ LONGEST_REASON = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Outstanding:
-    """An ask that waits for an answer."""
+    """An ask that waits for an answer, or an invitation that one may take up."""
 
     ask: Ask
     pending: Pending
     brief: Brief
+
+
+Choice = Callable[[Batch], Ask | None]
+"""Picks the ask that an answer is for; None when nothing is asked that it could be for."""
 
 
 class Engine:
@@ -50,6 +79,8 @@ class Engine:
         self._known: OrderedDict[SessionId, Standing] = OrderedDict()
         self._runs: dict[SessionId, SessionRun] = {}
         self._numbers: dict[str, int] = {}
+        # Writers of one session queue here, so that many at once do not spoil each other's appends.
+        self._queues: WeakValueDictionary[SessionId, asyncio.Lock] = WeakValueDictionary()
 
     async def open(
         self, opened: Opened, session: SessionId | None = None, then: Sequence[Entry] = (), at: datetime | None = None
@@ -138,22 +169,49 @@ class Engine:
 
     async def outstanding(self, session: SessionId) -> list[Outstanding]:
         """The asks that wait for an answer from elsewhere; what a running process asks is its own affair."""
-        return _outstanding(await self.standing(session))
+        standing = await self.standing(session)
+        batch = self._stepped(standing)
+        return [_outstanding(batch, ask) for ask in batch.asks if _is_outside(batch, ask)]
 
-    async def answer(self, session: SessionId, ask: AskId, raw: object) -> Entry:
-        """Record the answer to an outstanding ask; the same answer again is found and counts once.
+    async def open_to(self, session: SessionId, seat: SeatId) -> Outstanding | None:
+        """What a seat that sits elsewhere may say now: what it is asked, else what it is invited to; raises UnknownSeat."""
+        batch = self._stepped(await self.standing(session))
+        ask = _open_to(batch, _seated(batch.standing, seat))
+        return None if ask is None else _outstanding(batch, ask)
 
-        Raises UnknownAsk, BadAnswer, SessionClosed.
+    async def answer(self, session: SessionId, ask: AskId, raw: object, key: str = "") -> Entry:
+        """Record the answer to an outstanding ask; the same answer, or the same `key`, again is found and counts once.
+
+        Raises UnknownAsk, BadAnswer, KeyReused, SessionClosed.
         """
-        while True:
-            standing = await self.standing(session)
-            found = next((each for each in _outstanding(standing) if each.ask.id == ask), None)
-            if found is None:
-                return await self._answered_before(standing, ask, raw)
-            fact = self._reply(found, raw)
-            entry = await self._append(standing, fact)
-            if entry is not None:
-                return entry
+
+        def chosen(batch: Batch) -> Ask | None:
+            return next((each for each in (*batch.asks, *batch.invited) if each.id == ask and _is_outside(batch, each)), None)
+
+        entry = await self._answered(session, SeatId(ask.split(".", 2)[-1]), chosen, raw, key)
+        return entry or await self._answered_before(await self.standing(session), ask, raw)
+
+    async def contribute(self, session: SessionId, seat: SeatId, raw: object, key: str = "") -> Entry:
+        """Record what a seat that sits elsewhere says, as the answer to whatever it may say now; the same `key` counts once.
+
+        Raises UnknownSeat, OutOfTurn, BadAnswer, KeyReused, SessionClosed.
+        """
+        entry = await self._answered(session, seat, lambda batch: _open_to(batch, _seated(batch.standing, seat)), raw, key)
+        if entry is None:
+            raise OutOfTurn(f"nothing is asked of {seat!r} now; {await self._waiting_for(session)}")
+        return entry
+
+    async def call_close(self, session: SessionId, by: str = "") -> Entry:
+        """Ask for the end: the session concludes with what has been said so far; raises SessionClosed when it has ended."""
+        async with self._queue(session):
+            while True:
+                standing = await self.standing(session)
+                if standing.is_closed:
+                    raise SessionClosed(f"session {session!r} has ended already")
+                called, written = self._scribe.write(standing, self._world.clock.now(), CloseCalled(by=sound(by)[:LONGEST_KEY]))
+                after = self._stepped(called)
+                if await self._commit(after.standing, [written, *after.written]):
+                    return written.entry
 
     async def give_input(self, session: SessionId, text: str, key: str = "") -> Entry | None:
         """Put in a word of the user's; None when an input with this key is on record already. Raises SessionClosed."""
@@ -239,25 +297,77 @@ class Engine:
         return broken_at(session, await self.records(session))
 
     async def _append(self, standing: Standing, fact: Fact) -> Entry | None:
+        """Write a fact; None when somebody else wrote first."""
         if standing.is_closed:
             raise SessionClosed(f"session {standing.session!r} has ended; `moot fork` goes on from an earlier entry")
         after, written = self._scribe.write(standing, self._world.clock.now(), fact)
+        return written.entry if await self._commit(after, [written]) else None
+
+    async def _commit(self, after: Standing, written: Sequence[Written]) -> bool:
         try:
-            await self._world.ledger.append(standing.session, [written.record])
+            await self._world.ledger.append(after.session, [each.record for each in written])
         except SeqConflict:
-            return None
+            return False
         self._remember(after)
-        run = self._runs.get(standing.session)
+        run = self._runs.get(after.session)
         if run is not None:
             run.poke()
-        return written.entry
+        return True
 
-    def _reply(self, found: Outstanding, raw: object) -> Reply:
+    def _stepped(self, standing: Standing) -> Batch:
+        """Where the session stands once all that follows from its entries is written; nothing is written here."""
+        if standing.is_closed:
+            return Batch(standing, [])
+        now = self._world.clock.now()
+        outside = frozenset(seat.id for seat in standing.desk.seats if seat.is_outside)
+        # A session that nobody ran yet begins here, whenever it was opened.
+        is_late = standing.seq == 1 and (now - standing.desk.at).total_seconds() > NEW_SECONDS
+        return step(self._scribe, standing, [SessionResumed()] if is_late else (), now, outside, since=now)
+
+    async def _answered(self, session: SessionId, seat: SeatId, choose: Choice, raw: object, key: str) -> Entry | None:
+        if len(key) > LONGEST_KEY:
+            raise BadSetting(f"the key has {len(key)} characters; at most {LONGEST_KEY} are taken")
+        key = sound(key)
+        async with self._queue(session):
+            while True:
+                standing = await self.standing(session)
+                if key and (seat, key) in standing.desk.answer_keys:
+                    return await self._said_before(standing, seat, key, raw)
+                before = self._stepped(standing)
+                ask = choose(before)
+                if ask is None:
+                    return None
+                fact = self._reply(_outstanding(before, ask), raw, key)
+                said, written = self._scribe.write(before.standing, self._world.clock.now(), fact)
+                after = self._stepped(said)
+                if await self._commit(after.standing, [*before.written, written, *after.written]):
+                    return written.entry
+
+    async def _said_before(self, standing: Standing, seat: SeatId, key: str, raw: object) -> Entry:
+        seq = standing.desk.answer_keys[seat, key]
+        entry = (await self.entries(standing.session, seq - 1, 1))[0]
+        assert isinstance(entry.fact, Reply)
+        form = standing.rules.forms[entry.fact.ask.split(".", 2)[1]]
+        if parsed(form, raw) != entry.fact.said:
+            raise KeyReused(f"the key {key!r} came before, with other words (entry {seq}); a new contribution needs a new key")
+        return entry
+
+    async def _waiting_for(self, session: SessionId) -> str:
+        batch = self._stepped(await self.standing(session))
+        if batch.standing.is_closed:
+            raise SessionClosed(f"session {session!r} has ended; nothing is asked any more")
+        waiting = ", ".join(f"{ask.seat} ({ask.kind})" for ask in batch.asks)
+        return f"waited for: {waiting or 'nobody'}"
+
+    def _queue(self, session: SessionId) -> asyncio.Lock:
+        return self._queues.setdefault(session, asyncio.Lock())
+
+    def _reply(self, found: Outstanding, raw: object, key: str) -> Reply:
         said = parsed(found.brief.form, raw)
         fault = found.brief.fault(said)
         if fault is not None:
             raise BadAnswer(fault)
-        return reply(found.brief.form, found.ask.id, found.ask.seat, said, FREE)
+        return reply(found.brief.form, found.ask.id, found.ask.seat, said, FREE, key=key)
 
     async def _answered_before(self, standing: Standing, ask: AskId, raw: object) -> Entry:
         for entry in await self.entries(standing.session):
@@ -285,10 +395,32 @@ class Engine:
             self._known.popitem(last=False)
 
 
-def _outstanding(standing: Standing) -> list[Outstanding]:
-    pending = {ask: each for ask, each in standing.desk.pending.items() if each.outside}
-    asks = [effect for effect in standing.rules.decide(standing.state) if isinstance(effect, Ask)]
-    return [Outstanding(ask, pending[ask.id], standing.rules.brief(standing.state, ask)) for ask in asks if ask.id in pending]
+def _outstanding(batch: Batch, ask: Ask) -> Outstanding:
+    standing = batch.standing
+    pending = standing.desk.pending.get(ask.id, Pending(None, outside=True))
+    return Outstanding(ask, pending, standing.rules.brief(standing.state, ask))
+
+
+def _is_outside(batch: Batch, ask: Ask) -> bool:
+    pending = batch.standing.desk.pending.get(ask.id)
+    return batch.standing.desk.seat(ask.seat).is_outside if pending is None else pending.outside
+
+
+def _seated(standing: Standing, seat: SeatId) -> SeatId:
+    """The seat, if it is one that answers from elsewhere; raises UnknownSeat, SessionClosed."""
+    found = next((each for each in standing.desk.seats if each.id == seat), None)
+    if found is None:
+        known = ", ".join(each.id for each in standing.desk.seats)
+        raise UnknownSeat(f"{seat!r} has no seat in {standing.session!r}; the seats are: {known}")
+    if not found.is_outside:
+        raise UnknownSeat(f"the seat {seat!r} is filled by {found.platform!r}; nobody else may speak for it")
+    if standing.is_closed:
+        raise SessionClosed(f"session {standing.session!r} has ended; nothing is asked any more")
+    return seat
+
+
+def _open_to(batch: Batch, seat: SeatId) -> Ask | None:
+    return next((ask for ask in (*batch.asks, *batch.invited) if ask.seat == seat), None)
 
 
 async def _next(bag: Mailbag, tail: asyncio.Task[None]) -> Event:

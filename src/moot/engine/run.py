@@ -254,7 +254,7 @@ class SessionRun:
     def _next_deadline(self, now: datetime) -> float | None:
         desk = self.standing.desk
         waits = [(pending.deadline - now).total_seconds() for pending in desk.pending.values() if pending.deadline]
-        if desk.opened.budget.seconds is not None and desk.exhausted is None:
+        if desk.opened.budget.seconds is not None and desk.exhausted is None and not desk.is_parked:
             waits.append(desk.opened.budget.seconds - desk.spent.seconds - (now - max(desk.ran_at, self._since)).total_seconds())
         return min(waits, default=None)
 

@@ -13,7 +13,8 @@
     raw = "not JSON"          # optional: answer with these very words
 
 A file may hold many seats, each under `[seats.NAME]`; then `[[seats.NAME.intent]]` and so on. A seat without a further intent
-is silent; without a further position or stand it holds none; without a further speech or draft it is lost.
+is silent; without a further position or stand it holds none; without a further proposal, argument or synthesis it passes;
+without a further vote it abstains; without a further speech, draft or decision it is lost.
 """
 
 import asyncio
@@ -35,6 +36,10 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
     "intent": {"reaction_score": 0.0, "intent_to_speak": False},
     "position": {"position": "–", "confidence": 0.0},
     "stand": {"verdict": "abstain", "confidence": 0.0},
+    "propose": {"type": "pass"},
+    "argue": {"type": "pass"},
+    "synthesize": {"type": "pass"},
+    "vote": {"type": "vote", "position": "abstain"},
 }
 PIECE = 12
 """Characters that a scripted speech is streamed by."""

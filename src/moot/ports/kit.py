@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from moot.domain.budget import Budget
-from moot.domain.facts import Language, Opened
+from moot.domain.facts import Entry, Language, Opened
 from moot.domain.ids import SessionId
 from moot.domain.roster import Seat
 from moot.domain.rulebook import Rulebook
+from moot.domain.subject import Subject
 from moot.projections.decision import Decision
+from moot.projections.summary import Summed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +25,7 @@ class Plan:
     budget: Budget
     outside_patience: float
     settings: Any
+    subject: Subject = Subject()
 
 
 class ReadBack(Protocol):
@@ -42,7 +45,11 @@ class ReadBack(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProtocolKit:
-    """One per protocol, found through the entry points `moot.protocols`."""
+    """One per protocol, found through the entry points `moot.protocols`.
+
+    `tell` begins a teller; `lines` tells it one more entry and says what happened, in plain lines; `summary` is its decision in
+    short. `wire_name` is what the protocol is called in calls that other programs make.
+    """
 
     name: str
     rules: Rulebook[Any]
@@ -50,5 +57,8 @@ class ProtocolKit:
     open: Callable[[Plan], Opened]
     tell: Callable[[SessionId], Any]
     decision: Callable[[Any], Decision]
+    lines: Callable[[Any, Entry], list[str]]
+    summary: Callable[[Any], list[Summed]]
     exports: Mapping[str, Callable[[Any], str]]
+    wire_name: str = ""
     read_back: Callable[[str, tuple[Seat, ...], Budget], ReadBack] | None = None

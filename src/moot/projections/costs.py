@@ -1,10 +1,12 @@
 """What a session cost, seat by seat."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from moot.domain.budget import Spent
 from moot.domain.facts import Fact, Reply, SeatLost
 from moot.domain.ids import SeatId
+from moot.domain.roster import Seat
 
 
 @dataclass(slots=True)
@@ -26,3 +28,13 @@ def money(spent: Spent) -> str:
         return "price unknown"
     known = f"${spent.cost / 1e6:.4f}"
     return f"{known} + {spent.unpriced} unpriced calls" if spent.unpriced else known
+
+
+def cost_rows(costs: Costs, seats: Iterable[Seat], total: Spent, name: str) -> list[tuple[object, ...]]:
+    """What each seat cost, and all together under `name`."""
+    rows: list[tuple[object, ...]] = []
+    for seat in seats:
+        spent = costs.seats.get(seat.id)
+        if spent is not None:
+            rows.append((seat.id, seat.platform, spent.calls, spent.tokens_in, spent.tokens_out, money(spent)))
+    return [*rows, (name, "", total.calls, total.tokens_in, total.tokens_out, money(total))]

@@ -22,7 +22,7 @@ class Dissent:
     """Someone who does not go along, or not without a condition. `seat` is None where the author reports it."""
 
     seat: SeatId | None
-    kind: Literal["oppose", "conditional", "reported"]
+    kind: Literal["oppose", "conditional", "reported", "challenge"]
     text: str
     entries: tuple[int, ...] = ()
 
@@ -39,6 +39,7 @@ class SeatPosition:
     confidence_after: float | None
     weight: float
     moved_by: int | None
+    choice_before: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +57,9 @@ class Lost:
 class Decision:
     """The outcome of a session. `decision` is None while it goes on, or when it ended without one.
 
-    `support` is the supporting side's share among those who took a side, `turnout` their share of all weight.
+    `support` is the supporting side's share among those who took a side, `turnout` their share of all weight. `choice` is the
+    decision in a word or two, where it has one. `effective` is how many independent votes the `heads` that took a side are worth.
+    `overturned`: it is not what most had written blind, and nobody who changed named a reason.
     """
 
     session: SessionId
@@ -76,3 +79,9 @@ class Decision:
     could_differ: bool
     turns: int
     spent: Spent
+    consensus_type: str | None = None
+    choice: str = ""
+    heads: int = 0
+    effective: float | None = None
+    open_challenges: tuple[Claim, ...] = ()
+    overturned: bool = False

@@ -22,6 +22,7 @@ from moot.domain.ids import AskId, SessionId, session_id
 from moot.domain.language import language_of
 from moot.domain.records import Stored
 from moot.domain.roster import MOST_PATIENCE, Seat, Swap, checked
+from moot.domain.subject import Subject
 from moot.engine.engine import Engine, Outstanding
 from moot.engine.events import Event
 from moot.engine.replay import Replayed
@@ -69,7 +70,7 @@ class Options(TypedDict, total=False):
 
     `seats` maps names to platforms (or lists `Seat`s or `name=platform` words); `panel` is a preset, a file or a `Panel`; its
     seats without a platform share `models`, or what `discover` finds. `name` is the protocol; `check` says whether every seat
-    is tried first.
+    is tried first; `subject` says where the question belongs and what is at stake.
     """
 
     seats: Mapping[str, str] | Sequence[Seat | str]
@@ -83,6 +84,7 @@ class Options(TypedDict, total=False):
     outside_patience: float
     session: str | None
     check: bool
+    subject: Subject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +148,7 @@ class Moot:
                 budget=options.get("budget") or Budget(turns=DEFAULT_TURNS),
                 outside_patience=patience,
                 settings=_settings(kit, {**chosen.settings, **(options.get("settings") or {})}, roster),
+                subject=options.get("subject", Subject()),
             )
         )
         _check_budget(opened.budget, patience)
@@ -272,6 +275,10 @@ class Moot:
     async def teller(self, session: str) -> Any:
         """The session as its protocol tells it."""
         return (await self._told(session))[1]
+
+    async def kit(self, session: str) -> ProtocolKit:
+        """The protocol of a session; raises UnknownSession."""
+        return self._kit((await self.engine.standing(session_id(session))).desk.opened)
 
     async def _told(self, session: str) -> tuple[ProtocolKit, Any]:
         name = session_id(session)

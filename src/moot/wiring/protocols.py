@@ -6,13 +6,18 @@ from importlib.metadata import entry_points
 from moot.domain.facts import Fact
 from moot.errors import UnknownProtocol
 from moot.ports.kit import ProtocolKit
+from moot.protocols.advisory.kit import ADVISORY
+from moot.protocols.consensus.kit import CONSENSUS
+from moot.protocols.debate.kit import DEBATE
 from moot.protocols.persona.kit import PERSONA
+
+OWN = (PERSONA, DEBATE, ADVISORY, CONSENSUS)
 
 
 @cache
 def protocols() -> dict[str, ProtocolKit]:
     """Every protocol by its name."""
-    found = {PERSONA.name: PERSONA}
+    found = {kit.name: kit for kit in OWN}
     for point in entry_points(group="moot.protocols"):
         if point.name not in found:
             kit = point.load()
@@ -22,8 +27,8 @@ def protocols() -> dict[str, ProtocolKit]:
 
 
 def protocol(name: str) -> ProtocolKit:
-    """The protocol of this name; raises UnknownProtocol."""
-    kit = protocols().get(name)
+    """The protocol of this name, or of this name on the wire; raises UnknownProtocol."""
+    kit = protocols().get(name) or next((kit for kit in protocols().values() if kit.wire_name == name), None)
     if kit is None:
         raise UnknownProtocol(f"unknown protocol {name!r}; known: {', '.join(sorted(protocols()))}")
     return kit

@@ -18,7 +18,6 @@ from moot.participants.platforms import platform
 from moot.participants.script import ScriptParticipant
 from moot.ports.participant import Participant
 
-MAILBOX = "mailbox"
 CHECK_SECONDS = 15.0
 
 
@@ -39,7 +38,7 @@ class Seating:
     def __call__(self, seat: Seat) -> Participant | None:
         """The participant of a seat, None for one that answers from elsewhere; raises CallerError."""
         kind, _, name = seat.platform.partition(":")
-        if seat.platform == MAILBOX:
+        if seat.is_outside:
             return None
         if kind == "script" and name:
             return ScriptParticipant(Path(name), seat.id)

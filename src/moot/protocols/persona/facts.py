@@ -13,7 +13,7 @@ from moot.domain.ids import SeatId
 Score = Annotated[float, Ge(0), Le(1)]
 View = Literal["agree", "contest", "none"]
 Verdict = Literal["support", "conditional", "oppose", "abstain"]
-EndReason = Literal["quiet", "nobody_speaks", "sufficient", "turns", "tokens", "money", "time", "seats_lost"]
+EndReason = Literal["quiet", "nobody_speaks", "sufficient", "turns", "tokens", "money", "time", "seats_lost", "called"]
 FloorReason = Literal["highest", "longest_silent", "first_by_id", "only_one", "nobody_else", "others_first"]
 EntryRef = Annotated[int, Ge(1)]
 Seconds = Annotated[float, Gt(0), Le(31_536_000)]

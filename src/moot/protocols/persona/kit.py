@@ -12,6 +12,7 @@ from moot.protocols.persona.minutes import minutes
 from moot.protocols.persona.page import page
 from moot.protocols.persona.rules import RULES
 from moot.protocols.persona.story import Story, decided
+from moot.protocols.persona.telling import summary, told
 
 
 def opened(plan: Plan) -> MeetingOpened:
@@ -30,6 +31,7 @@ def opened(plan: Plan) -> MeetingOpened:
         budget=plan.budget,
         outside_patience=plan.outside_patience,
         settings=settings,
+        subject=plan.subject,
     )
 
 
@@ -44,6 +46,8 @@ PERSONA: Final = ProtocolKit(
     open=opened,
     tell=Story,
     decision=decided,
+    lines=told,
+    summary=summary,
     exports={"context": context_ledger, "minutes": minutes, "html": page},
     read_back=read_back,
 )

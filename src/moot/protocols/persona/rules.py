@@ -12,6 +12,7 @@ from typing import Final, assert_never
 from moot.domain.effects import AnswerForm, Ask, Brief, Effect, Record
 from moot.domain.facts import (
     BudgetExhausted,
+    CloseCalled,
     Closed,
     Entry,
     Fact,
@@ -113,6 +114,8 @@ class PersonaRules:
                 return _stood(state, seat, stand) if _awaited(state, fact, "stands", "stand") else state
             case BudgetExhausted(budget=budget):
                 return changed(state, stop=budget if state.is_talking else state.stop, is_spent=True)
+            case CloseCalled():
+                return changed(state, stop="called" if state.is_talking else state.stop, is_spent=True)
             case SessionForked(swaps=swaps):
                 return changed(state, seats=swapped(state.seats, swaps))
             case Closed():

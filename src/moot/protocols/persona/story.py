@@ -4,12 +4,10 @@ import json
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from moot.domain.budget import Spent
-from moot.domain.desk import Desk, kept, opened_desk
 from moot.domain.facts import Entry, Loss, SeatLost, SessionCancelled, SessionImported
 from moot.domain.ids import USER, SeatId, SessionId
-from moot.projections.costs import Costs
 from moot.projections.decision import Claim, Decision, Dissent, Lost, SeatPosition
+from moot.projections.teller import Teller, stamp
 from moot.protocols.persona import facts
 from moot.protocols.persona.conclusion import last_words
 from moot.protocols.persona.facts import FloorGiven, Intent, IntentDeclared, MeetingConcluded, MeetingOpened, TurnTaken
@@ -51,78 +49,36 @@ class Turn:
     spoken: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LossLine:
-    seq: int
-    seat: SeatId
-    asked_for: str
-    reason: Loss
-    detail: str
-
-
-class Story:
+class Story(Teller):
     """Told entry by entry, the opening first."""
 
     def __init__(self, session: SessionId) -> None:
-        self.session = session
+        super().__init__(session)
         self.timeline: list[Line] = []
         self.turns: list[Turn] = []
-        self.losses: list[LossLine] = []
-        self.costs = Costs()
-        self.seq = 0
         self._meeting: Meeting | None = None
-        self._desk: Desk | None = None
-        self._opened_at: datetime | None = None
-        self._last_at: datetime | None = None
-        self.closed: MeetingConcluded | SessionCancelled | SessionImported | None = None
 
     @property
     def meeting(self) -> Meeting:
         assert self._meeting is not None, "a story begins with the opening"
         return self._meeting
 
-    @property
-    def spent(self) -> Spent:
-        """What the whole session spent, in tokens, money and running time."""
-        assert self._desk is not None
-        return self._desk.spent
-
-    @property
-    def opened_at(self) -> datetime:
-        assert self._opened_at is not None
-        return self._opened_at
-
-    @property
-    def last_at(self) -> datetime:
-        assert self._last_at is not None
-        return self._last_at
-
     def add(self, entry: Entry) -> None:
         """Tell one more entry."""
-        self.seq = entry.seq
-        self._last_at = entry.at
+        self.keep(entry)
         fact = entry.fact
         if isinstance(fact, MeetingOpened):
-            self._desk = opened_desk(entry, fact)
             self._open(fact, entry.at)
             return
-        assert self._desk is not None
-        self._desk = kept(self._desk, entry)
         before = self.meeting
         self._meeting = after = RULES.evolve(before, entry)
-        self.costs.add(fact)
         match fact:
             case IntentDeclared(seat=seat, said=intent) if before.phase == "intents":
                 self._turn(before.turn).bids.append(SeatBid(seat=seat, intent=intent))
-            case SeatLost(seat=seat, reason=reason):
-                kind = fact.ask.split(".", 2)[1]
-                self.losses.append(LossLine(seq=entry.seq, seat=seat, asked_for=kind, reason=reason, detail=fact.detail))
-                if kind == "intent" and before.phase == "intents":
-                    self._turn(before.turn).bids.append(SeatBid(seat=seat, intent=None, lost=reason))
+            case SeatLost(seat=seat, reason=reason) if self.losses[-1].asked_for == "intent" and before.phase == "intents":
+                self._turn(before.turn).bids.append(SeatBid(seat=seat, intent=None, lost=reason))
             case FloorGiven(turn=turn):
                 self._turn(turn).floors.append(fact)
-            case MeetingConcluded() | SessionCancelled() | SessionImported():
-                self.closed = fact
             case _:
                 pass
         if after.last_id > before.last_id:
@@ -130,7 +86,6 @@ class Story:
 
     def _open(self, opened: MeetingOpened, at: datetime) -> None:
         self._meeting = RULES.initial(opened)
-        self._opened_at = at
         if not opened.imported:
             self.timeline.append(Line(id=1, seq=1, timestamp=stamp(at), speaker=USER, content=opened.topic, type="input"))
         for number, turn in enumerate(opened.imported, 1):
@@ -177,11 +132,6 @@ class Story:
         if not self.turns or self.turns[-1].number != number:
             self.turns.append(Turn(number=number))
         return self.turns[-1]
-
-
-def stamp(at: datetime) -> str:
-    """A time as the context ledger writes it."""
-    return f"{at:%Y-%m-%dT%H:%M:%SZ}"
 
 
 def decided(story: Story) -> Decision:

@@ -1,6 +1,6 @@
 """The rows of the tables that minutes and page share."""
 
-from moot.projections.costs import money
+from moot.projections import costs
 from moot.projections.decision import Decision
 from moot.protocols.persona.story import Story
 from moot.protocols.persona.view_words import ViewWords
@@ -60,11 +60,4 @@ def what_it_means(decision: Decision, words: ViewWords) -> str:
 
 def cost_rows(story: Story, words: ViewWords) -> list[Row]:
     """What each seat cost, and all together."""
-    rows: list[Row] = []
-    for seat in story.meeting.seats:
-        spent = story.costs.seats.get(seat.id)
-        if spent is not None:
-            rows.append((seat.id, seat.platform, spent.calls, spent.tokens_in, spent.tokens_out, money(spent)))
-    total = story.spent
-    rows.append((words.total, "", total.calls, total.tokens_in, total.tokens_out, money(total)))
-    return rows
+    return costs.cost_rows(story.costs, story.meeting.seats, story.spent, words.total)

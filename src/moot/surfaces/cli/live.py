@@ -1,4 +1,4 @@
-"""A persona meeting as it happens: in a terminal a live table of the listeners, elsewhere plain lines."""
+"""A session as it happens: in a terminal a display that moves, elsewhere plain lines."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -14,18 +14,19 @@ from moot.domain.facts import AsksPut, BudgetExhausted, Entry, SeatLost, Session
 from moot.domain.fence import one_line, plain
 from moot.domain.ids import SeatId
 from moot.engine.events import EntryAdded, Event, TextHeard
+from moot.ports.kit import ProtocolKit
 from moot.projections.costs import money
 from moot.protocols.persona.facts import (
     ConclusionDrafted,
     FloorGiven,
     IntentDeclared,
-    MeetingConcluded,
     PositionTaken,
     StandTaken,
     TalkEnded,
     TurnTaken,
 )
 from moot.protocols.persona.story import Line, Story
+from moot.protocols.persona.telling import about, loss_line
 from moot.protocols.persona.view_words import VIEW_WORDS
 
 COLORS = ("cyan", "magenta", "green", "yellow", "blue", "red", "bright_cyan", "bright_magenta")
@@ -44,11 +45,19 @@ class View(Protocol):
     def go_on(self) -> None: ...
 
 
+def view_of(kit: ProtocolKit, teller: Any, console: Console) -> View:
+    """How a session is shown here; the view tells the teller."""
+    if not console.is_terminal:
+        return PlainView(kit, teller, console)
+    return LiveView(teller, console) if isinstance(teller, Story) else SeatsView(kit, teller, console)
+
+
 class PlainView:
     """One line per happening, for pipes and logs."""
 
-    def __init__(self, story: Story, console: Console) -> None:
-        self._story = story
+    def __init__(self, kit: ProtocolKit, teller: Any, console: Console) -> None:
+        self._kit = kit
+        self._teller = teller
         self._console = console
 
     def shown(self) -> AbstractContextManager[Any]:
@@ -63,24 +72,16 @@ class PlainView:
     def show(self, event: Event) -> None:
         if not isinstance(event, EntryAdded):
             return
-        for line in told(self._story, event.entry):
-            self._print(line)
-
-    def _print(self, text: str) -> None:
-        self._console.print(Text(text), soft_wrap=True)
+        for line in self._kit.lines(self._teller, event.entry):
+            self._console.print(Text(line), soft_wrap=True)
 
 
-class LiveView:
-    """The finished contributions scroll by; below them, the listeners and the words of whoever speaks."""
+class MovingView:
+    """A display that moves at the bottom of a terminal while finished lines scroll by above it."""
 
-    def __init__(self, story: Story, console: Console) -> None:
-        self._story = story
+    def __init__(self, console: Console) -> None:
         self._console = console
         self._live = self._new_live()
-        self._status: dict[SeatId, str] = {}
-        self._score: dict[SeatId, float] = {}
-        self._words = ""
-        self._speaker: SeatId | None = None
         self._held: list[Event] | None = None
 
     def _new_live(self) -> Live:
@@ -109,7 +110,58 @@ class LiveView:
     def show(self, event: Event) -> None:
         if self._held is not None:
             self._held.append(event)
+        else:
+            self._show(event)
+
+    def _show(self, event: Event) -> None:
+        raise NotImplementedError
+
+    def _render(self) -> RenderableType:
+        raise NotImplementedError
+
+
+class SeatsView(MovingView):
+    """Any protocol: what happened scrolls by; below it, who is being asked for what, and what it cost so far."""
+
+    def __init__(self, kit: ProtocolKit, teller: Any, console: Console) -> None:
+        self._kit = kit
+        self._teller = teller
+        self._asked: dict[str, str] = {}
+        super().__init__(console)
+
+    def _show(self, event: Event) -> None:
+        if not isinstance(event, EntryAdded):
             return
+        for line in self._kit.lines(self._teller, event.entry):
+            style = "red" if line.startswith("  ✗") else "dim" if line.startswith("  ") else ""
+            self._console.print(Text(line, style=style))
+        pending = self._teller.desk.pending
+        self._asked = {ask.split(".", 2)[2]: ask.split(".", 2)[1] for ask in pending}
+
+    def _render(self) -> RenderableType:
+        if not self._teller.seq:
+            return Text("")
+        table = Table.grid(padding=(0, 2))
+        for at, seat in enumerate(self._teller.desk.seats):
+            kind = self._asked.get(seat.id)
+            table.add_row(Text(seat.id, style=f"bold {COLORS[at % len(COLORS)]}"), Text(f"… {kind}" if kind else "", style="dim"))
+        spent = self._teller.spent
+        foot = f"{self._teller.session}  ·  {spent.tokens} tokens  ·  {money(spent)}  ·  Ctrl-C stops, nothing is lost"
+        return Group(table, Text(foot, style="dim"))
+
+
+class LiveView(MovingView):
+    """A persona meeting: the finished contributions scroll by; below them, the listeners and the words of whoever speaks."""
+
+    def __init__(self, story: Story, console: Console) -> None:
+        self._story = story
+        self._status: dict[SeatId, str] = {}
+        self._score: dict[SeatId, float] = {}
+        self._words = ""
+        self._speaker: SeatId | None = None
+        super().__init__(console)
+
+    def _show(self, event: Event) -> None:
         if isinstance(event, TextHeard):
             if event.seat != self._speaker:
                 self._speaker, self._words = event.seat, ""
@@ -137,7 +189,7 @@ class LiveView:
                 self._speaker, self._words = seat, ""
             case SeatLost(seat=seat, reason=reason):
                 self._status[seat] = words.losses[reason]
-                self._console.print(Text(f"  {_loss(seat, words.losses[reason], fact.detail)}", style="red"))
+                self._console.print(Text(f"  {loss_line(seat, words.losses[reason], fact.detail)}", style="red"))
             case PositionTaken(seat=seat, said=position):
                 self._status[seat] = one_line(position.position)
             case StandTaken(seat=seat, said=stand):
@@ -161,7 +213,7 @@ class LiveView:
         return COLORS[seats.index(SeatId(seat)) % len(COLORS)] if seat in seats else "white"
 
     def _contribution(self, line: Line) -> RenderableType:
-        head = Text.assemble((f"#{line.id} ", "dim"), (line.speaker, f"bold {self._color(line.speaker)}"), (_about(line), "dim"))
+        head = Text.assemble((f"#{line.id} ", "dim"), (line.speaker, f"bold {self._color(line.speaker)}"), (about(line), "dim"))
         return Group(head, Padding(Text(plain(line.content)), (0, 0, 1, 2)))
 
     def _render(self) -> RenderableType:
@@ -187,52 +239,6 @@ class LiveView:
             parts += [*said.wrap(self._console, self._console.width)[-room:], Text("")]
         parts += [table, Text(_consensus(self._story), style="dim"), Text(_footer(self._story), style="dim")]
         return Group(*parts)
-
-
-def told(story: Story, entry: Entry) -> list[str]:
-    """Tell one more entry, in plain lines; nothing for one that is not worth one."""
-    before = len(story.timeline)
-    story.add(entry)
-    lines = [f"#{line.id} {line.speaker}{_about(line)}: {one_line(line.content)}" for line in story.timeline[before:]]
-    happened = happening(story, entry)
-    return [*lines, f"  {happened}"] if happened else lines
-
-
-def happening(story: Story, entry: Entry) -> str:
-    """An entry that is no contribution, in one line; empty when it is not worth one."""
-    words = VIEW_WORDS[story.meeting.opened.language]
-    fact = entry.fact
-    match fact:
-        case IntentDeclared(seat=seat, said=intent):
-            what = words.speaks if intent.intent_to_speak else words.silent
-            return f"{seat} {intent.reaction_score:.2f} {what}: {one_line(intent.reason)}"
-        case FloorGiven(seat=seat, reason=reason):
-            return f"{words.floor}: {seat} ({words.floors[reason]})"
-        case SeatLost(seat=seat, reason=reason, detail=detail):
-            return _loss(seat, words.losses[reason], detail)
-        case PositionTaken(seat=seat, said=position):
-            return f"{seat} ({position.confidence:.2f}): {one_line(position.position)}"
-        case StandTaken(seat=seat, said=stand):
-            return f"{seat}: {words.verdicts[stand.verdict]} ({stand.confidence:.2f}) {one_line(stand.position)}"
-        case TalkEnded(reason=reason):
-            return f"■ {words.endings[reason]}"
-        case ConclusionDrafted(seat=seat, said=draft):
-            return f"{words.decision} ({seat}): {one_line(draft.decision.text)}"
-        case BudgetExhausted(spent=spent):
-            return f"■ {spent}"
-        case MeetingConcluded(could_differ=True, author=author) if author is not None:
-            return words.could_differ
-        case _:
-            return ""
-
-
-def _loss(seat: str, what: str, detail: str) -> str:
-    return f"✗ {seat}: {what} ({one_line(detail)})" if detail else f"✗ {seat}: {what}"
-
-
-def _about(line: Line) -> str:
-    score = "" if line.relevance_score is None else f" {line.relevance_score:.2f}"
-    return f"{score} → #{line.refers_to}" if line.refers_to else score
 
 
 def _consensus(story: Story) -> str:

@@ -14,9 +14,8 @@ from moot.domain.ids import session_id
 from moot.engine.events import EntryAdded
 from moot.errors import BadSetting
 from moot.projections.decision import Decision
-from moot.protocols.persona.story import Story
 from moot.surfaces.cli import out
-from moot.surfaces.cli.live import LiveView, PlainView, View
+from moot.surfaces.cli.live import View, view_of
 from moot.surfaces.cli.person import at_terminal
 from moot.surfaces.cli.render import show_decision
 from moot.wiring.moot import DEFAULT_TURNS, WEEK_SECONDS, Moot, Options
@@ -158,14 +157,15 @@ def watch(session: str, after: int, as_json: bool) -> None:
                         out.print_json_line({"seq": event.entry.seq, "at": event.entry.at, **entry_json(event)})
                 return
             console = out.console()
-            story = Story((await moot.teller(session)).session)
-            view: View = LiveView(story, console) if console.is_terminal else PlainView(story, console)
+            kit = await moot.kit(session)
+            teller = kit.tell(session_id(session))
+            view = view_of(kit, teller, console)
             with view.shown():
                 if (await moot.decision(session)).status == "thinking" and not await moot.is_running(session):
                     out.note(f"Nobody runs this session now; go on with: moot resume {session}")
                 async for event in moot.watch(session):
                     view.show(event)
-            show_decision(console, await moot.decision(session), story)
+            show_decision(console, kit, teller)
 
     out.run(work, as_json=as_json, stopped=lambda: "")
 
@@ -192,11 +192,9 @@ class Table:
             decision = await moot.run(self.session, wait=wait)
             out.print_json(decision)
             return await self._code(moot, decision, quiet=True)
-        teller = await moot.teller(self.session)
-        if not isinstance(teller, Story):
-            raise BadSetting("this protocol has no live view here; use --json")
-        story = Story(teller.session)
-        self._view = LiveView(story, self._console) if self._console.is_terminal else PlainView(story, self._console)
+        kit = await moot.kit(self.session)
+        teller = kit.tell(session_id(self.session))
+        self._view = view_of(kit, teller, self._console)
         if not self._console.is_terminal:
             out.say(f"session {self.session}")
         with self._view.shown():
@@ -209,7 +207,7 @@ class Table:
                     await asyncio.sleep(0.3)
             finally:
                 watcher.cancel()
-        show_decision(self._console, decision, story)
+        show_decision(self._console, kit, teller)
         return await self._code(moot, decision, quiet=False)
 
     async def _watch(self, moot: Moot, view: View) -> None:

@@ -13,9 +13,7 @@ from moot.domain.facts import Entry
 from moot.domain.fence import one_line
 from moot.domain.ids import session_id
 from moot.errors import BadImport, BadRoster, BadSetting
-from moot.protocols.persona.story import Story
 from moot.surfaces.cli import out
-from moot.surfaces.cli.live import told
 from moot.wiring.moot import Moot
 from moot.wiring.panels import seat_word
 
@@ -243,9 +241,10 @@ async def _entry_number(moot: Moot, session: str, at: str | None) -> int | None:
 
 async def _told_after(moot: Moot, session: str, shared: int) -> list[str]:
     """What happened in a session behind an entry, in plain lines."""
-    story = Story(session_id(session))
+    kit = await moot.kit(session)
+    teller = kit.tell(session_id(session))
     lines: list[str] = []
     for entry in await moot.engine.entries(session_id(session)):
-        happened = told(story, entry)
+        happened = kit.lines(teller, entry)
         lines += happened if entry.seq > shared else []
     return lines

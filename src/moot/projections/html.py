@@ -1,0 +1,77 @@
+"""The frame of an HTML page: no script, nothing loaded from elsewhere, everything said is escaped."""
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Final
+
+from moot.domain.facts import Language
+from moot.domain.fence import plain
+from moot.domain.ids import SeatId
+from moot.domain.roster import Seat
+
+STYLE: Final = """
+:root{color-scheme:light dark;--ink:#1c1e21;--soft:#5c6570;--line:#d9dee4;--card:#fff;--back:#f5f6f8;--mark:#0b63ce}
+@media(prefers-color-scheme:dark){:root{--ink:#e8eaed;--soft:#a3adb8;--line:#343a42;--card:#1d2126;--back:#14171a;--mark:#7db4ff}}
+*{box-sizing:border-box}body{margin:0;background:var(--back);color:var(--ink);font:16px/1.55 system-ui,sans-serif}
+main{max-width:62rem;margin:0 auto;padding:2rem 1rem 4rem}h1{font-size:1.5rem;margin:0 0 .25rem;overflow-wrap:anywhere}
+h2{font-size:1.1rem;margin:2.2rem 0 .6rem}.soft{color:var(--soft)}
+.card{background:var(--card);border:1px solid var(--line);border-radius:.6rem;padding:1rem 1.2rem;margin:.6rem 0}
+.decision{border-left:.35rem solid var(--mark);font-size:1.08rem}.said{white-space:pre-wrap;overflow-wrap:anywhere}
+.turn{border-left:.3rem solid hsl(var(--hue) 55% 50%)}.turn header{display:flex;gap:.8rem;flex-wrap:wrap;align-items:baseline}
+.who{font-weight:650}a{color:var(--mark)}table{border-collapse:collapse;width:100%;font-size:.93rem}
+th,td{text-align:left;padding:.35rem .6rem;border-bottom:1px solid var(--line);vertical-align:top;overflow-wrap:break-word}
+th{white-space:nowrap}
+"""
+
+LIST_STYLE: Final = """details summary{cursor:pointer;color:var(--soft);font-size:.88rem}dl{display:grid;
+grid-template-columns:max-content 1fr;gap:.2rem 1rem}
+dt{color:var(--soft)}dd{margin:0}"""
+"""For what can be unfolded, and for terms with what they mean."""
+
+_HUES: Final = (212, 12, 150, 275, 40, 190, 330, 95)
+
+
+class Markup(str):
+    """HTML that this package wrote itself: what is in it is escaped already."""
+
+    __slots__ = ()
+
+
+def document(language: Language, title: str, style: str, body: Iterable[str]) -> str:
+    """A whole page; `title` is anybody's text, `style` and `body` are markup."""
+    return (
+        f'<!doctype html>\n<html lang="{language}">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">\n'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+        f"<title>{text(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n<main>\n"
+        + "\n".join(body)
+        + "\n</main>\n</body>\n</html>\n"
+    )
+
+
+def text(value: object) -> str:
+    """A value as text that holds no markup."""
+    return value if isinstance(value, Markup) else escape(plain(str(value)))
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table in a card of its own."""
+    head = "".join(f"<th>{text(name)}</th>" for name in heads)
+    lines = "".join("<tr>" + "".join(f"<td>{text(value)}</td>" for value in row) + "</tr>" for row in rows)
+    return f'<div class="card" style="overflow-x:auto"><table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>'
+
+
+def bullets(items: Iterable[str]) -> str:
+    """Markup, item by item, as a list in a card of its own."""
+    inner = "".join(f"<li>{item}</li>" for item in items)
+    return f'<ul class="card" style="padding-left:2.2rem">{inner}</ul>'
+
+
+def link(entry: int) -> str:
+    """A reference to an entry of the same page."""
+    return f'<a href="#entry-{entry}">#{entry}</a>'
+
+
+def hues(seats: Iterable[Seat]) -> dict[SeatId, int]:
+    """A colour for each seat."""
+    return {seat.id: _HUES[at % len(_HUES)] for at, seat in enumerate(seats)}

@@ -1,0 +1,74 @@
+"""What every protocol's story keeps: what is spent, who was lost, when it was."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from moot.domain.budget import Spent
+from moot.domain.desk import Desk, kept, opened_desk
+from moot.domain.facts import Closed, Entry, Loss, Opened, SeatLost
+from moot.domain.ids import SeatId, SessionId
+from moot.projections.costs import Costs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LossLine:
+    """One time that a seat failed."""
+
+    seq: int
+    seat: SeatId
+    asked_for: str
+    reason: Loss
+    detail: str
+
+
+class Teller:
+    """Told entry by entry, the opening first."""
+
+    def __init__(self, session: SessionId) -> None:
+        self.session = session
+        self.losses: list[LossLine] = []
+        self.costs = Costs()
+        self.seq = 0
+        self.closed: Closed | None = None
+        self._desk: Desk | None = None
+        self._opened_at: datetime | None = None
+
+    @property
+    def desk(self) -> Desk:
+        assert self._desk is not None, "a story begins with the opening"
+        return self._desk
+
+    @property
+    def spent(self) -> Spent:
+        """What the whole session spent, in tokens, money and running time."""
+        return self.desk.spent
+
+    @property
+    def opened_at(self) -> datetime:
+        assert self._opened_at is not None
+        return self._opened_at
+
+    @property
+    def last_at(self) -> datetime:
+        return self.desk.at
+
+    def keep(self, entry: Entry) -> None:
+        """Take in one more entry, as far as all protocols share it."""
+        self.seq = entry.seq
+        fact = entry.fact
+        if isinstance(fact, Opened):
+            self._desk = opened_desk(entry, fact)
+            self._opened_at = entry.at
+            return
+        self._desk = kept(self.desk, entry)
+        self.costs.add(fact)
+        if isinstance(fact, SeatLost):
+            kind = fact.ask.split(".", 2)[1]
+            self.losses.append(LossLine(seq=entry.seq, seat=fact.seat, asked_for=kind, reason=fact.reason, detail=fact.detail))
+        if isinstance(fact, Closed):
+            self.closed = fact
+
+
+def stamp(at: datetime) -> str:
+    """A time as records show it."""
+    return f"{at:%Y-%m-%dT%H:%M:%SZ}"

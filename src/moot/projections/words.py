@@ -1,0 +1,65 @@
+"""Words that the views of all protocols share, in both languages."""
+
+from dataclasses import dataclass
+
+from moot.domain.facts import Language
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedWords:
+    decision: str
+    losses: dict[str, str]
+    budgets: dict[str, str]
+    cost: str
+    cost_heads: tuple[str, ...]
+    total: str
+    spent: str
+
+
+EN = SharedWords(
+    decision="Decision",
+    losses={
+        "timeout": "no answer in time",
+        "error": "an error",
+        "malformed": "an answer in no usable shape",
+        "refused": "a refusal",
+        "rejected_key": "a rejected key",
+        "gave_up": "giving up after repeated crashes",
+    },
+    budgets={
+        "turns": "the turn budget",
+        "tokens": "the token budget",
+        "money": "the money budget",
+        "time": "the time budget",
+        "called": "its owner called for the end",
+        "cancelled": "cancelled",
+    },
+    cost="Cost",
+    cost_heads=("Seat", "Platform", "Calls", "Tokens in", "Tokens out", "Money"),
+    total="Total",
+    spent="Cost: {calls} model calls, {tokens} tokens",
+)
+ZH = SharedWords(
+    decision="决定",
+    losses={
+        "timeout": "超时未答",
+        "error": "出错",
+        "malformed": "回答不合格式",
+        "refused": "拒绝回答",
+        "rejected_key": "密钥被拒",
+        "gave_up": "多次崩溃后放弃",
+    },
+    budgets={
+        "turns": "达到轮次上限",
+        "tokens": "达到词元上限",
+        "money": "达到金额上限",
+        "time": "达到时间上限",
+        "called": "负责人要求结束",
+        "cancelled": "被取消",
+    },
+    cost="花费",
+    cost_heads=("席位", "平台", "调用", "输入词元", "输出词元", "金额"),
+    total="合计",
+    spent="花费：{calls} 次模型调用，{tokens} 词元",
+)
+SHARED_WORDS: dict[Language, SharedWords] = {"en": EN, "zh": ZH}

@@ -1,0 +1,1 @@
+"""Advisory: one proposes, the others advise, the proposer decides. `advisory_panel` on the wire."""

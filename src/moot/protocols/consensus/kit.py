@@ -1,0 +1,43 @@
+"""The consensus protocol as the house takes it in."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from annotated_types import Ge, Le
+
+from moot.protocols.council.facts import CouncilOpened, Settings
+from moot.protocols.council.kit import council_kit
+from moot.protocols.council.rules import CouncilRules
+from moot.protocols.council.state import Council, Course, nobody
+from moot.weighing.resolution import CONSENSUS_THRESHOLD, Correlations, Resolution, Voice, agreed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsensusSettings(Settings):
+    """`threshold` is the confidence that everyone's support must have; `rounds` how many syntheses are tried."""
+
+    rounds: Annotated[int, Ge(1), Le(20)] = 3
+    threshold: Annotated[float, Ge(0), Le(1)] = CONSENSUS_THRESHOLD
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsensusOpened(CouncilOpened):
+    settings: ConsensusSettings = ConsensusSettings()
+
+
+def _resolve(state: Council, voices: Sequence[Voice], correlations: Correlations) -> Resolution:
+    settings = state.opened.settings
+    assert isinstance(settings, ConsensusSettings)
+    return agreed(voices, threshold=settings.threshold, correlations=correlations)
+
+
+COURSE: Final = Course(
+    first=("propose", "argue", "synthesize", "vote"),
+    again=("synthesize", "vote"),
+    resolve=_resolve,
+    owner=nobody,
+    one_synthesis=True,
+)
+RULES: Final = CouncilRules("consensus", ConsensusOpened, COURSE)
+CONSENSUS: Final = council_kit(RULES, ConsensusSettings, ConsensusOpened, wire_name="consensus")

@@ -1,0 +1,133 @@
+"""The resolution of a deliberation, computed from the record alone."""
+
+from moot.domain.ids import SeatId
+from moot.domain.roster import Seat
+from moot.protocols.council.facts import Ballot, DeliberationClosed, EndReason, LostSeat
+from moot.protocols.council.state import Council, Course, Spoken
+from moot.protocols.council.table import blind_positions, challenges, is_overturned, motion
+from moot.weighing.independence import family, presumed
+from moot.weighing.positions import VotePosition, weight
+from moot.weighing.resolution import Correlations, Resolution, Voice
+
+
+def closed(course: Course, state: Council, reason: EndReason) -> DeliberationClosed:
+    """Weigh what was said, list who was lost and what nobody answered."""
+    decided = decided_on(course, state)
+    voices = voiced(course, state, reason)
+    found = course.resolve(state, voices, correlations(state))
+    if decided is None:
+        found = _nothing(found)
+    return DeliberationClosed(
+        reason=reason,
+        consensus_type=found.consensus_type,
+        carried=found.carried,
+        motion=None if decided is None else decided.id,
+        confidence=found.confidence,
+        support=found.support,
+        turnout=found.turnout,
+        heads=found.heads,
+        effective=found.effective,
+        ballots=tuple(_ballot(state, voice) for voice in voices),
+        could_differ=found.could_differ,
+        open_challenges=tuple(challenge.line.id for challenge in challenges(state) if challenge.state == "open"),
+        overturned=found.carried and is_overturned(state, decided),
+        lost=_lost(state),
+    )
+
+
+def outcome(course: Course, state: Council) -> Resolution:
+    """What the votes cast so far amount to."""
+    return course.resolve(state, voiced(course, state, "voted"), correlations(state))
+
+
+def decided_on(course: Course, state: Council) -> Spoken | None:
+    """The line that the votes were about: a vote that was begun keeps its motion."""
+    return state.line(state.motion) or motion(course, state)
+
+
+def voiced(course: Course, state: Council, reason: EndReason) -> tuple[Voice, ...]:
+    """Every seat at the vote. Where positions agreed blind they are the votes; where somebody decides, the advice is."""
+    owner = course.owner(state.opened)
+    return tuple(_voice(seat, _standing(state, seat.id, owner, reason)) for seat in state.seats)
+
+
+def _voice(seat: Seat, stand: tuple[VotePosition | None, float]) -> Voice:
+    position, confidence = stand
+    return Voice(
+        seat=seat.id,
+        position=position,
+        confidence=confidence,
+        weight=seat.weight,
+        trust=seat.trust,
+        family=family(seat.platform, seat.id),
+    )
+
+
+def _standing(state: Council, seat: SeatId, owner: SeatId | None, reason: EndReason) -> tuple[VotePosition | None, float]:
+    if reason == "agreed_blind":
+        line = blind_positions(state).get(seat)
+        return ("support", line.said.confidence or 0.0) if line is not None else (None, 0.0)
+    if owner is not None:
+        return _advised(state, seat, owner)
+    vote = state.line(state.votes.get(seat))
+    return (vote.said.position, vote.said.confidence or 0.0) if vote is not None else (None, 0.0)
+
+
+def _advised(state: Council, seat: SeatId, owner: SeatId) -> tuple[VotePosition | None, float]:
+    """An advisor's stand, by its last advice: a challenge is opposition where the owner turned it down, else a condition."""
+    own = [line for line in state.lines if line.seat == seat and line.said.type != "propose"]
+    if seat == owner:
+        own = [line for line in state.lines if line.seat == seat]
+        return ("support", own[-1].said.confidence or 0.0) if own else (None, 0.0)
+    if not own:
+        return (None, 0.0) if state.had.get(seat, 0) is None or seat in state.losses else ("abstain", 0.0)
+    last = own[-1]
+    if last.said.type != "challenge":
+        return "support", last.said.confidence or 0.0
+    met = next(challenge for challenge in challenges(state) if challenge.line.id == last.id)
+    return "conditional_support" if met.state == "accepted" else "oppose", last.said.confidence or 0.0
+
+
+def correlations(state: Council) -> Correlations:
+    """How far two seats err together: by their shared record where the opening has it, else by their families."""
+    bonds = {frozenset((bond.one, bond.other)): bond.correlation for bond in state.opened.subject.bonds}
+    families = {seat.id: family(seat.platform, seat.id) for seat in state.seats}
+
+    def between(one: str, other: str) -> float:
+        known = bonds.get(frozenset((SeatId(one), SeatId(other))))
+        return presumed(families[SeatId(one)], families[SeatId(other)]) if known is None else known
+
+    return between
+
+
+def _ballot(state: Council, voice: Voice) -> Ballot:
+    weighs = 0.0 if voice.position in {None, "abstain"} else weight(voice.weight, voice.confidence, voice.trust)
+    return Ballot(seat=SeatId(voice.seat), position=voice.position, confidence=voice.confidence, weight=weighs)
+
+
+def _nothing(found: Resolution) -> Resolution:
+    """The outcome where there was nothing to decide on."""
+    return Resolution(
+        consensus_type="no_consensus",
+        carried=False,
+        support=None,
+        turnout=found.turnout,
+        confidence=None,
+        heads=found.heads,
+        effective=found.effective,
+        could_differ=found.could_differ,
+    )
+
+
+def _lost(state: Council) -> tuple[LostSeat, ...]:
+    total = sum(seat.weight for seat in state.seats)
+    return tuple(
+        LostSeat(
+            seat=seat.id,
+            times=state.losses[seat.id].times,
+            last=state.losses[seat.id].last,
+            weight_share=seat.weight / total,
+        )
+        for seat in state.seats
+        if seat.id in state.losses
+    )

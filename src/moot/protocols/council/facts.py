@@ -1,0 +1,166 @@
+"""The facts of a deliberation, and the shape of what is contributed to it."""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from annotated_types import Ge, Gt, Le, MaxLen, MinLen
+
+from moot.domain.effects import AnswerForm
+from moot.domain.facts import Closed, Fact, Loss, Opened, Reply
+from moot.domain.ids import SeatId
+from moot.weighing.positions import VotePosition
+from moot.weighing.resolution import ConsensusType
+
+Score = Annotated[float, Ge(0), Le(1)]
+Seconds = Annotated[float, Gt(0), Le(31_536_000)]
+LineRef = Annotated[int, Ge(1)]
+LineRefs = Annotated[tuple[LineRef, ...], MaxLen(200)]
+Short = Annotated[str, MaxLen(100)]
+Line = Annotated[str, MaxLen(2_000)]
+Text = Annotated[str, MaxLen(20_000)]
+
+ContributionType = Literal["propose", "support", "challenge", "synthesize", "vote", "pass"]
+Phase = Literal["propose", "argue", "synthesize", "decide", "vote"]
+Order = Literal["auto", "round_robin", "open"]
+Taking = Literal["adopted", "partly", "declined"]
+EndReason = Literal["voted", "agreed_blind", "decided", "called", "nothing_proposed", "owner_lost", "tokens", "money", "time"]
+
+PHASE_OF: dict[ContributionType, tuple[Phase, ...]] = {
+    "propose": ("propose",),
+    "support": ("argue",),
+    "challenge": ("argue",),
+    "synthesize": ("synthesize", "decide"),
+    "vote": ("vote",),
+}
+"""The phases that each type of contribution belongs to; a pass belongs to all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How a deliberation is held. Recorded in the opening.
+
+    `blind`: everyone writes before anyone reads. `early_stop`: blind positions that all name the same choice end it; None leaves
+    that to the stakes. `order`: whether seats argue one after another (`round_robin`) or whenever they come (`open`); `auto`
+    chooses `open` as soon as one seat answers from elsewhere. `rounds` limits how often it goes back to arguing.
+    """
+
+    blind: bool = True
+    early_stop: bool | None = None
+    order: Order = "auto"
+    rounds: Annotated[int, Ge(1), Le(20)] = 1
+    patience: Seconds = 180.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """How the owner took one piece of advice."""
+
+    entry: LineRef
+    how: Taking
+    why: Line = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contribution:
+    """What a seat says. Which fields count depends on `type`.
+
+    `choice` is its answer in a word or two, for what can be compared. `refers_to` is the line that it is about; `answers` and
+    `accepts` name challenges that it meets or gives way to. A vote has a `position`, and names the line that moved it, if any
+    did. `taken` is the owner's, one for each piece of advice.
+    """
+
+    type: ContributionType
+    text: Text = ""
+    confidence: Score | None = None
+    choice: Short = ""
+    refers_to: LineRef | None = None
+    evidence: Annotated[tuple[Annotated[str, MinLen(1), MaxLen(2_000)], ...], MaxLen(50)] = ()
+    answers: LineRefs = ()
+    accepts: LineRefs = ()
+    position: VotePosition | None = None
+    condition: Line = ""
+    moved_by: LineRef | None = None
+    taken: Annotated[tuple[Taken, ...], MaxLen(200)] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contributed(Reply):
+    said: Contribution
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseBegun(Fact):
+    """A phase is over and the next has begun. What was written blind can be read from here on.
+
+    `passed` and `lost` had nothing to say in the phase before; `motion` is the line that is voted on.
+    """
+
+    round: int
+    phase: Phase
+    passed: tuple[SeatId, ...] = ()
+    lost: tuple[SeatId, ...] = ()
+    motion: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ballot:
+    """One seat's part in the tally: its last vote, or None, and what it weighs."""
+
+    seat: SeatId
+    position: VotePosition | None
+    confidence: float
+    weight: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostSeat:
+    """A seat that failed: how often and how last, and the share of bias weight that it holds."""
+
+    seat: SeatId
+    times: int
+    last: Loss
+    weight_share: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeliberationClosed(Closed):
+    """The resolution, computed from the record.
+
+    `motion` is the line that was decided on; `carried` whether it stands. `open_challenges` were neither answered nor accepted.
+    `overturned`: the outcome is not what most had written blind, and nobody who changed named a line that moved them.
+    """
+
+    reason: EndReason
+    consensus_type: ConsensusType
+    carried: bool
+    motion: int | None
+    confidence: float | None
+    support: float | None
+    turnout: float
+    heads: int
+    effective: float
+    ballots: tuple[Ballot, ...] = ()
+    could_differ: bool = False
+    open_challenges: tuple[int, ...] = ()
+    overturned: bool = False
+    lost: tuple[LostSeat, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CouncilOpened(Opened):
+    """The opening of all three; each has its own kind."""
+
+    settings: Settings = Settings()
+
+
+SHARED_KINDS: dict[str, type[Fact]] = {
+    "council.contributed": Contributed,
+    "council.phase_begun": PhaseBegun,
+    "council.closed": DeliberationClosed,
+}
+
+FORMS: dict[str, AnswerForm] = {
+    kind: AnswerForm(kind=kind, reply=Contributed, shape=Contribution, form="json", max_tokens=tokens)
+    for kind, tokens in {"propose": 500, "argue": 500, "synthesize": 700, "decide": 900, "vote": 250, "free": 700}.items()
+}
+"""One form per phase, and `free` for what a seat adds of its own accord."""

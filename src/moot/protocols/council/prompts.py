@@ -1,0 +1,180 @@
+"""What a seat is sent: pure functions of what it may see.
+
+All seats share the first part, word for word (system, question, table); what is the seat's own comes last, so that a provider's
+prefix cache hits. However many lines there are, all of them together have a bounded length.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final
+
+from moot.domain.effects import Ask, Brief
+from moot.domain.facts import Language
+from moot.domain.fence import fenced, one_line
+from moot.domain.ids import USER, SeatId
+from moot.domain.perception import Heard, Memory, Perception
+from moot.domain.roster import Seat
+from moot.domain.subject import normal
+from moot.protocols.council.facts import FORMS
+from moot.protocols.council.faults import Faults
+from moot.protocols.council.state import Council, Course, Spoken
+from moot.protocols.council.table import blind_positions, challenges, motion
+from moot.protocols.council.words import WORDS, Words
+
+LONGEST_TABLE: Final = 40_000
+"""Characters that all lines on the table may take together."""
+SHORTEST_LINE: Final = 200
+RECENT: Final = 6
+
+
+def briefed(course: Course, state: Council, ask: Ask) -> Brief:
+    """The brief of an ask."""
+    words = WORDS[state.opened.language]
+    seat = state.seat(ask.seat)
+    lines = visible(state, seat.id)
+    return Brief(
+        ask=ask,
+        seat=seat,
+        form=FORMS[ask.kind],
+        language=state.opened.language,
+        seed=state.opened.seed,
+        nth=state.round,
+        perception=Perception(goal=state.opened.topic, memory=_memory(lines), own_words=_own_words(state, seat.id)),
+        system=words.system,
+        shared=shared(state.opened.language, state.opened.topic, state.opened.subject.options, lines),
+        own=own(course, state, seat, ask.kind),
+        subject=_subject(course, state),
+        fault=Faults(course, state, seat.id),
+    )
+
+
+def visible(state: Council, seat: SeatId | None) -> tuple[Spoken, ...]:
+    """The lines that a seat may read: while proposals are written blind, its own and the user's alone."""
+    if not state.is_sealed:
+        return state.lines
+    return tuple(line for line in state.lines if line.seat in {USER, seat})
+
+
+@lru_cache(maxsize=32)
+def shared(language: Language, topic: str, options: tuple[str, ...], lines: tuple[Spoken, ...]) -> str:
+    """What every seat reads, in the same words."""
+    words = WORDS[language]
+    question = f"{words.question}\n{fenced(topic)}"
+    if options:
+        question += "\n" + "\n".join([words.options, *(fenced(option) for option in options)])
+    if not lines:
+        return question
+    room = max(SHORTEST_LINE, LONGEST_TABLE // len(lines))
+    return "\n\n".join([question, "\n".join([words.table, *(told(words, line, room) for line in lines)])])
+
+
+def told(words: Words, line: Spoken, room: int = LONGEST_TABLE) -> str:
+    """A line with its number, author and kind, its words fenced."""
+    said = line.said
+    marks = [f"#{line.id} {line.seat} {words.types[said.type]}"]
+    if said.position is not None:
+        marks.append(words.positions[said.position])
+    if said.refers_to is not None:
+        marks.append(f"{words.about} #{said.refers_to}")
+    marks += [
+        f"{name} {_numbers(lines)}" for name, lines in ((words.answers, said.answers), (words.accepts, said.accepts)) if lines
+    ]
+    if said.confidence is not None:
+        marks.append(f"{words.confidence} {said.confidence:.2f}")
+    parts = [said.text]
+    parts += [f"{words.choice}: {said.choice}"] if said.choice else []
+    parts += [f"{words.condition}: {said.condition}"] if said.condition else []
+    parts += [f"{words.evidence}: {one_line(each)}" for each in said.evidence]
+    text = "\n".join(part for part in parts if part)
+    cut = text if len(text) <= room else f"{text[:room]}… {words.shortened}"
+    return f"[{', '.join(marks)}]\n{fenced(cut)}"
+
+
+def _numbers(lines: Sequence[int]) -> str:
+    return " ".join(f"#{line}" for line in lines)
+
+
+def own(course: Course, state: Council, seat: Seat, kind: str) -> str:
+    """What this seat alone reads: who it is, what is disputed, and what it is asked for."""
+    words = WORDS[state.opened.language]
+    lines = [words.you, words.seat.format(seat=seat.id)]
+    if seat.stance:
+        lines.append(words.stance.format(stance=one_line(seat.stance)))
+    if seat.instructions:
+        lines.append(words.instructions.format(instructions=seat.instructions.strip()))
+    phase = state.phase if kind == "free" else kind
+    return "\n".join([*lines, *_context(course, state, phase, words), "", words.now, _request(course, state, phase, words)])
+
+
+def _context(course: Course, state: Council, phase: str, words: Words) -> list[str]:
+    match phase:
+        case "argue":
+            return _blind(state, words)
+        case "synthesize":
+            return [*_open(state, words), *_objections(state, words)]
+        case "vote":
+            return [*_motion(course, state, words), *_open(state, words)]
+        case _:
+            return []
+
+
+def _blind(state: Council, words: Words) -> list[str]:
+    choices: dict[str, list[str]] = {}
+    for seat, line in blind_positions(state).items():
+        choices.setdefault(normal(line.said.choice), []).append(seat)
+    if "" in choices or not choices:
+        return []
+    lines = [f"{' '.join(seats)}:\n{fenced(choice)}" for choice, seats in choices.items()]
+    return ["", words.blind, *lines, words.agreed if len(choices) == 1 else words.disputed]
+
+
+def _motion(course: Course, state: Council, words: Words) -> list[str]:
+    found = state.line(state.motion) or motion(course, state)
+    if found is None:
+        return []
+    return ["", words.motion.format(number=found.id, seat=found.seat), fenced(found.said.text[:LONGEST_TABLE])]
+
+
+def _open(state: Council, words: Words) -> list[str]:
+    lines = [f"#{found.line.id} {found.line.seat}" for found in challenges(state) if found.state == "open"]
+    return ["", words.unanswered, *lines] if lines else []
+
+
+def _objections(state: Council, words: Words) -> list[str]:
+    votes = [line for seat in state.votes if (line := state.line(state.votes[seat])) is not None]
+    against = [line for line in votes if line.said.position in {"oppose", "conditional_support"}]
+    if state.round == 1 or not against:
+        return []
+    return ["", words.objections, *(told(words, line, LONGEST_TABLE // len(against)) for line in against)]
+
+
+def _request(course: Course, state: Council, phase: str, words: Words) -> str:
+    match phase:
+        case "propose":
+            return f"{words.propose}\n{words.propose_options}" if state.opened.subject.options else words.propose
+        case "argue":
+            owner = course.owner(state.opened)
+            return words.argue if owner is None else words.advise.format(owner=owner)
+        case "synthesize":
+            return f"{words.synthesize}\n{words.propose_options}" if state.opened.subject.options else words.synthesize
+        case "decide":
+            advice = [f"#{line.id}" for line in state.lines if line.phase == "argue" and line.seat != USER]
+            return words.decide.format(advice=" ".join(advice) or words.nothing)
+        case _:
+            return words.vote
+
+
+def _memory(lines: tuple[Spoken, ...]) -> Memory:
+    memory = Memory(window=RECENT)
+    for line in lines[-RECENT:]:
+        memory = memory.hear(Heard(id=line.id, speaker=line.seat, text=line.said.text, refers_to=line.said.refers_to), 0.5)
+    return memory
+
+
+def _own_words(state: Council, seat: SeatId) -> str:
+    return next((line.said.text for line in reversed(state.lines) if line.seat == seat), "")
+
+
+def _subject(course: Course, state: Council) -> str:
+    found = None if state.is_sealed else motion(course, state)
+    return state.opened.topic if found is None else found.said.text

@@ -1,0 +1,244 @@
+"""The rulebook that debate, advisory and consensus share; a `Course` says what tells them apart.
+
+    propose → argue → synthesize → vote (→ again)      debate, consensus
+    propose → argue → decide                           advisory
+
+A phase is over when everyone who takes part has had a turn; a pass is one, and so is a loss. A seat that answers from elsewhere
+need not wait to be asked: while a phase lasts it may add to what it said, vote anew, or go on to the next phase, which passes its
+turn in this one if it had none. What was written blind stays sealed until the phase is over.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from moot.domain.effects import AnswerForm, Ask, Brief, Effect, Record
+from moot.domain.facts import (
+    BudgetExhausted,
+    CloseCalled,
+    Closed,
+    Entry,
+    Fact,
+    InputGiven,
+    Opened,
+    SeatLost,
+    SessionForked,
+)
+from moot.domain.ids import USER, AskId, SeatId, ask_id
+from moot.domain.roster import swapped
+from moot.domain.values import changed
+from moot.protocols.council.closing import closed, outcome
+from moot.protocols.council.facts import (
+    FORMS,
+    PHASE_OF,
+    SHARED_KINDS,
+    Contributed,
+    Contribution,
+    CouncilOpened,
+    Phase,
+    PhaseBegun,
+)
+from moot.protocols.council.faults import allowed_types
+from moot.protocols.council.prompts import briefed
+from moot.protocols.council.state import PASSED, Council, Course, Losses, Spoken
+from moot.protocols.council.table import agree_blind, motion, proposals
+
+MOST_CONTRIBUTIONS: Final = 200
+"""How often one seat may speak in a deliberation."""
+
+
+class CouncilRules:
+    """Implements `Rulebook[Council]`."""
+
+    forms: Mapping[str, AnswerForm] = FORMS
+
+    def __init__(self, name: str, opening: type[CouncilOpened], course: Course) -> None:
+        self.name = name
+        self.course = course
+        self.kinds: Mapping[str, type[Fact]] = {f"{name}.opened": opening, **SHARED_KINDS}
+
+    def initial(self, opened: Opened) -> Council:
+        assert isinstance(opened, CouncilOpened)
+        return Council(opened=opened, seats=opened.seats, phase=self.course.first[0])
+
+    def evolve(self, state: Council, entry: Entry) -> Council:
+        if state.phase == "closed":
+            return state
+        fact = entry.fact
+        match fact:
+            case Contributed(seat=seat, said=Contribution() as said):
+                return _said(self.course, state, seat, said, entry.seq) if self._may(state, fact.ask, seat) else state
+            case SeatLost():
+                return _lost(state, fact) if fact.ask in {ask.id for ask in self._asked(state)} else state
+            case PhaseBegun(round=number, phase=phase, motion=line):
+                return _begun(state, number, phase, line)
+            case InputGiven(text=text):
+                return _heard(state, entry.seq, text)
+            case BudgetExhausted(budget=budget):
+                return state if budget == "turns" else changed(state, stop=budget)
+            case CloseCalled():
+                return changed(state, stop="called")
+            case SessionForked(swaps=swaps):
+                return changed(state, seats=swapped(state.seats, swaps))
+            case Closed():
+                return changed(state, phase="closed")
+            case _:
+                return state
+
+    def decide(self, state: Council) -> tuple[Effect, ...]:
+        if state.phase == "closed":
+            return ()
+        follows = self._follows(state)
+        return (Record(fact=follows),) if follows is not None else (*self._asked(state), *self._invited(state))
+
+    def brief(self, state: Council, ask: Ask) -> Brief:
+        return briefed(self.course, state, ask)
+
+    def _follows(self, state: Council) -> Fact | None:
+        """The fact that the state leads to by itself; None while somebody has a turn."""
+        if state.stop == "called":
+            return closed(self.course, state, "called")
+        if state.stop is not None and state.phase not in {"vote", "decide"}:
+            # A budget ends the talk: what is on the table is decided now.
+            return self._begin(state, state.round, self.course.first[-1]) or closed(self.course, state, state.stop)
+        if not self._is_over(state):
+            return None
+        if state.phase == "propose":
+            return self._end_of_proposing(state) or self._next(state)
+        if state.phase in {"vote", "decide"}:
+            return self._end_of_round(state)
+        return self._next(state)
+
+    def _is_over(self, state: Council) -> bool:
+        if self.course.one_synthesis and state.phase == "synthesize" and any(state.had.values()):
+            return True
+        return all(seat in state.had for seat in self.course.taking_part(state, state.phase))
+
+    def _end_of_proposing(self, state: Council) -> Fact | None:
+        owner = self.course.owner(state.opened)
+        if owner is not None and all(line.seat != owner for line in proposals(state)):
+            return closed(self.course, state, "owner_lost" if owner in state.losses else "nothing_proposed")
+        if not proposals(state):
+            return closed(self.course, state, "nothing_proposed")
+        return closed(self.course, state, "agreed_blind") if _stops_early(state) and agree_blind(state) else None
+
+    def _end_of_round(self, state: Council) -> Fact:
+        if state.phase == "decide":
+            is_decided = any(line.phase == "decide" and line.said.type == "synthesize" for line in state.lines)
+            return closed(self.course, state, "decided" if is_decided else "owner_lost")
+        is_last = state.round >= state.opened.settings.rounds or not state.votes or state.stop is not None
+        if is_last or outcome(self.course, state).carried:
+            return closed(self.course, state, state.stop or "voted")
+        return PhaseBegun(round=state.round + 1, phase=self.course.again[0], lost=_lost_in(state))
+
+    def _next(self, state: Council) -> Fact:
+        following = self.course.following(state)
+        assert following is not None, "a round ends with a vote or a decision"
+        return self._begin(state, state.round, following) or closed(self.course, state, "nothing_proposed")
+
+    def _begin(self, state: Council, number: int, phase: Phase) -> PhaseBegun | None:
+        """The beginning of a phase; None when there is nothing to decide on."""
+        found = motion(self.course, state)
+        if found is None:
+            return None
+        passed = tuple(seat for seat, line in state.had.items() if line == PASSED)
+        return PhaseBegun(
+            round=number,
+            phase=phase,
+            passed=passed,
+            lost=_lost_in(state),
+            motion=found.id if phase == "vote" else None,
+        )
+
+    def _asked(self, state: Council) -> tuple[Ask, ...]:
+        waiting = [seat for seat in self.course.taking_part(state, state.phase) if seat not in state.had]
+        if waiting and self._is_in_turn(state):
+            waiting = waiting[:1]
+        return tuple(_ask(state, seat) for seat in waiting)
+
+    def _is_in_turn(self, state: Council) -> bool:
+        if self.course.one_synthesis and state.phase == "synthesize":
+            return True
+        return state.opened.settings.order == "round_robin" and state.phase in {"argue", "synthesize"}
+
+    def _invited(self, state: Council) -> tuple[Ask, ...]:
+        """What seats may add of their own accord; only those who answer from elsewhere ever do."""
+        asked = {ask.seat for ask in self._asked(state)}
+        is_open = state.opened.settings.order == "open"
+        return tuple(
+            _free(state, seat.id)
+            for seat in state.seats
+            if seat.is_outside and seat.id not in asked and (is_open or seat.id in state.had)
+            if state.counts.get(seat.id, 0) < MOST_CONTRIBUTIONS and allowed_types(self.course, state, seat.id)
+        )
+
+    def _may(self, state: Council, ask: AskId, seat: SeatId) -> bool:
+        return any(each.id == ask and each.seat == seat for each in (*self._asked(state), *self._invited(state)))
+
+
+def _ask(state: Council, seat: SeatId) -> Ask:
+    assert state.phase != "closed"
+    kind = state.phase
+    return Ask(id=ask_id(state.step, kind, seat), seat=seat, kind=kind, turn=state.round, patience=state.opened.settings.patience)
+
+
+def _free(state: Council, seat: SeatId) -> Ask:
+    number = state.counts.get(seat, 0) + 1
+    return Ask(
+        id=ask_id(number, "free", seat),
+        seat=seat,
+        kind="free",
+        turn=number,
+        patience=state.opened.settings.patience,
+        invited=True,
+    )
+
+
+def _said(course: Course, state: Council, seat: SeatId, said: Contribution, seq: int) -> Council:
+    counts = {**state.counts, seat: state.counts.get(seat, 0) + 1}
+    had = {**state.had, seat: state.had.get(seat) or PASSED}
+    if said.type == "pass" or state.phase == "closed":
+        return changed(state, had=had, counts=counts)
+    phases = PHASE_OF[said.type]
+    phase = state.phase if state.phase in phases else next((each for each in phases if each == course.following(state)), None)
+    if phase is None:
+        return changed(state, had=had, counts=counts)
+    line = Spoken(id=state.last_id + 1, seq=seq, seat=seat, said=said, round=state.round, phase=phase)
+    state = changed(state, lines=(*state.lines, line), counts=counts)
+    if phase != state.phase:
+        return changed(state, had=had, ahead={**state.ahead, seat: line.id})
+    votes = {**state.votes, seat: line.id} if phase == "vote" else state.votes
+    return changed(state, had={**state.had, seat: line.id}, votes=votes)
+
+
+def _heard(state: Council, seq: int, text: str) -> Council:
+    """The user's word is a line of its own that belongs to no phase."""
+    phase = "propose" if state.phase == "closed" else state.phase
+    said = Contribution(type="pass", text=text)
+    line = Spoken(id=state.last_id + 1, seq=seq, seat=USER, said=said, round=state.round, phase=phase)
+    return changed(state, lines=(*state.lines, line))
+
+
+def _lost(state: Council, fact: SeatLost) -> Council:
+    before = state.losses.get(fact.seat)
+    losses = {**state.losses, fact.seat: Losses(1 if before is None else before.times + 1, fact.reason)}
+    return changed(state, losses=losses, had={**state.had, fact.seat: None})
+
+
+def _lost_in(state: Council) -> tuple[SeatId, ...]:
+    return tuple(seat for seat, line in state.had.items() if line is None)
+
+
+def _begun(state: Council, number: int, phase: Phase, found: int | None) -> Council:
+    ahead = {seat: line for seat, line in state.ahead.items() if (spoken := state.line(line)) and spoken.phase == phase}
+    had: dict[SeatId, int | None] = dict(ahead)
+    after = changed(state, round=number, phase=phase, step=state.step + 1, had=had, ahead={})
+    if phase != "vote":
+        return after
+    # A vote that came before the motion was on the table was about something else.
+    votes = {seat: line for seat, line in ahead.items() if line > (found or 0)}
+    return changed(after, had=dict(votes), votes=votes, motion=found)
+
+
+def _stops_early(state: Council) -> bool:
+    chosen = state.opened.settings.early_stop
+    return chosen if chosen is not None else state.opened.subject.stakes in {"low", "medium"}

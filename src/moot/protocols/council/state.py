@@ -1,0 +1,120 @@
+"""Where a deliberation stands: its phase, who has had a turn, and the lines on the table."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from moot.domain.facts import Loss
+from moot.domain.ids import SeatId
+from moot.domain.roster import Seat
+from moot.protocols.council.facts import Contribution, CouncilOpened, EndReason, Phase
+from moot.weighing.resolution import Correlations, Resolution, Voice
+
+QUESTION: Final = 1
+"""The number of the line that holds the question; contributions count from 2."""
+
+PASSED: Final = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spoken:
+    """A line on the table: a contribution, or the user's word. `seq` is the ledger's entry that made it."""
+
+    id: int
+    seq: int
+    seat: SeatId
+    said: Contribution
+    round: int
+    phase: Phase
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """How often a seat failed, and how last."""
+
+    times: int
+    last: Loss
+
+
+@dataclass(frozen=True, kw_only=True)
+class Council:
+    """The state, without slots for `changed`.
+
+    `had` says who has had a turn in this phase: the number of the line, `PASSED`, or None for a seat that was lost. `ahead` are
+    lines that belong to the next phase already. `votes` are those of the last vote that was begun, on `motion`.
+    """
+
+    opened: CouncilOpened
+    seats: tuple[Seat, ...]
+    phase: Phase | Literal["closed"]
+    round: int = 1
+    step: int = 1
+    lines: tuple[Spoken, ...] = ()
+    had: Mapping[SeatId, int | None] = field(default_factory=dict)
+    ahead: Mapping[SeatId, int] = field(default_factory=dict)
+    votes: Mapping[SeatId, int] = field(default_factory=dict)
+    motion: int | None = None
+    counts: Mapping[SeatId, int] = field(default_factory=dict)
+    losses: Mapping[SeatId, Losses] = field(default_factory=dict)
+    stop: EndReason | None = None
+
+    def seat(self, name: SeatId) -> Seat:
+        return next(seat for seat in self.seats if seat.id == name)
+
+    def line(self, number: int | None) -> Spoken | None:
+        """A line by its number; None for the question and for what does not exist."""
+        at = (number or 0) - QUESTION - 1
+        return self.lines[at] if 0 <= at < len(self.lines) else None
+
+    @property
+    def last_id(self) -> int:
+        return QUESTION + len(self.lines)
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether nobody may read what the others have written yet."""
+        return self.opened.settings.blind and self.phase == "propose"
+
+
+Resolve = Callable[[Council, Sequence[Voice], Correlations], Resolution]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """What tells the three protocols apart.
+
+    `first` are the phases of the first round, `again` those of a later one. `owner` is the seat that decides, if one does. With
+    `one_synthesis` the phase ends with the first synthesis, and seats are asked for it in rotation.
+    """
+
+    first: tuple[Phase, ...]
+    again: tuple[Phase, ...]
+    resolve: Resolve
+    owner: Callable[[CouncilOpened], SeatId | None]
+    one_synthesis: bool = False
+
+    def following(self, state: Council) -> Phase | None:
+        """The phase after this one; None when the round ends with it."""
+        phases = self.first if state.round == 1 else self.again
+        if state.phase == "closed" or state.phase not in phases:
+            return None
+        at = phases.index(state.phase) + 1
+        return phases[at] if at < len(phases) else None
+
+    def taking_part(self, state: Council, phase: str) -> tuple[SeatId, ...]:
+        """Who has a turn in a phase, in order."""
+        owner = self.owner(state.opened)
+        seats = tuple(seat.id for seat in state.seats)
+        if owner is not None and phase == "argue":
+            return tuple(seat for seat in seats if seat != owner)
+        if owner is not None and phase == "decide":
+            return (owner,)
+        if self.one_synthesis and phase == "synthesize":
+            turn = (state.round - 1) % len(seats)
+            return seats[turn:] + seats[:turn]
+        return seats
+
+
+def nobody(opened: CouncilOpened) -> SeatId | None:
+    """The owner of a deliberation that has none."""
+    return None

@@ -1,0 +1,122 @@
+"""What can be read off the table: the motion, the challenges and what became of them, the blind positions."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from moot.domain.ids import SeatId
+from moot.domain.subject import normal
+from moot.protocols.council.facts import Contribution
+from moot.protocols.council.state import Council, Course, Spoken
+
+ChallengeState = Literal["open", "answered", "accepted"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Challenge:
+    """A challenge, what became of it, and the line that answered or accepted it."""
+
+    line: Spoken
+    state: ChallengeState
+    by: int | None = None
+
+
+def proposals(state: Council) -> list[Spoken]:
+    """Each seat's proposal: its last, where it wrote more than one."""
+    found = {line.seat: line for line in state.lines if line.said.type == "propose"}
+    return sorted(found.values(), key=lambda line: line.id)
+
+
+def motion(course: Course, state: Council) -> Spoken | None:
+    """What is to be decided on: the last synthesis; without one the proposal that has the most behind it.
+
+    Behind a proposal stand the seats that proposed the same choice and those that support it, less those that challenge it; the
+    earliest of equals. Where somebody owns the decision, it is the owner's proposal.
+    """
+    for line in reversed(state.lines):
+        if line.said.type == "synthesize":
+            return line
+    owner = course.owner(state.opened)
+    if owner is not None:
+        return next((line for line in proposals(state) if line.seat == owner), None)
+    return max(proposals(state), key=lambda line: (_backing(state, line), -line.id), default=None)
+
+
+def _backing(state: Council, proposal: Spoken) -> int:
+    choice = normal(proposal.said.choice)
+    alike = sum(bool(choice) and normal(line.said.choice) == choice for line in proposals(state))
+    about = Counter(line.said.type for line in state.lines if line.said.refers_to == proposal.id)
+    return alike + about["support"] - about["challenge"]
+
+
+def challenges(state: Council) -> list[Challenge]:
+    """Every challenge: accepted where another seat gave way to it, answered where another seat spoke to it, else open."""
+    return [_challenge(state, line) for line in state.lines if line.said.type == "challenge"]
+
+
+def _challenge(state: Council, line: Spoken) -> Challenge:
+    answered: int | None = None
+    for later in state.lines[line.id - 1 :]:
+        if later.seat == line.seat:
+            continue
+        if line.id in later.said.accepts or _taken(later.said, line.id):
+            return Challenge(line=line, state="accepted", by=later.id)
+        speaks_to = later.said.refers_to == line.id and later.said.type != "vote"
+        if answered is None and (speaks_to or line.id in later.said.answers or _declined(later.said, line.id)):
+            answered = later.id
+    return Challenge(line=line, state="open" if answered is None else "answered", by=answered)
+
+
+def _taken(said: Contribution, number: int) -> bool:
+    return any(taken.entry == number and taken.how != "declined" for taken in said.taken)
+
+
+def _declined(said: Contribution, number: int) -> bool:
+    """Whether an owner turned this advice down with a reason; without one it was not answered."""
+    return any(taken.entry == number and taken.how == "declined" and taken.why.strip() for taken in said.taken)
+
+
+def blind_positions(state: Council) -> Mapping[SeatId, Spoken]:
+    """What each seat wrote before it read anyone: its first proposal. Empty where nothing was written blind."""
+    if not state.opened.settings.blind:
+        return {}
+    found: dict[SeatId, Spoken] = {}
+    for line in state.lines:
+        if line.said.type == "propose" and line.round == 1:
+            found.setdefault(line.seat, line)
+    return found
+
+
+def blind_majority(state: Council) -> str | None:
+    """The choice that more than half of those who named one named blind, at least two of them."""
+    choices = Counter(choice for line in blind_positions(state).values() if (choice := normal(line.said.choice)))
+    if not choices:
+        return None
+    choice, count = choices.most_common(1)[0]
+    return choice if count >= 2 and 2 * count > choices.total() else None
+
+
+def agree_blind(state: Council) -> bool:
+    """Whether every seat wrote a position blind, and all name the same choice."""
+    positions = blind_positions(state)
+    if len(positions) < max(2, len(state.seats)):
+        return False
+    named = {normal(line.said.choice) for line in positions.values()}
+    return len(named) == 1 and named != {""}
+
+
+def is_overturned(state: Council, decided: Spoken | None) -> bool:
+    """Whether the decision is not what most had written blind, and nobody who changed names a line that moved them."""
+    before = blind_majority(state)
+    after = normal(decided.said.choice) if decided is not None else ""
+    if before is None or not after or after == before:
+        return False
+    return not any(_is_moved(state, seat, after) for seat in state.votes)
+
+
+def _is_moved(state: Council, seat: SeatId, after: str) -> bool:
+    vote, before = state.line(state.votes[seat]), blind_positions(state).get(seat)
+    if vote is None or before is None or normal(before.said.choice) == after:
+        return False
+    return vote.said.position in {"support", "conditional_support"} and vote.said.moved_by is not None

@@ -1,0 +1,334 @@
+"""What minutes and page both show, row by row, before it is Markdown or HTML."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from moot.domain.facts import SessionCancelled
+from moot.domain.ids import USER, SeatId
+from moot.domain.subject import normal
+from moot.projections import costs
+from moot.projections.decision import Decision, Dissent
+from moot.protocols.council.facts import Ballot, Phase
+from moot.protocols.council.state import PASSED, QUESTION, Spoken
+from moot.protocols.council.story import Deliberation, TimelineLine
+from moot.protocols.council.table import Challenge
+from moot.protocols.council.telling import first_line, percent, votes_line
+from moot.protocols.council.view_words import ViewWords
+from moot.weighing.resolution import VotePosition
+
+Row = tuple[object, ...]
+
+NOTHING = "–"
+SIDES: tuple[VotePosition, ...] = ("support", "conditional_support", "oppose", "abstain")
+
+
+@dataclass(frozen=True, slots=True)
+class Refs:
+    """Words of our own that name lines: `{line}` stands in their place."""
+
+    numbers: tuple[int, ...]
+    told: str = "{line}"
+
+    def __str__(self) -> str:
+        return self.told.replace("{line}", ", ".join(f"#{number}" for number in self.numbers))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseLines:
+    """A phase and the lines that belong to it, in order; `motion` is what is voted on."""
+
+    round: int
+    phase: Phase
+    motion: int | None
+    lines: list[TimelineLine]
+
+
+# The decision
+
+
+def warning(story: Deliberation, words: ViewWords) -> str:
+    """What stands before everything else; a deliberation that decided nothing names its open challenges too."""
+    closed = story.resolution
+    if closed is None or closed.carried or not closed.open_challenges:
+        return first_line(story)
+    return words.closed_with_open.format(count=len(closed.open_challenges), lines=Refs(closed.open_challenges))
+
+
+def background(story: Deliberation, words: ViewWords) -> list[Row]:
+    """What is known of the question beside its words."""
+    subject = story.council.opened.subject
+    rows: list[Row] = [(words.protocol, story.rules.name), (words.stakes, words.stakes_words[subject.stakes])]
+    rows += [(words.category, subject.category)] if subject.category else []
+    return [*rows, (words.options, " / ".join(subject.options))] if subject.options else rows
+
+
+def standing(story: Deliberation, words: ViewWords) -> list[Row]:
+    """Where a deliberation that goes on is: its phase, and who has not had a turn in it."""
+    council = story.council
+    if council.phase == "closed":
+        return []
+    waiting = [seat for seat in story.rules.course.taking_part(council, council.phase) if seat not in council.had]
+    now = (words.now, phase_name(council.phase, council.round, words))
+    return [now, (words.awaited, ", ".join(waiting))] if waiting else [now]
+
+
+def motion_shown(story: Deliberation) -> Spoken | None:
+    """The motion of a vote that goes on, or that did not carry; None where there is a decision, or nothing to decide on."""
+    closed = story.resolution
+    if closed is not None:
+        return None if closed.carried else story.council.line(closed.motion)
+    return story.council.line(story.council.motion) if story.council.phase == "vote" else None
+
+
+def resolution_rows(decision: Decision, words: ViewWords) -> list[Row]:
+    """What kind of an outcome it is, and how much stands behind it."""
+    rows: list[Row] = [(words.choice, decision.choice)] if decision.choice else []
+    if decision.decision is not None:
+        rows.append((words.author, f"{decision.author} ({Refs(decision.decision.entries)})"))
+    return [
+        *rows,
+        (words.consensus, words.consensus_types[decision.consensus_type or "no_consensus"]),
+        (words.confidence, percent(decision.confidence)),
+        (words.support, votes_line(decision, words)),
+        (words.ended_by, words.endings.get(decision.ended_by or "", decision.ended_by)),
+    ]
+
+
+def ballots(story: Deliberation) -> tuple[Ballot, ...]:
+    """The votes that were counted; empty where there was nothing to vote on."""
+    closed = story.resolution
+    return () if closed is None or closed.motion is None else closed.ballots
+
+
+def vote_rows(story: Deliberation, words: ViewWords) -> list[Row]:
+    """Who voted how, and what that weighs, one side after another."""
+    rows: list[Row] = []
+    for side in (*SIDES, None):
+        votes = [ballot for ballot in ballots(story) if ballot.position == side]
+        if votes:
+            name = words.no_vote if side is None else words.verdicts[side]
+            rows.append((name, ", ".join(ballot.seat for ballot in votes), f"{sum(ballot.weight for ballot in votes):.2f}"))
+    return rows
+
+
+def votes_note(story: Deliberation, words: ViewWords) -> str:
+    """What the votes are where nobody voted; empty where somebody did."""
+    closed = story.resolution
+    if closed is None or closed.motion is None:
+        return ""
+    if closed.reason == "agreed_blind":
+        return words.votes_read["agreed_blind"]
+    return "" if story.rules.course.owner(story.council.opened) is None else words.votes_read["owner"]
+
+
+def cancel_reason(story: Deliberation) -> str:
+    return story.closed.reason if isinstance(story.closed, SessionCancelled) else ""
+
+
+# Dissent and challenges
+
+
+def dissent_marks(story: Deliberation, voice: Dissent, words: ViewWords) -> list[object]:
+    """How somebody dissents, and where; of a challenge also what became of it."""
+    marks: list[object] = [words.kinds[voice.kind], Refs(voice.entries)]
+    met = [each for each in story.challenges() if voice.kind == "challenge" and each.line.id in voice.entries]
+    return [*marks, *(became(story, each, words) for each in met)]
+
+
+def became(story: Deliberation, found: Challenge, words: ViewWords) -> Refs:
+    """What became of a challenge."""
+    if found.by is None:
+        return Refs((), words.challenge_states[found.state])
+    by = story.council.line(found.by)
+    is_declined = by is not None and any(each.entry == found.line.id and each.how == "declined" for each in by.said.taken)
+    told = words.challenge_states[found.state].replace("#{line}", "{line}")
+    return Refs((found.by,), words.declined if is_declined and found.state == "answered" else told)
+
+
+def challenge_rows(story: Deliberation, words: ViewWords) -> list[Row]:
+    """Every challenge and what became of it; none while proposals are sealed."""
+    if story.council.is_sealed:
+        return []
+    return [(Refs((each.line.id,)), each.line.seat, each.line.said.text, became(story, each, words)) for each in story.challenges()]
+
+
+def taken_rows(story: Deliberation, words: ViewWords) -> list[Row]:
+    """How each piece of advice was taken, and why."""
+    rows: list[Row] = []
+    for line in _readable(story):
+        for taken in line.said.taken:
+            advice = story.council.line(taken.entry)
+            who, text = (advice.seat, advice.said.text) if advice else (NOTHING, NOTHING)
+            how = words.takings[taken.how]
+            rows.append((Refs((taken.entry,)), who, text, how, taken.why or NOTHING, Refs((line.id,))))
+    return rows
+
+
+# Positions
+
+
+def position_rows(story: Deliberation, decision: Decision, words: ViewWords) -> list[Row]:
+    """Where each seat stood before it read anyone, how it voted, and what moved it; none while proposals are sealed."""
+    if story.council.is_sealed:
+        return []
+    weighed = {ballot.seat: f"{ballot.weight:.2f}" for ballot in ballots(story)}
+    return [
+        (
+            position.seat,
+            _joined(position.choice_before, position.before),
+            percent(position.confidence_before),
+            words.verdicts.get(position.verdict or "", NOTHING),
+            percent(position.confidence_after),
+            _joined(_condition(story, position.seat), position.after),
+            weighed.get(position.seat, NOTHING),
+            Refs((position.moved_by,)) if position.moved_by else NOTHING,
+        )
+        for position in decision.positions
+    ]
+
+
+def _joined(*texts: str | None) -> str:
+    return " – ".join(text for text in texts if text) or NOTHING
+
+
+def _condition(story: Deliberation, seat: SeatId) -> str:
+    vote = story.council.line(story.council.votes.get(seat))
+    return vote.said.condition if vote is not None else ""
+
+
+def changes(story: Deliberation, decision: Decision, words: ViewWords) -> list[tuple[str, object]]:
+    """Who went over to another choice than the one that it wrote blind, and the line that it says moved it."""
+    closed = story.resolution
+    motion = story.council.line(closed.motion) if closed is not None else None
+    if motion is None or not normal(motion.said.choice):
+        return []
+    found: list[tuple[str, object]] = []
+    for position in decision.positions:
+        before = normal(position.choice_before)
+        is_with = position.verdict in {"support", "conditional_support"}
+        is_against = position.verdict == "oppose"
+        if not before or not (is_with if before != normal(motion.said.choice) else is_against):
+            continue
+        after = motion.said.choice if is_with else words.verdicts["oppose"]
+        told = words.moved.format(seat=position.seat, before=position.choice_before, after=after)
+        found.append((told, Refs((position.moved_by,), words.moved_by) if position.moved_by else words.names_nothing))
+    return found
+
+
+# Those who said nothing
+
+
+def pass_rows(story: Deliberation, words: ViewWords) -> list[Row]:
+    """Who passed, phase by phase."""
+    phases: dict[str, list[str]] = {}
+    for one in story.passes:
+        told = f"{one.seat} {words.went_on if one.is_implied else words.passes}"
+        phases.setdefault(phase_name(one.phase, one.round, words), []).append(told)
+    return [(phase, ", ".join(told)) for phase, told in phases.items()]
+
+
+def loss_rows(story: Deliberation, words: ViewWords) -> list[Row]:
+    """Each single time that a seat was lost. What is wrong with a sealed answer may quote it, and is sealed with it."""
+    return [
+        (
+            loss.seq,
+            loss.seat,
+            words.phases.get(loss.asked_for, loss.asked_for),
+            words.losses[loss.reason],
+            words.sealed if story.council.is_sealed and loss.reason == "malformed" else loss.detail or NOTHING,
+        )
+        for loss in story.losses
+    ]
+
+
+# The timeline
+
+
+def phases(story: Deliberation) -> list[PhaseLines]:
+    """The lines by the phase that they belong to; the question belongs to none."""
+    found = {(1, story.rules.course.first[0]): PhaseLines(round=1, phase=story.rules.course.first[0], motion=None, lines=[])}
+    for begun in story.phases:
+        found[begun.round, begun.phase] = PhaseLines(round=begun.round, phase=begun.phase, motion=begun.motion, lines=[])
+    for line in story.timeline:
+        if (spoken := line.spoken) is not None:
+            here = PhaseLines(round=spoken.round, phase=spoken.phase, motion=None, lines=[])
+            found.setdefault((spoken.round, spoken.phase), here).lines.append(line)
+    return list(found.values())
+
+
+def phase_name(phase: str, number: int, words: ViewWords) -> str:
+    return f"{words.phases[phase]} · {words.round.format(number=number)}"
+
+
+def is_sealed(story: Deliberation, line: TimelineLine) -> bool:
+    """Whether only its author may read this line yet."""
+    return story.council.is_sealed and line.id != QUESTION and line.speaker != USER
+
+
+def marks(story: Deliberation, line: Spoken, words: ViewWords) -> list[object]:
+    """What a line is, what it is about, and how sure its author is."""
+    said = line.said
+    what = words.types[said.type]
+    found: list[object] = [what if said.position is None else f"{what}: {words.verdicts[said.position]}"]
+    named = (
+        (words.about, (said.refers_to,) if said.refers_to else ()),
+        (words.answers, said.answers),
+        (words.accepts, said.accepts),
+        (words.moved_by, (said.moved_by,) if said.moved_by else ()),
+    )
+    found += [Refs(numbers, told) for told, numbers in named if numbers]
+    found += [] if said.confidence is None else [words.sure.format(share=percent(said.confidence))]
+    found += [words.ahead] if _is_ahead(story, line) else []
+    return [*found, *vote_marks(story, line, words)]
+
+
+def vote_marks(story: Deliberation, line: Spoken, words: ViewWords) -> Iterable[Refs]:
+    """Whether a vote counts, where that is not plain to see: because there are others of the same seat, or it came too early."""
+    if line.said.type != "vote":
+        return []
+    own = [each.id for each in story.council.lines if _is_vote(each, line.seat, line.round)]
+    if own[-1] != line.id:
+        return [Refs((own[own.index(line.id) + 1],), words.replaced)]
+    begun = next((each for each in story.phases if each.phase == "vote" and each.round == line.round), None)
+    if begun is None:
+        return [Refs((), words.cast_ahead)]
+    if begun.motion is not None and line.id < begun.motion:
+        return [Refs((begun.motion,), words.cast_early)]
+    if story.council.votes.get(line.seat) != line.id:
+        return [Refs((), words.voted_anew)]
+    return [Refs((own[-2],), words.vote_counts)] if len(own) > 1 else []
+
+
+def _is_vote(line: Spoken, seat: SeatId, number: int) -> bool:
+    return line.said.type == "vote" and line.seat == seat and line.round == number
+
+
+def _is_ahead(story: Deliberation, line: Spoken) -> bool:
+    """Whether another phase was still going on when this was written: a later line belongs to an earlier one."""
+    order = [(each.round, each.phase) for each in phases(story)]
+    at = order.index((line.round, line.phase))
+    return any(order.index((each.round, each.phase)) < at for each in story.council.lines[line.id - QUESTION :])
+
+
+def details(line: Spoken, words: ViewWords) -> list[tuple[str, str]]:
+    """What a line holds beside its text, by name."""
+    said = line.said
+    found = [(words.choice, said.choice), (words.condition, said.condition), *((words.evidence, each) for each in said.evidence)]
+    return [(name, text) for name, text in found if text]
+
+
+def _readable(story: Deliberation) -> Iterable[Spoken]:
+    return () if story.council.is_sealed else story.council.lines
+
+
+# Seats and costs
+
+
+def seat_rows(story: Deliberation) -> list[Row]:
+    """Who sat at the table."""
+    return [(seat.id, seat.stance, seat.platform, f"{seat.weight:g}", f"{seat.trust:.2f}") for seat in story.council.seats]
+
+
+def cost_rows(story: Deliberation, words: ViewWords) -> list[Row]:
+    """What each seat cost, and all together."""
+    return costs.cost_rows(story.costs, story.council.seats, story.spent, words.total)

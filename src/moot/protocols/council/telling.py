@@ -1,0 +1,131 @@
+"""A deliberation as it happens, in plain lines, and its decision in short."""
+
+from moot.domain.facts import BudgetExhausted, Entry, SeatLost
+from moot.domain.fence import one_line, plain
+from moot.projections.costs import money
+from moot.projections.decision import Decision
+from moot.projections.summary import Summed
+from moot.protocols.council.facts import Contributed, DeliberationClosed, PhaseBegun
+from moot.protocols.council.state import Spoken
+from moot.protocols.council.story import Deliberation, decided
+from moot.protocols.council.view_words import VIEW_WORDS, ViewWords
+
+
+def told(story: Deliberation, entry: Entry) -> list[str]:
+    """Tell one more entry, in plain lines; nothing for one that is not worth one."""
+    before, passed = len(story.timeline), len(story.passes)
+    story.add(entry)
+    words = VIEW_WORDS[story.council.opened.language]
+    lines = [f"  {one.seat} {words.went_on if one.is_implied else words.passes}" for one in story.passes[passed:]]
+    for line in story.timeline[before:]:
+        head = f"{line.speaker}" if line.spoken is None else _head(line.spoken, words)
+        lines.append(f"#{line.id} {head}: {one_line(line.content)}")
+    happened = happening(entry, words)
+    return [*lines, f"  {happened}"] if happened else lines
+
+
+def _head(line: Spoken, words: ViewWords) -> str:
+    said = line.said
+    what = words.types[said.type] if said.position is None else words.verdicts[said.position]
+    about = f" → #{said.refers_to}" if said.refers_to else ""
+    sure = "" if said.confidence is None else f" ({said.confidence:.2f})"
+    return f"{line.seat} {what}{about}{sure}"
+
+
+def happening(entry: Entry, words: ViewWords) -> str:
+    """An entry that is no contribution, in one line; empty when it is not worth one."""
+    fact = entry.fact
+    match fact:
+        case PhaseBegun(phase=phase, round=number):
+            again = f" · {words.round.format(number=number)}" if number > 1 else ""
+            return f"■ {words.phases[phase]}{again}"
+        case SeatLost(seat=seat, reason=reason, detail=detail):
+            told = f" ({one_line(detail)})" if detail else ""
+            return f"✗ {seat}: {words.losses[reason]}{told}"
+        case BudgetExhausted(spent=spent):
+            return f"■ {spent}"
+        case DeliberationClosed(consensus_type=kind):
+            return f"■ {words.consensus_types[kind]}"
+        case Contributed():
+            return ""
+        case _:
+            return ""
+
+
+def first_line(story: Deliberation) -> str:
+    """What a reader must know before the decision itself: that challenges are open, or that it turned over what most thought."""
+    words = VIEW_WORDS[story.council.opened.language]
+    closed = story.resolution
+    if closed is None or not closed.carried:
+        return ""
+    lines = []
+    if closed.open_challenges:
+        numbers = ", ".join(f"#{number}" for number in closed.open_challenges)
+        lines.append(words.with_open.format(count=len(closed.open_challenges), lines=numbers))
+    if closed.overturned:
+        lines.append(words.overturned)
+    return " ".join(lines)
+
+
+def summary(story: Deliberation) -> list[Summed]:
+    """The decision as a person wants it first: what, how sure, who dissents, who was lost, what it cost."""
+    words = VIEW_WORDS[story.council.opened.language]
+    decision = decided(story)
+    if decision.status != "concluded":
+        told = words.still_thinking if decision.status == "thinking" else words.cancelled
+        return [Summed(told, "strong")]
+    warning = first_line(story)
+    text = words.no_decision if decision.decision is None else plain(decision.decision.text)
+    spent = decision.spent
+    return [
+        *([Summed(warning, "bad")] if warning else []),
+        Summed(text, "strong"),
+        Summed(""),
+        Summed(f"{words.consensus}: {words.consensus_types[decision.consensus_type or 'no_consensus']}"),
+        Summed(f"{words.confidence}: {percent(decision.confidence)}"),
+        Summed(f"{words.support}: {votes_line(decision, words)}"),
+        Summed(f"{words.ended_by}: {words.endings.get(decision.ended_by or '', decision.ended_by)}"),
+        *dissent_lines(decision, words),
+        *[Summed(line, "bad") for line in lost_lines(story, decision, words)],
+        Summed(f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {money(spent)}", "dim"),
+    ]
+
+
+def percent(value: float | None) -> str:
+    """A share as a whole percentage."""
+    return "–" if value is None else f"{value * 100:.0f} %"
+
+
+def votes_line(decision: Decision, words: ViewWords) -> str:
+    """The shares, and how many independent votes the heads are worth."""
+    return words.votes.format(
+        support=percent(decision.support),
+        turnout=percent(decision.turnout),
+        heads=decision.heads,
+        effective=f"{decision.effective or 0:.1f}",
+    )
+
+
+def dissent_lines(decision: Decision, words: ViewWords) -> list[Summed]:
+    """Who does not go along, one line each."""
+    if not decision.dissent:
+        return [Summed(words.no_dissent)]
+    return [
+        Summed(f"{words.dissent}:"),
+        *(Summed(f"– {voice.seat} ({words.kinds[voice.kind]}): {one_line(voice.text)}") for voice in decision.dissent),
+    ]
+
+
+def lost_lines(story: Deliberation, decision: Decision, words: ViewWords) -> list[str]:
+    """Who was lost or did not vote, and what the tally means without them."""
+    lines = []
+    for lost in decision.lost:
+        last = words.losses.get(lost.last, lost.last)
+        line = words.lost_line.format(seat=lost.seat, times=lost.times, last=last, share=percent(lost.weight_share))
+        lines.append(f"{words.lost}: {line}; {words.voiceless}" if lost.voiceless else f"{words.lost}: {line}")
+    closed = story.resolution
+    missing = [ballot.seat for ballot in (closed.ballots if closed else ()) if ballot.position is None]
+    if not missing:
+        return lines
+    meaning = words.could_differ if decision.could_differ else words.could_not_differ
+    return [*lines, f"{words.not_voted.format(seats=', '.join(missing))} {meaning}"]
