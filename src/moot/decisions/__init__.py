@@ -1,0 +1,1 @@
+"""What outlives a session: decision memory, outcomes, trust, threads, circuit breakers, access."""

@@ -1,0 +1,189 @@
+"""Access: tokens for those who come in from elsewhere. Only a digest of each secret is kept, in the register `_access`."""
+
+import hmac
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import Final, Literal, get_args
+
+from moot.decisions import checks
+from moot.decisions.facts import ACCESS_KINDS, Role, TokenIssued, TokenRevoked
+from moot.decisions.register import Register
+from moot.domain.facts import Entry, Fact
+from moot.domain.ids import seat_id, session_id
+from moot.errors import BadSetting, UnknownToken
+from moot.ports.clock import Clock
+from moot.ports.ledger import Ledger
+
+NAME: Final = "_access"
+ROLES: Final[tuple[Role, ...]] = get_args(Role)
+LONGEST_LIFE: Final = timedelta(days=3660)
+
+Reason = Literal["unknown", "expired", "revoked"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Issued:
+    """A new token. The secret is shown this once."""
+
+    id: str
+    secret: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """Who came in. `session` "" is all sessions."""
+
+    id: str
+    role: Role
+    session: str = ""
+    seat: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Denied:
+    """Why a secret opens nothing. `id` is "" unless the secret is a real token's."""
+
+    reason: Reason
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """A token as its issuer sees it."""
+
+    id: str
+    role: Role
+    session: str
+    seat: str
+    note: str
+    issued_at: datetime
+    expires: datetime
+    revoked_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Held:
+    token: Token
+    digest: str
+
+
+Tokens = Mapping[str, _Held]
+
+
+class Access:
+    """Issues, recognises and revokes tokens."""
+
+    def __init__(self, ledger: Ledger, clock: Clock) -> None:
+        self._clock = clock
+        nobody: Tokens = {}
+        self._register = Register(ledger, clock, NAME, kinds=ACCESS_KINDS, initial=nobody, evolve=evolve)
+
+    async def issue(self, role: Role, *, lasts: timedelta, session: str = "", seat: str = "", note: str = "") -> Issued:
+        """Give out a token; a seat's needs its session and seat, no other may have a seat. Raises BadSetting or BadName."""
+        _check(role, lasts, session, seat)
+        checks.optional("note", note)
+        issued: list[Issued] = []
+
+        def chosen(tokens: Tokens) -> Sequence[Fact]:
+            issued.append(_drawn(tokens))
+            drawn = issued[-1]
+            fact = TokenIssued(
+                id=drawn.id,
+                digest=_digest(drawn.secret),
+                role=role,
+                session=session,
+                seat=seat_id(seat) if seat else "",
+                expires=self._clock.now() + lasts,
+                note=note,
+            )
+            return (fact,)
+
+        await self._register.append(chosen)
+        return issued[-1]
+
+    async def who(self, secret: str) -> Identity | Denied:
+        """Who a secret belongs to, or why it opens nothing. That a token expired is told only to who holds its secret."""
+        held = (await self._register.state()).get(_id_in(secret))
+        # A secret of an unknown token is compared too: how long an answer takes says nothing of which tokens there are.
+        is_right = hmac.compare_digest(_digest(secret), held.digest if held else _digest(""))
+        if held is None or not is_right:
+            return Denied(reason="unknown")
+        token = held.token
+        if token.revoked_at is not None:
+            return Denied(reason="revoked", id=token.id)
+        if self._clock.now() >= token.expires:
+            return Denied(reason="expired", id=token.id)
+        return Identity(id=token.id, role=token.role, session=token.session, seat=token.seat)
+
+    async def revoke(self, id: str) -> Token:  # noqa: A002
+        """Make a token worthless from now on; again is nothing. Raises UnknownToken."""
+
+        def chosen(tokens: Tokens) -> Sequence[Fact]:
+            return () if _held(tokens, id).token.revoked_at is not None else (TokenRevoked(id=id),)
+
+        return _held(await self._register.append(chosen), id).token
+
+    async def tokens(self) -> list[Token]:
+        """All tokens in the order in which they were issued."""
+        return [held.token for held in (await self._register.state()).values()]
+
+
+def evolve(tokens: Tokens, entry: Entry) -> Tokens:
+    """The tokens after one more entry."""
+    match entry.fact:
+        case TokenIssued() as fact:
+            token = Token(
+                id=fact.id,
+                role=fact.role,
+                session=fact.session,
+                seat=fact.seat,
+                note=fact.note,
+                issued_at=entry.at,
+                expires=fact.expires,
+            )
+            return tokens if fact.id in tokens else {**tokens, fact.id: _Held(token=token, digest=fact.digest)}
+        case TokenRevoked(id=name) if name in tokens:
+            held = tokens[name]
+            return {**tokens, name: replace(held, token=replace(held.token, revoked_at=entry.at))}
+        case _:
+            return tokens
+
+
+def _check(role: Role, lasts: timedelta, session: str, seat: str) -> None:
+    checks.choice("role", role, ROLES)
+    if not timedelta(0) < lasts <= LONGEST_LIFE:
+        raise BadSetting(
+            f"a token that lasts {lasts} is none; it must last more than nothing and at most {LONGEST_LIFE.days} days"
+        )
+    if session:
+        session_id(session)
+    if role == "seat" and not (session and seat):
+        raise BadSetting("a token for a seat needs its session and its seat")
+    if role != "seat" and seat:
+        raise BadSetting(f"a token for the role {role!r} has no seat; leave the seat out, or issue one for the role 'seat'")
+
+
+def _drawn(tokens: Tokens) -> Issued:
+    name = secrets.token_hex(4)
+    while name in tokens:
+        name = secrets.token_hex(4)
+    return Issued(id=name, secret=f"moot_{name}_{secrets.token_urlsafe(32)}")
+
+
+def _digest(secret: str) -> str:
+    return sha256(secret.encode("utf-8", "replace")).hexdigest()
+
+
+def _id_in(secret: str) -> str:
+    mark, _, rest = secret.partition("_")
+    return rest.partition("_")[0] if mark == "moot" else ""
+
+
+def _held(tokens: Tokens, name: str) -> _Held:
+    held = tokens.get(name)
+    if held is None:
+        raise UnknownToken(f"unknown token {str(name)[:100]!r}; list the tokens to see their ids")
+    return held

@@ -1,0 +1,136 @@
+"""Error amplification: was the group better or worse than its members alone (D-15)?
+
+A member alone is its blind first choice. It is right if it is the choice that proved right: the one that the review names, else
+the group's own when that succeeded, else, of two options, the one that the group did not take when it failed. Otherwise nobody
+knows, and the member is counted as unknown. Group and members are compared on the same cases, those where the right choice is
+known.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from moot.decisions.breakers import FAILED
+from moot.decisions.checks import label
+from moot.decisions.kept import Kept
+from moot.weighing.choices import tallied
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """So many of so many; `rate` is None of nothing."""
+
+    right: float
+    of: int
+
+    @property
+    def rate(self) -> float | None:
+        return self.right / self.of if self.of else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Amplification:
+    """What a protocol made of its members' errors.
+
+    `cases` were decided and reviewed; `partial` of them count neither as right nor wrong, the rest is `group.of`. `compared` is
+    the group on the cases where members can be compared with it. `members` is over those cases too, each weighing the same: its
+    `right` is the sum of the share of each case's members that were right. `majority` is over the cases with a blind majority.
+    `amplification` is the group's rate of error over its members': below 1 the group corrected them. None when they made none.
+    """
+
+    protocol: str
+    cases: int
+    partial: int
+    group: Share
+    compared: Share
+    members: Share
+    members_known: int
+    members_right: int
+    members_unknown: int
+    majority: Share
+    corrections: int
+    subversions: int
+    amplification: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Case:
+    """One case that counts. `members` says of each member whether it was right alone, None when nobody knows."""
+
+    is_right: bool
+    members: tuple[bool | None, ...]
+    majority: bool | None
+
+    @property
+    def known(self) -> tuple[bool, ...]:
+        return tuple(right for right in self.members if right is not None)
+
+
+def amplification(decisions: Iterable[Kept]) -> tuple[Amplification, ...]:
+    """The figures of every protocol that has a reviewed decision, by name."""
+    by_protocol: dict[str, list[Kept]] = {}
+    for kept in decisions:
+        if kept.review is not None and kept.record.decided is not None and not kept.is_alone:
+            by_protocol.setdefault(kept.record.protocol, []).append(kept)
+    return tuple(_figures(protocol, by_protocol[protocol]) for protocol in sorted(by_protocol))
+
+
+def proved_right(kept: Kept) -> str | None:
+    """The label of the choice that proved right; None when nobody knows."""
+    review, own = kept.review, label(kept.record.choice)
+    if review is None:
+        return None
+    if review.choice:
+        return label(review.choice)
+    if review.outcome == "success":
+        return own or None
+    others = {label(option) for option in kept.record.options} - {own}
+    options = {label(option) for option in kept.record.options}
+    return others.pop() if review.outcome in FAILED and len(options) == 2 and len(others) == 1 else None
+
+
+def _figures(protocol: str, decided: Sequence[Kept]) -> Amplification:
+    cases = [_case(kept) for kept in decided if kept.outcome != "partial"]
+    compared = [case for case in cases if case.known]
+    with_majority = [case for case in cases if case.majority is not None]
+    group = Share(right=sum(case.is_right for case in compared), of=len(compared))
+    members = Share(right=sum(sum(case.known) / len(case.known) for case in compared), of=len(compared))
+    return Amplification(
+        protocol=protocol,
+        cases=len(decided),
+        partial=len(decided) - len(cases),
+        group=Share(right=sum(case.is_right for case in cases), of=len(cases)),
+        compared=group,
+        members=members,
+        members_known=sum(len(case.known) for case in cases),
+        members_right=sum(sum(case.known) for case in cases),
+        members_unknown=sum(len(case.members) - len(case.known) for case in cases),
+        majority=Share(right=sum(case.majority is True for case in with_majority), of=len(with_majority)),
+        corrections=sum(case.is_right and case.majority is False for case in cases),
+        subversions=sum(not case.is_right and case.majority is True for case in cases),
+        amplification=_ratio(group, members),
+    )
+
+
+def _ratio(group: Share, members: Share) -> float | None:
+    """The group's errors over its members'."""
+    wrong = members.of - members.right
+    return (group.of - group.right) / wrong if wrong > 1e-9 else None
+
+
+def _case(kept: Kept) -> _Case:
+    right = proved_right(kept)
+    firsts = [label(member.first) for member in kept.record.members]
+    majority = _majority([first for first in firsts if first])
+    return _Case(
+        is_right=kept.outcome == "success",
+        members=tuple(first == right if first and right else None for first in firsts),
+        majority=majority == right if majority and right else None,
+    )
+
+
+def _majority(firsts: Sequence[str]) -> str | None:
+    """The choice that most took at first; None when two share that place."""
+    ranking = tallied([(first, 1.0) for first in firsts]).ranking
+    if not ranking or (len(ranking) > 1 and ranking[0][1] == ranking[1][1]):
+        return None
+    return ranking[0][0]

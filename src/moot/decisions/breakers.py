@@ -1,0 +1,267 @@
+"""Circuit breakers: when a single source may not decide alone (D-17).
+
+A circuit watches a scope: everything, a category, a level of stakes, a tag, or what one source decides alone. It opens when
+enough decisions of its scope proved wrong within a sliding window. While it is open nobody decides alone there. After the
+cooldown it is half-open: one decision may be taken alone as a probe, and what becomes of it closes the circuit or opens it anew.
+
+What time alone changes (the cooldown ends, a probe is never reviewed) is computed when it is looked at; only what happened is
+folded.
+"""
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Final, Literal, get_args
+
+from moot.decisions.checks import LONGEST_NAME, LONGEST_WINDOW, label
+from moot.decisions.facts import Outcome, Policy, Stakes
+from moot.errors import BadSetting
+
+State = Literal["closed", "open", "half_open"]
+ScopeKind = Literal["category", "stakes", "agent", "tag"]
+
+GLOBAL: Final = "global"
+FAILED: Final[frozenset[Outcome]] = frozenset({"failure", "abandoned"})
+CAREFUL: Final[frozenset[Stakes]] = frozenset({"high", "critical"})
+_KEPT: Final = timedelta(seconds=LONGEST_WINDOW)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """A decision that proved wrong, and when that was said."""
+
+    decision: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """The one decision that a half-open circuit let through. It must be reviewed before the deadline."""
+
+    decision: str
+    deadline: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Circuit:
+    """What happened in a scope, failures in the order of time. `opened_at` is None while it is closed."""
+
+    failures: tuple[Failure, ...] = ()
+    opened_at: datetime | None = None
+    probe: Probe | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Breakers:
+    """All circuits, by scope, and the policy that holds now."""
+
+    policy: Policy = Policy()
+    circuits: Mapping[str, Circuit] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CircuitView:
+    """How a circuit stands at one moment. `half_open_at` is when an open one lets a probe through."""
+
+    scope: str
+    state: State
+    failures: int
+    threshold: int
+    opened_at: datetime | None = None
+    half_open_at: datetime | None = None
+    probe: Probe | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """What somebody wants to decide alone."""
+
+    source: str
+    confidence: float
+    category: str = ""
+    stakes: Stakes = "medium"
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """Whether one may decide alone: not if a scope or a rule blocks. `probes` are the circuits that the decision tries out."""
+
+    scopes: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
+    probes: tuple[str, ...] = ()
+
+    @property
+    def is_allowed(self) -> bool:
+        return not self.scopes and not self.rules
+
+
+def scope(kind: ScopeKind, of: str) -> str:
+    """The name of a scope; case, width and white space make no difference."""
+    return f"{kind}:{label(of)}"
+
+
+def checked_scope(text: str) -> str:
+    """The name of a scope as somebody wrote it; raises BadSetting."""
+    kind, colon, of = text.partition(":") if isinstance(text, str) else ("", "", "")
+    if not colon and label(kind) == GLOBAL:
+        return GLOBAL
+    for known in get_args(ScopeKind):
+        if known == label(kind) and label(of) and of.isprintable() and len(of) <= LONGEST_NAME:
+            return scope(known, of)
+    raise BadSetting(
+        f"unknown scope {str(text)[:LONGEST_NAME]!r}; expected global, category:NAME, stakes:NAME, agent:NAME or tag:NAME, "
+        f"the name printable and of 1 to {LONGEST_NAME} characters"
+    )
+
+
+def scopes_of(*, category: str, stakes: Stakes, tags: tuple[str, ...], source: str = "") -> tuple[str, ...]:
+    """The scopes that a decision counts in; `source` is who decided it alone, "" for a group."""
+    found = [GLOBAL, scope("stakes", stakes)]
+    found += [scope("category", category)] if category else []
+    found += [scope("agent", source)] if source else []
+    found += [scope("tag", tag) for tag in tags]
+    return tuple(dict.fromkeys(found))
+
+
+def reviewed(
+    breakers: Breakers, *, decision: str, scopes: tuple[str, ...], before: Outcome | None, outcome: Outcome, at: datetime
+) -> Breakers:
+    """After a review. `before` is what an earlier review of the same decision said: a decision fails once, and may be cleared."""
+    touched = {
+        name: _reviewed(circuit, decision, before, outcome, at)
+        for name in scopes
+        if (circuit := _settled(breakers.circuits.get(name, Circuit()), at)) != Circuit() or outcome in FAILED
+    }
+    return _tripped(breakers, touched, at)
+
+
+def _reviewed(circuit: Circuit, decision: str, before: Outcome | None, outcome: Outcome, at: datetime) -> Circuit:
+    is_probe = circuit.probe is not None and circuit.probe.decision == decision
+    if is_probe and outcome == "success":
+        return Circuit()
+    failures = circuit.failures[_until(circuit, at - _KEPT) :]
+    if outcome in FAILED and before not in FAILED:
+        failures = (*failures, Failure(decision=decision, at=at))
+    elif before in FAILED and outcome not in FAILED:
+        failures = tuple(failure for failure in failures if failure.decision != decision)
+    if not is_probe:
+        return replace(circuit, failures=failures)
+    return Circuit(failures=failures, opened_at=at if outcome in FAILED else circuit.opened_at)
+
+
+def probed(breakers: Breakers, *, decision: str, scopes: tuple[str, ...], at: datetime) -> Breakers:
+    """After a solo decision that tries out these scopes."""
+    deadline = at + timedelta(seconds=breakers.policy.probe_seconds)
+    touched = {
+        name: replace(circuit, probe=Probe(decision=decision, deadline=deadline))
+        for name in scopes
+        if (circuit := _settled(breakers.circuits.get(name, Circuit()), at)).opened_at is not None and circuit.probe is None
+    }
+    return replace(breakers, circuits={**breakers.circuits, **touched})
+
+
+def with_policy(breakers: Breakers, policy: Policy, at: datetime) -> Breakers:
+    """After the policy was set: a stricter one may open circuits at once, a milder one closes none."""
+    settled = {name: _settled(circuit, at) for name, circuit in breakers.circuits.items()}
+    return _tripped(replace(breakers, policy=policy), settled, at)
+
+
+def reset(breakers: Breakers, name: str) -> Breakers:
+    """After somebody closed a circuit by hand: its failures are forgotten."""
+    return replace(breakers, circuits={key: circuit for key, circuit in breakers.circuits.items() if key != name})
+
+
+def view(breakers: Breakers, name: str, now: datetime) -> CircuitView:
+    """How the circuit of a scope stands; one of which nothing is known is closed."""
+    circuit = _settled(breakers.circuits.get(name, Circuit()), now)
+    found = CircuitView(
+        scope=name, state="closed", failures=_recent(circuit, breakers.policy, now), threshold=breakers.policy.failures
+    )
+    if circuit.opened_at is None:
+        return found
+    half_open_at = circuit.opened_at + timedelta(seconds=breakers.policy.cooldown_seconds)
+    is_half = circuit.probe is not None or now >= half_open_at
+    state: State = "half_open" if is_half else "open"
+    return replace(found, state=state, opened_at=circuit.opened_at, half_open_at=half_open_at, probe=circuit.probe)
+
+
+def views(breakers: Breakers, now: datetime) -> tuple[CircuitView, ...]:
+    """Every circuit that is not closed or counts a failure, by name."""
+    found = (view(breakers, name, now) for name in sorted(breakers.circuits))
+    return tuple(circuit for circuit in found if circuit.state != "closed" or circuit.failures)
+
+
+def verdict(breakers: Breakers, ask: Ask, now: datetime) -> Verdict:
+    """Whether this may be decided alone now; names every scope and every rule that stands against it."""
+    names = scopes_of(category=ask.category, stakes=ask.stakes, tags=ask.tags, source=ask.source)
+    circuits = [view(breakers, name, now) for name in names]
+    blocked = tuple(one.scope for one in circuits if one.state == "open" or one.probe is not None)
+    rules = _rules(breakers.policy, ask)
+    if blocked or rules:
+        return Verdict(scopes=blocked, rules=rules)
+    return Verdict(probes=tuple(one.scope for one in circuits if one.state == "half_open"))
+
+
+def _rules(policy: Policy, ask: Ask) -> tuple[str, ...]:
+    found: list[str] = []
+    if ask.stakes in policy.deliberate_stakes:
+        found.append(f"stakes: what is {ask.stakes} is decided by a deliberation")
+    if ask.stakes in CAREFUL and ask.confidence < policy.least_confidence:
+        found.append(f"confidence: {ask.confidence:g} is below the {policy.least_confidence:g} that {ask.stakes} stakes need")
+    return tuple(found)
+
+
+def _settled(circuit: Circuit, now: datetime) -> Circuit:
+    """The circuit with a probe that was not reviewed in time taken away: it has been open anew since the deadline."""
+    if circuit.probe is None or now < circuit.probe.deadline:
+        return circuit
+    return replace(circuit, opened_at=circuit.probe.deadline, probe=None)
+
+
+def _tripped(breakers: Breakers, touched: Mapping[str, Circuit], at: datetime) -> Breakers:
+    """With these circuits put in place, those opened that have failed too often."""
+    policy = breakers.policy
+    checked = {
+        name: replace(circuit, opened_at=at)
+        if circuit.opened_at is None and _recent(circuit, policy, at) >= policy.failures
+        else circuit
+        for name, circuit in touched.items()
+    }
+    circuits = {**breakers.circuits, **checked}
+    return replace(breakers, circuits={name: circuit for name, circuit in circuits.items() if circuit != Circuit()})
+
+
+def _recent(circuit: Circuit, policy: Policy, now: datetime) -> int:
+    """The failures within the sliding window."""
+    return len(circuit.failures) - _until(circuit, now - timedelta(seconds=policy.window_seconds))
+
+
+def _until(circuit: Circuit, moment: datetime) -> int:
+    """How many of the failures, which stand in the order of time, lie at or before a moment."""
+    return bisect_right(circuit.failures, moment, key=lambda failure: failure.at)
+
+
+__all__ = [
+    "FAILED",
+    "GLOBAL",
+    "Ask",
+    "Breakers",
+    "Circuit",
+    "CircuitView",
+    "Failure",
+    "Policy",
+    "Probe",
+    "Verdict",
+    "checked_scope",
+    "probed",
+    "reset",
+    "reviewed",
+    "scope",
+    "scopes_of",
+    "verdict",
+    "view",
+    "views",
+    "with_policy",
+]

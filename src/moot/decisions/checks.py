@@ -1,0 +1,150 @@
+"""What comes in from outside is bounded and checked before it is written down."""
+
+import math
+import unicodedata
+from collections.abc import Sequence
+from typing import Final, TypeVar, get_args
+
+from moot.decisions.facts import DecisionKept, Member, Outcome, Policy, Stakes, ThreadStatus
+from moot.domain.ids import session_id
+from moot.errors import BadSetting
+from moot.weighing.positions import VotePosition
+
+LONGEST_NAME: Final = 100
+LONGEST_SOURCE: Final = 500
+LONGEST_LINE: Final = 4_000
+LONGEST_TEXT: Final = 100_000
+MOST_ITEMS: Final = 200
+LONGEST_WINDOW: Final = 366 * 24 * 3600.0
+
+C = TypeVar("C", bound=str)
+
+STAKES: Final[tuple[Stakes, ...]] = get_args(Stakes)
+OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)
+STATUSES: Final[tuple[ThreadStatus, ...]] = get_args(ThreadStatus)
+POSITIONS: Final[tuple[VotePosition, ...]] = get_args(VotePosition)
+
+
+def label(text: str) -> str:
+    """How a choice or a category is compared: whatever its case, width and white space."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def line(what: str, value: str, longest: int = LONGEST_LINE) -> str:
+    """A text that must say something."""
+    if not optional(what, value, longest).strip():
+        raise BadSetting(f"{what} is empty; say something")
+    return value
+
+
+def optional(what: str, value: str, longest: int = LONGEST_LINE) -> str:
+    """A text that may be empty, but not over-long or broken."""
+    if not isinstance(value, str):
+        raise BadSetting(f"{what} must be a text, not {type(value).__name__}")
+    if len(value) > longest:
+        raise BadSetting(f"{what} has {len(value)} characters; at most {longest} are kept")
+    if any("\ud800" <= char <= "\udfff" for char in value):
+        raise BadSetting(f"{what} holds half a character (a lone surrogate); send valid UTF-8")
+    return value
+
+
+def name(what: str, value: str) -> str:
+    """A short printable name."""
+    optional(what, value, LONGEST_NAME)
+    if not value.strip() or not value.isprintable():
+        raise BadSetting(f"{what} {value!r} must have 1 to {LONGEST_NAME} printable characters")
+    return value
+
+
+def optional_name(what: str, value: str) -> str:
+    return name(what, value) if value != "" else value
+
+
+def names(what: str, values: Sequence[str]) -> tuple[str, ...]:
+    """Names, each once, in the order in which they came."""
+    few(what, values)
+    return tuple(dict.fromkeys(name(what, value) for value in values))
+
+
+def few(what: str, values: Sequence[object]) -> None:
+    if isinstance(values, str) or len(values) > MOST_ITEMS:
+        raise BadSetting(f"{what} must be a list of at most {MOST_ITEMS}")
+
+
+def choice(what: str, value: str, known: tuple[C, ...]) -> C:
+    """One of the known values."""
+    for one in known:
+        if one == value:
+            return one
+    raise BadSetting(f"unknown {what} {value!r}; known: {', '.join(known)}")
+
+
+def share(what: str, value: float) -> float:
+    """A number from 0 to 1."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value <= 1.0:
+        raise BadSetting(f"{what} is {value!r}; it must be a number from 0 to 1")
+    return float(value)
+
+
+def optional_share(what: str, value: float | None) -> float | None:
+    return None if value is None else share(what, value)
+
+
+def count(what: str, value: int, most: int = 1_000) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+        raise BadSetting(f"{what} is {value!r}; it must be a whole number from 1 to {most}")
+    return value
+
+
+def checked_decision(fact: DecisionKept) -> DecisionKept:
+    """The fact, if everything in it may be written down; raises BadSetting or BadName."""
+    session_id(fact.decision)
+    line("topic", fact.topic, LONGEST_TEXT)
+    name("protocol", fact.protocol)
+    optional_name("category", fact.category)
+    choice("stakes", fact.stakes, STAKES)
+    names("tags", fact.tags)
+    optional_name("thread", fact.thread)
+    optional("decided", fact.decided or "", LONGEST_TEXT)
+    optional("text", fact.text, LONGEST_TEXT)
+    optional_share("confidence", fact.confidence)
+    for what, texts in (("options", fact.options), ("dissent", fact.dissent), ("open questions", fact.open_questions)):
+        few(what, texts)
+        for text in texts:
+            optional(what, text, LONGEST_TEXT)
+    for what, text in (("choice", fact.choice), ("consensus type", fact.consensus_type), ("head", fact.head)):
+        optional(what, text)
+    names("built on", fact.built_on)
+    few("members", fact.members)
+    for member in fact.members:
+        _check_member(member)
+    if fact.opened_at.tzinfo is None or fact.closed_at.tzinfo is None:
+        raise BadSetting("opened_at and closed_at must carry a time zone")
+    return fact
+
+
+def _check_member(member: Member) -> None:
+    line("source", member.source, LONGEST_SOURCE)
+    line("seat", member.seat, LONGEST_SOURCE)
+    optional("family", member.family, LONGEST_SOURCE)
+    optional("first choice", member.first)
+    optional_share("first confidence", member.first_confidence)
+    optional_share("confidence", member.confidence)
+    if member.position is not None:
+        choice("position", member.position, POSITIONS)
+
+
+def checked_policy(policy: Policy) -> Policy:
+    """The policy, if it makes sense; raises BadSetting."""
+    count("failures", policy.failures)
+    for what, seconds in (
+        ("window_seconds", policy.window_seconds),
+        ("cooldown_seconds", policy.cooldown_seconds),
+        ("probe_seconds", policy.probe_seconds),
+    ):
+        if not math.isfinite(seconds) or not 0 < seconds <= LONGEST_WINDOW:
+            raise BadSetting(f"{what} is {seconds!r}; it must be more than 0 and at most {LONGEST_WINDOW:.0f}")
+    for stakes in policy.deliberate_stakes:
+        choice("stakes", stakes, STAKES)
+    share("least_confidence", policy.least_confidence)
+    return policy

@@ -1,0 +1,136 @@
+"""Which facts follow from a call, given what the book holds: pure, and asked again when somebody else came first."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from moot.decisions import breakers
+from moot.decisions.book import Book
+from moot.decisions.breakers import FAILED, Ask
+from moot.decisions.checks import label
+from moot.decisions.facts import OutcomeReviewed, SoloBlocked, SoloDecided, ThreadCreated, ThreadQuestionSettled
+from moot.decisions.kept import Kept
+from moot.decisions.threads import Thread
+from moot.domain.facts import Fact
+from moot.errors import BadSetting, KeyReused, UnknownDecision, UnknownThread
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alone:
+    """What came of wanting to decide alone: a decision, or the scopes and rules that call for a deliberation."""
+
+    decision: str = ""
+    probes: tuple[str, ...] = ()
+    scopes: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
+    deliberation: str = ""
+
+    @property
+    def is_allowed(self) -> bool:
+        return self.decision != ""
+
+
+def kept_as(book: Book, decision: str) -> Kept:
+    """The decision of this name; raises UnknownDecision."""
+    kept = book.decisions.get(decision)
+    if kept is None:
+        raise UnknownDecision(f"no decision {str(decision)[:100]!r} is kept; list or search to see those that are")
+    return kept
+
+
+def thread_as(book: Book, thread: str) -> Thread:
+    """The thread of this name; raises UnknownThread."""
+    found = book.threads.threads.get(thread)
+    if found is None:
+        known = ", ".join(list(book.threads.threads)[-5:]) or "none yet"
+        raise UnknownThread(f"unknown thread {str(thread)[:100]!r}; the newest are: {known}")
+    return found
+
+
+def reviewing(book: Book, fact: OutcomeReviewed) -> Sequence[Fact]:
+    """The review, unless its key has come before; raises UnknownDecision, KeyReused, BadSetting."""
+    kept = kept_as(book, fact.decision)
+    for earlier in kept.reviews:
+        if fact.key and earlier.key == fact.key:
+            if (earlier.outcome, earlier.choice, earlier.note) != (fact.outcome, fact.choice, fact.note):
+                raise KeyReused(f"key {fact.key!r} came before with another review of {fact.decision!r}; use a new key")
+            return ()
+    _refuse_contradiction(kept, fact)
+    return (fact,)
+
+
+def _refuse_contradiction(kept: Kept, fact: OutcomeReviewed) -> None:
+    own, right = label(kept.record.choice), label(fact.choice)
+    if not own or not right:
+        return
+    if fact.outcome == "success" and own != right:
+        raise BadSetting(
+            f"outcome 'success' says that {kept.record.choice!r} was right, the choice says {fact.choice!r}; leave the choice out"
+        )
+    if fact.outcome in FAILED and own == right:
+        raise BadSetting(f"outcome {fact.outcome!r} contradicts the choice {fact.choice!r}: that is what was decided")
+
+
+def deciding_alone(book: Book, wanted: SoloDecided, deliberation: str, now: datetime) -> tuple[Alone, Sequence[Fact]]:
+    """The result and the fact that records it; raises UnknownDecision, KeyReused."""
+    earlier = book.asked.get((wanted.source, wanted.key))
+    if earlier is not None:
+        if earlier.topic != wanted.topic:
+            raise KeyReused(f"key {wanted.key!r} came before with another topic, {earlier.topic[:80]!r}; use a new key")
+        return _result(earlier), ()
+    for below in wanted.built_on:
+        kept_as(book, below)
+    ask = Ask(
+        source=wanted.source, confidence=wanted.confidence, category=wanted.category, stakes=wanted.stakes, tags=wanted.tags
+    )
+    verdict = breakers.verdict(book.breakers, ask, now)
+    # A session id holds no dot: a decision taken alone can never bear the name of a session.
+    fact: SoloDecided | SoloBlocked = replace(wanted, decision=f"alone.{book.alone + 1}", probes=verdict.probes)
+    if not verdict.is_allowed:
+        fact = SoloBlocked(
+            source=wanted.source,
+            topic=wanted.topic,
+            category=wanted.category,
+            stakes=wanted.stakes,
+            tags=wanted.tags,
+            scopes=verdict.scopes,
+            rules=verdict.rules,
+            deliberation=deliberation,
+            key=wanted.key,
+        )
+    return _result(fact), (fact,)
+
+
+def _result(fact: SoloDecided | SoloBlocked) -> Alone:
+    if isinstance(fact, SoloDecided):
+        return Alone(decision=fact.decision, probes=fact.probes)
+    return Alone(scopes=fact.scopes, rules=fact.rules, deliberation=fact.deliberation)
+
+
+def creating(book: Book, wanted: ThreadCreated) -> tuple[str, Sequence[Fact]]:
+    """The thread's name and the fact that begins it; raises KeyReused."""
+    known = book.threads.threads
+    if not wanted.thread:
+        number = len(known) + 1
+        while f"thread-{number}" in known:
+            number += 1
+        return f"thread-{number}", (replace(wanted, thread=f"thread-{number}"),)
+    earlier = known.get(wanted.thread)
+    if earlier is None:
+        return wanted.thread, (wanted,)
+    if earlier.title != wanted.title:
+        raise KeyReused(f"thread {wanted.thread!r} exists and is called {earlier.title[:80]!r}; choose another name")
+    return wanted.thread, ()
+
+
+def settling(thread: Thread, fact: ThreadQuestionSettled) -> Sequence[Fact]:
+    """The fact, unless the question is settled already; raises BadSetting."""
+    found = next((one for one in thread.questions if one.number == fact.question), None)
+    if found is None:
+        raise BadSetting(f"thread {thread.thread!r} has no question {fact.question}; it has {len(thread.questions)}")
+    return () if found.settled_at is not None else (fact,)
+
+
+def is_open(thread: Thread, question: str) -> bool:
+    """Whether the thread has this question open."""
+    return any(one.text == question and one.settled_at is None for one in thread.questions)

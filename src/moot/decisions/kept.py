@@ -1,0 +1,68 @@
+"""A decision as it is remembered, by a group or alone, with what was said of it later."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from moot.decisions.facts import DecisionKept, Member, Outcome, SoloDecided
+
+ALONE: Final = "alone"
+"""The protocol under which solo decisions are listed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """How somebody said that a decision turned out."""
+
+    at: datetime
+    outcome: Outcome
+    choice: str = ""
+    note: str = ""
+    by: str = ""
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """A decision. A solo one has its source as its only member, who supports it. The last review is the one that counts."""
+
+    number: int
+    at: datetime
+    record: DecisionKept
+    is_alone: bool = False
+    reviews: tuple[Review, ...] = ()
+
+    @property
+    def decision(self) -> str:
+        return self.record.decision
+
+    @property
+    def review(self) -> Review | None:
+        return self.reviews[-1] if self.reviews else None
+
+    @property
+    def outcome(self) -> Outcome | None:
+        return self.reviews[-1].outcome if self.reviews else None
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Those who took part, each once."""
+        return tuple(dict.fromkeys(member.source for member in self.record.members))
+
+
+def as_record(solo: SoloDecided, at: datetime) -> DecisionKept:
+    """A solo decision in the form of a group's."""
+    return DecisionKept(
+        decision=solo.decision,
+        protocol=ALONE,
+        topic=solo.topic,
+        category=solo.category,
+        stakes=solo.stakes,
+        tags=solo.tags,
+        decided=solo.decided,
+        confidence=solo.confidence,
+        members=(Member(source=solo.source, seat=solo.source, position="support", confidence=solo.confidence),),
+        built_on=solo.built_on,
+        opened_at=at,
+        closed_at=at,
+    )

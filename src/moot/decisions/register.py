@@ -1,0 +1,113 @@
+"""A register: an append-only, hash-chained stream of facts that belong to no session, and the state that they fold to.
+
+Registers lie in the same ledger as sessions, under names that no session can have. They hold no lock between processes: two
+writers race for the next place, and the one who comes second reads on and chooses anew.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, Generic, TypeVar
+
+from moot.codec.chain import link, moment, opened_entry, root, sealed
+from moot.codec.stored import FactCodec
+from moot.domain.facts import Entry, Fact
+from moot.domain.ids import SessionId
+from moot.domain.records import Stored
+from moot.errors import BadName, LedgerDamaged, SeqConflict
+from moot.ports.clock import Clock
+from moot.ports.ledger import Ledger
+
+S = TypeVar("S")
+
+PAGE: Final = 1_000
+"""Records that are read at once: folding them does not hold up the event loop for long."""
+
+
+class Register(Generic[S]):
+    """One register, each of its records folded once.
+
+    Only what lies in the ledger is folded, so `evolve` may change the state in place; `initial` then belongs to the register
+    alone, and who reads the state does so before the next await.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        clock: Clock,
+        name: str,
+        *,
+        kinds: Mapping[str, type[Fact]],
+        initial: S,
+        evolve: Callable[[S, Entry], S],
+    ) -> None:
+        if not name.startswith("_"):
+            raise BadName(f"register {name!r} must begin with '_', so that no session can have its name")
+        self._ledger = ledger
+        self._clock = clock
+        self._name = SessionId(name)
+        self._codec = FactCodec(kinds)
+        self._state = initial
+        self._evolve = evolve
+        self._seq = 0
+        self._at = 0
+        self._hash = root(self._name)
+        self._lock = asyncio.Lock()
+
+    async def state(self) -> S:
+        """The state after everything that has been appended, by whomever; raises LedgerDamaged."""
+        async with self._lock:
+            await self._read_on()
+            return self._state
+
+    async def append(self, choose: Callable[[S], Sequence[Fact]]) -> S:
+        """Add the facts that `choose` names for the newest state, all or none; returns the state after them.
+
+        `choose` may be called several times: whenever someone else came first, it is asked again. What it raises ends the call.
+        """
+        async with self._lock:
+            while True:
+                await self._read_on()
+                facts = choose(self._state)
+                if not facts:
+                    return self._state
+                records = self._sealed(facts)
+                try:
+                    await self._ledger.append(self._name, records)
+                except SeqConflict:
+                    continue
+                for record, fact in zip(records, facts, strict=True):
+                    self._fold(record, Entry(record.seq, moment(record.at), fact))
+                return self._state
+
+    def _sealed(self, facts: Sequence[Fact]) -> list[Stored]:
+        """The records of these facts behind the last one seen. Time never runs backwards in a register."""
+        at = max(self._clock.now(), moment(self._at))
+        before, records = self._hash, list[Stored]()
+        for seq, fact in enumerate(facts, self._seq + 1):
+            self._codec.check(fact)
+            records.append(sealed(self._codec, before, seq, at, fact))
+            before = records[-1].hash
+        return records
+
+    async def _read_on(self) -> None:
+        while True:
+            records = await self._ledger.read(self._name, self._seq, PAGE)
+            for record in records:
+                self._check(record)
+                self._fold(record, opened_entry(self._codec, record))
+            if len(records) < PAGE:
+                return
+            # A ledger that answers without waiting would let nobody else run until the last page.
+            await asyncio.sleep(0)
+
+    def _check(self, record: Stored) -> None:
+        if record.seq != self._seq + 1:
+            raise LedgerDamaged(f"register {self._name!r}: entry {self._seq + 1} is missing")
+        if link(self._hash, record.seq, record.at, record.body) != record.hash:
+            raise LedgerDamaged(
+                f"register {self._name!r}: entry {record.seq} was changed after it was written: its hash does not fit"
+            )
+
+    def _fold(self, record: Stored, entry: Entry) -> None:
+        self._state = self._evolve(self._state, entry)
+        self._seq, self._at, self._hash = record.seq, record.at, record.hash

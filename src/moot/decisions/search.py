@@ -1,0 +1,174 @@
+"""Full-text search over decisions: an inverted index in memory, ranked by BM25, with topic before decision before argument."""
+
+import heapq
+import math
+from array import array
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from moot.decisions.terms import is_pair, spans, terms, wanted
+
+TOPIC, DECIDED = 4, 2
+"""What a term weighs in the topic and in the decision; in the argument it weighs 1."""
+SHIFT: Final = 16
+HEAVIEST: Final = (1 << SHIFT - 1) - 1
+"""A posting is one number: the document's, the term's weight there, and whether it stands in the headline (topic, decision)."""
+SATURATION: Final = 1.2
+LENGTH_PENALTY: Final = 0.4
+ALIKE: Final = 0.34
+"""The share of a topic's weight that another must have in its headline to be offered as like it."""
+SNIPPET: Final = 160
+SCANNED: Final = 20_000
+"""Characters of a text that are looked through for a snippet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """What is searched of one decision."""
+
+    decision: str
+    topic: str
+    decided: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A decision that fits, and a piece of it round the best place."""
+
+    decision: str
+    score: float
+    snippet: str
+
+
+class Index:
+    """Grows by one document at a time; none is ever taken away, as no decision is."""
+
+    def __init__(self) -> None:
+        self._documents: list[Document] = []
+        self._lengths: array[float] = array("d")
+        self._total = 0.0
+        self._postings: dict[str, array[int]] = {}
+
+    def __len__(self) -> int:
+        return len(self._documents)
+
+    def with_document(self, document: Document) -> "Index":
+        """The same index, with one more document in it."""
+        number = len(self._documents) << SHIFT
+        headline: dict[str, int] = {}
+        for field, weight in ((document.topic, TOPIC), (document.decided, DECIDED)):
+            for term, count in Counter(terms(field)).items():
+                headline[term] = headline.get(term, 0) + weight * count
+        weights = Counter(terms(document.text))
+        for term, weight in headline.items():
+            weights[term] += weight
+        if max(weights.values(), default=0) > HEAVIEST:
+            weights = Counter({term: min(weight, HEAVIEST) for term, weight in weights.items()})
+        postings, known = self._postings, self._postings.get
+        for term, weight in weights.items():
+            packed = number | weight << 1 | (term in headline)
+            held = known(term)
+            if held is None:
+                postings[term] = array("Q", (packed,))
+            else:
+                held.append(packed)
+        self._documents.append(document)
+        self._lengths.append(weights.total())
+        self._total += weights.total()
+        return self
+
+    def search(self, query: str, limit: int, allowed: Callable[[str], bool]) -> list[Hit]:
+        """The documents that hold any of the query's terms, best first, of those that are allowed."""
+        looked_for = wanted(query)
+        return self._best(self._scores(looked_for), looked_for, limit, allowed)
+
+    def like(self, topic: str, limit: int, allowed: Callable[[str], bool]) -> list[Hit]:
+        """The documents on a like topic, best first: those whose headline holds enough of what this one is about."""
+        looked_for = wanted(topic)
+        covered = self._covered(looked_for)
+        scores = {number: score for number, score in self._scores(looked_for).items() if covered.get(number, 0.0) >= ALIKE}
+        return self._best(scores, looked_for, limit, allowed)
+
+    def _rarity(self, term: str) -> float:
+        # What stands nowhere is as rare as what stands in one document: in a small memory it would else weigh twice as much.
+        holding = len(self._postings.get(term, ())) or 1
+        return math.log(1.0 + (len(self._documents) - holding + 0.5) / (holding + 0.5))
+
+    def _scores(self, looked_for: Sequence[str]) -> dict[int, float]:
+        """BM25 of every document that holds any of the terms."""
+        scores: dict[int, float] = {}
+        mean = self._total / len(self._documents) if self._documents else 1.0
+        floor, slope = SATURATION * (1.0 - LENGTH_PENALTY), SATURATION * LENGTH_PENALTY / (mean or 1.0)
+        for term in looked_for:
+            factor = self._rarity(term) * (SATURATION + 1.0)
+            for packed in self._postings.get(term, ()):
+                number, weight = packed >> SHIFT, packed >> 1 & HEAVIEST
+                gain = factor * weight / (weight + floor + slope * self._lengths[number])
+                scores[number] = scores.get(number, 0.0) + gain
+        return scores
+
+    def _covered(self, looked_for: Sequence[str]) -> dict[int, float]:
+        """The share of the terms' weight that stands in each document's headline.
+
+        Of the pairs in a run without spaces about half straddle two words and are found nowhere: one that is missing counts half.
+        """
+        held: dict[int, float] = {}
+        missing: dict[int, float] = {}
+        whole = 0.0
+        for term in looked_for:
+            rarity = self._rarity(term)
+            without = rarity / 2 if is_pair(term) else rarity
+            whole += without
+            for packed in self._postings.get(term, ()):
+                if packed & 1:
+                    number = packed >> SHIFT
+                    held[number] = held.get(number, 0.0) + rarity
+                    missing[number] = missing.get(number, 0.0) - without
+        return {number: found / (found + whole + missing[number]) for number, found in held.items()}
+
+    def _best(self, scores: dict[int, float], looked_for: Sequence[str], limit: int, allowed: Callable[[str], bool]) -> list[Hit]:
+        fitting = (number for number in scores if allowed(self._documents[number].decision))
+        best = heapq.nlargest(limit, fitting, key=lambda number: (scores[number], number))
+        return [self._hit(self._documents[number], scores[number], looked_for) for number in best]
+
+    def _hit(self, document: Document, score: float, looked_for: Sequence[str]) -> Hit:
+        fields = [field for field in (document.text, document.decided, document.topic) if field]
+        found = [snippet(field, looked_for) for field in fields]
+        best = max(found, key=lambda piece: piece.fits, default=Piece(0, ""))
+        return Hit(decision=document.decision, score=score, snippet=best.text)
+
+
+class Piece(NamedTuple):
+    """A piece of a text, and how many of the terms that were looked for stand in it."""
+
+    fits: int
+    text: str
+
+
+def snippet(text: str, looked_for: Sequence[str]) -> Piece:
+    """The piece of a text that holds the most different terms, on one line."""
+    places = [span for span in spans(text[:SCANNED]) if span.term in looked_for]
+    if not places:
+        return Piece(0, _cut(text, 0))
+    start, best, first = places[0].start, 0, 0
+    inside: Counter[str] = Counter()
+    for last, span in enumerate(places):
+        inside[span.term] += 1
+        while first < last and span.end - places[first].start > SNIPPET:
+            inside[places[first].term] -= 1
+            first += 1
+        fits = sum(count > 0 for count in inside.values())
+        if fits > best:
+            start, best = places[first].start, fits
+    return Piece(best, _cut(text, max(0, start - SNIPPET // 4)))
+
+
+def _cut(text: str, start: int) -> str:
+    if start and " " in text[start : start + 20]:
+        start = text.index(" ", start) + 1
+    end = min(len(text), start + SNIPPET + SNIPPET // 4)
+    piece = " ".join(text[start:end].split())
+    return ("…" if start else "") + piece + ("…" if end < len(text) else "")

@@ -1,0 +1,109 @@
+"""How a text is cut into terms for search: words where they are written apart, pairs of characters where they are not."""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+# Written without spaces, or, as Korean, with particles grown on to the words: Thai, Lao, Burmese, Khmer, kana, Han, Hangul.
+_UNSPACED: Final = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    "\U00020000-\U0003ffff"
+)
+# Signs that are no letters and yet part of a word.
+_SIGNS: Final = "\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0900-\u0903\u093a-\u094f\u0981-\u0983\u09bc-\u09cd\u0b82-\u0dff"
+_TERMS: Final = re.compile(rf"[{_UNSPACED}]+|(?:[^\W_{_UNSPACED}]+|[{_SIGNS}]+)+")
+_IS_UNSPACED: Final = re.compile(f"[{_UNSPACED}]")
+
+_COMMON: Final = """
+a about after all also an and any are as at be because been before but by can could did do does for from had has have how if in
+into is it its may might more most must no not of off on or our out over shall should so some such than that the their them then
+there these they this to under up us was we were what when where which while who why will with would you your
+"""
+COMMON: Final = frozenset(_COMMON.split())
+"""Words that say nothing of what a text is about."""
+_ASKING: Final = re.compile(
+    "是否|应该|应当|我们|要不要|可以|能不能|什么|怎么|如何|这个|那个|一个|以及|或者|还是|需要|能否|有没有|为什么|[吗呢](?=\\W|$)"
+)
+"""Their like in Chinese, which are cut out of a question before it is taken to pairs."""
+
+
+class Span(NamedTuple):
+    """A term and where it stands in the text."""
+
+    term: str
+    start: int
+    end: int
+
+
+def terms(text: str) -> list[str]:
+    """All terms of a text: stemmed words; of a run without spaces every character and every two neighbours."""
+    found: list[str] = []
+    for run in _TERMS.findall(unicodedata.normalize("NFKC", text).casefold()):
+        if _IS_UNSPACED.match(run):
+            found.extend(run)
+            found.extend(map("".join, pairwise(run)))
+        else:
+            found.append(stem(run))
+    return found
+
+
+def wanted(query: str) -> tuple[str, ...]:
+    """The terms that a query looks for, each once: pairs rather than characters, and common words only if there are no others."""
+    text = unicodedata.normalize("NFKC", query).casefold()
+    found = _pieces(text)
+    telling = [term for term in _pieces(_ASKING.sub(" ", text)) if term not in COMMON]
+    return tuple(dict.fromkeys(stem(term) for term in telling or found))
+
+
+def is_pair(term: str) -> bool:
+    """Whether a term is two neighbours of a run without spaces, rather than a word."""
+    return len(term) == 2 and _IS_UNSPACED.match(term) is not None
+
+
+def _pieces(text: str) -> list[str]:
+    found: list[str] = []
+    for run in _TERMS.findall(text):
+        if len(run) == 1 or not _IS_UNSPACED.match(run):
+            found.append(run)
+        else:
+            found.extend(map("".join, pairwise(run)))
+    return found
+
+
+def spans(text: str) -> Iterator[Span]:
+    """The same terms with their places in the text as it was written."""
+    for match in _TERMS.finditer(text):
+        run = match.group()
+        if not _IS_UNSPACED.match(run):
+            yield Span(stem(unicodedata.normalize("NFKC", run).casefold()), match.start(), match.end())
+            continue
+        for index in range(len(run)):
+            for width in (1, 2):
+                if index + width <= len(run):
+                    place = match.start() + index
+                    yield Span(unicodedata.normalize("NFKC", run[index : index + width]).casefold(), place, place + width)
+
+
+@lru_cache(maxsize=65_536)
+def stem(word: str) -> str:
+    """A light English stem: `adopts`, `adopted` and `adopting` are one term. Other words stay as they are."""
+    if len(word) < 4 or not word.isascii() or not word.isalpha():
+        return word
+    word = _singular(word)
+    for ending in ("ing", "ed"):
+        rest = word.removesuffix(ending)
+        if rest != word and len(rest) >= 3 and any(vowel in rest for vowel in "aeiouy"):
+            word = rest[:-1] if rest[-1] == rest[-2] and rest[-1] not in "lsz" else rest
+            break
+    return word[:-1] if word.endswith("e") and len(word) > 4 else word
+
+
+def _singular(word: str) -> str:
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return word[:-1]
+    return word

@@ -1,0 +1,127 @@
+"""D-6: who comes in is who they say: tokens are recognised, run out and are revoked; the ledger holds no secret."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from moot.decisions.access import Access, Denied, Identity
+from moot.domain.ids import SessionId
+from moot.errors import BadName, BadSetting, UnknownToken
+from moot.ledgers.memory import MemoryLedger
+from moot.ledgers.sqlite import SqliteLedger
+from moot.testing.ledger_contract import bounded, refused
+
+START = datetime(2025, 3, 1, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+class Hands:
+    """A clock whose hands the test moves."""
+
+    def __init__(self) -> None:
+        self.at = START
+
+    def now(self) -> datetime:
+        return self.at
+
+
+def test_a_token_is_recognised_after_a_reopen_until_it_expires(tmp_path: Path) -> None:
+    async def work() -> None:
+        hands = Hands()
+        async with SqliteLedger(tmp_path / "ledger.sqlite") as ledger:
+            issued = await Access(ledger, hands).issue("seat", session="s1", seat="ada", lasts=DAY, note="for Ada")
+        async with SqliteLedger(tmp_path / "ledger.sqlite") as ledger:
+            access = Access(ledger, hands)
+            assert await access.who(issued.secret) == Identity(id=issued.id, role="seat", session="s1", seat="ada")
+            hands.at += DAY
+            assert await access.who(issued.secret) == Denied(reason="expired", id=issued.id)
+
+    bounded(work())
+
+
+def test_a_secret_is_long_and_shown_once() -> None:
+    async def work() -> None:
+        ledger = MemoryLedger()
+        issued = await Access(ledger, Hands()).issue("owner", lasts=DAY)
+        mark, name, secret = issued.secret.split("_", 2)
+        assert (mark, name, len(secret)) == ("moot", issued.id, 43)
+        assert secret not in repr(issued)
+        assert all(secret.encode() not in record.body for record in await ledger.read(SessionId("_access")))
+
+    bounded(work())
+
+
+def test_a_revoked_token_opens_nothing_wherever_it_was_revoked() -> None:
+    async def work() -> None:
+        ledger, hands = MemoryLedger(), Hands()
+        one, two = Access(ledger, hands), Access(ledger, hands)
+        issued = await one.issue("observer", session="s1", lasts=DAY)
+        assert await two.who(issued.secret) == Identity(id=issued.id, role="observer", session="s1")
+        assert (await two.revoke(issued.id)).revoked_at == START
+        await two.revoke(issued.id)
+        assert await one.who(issued.secret) == Denied(reason="revoked", id=issued.id)
+        assert len(await ledger.read(SessionId("_access"))) == 2
+        await refused(UnknownToken, one.revoke("nope"))
+
+    bounded(work())
+
+
+@pytest.mark.parametrize(
+    "change", ["", "moot_", "moot__", "x", "{id}", "moot_{id}_", "moot_{id}_x", "{secret}x", "moot_0_{secret}", "\ud800"]
+)
+def test_what_is_not_the_secret_is_unknown(change: str) -> None:
+    async def work() -> None:
+        access = Access(MemoryLedger(), Hands())
+        issued = await access.issue("owner", lasts=DAY)
+        assert await access.who(change.format(id=issued.id, secret=issued.secret)) == Denied(reason="unknown")
+
+    bounded(work())
+
+
+def test_that_a_token_expired_is_told_to_its_holder_only() -> None:
+    async def work() -> None:
+        hands = Hands()
+        access = Access(MemoryLedger(), hands)
+        issued = await access.issue("owner", lasts=DAY)
+        hands.at += 2 * DAY
+        assert await access.who(f"moot_{issued.id}_guess") == Denied(reason="unknown")
+
+    bounded(work())
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"role": "king"},
+        {"role": "seat"},
+        {"role": "seat", "session": "s1"},
+        {"role": "seat", "seat": "ada"},
+        {"role": "owner", "seat": "ada"},
+        {"role": "owner", "lasts": timedelta(0)},
+        {"role": "owner", "lasts": timedelta(days=10_000)},
+        {"role": "owner", "note": "x" * 4_001},
+    ],
+)
+def test_a_token_that_makes_no_sense_is_refused(fields: dict[str, Any]) -> None:
+    async def work() -> None:
+        ledger = MemoryLedger()
+        await refused(BadSetting, Access(ledger, Hands()).issue(**{"lasts": DAY, **fields}))
+        await refused(BadName, Access(ledger, Hands()).issue("owner", session="_memory", lasts=DAY))
+        assert await ledger.read(SessionId("_access")) == []
+
+    bounded(work())
+
+
+def test_tokens_are_listed_without_their_digests() -> None:
+    async def work() -> None:
+        access = Access(MemoryLedger(), Hands())
+        issued = [await access.issue("owner", lasts=DAY, note=str(number)) for number in range(3)]
+        listed = await access.tokens()
+        assert [(token.id, token.note, token.expires) for token in listed] == [
+            (one.id, str(number), START + DAY) for number, one in enumerate(issued)
+        ]
+        assert not hasattr(listed[0], "digest")
+
+    bounded(work())

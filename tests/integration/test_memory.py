@@ -1,0 +1,483 @@
+"""D-13 to D-17 on real ledgers: what is remembered survives a restart, and two who write at once lose nothing."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from moot.codec.chain import broken_at
+from moot.decisions.breakers import Policy
+from moot.decisions.facts import MEMORY_KINDS, DecisionKept, Member, Outcome, ThreadCreated
+from moot.decisions.memory import Memory
+from moot.decisions.register import PAGE, Register
+from moot.domain.facts import Entry, Fact
+from moot.domain.ids import SessionId
+from moot.errors import BadName, BadSetting, KeyReused, LedgerDamaged, UnknownDecision, UnknownThread
+from moot.ledgers.memory import MemoryLedger
+from moot.ledgers.sqlite import SqliteLedger
+from moot.ports.ledger import Ledger
+from moot.testing.ledger_contract import bounded, refused
+
+START = datetime(2025, 3, 1, tzinfo=UTC)
+NAME = SessionId("_memory")
+Opening = Callable[[], AbstractAsyncContextManager[Ledger]]
+
+
+class Hands:
+    """A clock whose hands the test moves."""
+
+    def __init__(self, at: datetime = START) -> None:
+        self.at = at
+
+    def now(self) -> datetime:
+        return self.at
+
+    def pass_by(self, **time: float) -> None:
+        self.at += timedelta(**time)
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def opening(request: pytest.FixtureRequest, tmp_path: Path) -> Opening:
+    """Opens the same ledger each time."""
+    if request.param == "sqlite":
+        return lambda: SqliteLedger(tmp_path / "ledger.sqlite")
+    one = MemoryLedger()
+
+    @asynccontextmanager
+    async def same() -> AsyncIterator[Ledger]:
+        yield one
+
+    return same
+
+
+def over(opening: Opening, body: Callable[[Ledger, Hands], Coroutine[Any, Any, None]], hands: Hands | None = None) -> None:
+    async def work() -> None:
+        async with opening() as ledger:
+            await body(ledger, hands or Hands())
+
+    bounded(work())
+
+
+def decision(name: str = "s1", **fields: Any) -> DecisionKept:
+    given: dict[str, Any] = {
+        "decision": name,
+        "protocol": "debate",
+        "topic": "Which database should we use for billing?",
+        "category": "architecture",
+        "decided": "Use SQLite.",
+        "choice": "sqlite",
+        "options": ("sqlite", "postgres"),
+        "confidence": 0.8,
+        "members": (
+            Member(source="m:ada", seat="ada", first="sqlite", position="support", confidence=0.9),
+            Member(source="m:bob", seat="bob", first="postgres", position="oppose", confidence=0.7),
+        ),
+        "text": "ada: SQLite is enough for one machine. bob: 我们需要复制。",
+        "opened_at": START,
+        "closed_at": START,
+    }
+    return DecisionKept(**{**given, **fields})
+
+
+def test_what_was_kept_and_reviewed_survives_a_reopen(opening: Opening) -> None:
+    async def first(ledger: Ledger, hands: Hands) -> None:
+        memory = Memory(ledger, hands)
+        await memory.keep(decision())
+        await memory.review("s1", "failure", note="lost data", by="eve")
+        hands.pass_by(days=1)
+        await memory.review("s1", "success", by="ada")
+
+    async def second(ledger: Ledger, hands: Hands) -> None:
+        memory = Memory(ledger, hands)
+        kept = await memory.get("s1")
+        assert kept is not None
+        assert kept.record == decision()
+        assert [(review.outcome, review.by, review.note) for review in kept.reviews] == [
+            ("failure", "eve", "lost data"),
+            ("success", "ada", ""),
+        ]
+        assert kept.outcome == "success"
+        assert await memory.source_trust("m:ada", "architecture") > 0.5 > await memory.source_trust("m:bob", "architecture")
+        assert await memory.trusts(["m:ada", "m:new"]) == {"m:ada": await memory.source_trust("m:ada"), "m:new": 0.5}
+        assert [(one.source, one.cases) for one in await memory.sources()] == [("m:ada", 1), ("m:bob", 1)]
+        assert await memory.pair_correlation("m:ada", "m:bob") == (1, None)
+        (figures,) = await memory.amplification()
+        assert (figures.protocol, figures.cases, figures.group.right, figures.members_right) == ("debate", 1, 1, 1)
+        assert broken_at(NAME, await ledger.read(NAME)) is None
+
+    over(opening, first)
+    over(opening, second)
+
+
+def test_keeping_twice_is_keeping_once(opening: Opening) -> None:
+    async def body(ledger: Ledger, hands: Hands) -> None:
+        memory = Memory(ledger, hands)
+        first = await memory.keep(decision())
+        assert await memory.keep(decision()) == first
+        assert await Memory(ledger, hands).keep(decision(decided="Something else.")) == first
+        assert len(await ledger.read(NAME)) == 1
+        assert await memory.has("s1")
+        assert not await memory.has("s2")
+
+    over(opening, body)
+
+
+def test_two_who_write_at_once_lose_nothing(opening: Opening) -> None:
+    async def body(ledger: Ledger, hands: Hands) -> None:
+        async with opening() as other:
+            one, two = Memory(ledger, hands), Memory(other, hands)
+            names = [f"s{number}" for number in range(40)]
+            async with asyncio.TaskGroup() as group:
+                for number, name in enumerate(names):
+                    group.create_task((one, two)[number % 2].keep(decision(name)))
+                    group.create_task((two, one)[number % 2].keep(decision(name)))
+            for memory in (one, two):
+                assert {kept.decision for kept in await memory.listed(limit=100)} == set(names)
+            records = await ledger.read(NAME)
+            assert len(records) == 40
+            assert broken_at(NAME, records) is None
+
+    over(opening, body)
+
+
+def test_of_two_probes_at_once_one_goes(opening: Opening) -> None:
+    async def body(ledger: Ledger, hands: Hands) -> None:
+        async with opening() as other:
+            one, two = Memory(ledger, hands), Memory(other, hands)
+            await one.set_policy(Policy(failures=1), by="eve")
+            await one.keep(decision())
+            await one.review("s1", "failure")
+            hands.pass_by(hours=2)
+            tries = await asyncio.gather(
+                *(memory.alone(f"a{number}", "Now?", "Yes.", 0.9) for memory in (one, two) for number in range(3))
+            )
+            assert sorted(result.is_allowed for result in tries) == [False] * 5 + [True]
+
+    over(opening, body)
+
+
+def test_a_breaker_stands_after_a_restart_and_its_probe_closes_it(opening: Opening) -> None:
+    hands = Hands()
+
+    async def failing(ledger: Ledger, hands: Hands) -> None:
+        memory = Memory(ledger, hands)
+        for name in ("s1", "s2", "s3"):
+            await memory.keep(decision(name))
+            await memory.review(name, "failure")
+        blocked = await memory.alone(
+            "ada", "Which cache?", "Redis.", 0.9, category="Architecture", key="k", deliberation="think_1"
+        )
+        assert not blocked.is_allowed
+        assert blocked.scopes == ("global", "stakes:medium", "category:architecture")
+        assert blocked.deliberation == "think_1"
+        assert await memory.alone("ada", "Which cache?", "Redis.", 0.9, category="Architecture", key="k") == blocked
+        with pytest.raises(KeyReused):
+            await memory.alone("ada", "Which colour?", "Red.", 0.9, key="k")
+
+    async def probing(ledger: Ledger, hands: Hands) -> None:
+        memory = Memory(ledger, hands)
+        assert (await memory.circuit("category:architecture")).state == "open"
+        hands.pass_by(hours=1)
+        assert {one.state for one in await memory.breakers()} == {"half_open"}
+        probe = await memory.alone("ada", "Which cache?", "Redis.", 0.9, category="architecture")
+        assert (probe.decision, probe.probes) == ("alone.1", ("global", "stakes:medium", "category:architecture"))
+        await memory.review(probe.decision, "success")
+        assert await memory.breakers() == ()
+        assert (await memory.alone("ada", "And now?", "Yes.", 0.9)).decision == "alone.2"
+
+    over(opening, failing, hands)
+    over(opening, probing, hands)
+
+
+def test_rules_block_and_a_reset_closes() -> None:
+    async def work() -> None:
+        memory = Memory(MemoryLedger(), Hands())
+        blocked = await memory.alone("ada", "Launch?", "Yes.", 0.3, stakes="critical")
+        assert (blocked.scopes, len(blocked.rules)) == ((), 2)
+        assert await memory.set_policy(Policy(failures=1)) == await memory.policy() == Policy(failures=1)
+        taken = await memory.alone("ada", "Tea?", "Yes.", 0.3, tags=["drinks"])
+        await memory.review(taken.decision, "abandoned")
+        assert [one.scope for one in await memory.breakers()] == ["agent:ada", "global", "stakes:medium", "tag:drinks"]
+        assert (await memory.reset_circuit("agent:ADA", by="eve")).state == "closed"
+        assert [one.scope for one in await memory.breakers()] == ["global", "stakes:medium", "tag:drinks"]
+
+    bounded(work())
+
+
+def test_a_group_does_not_count_in_the_agent_scope() -> None:
+    async def work() -> None:
+        memory = Memory(MemoryLedger(), Hands())
+        await memory.set_policy(Policy(failures=1))
+        await memory.keep(decision())
+        await memory.review("s1", "failure")
+        assert [one.scope for one in await memory.breakers()] == ["category:architecture", "global", "stakes:medium"]
+
+    bounded(work())
+
+
+def test_decisions_are_searched_and_like_topics_offered(opening: Opening) -> None:
+    async def body(ledger: Ledger, hands: Hands) -> None:
+        memory = Memory(ledger, hands)
+        await memory.keep(decision("s1"))
+        await memory.keep(decision("s2", topic="Should we hire a designer?", decided="Yes.", text="", choice="", options=()))
+        assert [hit.decision for hit in await memory.search("复制")] == ["s1"]
+        assert "复制" in (await memory.search("复制"))[0].snippet
+        assert await memory.search("复制", category="people") == []
+        assert [hit.decision for hit in await memory.like("Which database for the billing service?")] == ["s1"]
+        assert await memory.like("What is for lunch?") == []
+        await memory.keep(decision("s3", text="A kestrel."))
+        assert [hit.decision for hit in await memory.search("kestrel")] == ["s3"]
+
+    over(opening, body)
+
+
+def test_decisions_are_listed_newest_first_by_what_is_asked_for() -> None:
+    async def work() -> None:
+        memory = Memory(MemoryLedger(), Hands())
+        for number in range(1, 5):
+            await memory.keep(decision(f"s{number}", protocol="debate" if number % 2 else "consensus"))
+        await memory.alone("ada", "Tea?", "Yes.", 0.5, category="Drinks")
+        await memory.review("s2", "success")
+
+        async def named(**filters: Any) -> list[str]:
+            return [kept.decision for kept in await memory.listed(**filters)]
+
+        assert await named() == ["alone.1", "s4", "s3", "s2", "s1"]
+        assert await named(limit=2, before="s4") == ["s3", "s2"]
+        assert await named(protocol="consensus") == ["s4", "s2"]
+        assert await named(outcome="success") == ["s2"]
+        assert await named(outcome="unreviewed", category="architecture") == ["s4", "s3", "s1"]
+        assert await named(source="ada") == ["alone.1"]
+        assert await named(category="drinks") == ["alone.1"]
+        await refused(UnknownDecision, memory.listed(before="nope"))
+
+    bounded(work())
+
+
+def test_a_chain_shows_both_directions_and_a_failed_ancestor() -> None:
+    async def work() -> None:
+        memory = Memory(MemoryLedger(), Hands())
+        await memory.keep(decision("s1", built_on=("s3", "gone")))
+        await memory.keep(decision("s2", built_on=("s1",)))
+        await memory.keep(decision("s3", built_on=("s2",)))
+        top = await memory.alone("ada", "Go on?", "Yes.", 0.7, built_on=["s2"])
+        await memory.review("s1", "failure")
+        found = await memory.chain(top.decision)
+        assert [(link.decision, link.steps, link.outcome, link.is_known) for link in found.built_on] == [
+            ("s2", 1, None, True),
+            ("s1", 2, "failure", True),
+            ("s3", 3, None, True),
+            ("gone", 3, None, False),
+        ]
+        assert (found.failed, found.stands_on_failure, found.basis_of) == (("s1",), True, ())
+        assert [link.decision for link in (await memory.chain("s1")).basis_of] == ["s2", "s3", top.decision]
+        await refused(UnknownDecision, memory.chain("nope"))
+        await refused(UnknownDecision, memory.alone("ada", "Go on?", "Yes.", 0.7, built_on=["nope"]))
+
+    bounded(work())
+
+
+def test_a_review_is_refused_when_it_cannot_be_true() -> None:
+    async def work() -> None:
+        ledger = MemoryLedger()
+        memory = Memory(ledger, Hands())
+        await memory.keep(decision())
+        await refused(UnknownDecision, memory.review("nope", "success"))
+        await refused(BadSetting, memory.review("s1", "success", choice="postgres"))
+        await refused(BadSetting, memory.review("s1", "failure", choice=" SQLite"))
+        nonsense: Any = "splendid"
+        assert "known: success, partial" in str(await refused(BadSetting, memory.review("s1", nonsense)))
+        await memory.review("s1", "failure", choice="postgres", key="k")
+        await memory.review("s1", "failure", choice="postgres", key="k")
+        await refused(KeyReused, memory.review("s1", "success", key="k"))
+        assert len(await ledger.read(NAME)) == 2
+
+    bounded(work())
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"topic": " "},
+        {"topic": "x" * 4_001},
+        {"topic": "half \ud800"},
+        {"decided": ""},
+        {"confidence": 1.01},
+        {"confidence": float("nan")},
+        {"confidence": True},
+        {"confidence": "0.5"},
+        {"source": ""},
+        {"source": "a\nb"},
+        {"category": "x" * 101},
+        {"stakes": "enormous"},
+        {"tags": ["ok", ""]},
+        {"tags": "abc"},
+    ],
+)
+def test_malformed_values_are_refused_and_nothing_is_written(fields: dict[str, Any]) -> None:
+    async def work() -> None:
+        ledger = MemoryLedger()
+        given = {"source": "ada", "topic": "Tea?", "decided": "Yes.", "confidence": 0.5, **fields}
+        await refused(BadSetting, Memory(ledger, Hands()).alone(**given))
+        assert await ledger.read(NAME) == []
+
+    bounded(work())
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"topic": ""},
+        {"confidence": float("nan")},
+        {"text": "x" * 100_001},
+        {"opened_at": datetime(2025, 3, 1)},
+        {"members": (Member(source="a", seat="a", confidence=-0.1),)},
+        {"stakes": "enormous"},
+    ],
+)
+def test_a_malformed_decision_is_not_kept(fields: dict[str, Any]) -> None:
+    async def work() -> None:
+        ledger = MemoryLedger()
+        await refused(BadSetting, Memory(ledger, Hands()).keep(decision(**fields)))
+        await refused(BadName, Memory(ledger, Hands()).keep(decision("_memory")))
+        assert await ledger.read(NAME) == []
+
+    bounded(work())
+
+
+def test_a_thread_is_followed_over_days_and_restarts(opening: Opening) -> None:
+    hands = Hands()
+
+    async def monday(ledger: Ledger, hands: Hands) -> None:
+        memory = Memory(ledger, hands)
+        created = await memory.create_thread("Storage", category="architecture", by="ada")
+        assert created.thread == "thread-1"
+        assert (await memory.create_thread("Other", thread="mine")).thread == "mine"
+        assert (await memory.create_thread("Other", thread="mine")).happenings == 1
+        await refused(KeyReused, memory.create_thread("Third", thread="mine"))
+        await memory.join_thread("thread-1", "s1")
+        first = await memory.resume_thread("thread-1", "bob")
+        assert ([one.kind for one in first.missed], first.last_visit) == (["created", "joined"], None)
+        await memory.set_thread_status("thread-1", "paused", note="weekend", by="ada")
+
+    async def friday(ledger: Ledger, hands: Hands) -> None:
+        memory = Memory(ledger, hands)
+        await memory.keep(decision("s1", open_questions=("And backups?",)))
+        asked = await memory.ask_in_thread("thread-1", "And costs?", by="ada")
+        assert [question.number for question in asked.open_questions] == [1, 2]
+        assert await memory.ask_in_thread("thread-1", "And costs?", by="bob") == asked
+        await memory.settle_question("thread-1", 1, by="ada")
+        found = await memory.resume_thread("thread-1", "bob")
+        assert found.last_visit == START
+        assert [one.kind for one in found.missed] == ["status", "decided", "asked", "asked", "settled"]
+        assert (found.view.status, [one.text for one in found.view.open_questions]) == ("active", ["And costs?"])
+        assert [(one.decision, one.decided) for one in found.view.decisions] == [("s1", "Use SQLite.")]
+        assert (await memory.resume_thread("thread-1", "bob")).missed == ()
+        assert [view.thread for view in await memory.threads()] == ["thread-1", "mine"]
+        await refused(UnknownThread, memory.thread_status("nope"))
+        await refused(UnknownThread, memory.resume_thread("nope", "bob"))
+        await refused(BadSetting, memory.settle_question("thread-1", 9))
+
+    over(opening, monday, hands)
+    hands.pass_by(days=4)
+    over(opening, friday, hands)
+
+
+def test_a_register_checks_the_chain_as_it_reads() -> None:
+    async def work() -> None:
+        ledger = MemoryLedger()
+        await Memory(ledger, Hands()).keep(decision())
+        (record,) = await ledger.read(NAME)
+        forged = MemoryLedger()
+        await forged.append(NAME, [record._replace(body=record.body.replace(b"SQLite", b"Oracle"))])
+        error = await refused(LedgerDamaged, Memory(forged, Hands()).get("s1"))
+        assert "entry 1 was changed" in str(error)
+
+    bounded(work())
+
+
+def titles(state: tuple[str, ...], entry: Entry) -> tuple[str, ...]:
+    assert isinstance(entry.fact, ThreadCreated)
+    return (*state, entry.fact.title)
+
+
+def register(ledger: Ledger, hands: Hands) -> Register[tuple[str, ...]]:
+    return Register(ledger, hands, "_test", kinds=MEMORY_KINDS, initial=(), evolve=titles)
+
+
+def created(title: str) -> Fact:
+    return ThreadCreated(thread=title, title=title)
+
+
+def test_time_never_runs_backwards_in_a_register() -> None:
+    async def work() -> None:
+        ledger, hands = MemoryLedger(), Hands()
+        one = register(ledger, hands)
+        await one.append(lambda _: [created("a")])
+        hands.pass_by(days=-3)
+        await one.append(lambda _: [created("b")])
+        times = [record.at for record in await ledger.read(SessionId("_test"))]
+        assert times[0] == times[1]
+
+    bounded(work())
+
+
+def test_choosing_nothing_writes_nothing_and_an_error_leaves_the_register_as_it_was() -> None:
+    async def work() -> None:
+        ledger = MemoryLedger()
+        one = register(ledger, Hands())
+        assert await one.append(lambda _: []) == ()
+
+        def refuse(_: tuple[str, ...]) -> list[Fact]:
+            raise BadSetting("no")
+
+        await refused(BadSetting, one.append(refuse))
+        assert await one.append(lambda _: [created("a"), created("b")]) == ("a", "b")
+        assert await register(ledger, Hands()).state() == ("a", "b")
+
+    bounded(work())
+
+
+def test_who_comes_second_chooses_anew() -> None:
+    async def work() -> None:
+        ledger = MemoryLedger()
+        one, two = register(ledger, Hands()), register(ledger, Hands())
+        seen: list[tuple[str, ...]] = []
+
+        def number(state: tuple[str, ...]) -> list[Fact]:
+            seen.append(state)
+            return [created(str(len(state) + 1))]
+
+        await asyncio.gather(*(who.append(number) for who in (one, two) for _ in range(10)))
+        assert await one.state() == await two.state() == tuple(str(number) for number in range(1, 21))
+
+    bounded(work())
+
+
+def test_a_long_register_is_read_page_by_page() -> None:
+    async def work() -> None:
+        ledger = MemoryLedger()
+        await register(ledger, Hands()).append(lambda _: [created(str(number)) for number in range(2 * PAGE)])
+        assert len(await register(ledger, Hands()).state()) == 2 * PAGE
+
+    bounded(work())
+
+
+def test_a_register_cannot_have_the_name_of_a_session() -> None:
+    nothing: tuple[str, ...] = ()
+    with pytest.raises(BadName, match="must begin with '_'"):
+        Register(MemoryLedger(), Hands(), "memory", kinds=MEMORY_KINDS, initial=nothing, evolve=titles)
+
+
+@pytest.mark.parametrize("outcome", ["success", "partial", "failure", "abandoned"])
+def test_every_outcome_can_be_reviewed(outcome: Outcome) -> None:
+    async def work() -> None:
+        memory = Memory(MemoryLedger(), Hands())
+        await memory.keep(decision())
+        assert (await memory.review("s1", outcome)).outcome == outcome
+
+    bounded(work())

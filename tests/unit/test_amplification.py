@@ -1,0 +1,122 @@
+"""D-15: was the group better or worse than its members alone?"""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from moot.decisions.amplification import Amplification, Share, amplification, proved_right
+from moot.decisions.facts import DecisionKept, Member, Outcome
+from moot.decisions.kept import Kept, Review
+
+NOW = datetime(2025, 3, 1, tzinfo=UTC)
+
+
+def case(
+    firsts: str,
+    outcome: Outcome | None,
+    *,
+    choice: str = "a",
+    options: tuple[str, ...] = ("a", "b"),
+    right: str = "",
+    protocol: str = "debate",
+    decided: str | None = "We do it.",
+) -> Kept:
+    """A decision whose members' blind first choices are one letter each; `-` is unknown."""
+    record = DecisionKept(
+        decision="d",
+        protocol=protocol,
+        topic="What now?",
+        decided=decided,
+        choice=choice,
+        options=options,
+        members=tuple(
+            Member(source=f"s{number}", seat=f"s{number}", first=first.strip("-")) for number, first in enumerate(firsts)
+        ),
+        opened_at=NOW,
+        closed_at=NOW,
+    )
+    reviews = (Review(at=NOW, outcome=outcome, choice=right),) if outcome else ()
+    return Kept(number=1, at=NOW, record=record, reviews=reviews)
+
+
+def only(*cases: Kept) -> Amplification:
+    (found,) = amplification(cases)
+    return found
+
+
+def test_all_figures_of_a_protocol_with_their_counts() -> None:
+    found = only(
+        case("aab", "success"),
+        case("abb", "success"),
+        case("abb", "failure"),
+        case("aa-", "abandoned"),
+        case("aab", "partial"),
+    )
+    members_right = 2 / 3 + 1 / 3 + 2 / 3 + 0
+    assert found == Amplification(
+        protocol="debate",
+        cases=5,
+        partial=1,
+        group=Share(right=2, of=4),
+        compared=Share(right=2, of=4),
+        members=Share(right=members_right, of=4),
+        members_known=11,
+        members_right=5,
+        members_unknown=1,
+        majority=Share(right=2, of=4),
+        corrections=1,
+        subversions=1,
+        amplification=2 / (4 - members_right),
+    )
+    assert found.group.rate == 0.5
+
+
+@pytest.mark.parametrize(
+    ("kept", "right"),
+    [
+        (case("ab", "success"), "a"),
+        (case("ab", "failure"), "b"),
+        (case("ab", "abandoned"), "b"),
+        (case("ab", "partial"), None),
+        (case("ab", "failure", options=("a", "b", "c")), None),
+        (case("ab", "failure", options=("a", "b", "c"), right="C "), "c"),
+        (case("ab", "failure", options=()), None),
+        (case("ab", "failure", choice="x"), None),
+        (case("ab", "success", choice=""), None),
+        (case("ab", None), None),
+    ],
+)
+def test_which_choice_proved_right(kept: Kept, right: str | None) -> None:
+    assert proved_right(kept) == right
+
+
+def test_where_nobody_knows_what_was_right_the_members_are_unknown_and_not_compared() -> None:
+    found = only(case("abc", "failure", options=("a", "b", "c")), case("aac", "success", options=("a", "b", "c")))
+    assert (found.members_unknown, found.members_known) == (3, 3)
+    assert (found.group, found.compared) == (Share(right=1, of=2), Share(right=1, of=1))
+    assert found.amplification == 0.0
+
+
+def test_a_group_that_errs_more_than_its_members_amplifies() -> None:
+    assert only(case("bbbba", "failure")).amplification == pytest.approx(5.0)
+
+
+def test_members_without_an_error_leave_nothing_to_amplify() -> None:
+    assert only(case("aa", "success")).amplification is None
+
+
+def test_two_halves_are_no_majority() -> None:
+    assert only(case("ab", "success")).majority == Share(right=0, of=0)
+    assert only(case("ab", "success")).majority.rate is None
+
+
+def test_only_what_was_decided_by_a_group_and_reviewed_counts() -> None:
+    assert amplification([case("ab", None), case("ab", "failure", decided=None)]) == ()
+
+
+def test_protocols_are_reported_apart() -> None:
+    found = amplification([case("a", "success", protocol="debate"), case("a", "failure", protocol="consensus")])
+    assert [(one.protocol, one.group) for one in found] == [
+        ("consensus", Share(right=0, of=1)),
+        ("debate", Share(right=1, of=1)),
+    ]

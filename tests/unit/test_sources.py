@@ -1,0 +1,118 @@
+"""D-14: each source has a track record, from outcomes that were reported later. D-20: and so has each pair."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from moot.decisions.facts import DecisionKept, Member, Outcome
+from moot.decisions.kept import Kept, Review
+from moot.decisions.sources import Score, pair_correlation, score, scores, source_trust, trusted
+from moot.weighing.positions import VotePosition
+from moot.weighing.trust import TrackRecord, trust, trust_in
+
+NOW = datetime(2025, 3, 1, tzinfo=UTC)
+
+
+def case(
+    outcome: Outcome | None,
+    *members: tuple[str, VotePosition | None, float | None],
+    category: str = "web",
+    decision: str = "d",
+    decided: str | None = "Yes.",
+) -> Kept:
+    record = DecisionKept(
+        decision=decision,
+        protocol="debate",
+        topic="Now?",
+        category=category,
+        decided=decided,
+        members=tuple(
+            Member(source=source, seat=f"seat{number}", position=position, confidence=confidence)
+            for number, (source, position, confidence) in enumerate(members)
+        ),
+        opened_at=NOW,
+        closed_at=NOW,
+    )
+    return Kept(number=1, at=NOW, record=record, reviews=(Review(at=NOW, outcome=outcome),) if outcome else ())
+
+
+@pytest.mark.parametrize(
+    ("outcome", "position", "expected"),
+    [
+        ("success", "support", 0.04),
+        ("partial", "support", 0.09),
+        ("failure", "support", 0.64),
+        ("failure", "oppose", 0.04),
+        ("success", "conditional_support", 0.1225),
+        ("success", "abstain", None),
+        ("success", None, None),
+        ("abandoned", "support", None),
+        (None, "support", None),
+    ],
+)
+def test_a_vote_is_scored_as_a_forecast(outcome: Outcome | None, position: VotePosition | None, expected: float | None) -> None:
+    found = score("ada", case(outcome, ("ada", position, 0.8)))
+    assert (found and pytest.approx(found.brier)) == expected
+
+
+def test_a_vote_without_confidence_is_not_scored() -> None:
+    assert score("ada", case("success", ("ada", "support", None))) is None
+
+
+def test_no_decision_is_not_scored() -> None:
+    assert score("ada", case("failure", ("ada", "support", 0.8), decided=None)) is None
+
+
+def test_a_source_on_two_seats_is_one_case() -> None:
+    found = score("ada", case("success", ("ada", "support", 1.0), ("ada", "oppose", 1.0)))
+    assert found == Score(decision="d", category="web", brier=0.5)
+
+
+def test_trust_is_neutral_without_a_record() -> None:
+    assert trusted([]) == trusted([], "web") == 0.5
+    assert source_trust("ada", []).brier is None
+
+
+def test_trust_is_kept_by_category_and_drawn_towards_the_whole_record() -> None:
+    good = [score("ada", case("success", ("ada", "support", 0.9), category="Web", decision=f"w{n}")) for n in range(8)]
+    bad = [score("ada", case("failure", ("ada", "support", 0.9), category="ops", decision=f"o{n}")) for n in range(4)]
+    listed = [one for one in (*good, *bad) if one]
+    web, ops = TrackRecord(cases=8, brier_sum=8 * 0.01), TrackRecord(cases=4, brier_sum=4 * 0.81)
+    overall = TrackRecord(cases=12, brier_sum=8 * 0.01 + 4 * 0.81)
+    found = source_trust("ada", listed)
+    assert found.cases == 12
+    assert found.trust == pytest.approx(trust(overall))
+    assert {one.category: one.trust for one in found.categories} == {
+        "ops": pytest.approx(trust_in(ops, overall)),
+        "web": pytest.approx(trust_in(web, overall)),
+    }
+    assert trusted(listed, " WEB") == pytest.approx(trust_in(web, overall))
+    assert trusted(listed, "ops") < trusted(listed) < trusted(listed, "web")
+
+
+def scored(*briers: float) -> list[Score]:
+    return [Score(decision=str(number), category="", brier=brier) for number, brier in enumerate(briers)]
+
+
+def test_those_who_err_on_the_same_cases_are_correlated() -> None:
+    one = scored(0.1, 0.6, 0.1, 0.6)
+    assert pair_correlation(one, scored(0.0, 0.8, 0.0, 0.8))[1] == pytest.approx(1.0)
+    assert pair_correlation(one, scored(0.8, 0.0, 0.8, 0.0))[1] == pytest.approx(-1.0)
+
+
+def test_strangers_are_not_correlated_by_the_outcome_that_they_share() -> None:
+    cases = [
+        case(outcome, ("ada", one, 0.8), ("bob", other, 0.8), decision=f"{outcome}{one}{other}")
+        for outcome in ("success", "failure")
+        for one in ("support", "oppose")
+        for other in ("support", "oppose")
+    ]
+    shared, found = pair_correlation(scores("ada", cases), scores("bob", cases))
+    assert shared == 8
+    assert found == pytest.approx(0.0)
+
+
+def test_too_few_cases_or_none_that_differ_say_nothing() -> None:
+    assert pair_correlation(scored(0.1, 0.6), scored(0.1, 0.6)) == (2, None)
+    assert pair_correlation(scored(0.1, 0.1, 0.1), scored(0.1, 0.6, 0.1)) == (3, None)
+    assert pair_correlation([], scored(0.1)) == (0, None)

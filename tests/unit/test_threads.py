@@ -1,0 +1,131 @@
+"""D-16: a thread is taken up again after days, and who comes back gets what was missed."""
+
+from datetime import UTC, datetime, timedelta
+
+from moot.decisions.facts import (
+    DecisionKept,
+    OutcomeReviewed,
+    ThreadCreated,
+    ThreadJoined,
+    ThreadQuestioned,
+    ThreadQuestionSettled,
+    ThreadStatusSet,
+    ThreadVisited,
+)
+from moot.decisions.threads import Count, Happening, Question, ThreadDecision, Threads, evolve, resumed, view
+from moot.domain.facts import Entry, Fact
+
+START = datetime(2025, 3, 1, tzinfo=UTC)
+CREATED = ThreadCreated(thread="t", title="Storage", category="web", by="ada")
+
+
+def at(seq: int) -> datetime:
+    return START + timedelta(hours=seq)
+
+
+def folded(*facts: Fact) -> Threads:
+    threads = Threads()
+    for seq, fact in enumerate(facts, 1):
+        threads = evolve(threads, Entry(seq, at(seq), fact))
+    return threads
+
+
+def kept(decision: str = "s1", thread: str = "t", questions: tuple[str, ...] = ()) -> DecisionKept:
+    return DecisionKept(
+        decision=decision,
+        protocol="debate",
+        topic="Which store?",
+        thread=thread,
+        decided="SQLite",
+        open_questions=questions,
+        opened_at=START,
+        closed_at=START,
+    )
+
+
+def test_the_first_visit_shows_everything() -> None:
+    threads = folded(CREATED, ThreadJoined(thread="t", decision="s1"))
+    found = resumed(threads.threads["t"], "bob", {})
+    assert found.last_visit is None
+    assert found.missed == (
+        Happening(seq=1, at=at(1), kind="created", text="Storage", by="ada"),
+        Happening(seq=2, at=at(2), kind="joined", decision="s1"),
+    )
+    assert found.view.decisions == (ThreadDecision(decision="s1"),)
+
+
+def test_who_comes_back_gets_what_was_missed_in_full_and_counted() -> None:
+    threads = folded(
+        CREATED,
+        ThreadJoined(thread="t", decision="s1"),
+        ThreadVisited(thread="t", seat="bob"),
+        ThreadVisited(thread="t", seat="ada"),
+        kept(),
+        ThreadQuestioned(thread="t", question="And backups?", by="ada"),
+        ThreadQuestioned(thread="t", question="And costs?", by="ada"),
+        OutcomeReviewed(decision="s1", outcome="success", by="eve"),
+    )
+    found = resumed(threads.threads["t"], "bob", {})
+    assert found.last_visit == at(3)
+    assert found.missed == (
+        Happening(seq=5, at=at(5), kind="decided", text="SQLite", decision="s1"),
+        Happening(seq=6, at=at(6), kind="asked", text="And backups?", by="ada", question=1),
+        Happening(seq=7, at=at(7), kind="asked", text="And costs?", by="ada", question=2),
+        Happening(seq=8, at=at(8), kind="reviewed", text="success", by="eve", decision="s1"),
+    )
+    assert found.counts == (Count(kind="decided", number=1), Count(kind="asked", number=2), Count(kind="reviewed", number=1))
+
+
+def test_a_visit_is_the_seats_own() -> None:
+    threads = folded(CREATED, ThreadVisited(thread="t", seat="bob"))
+    assert resumed(threads.threads["t"], "bob", {}).missed == ()
+    assert len(resumed(threads.threads["t"], "eve", {}).missed) == 1
+
+
+def test_a_kept_decision_joins_its_thread_and_leaves_its_questions_there() -> None:
+    thread = folded(CREATED, kept(questions=("At scale?",))).threads["t"]
+    assert thread.decisions == ("s1",)
+    assert view(thread, {}).open_questions == (Question(number=1, text="At scale?", by="s1", asked_at=at(2)),)
+
+
+def test_a_settled_question_is_open_no_more() -> None:
+    thread = folded(
+        CREATED,
+        ThreadQuestioned(thread="t", question="Why?"),
+        ThreadQuestioned(thread="t", question="How?"),
+        ThreadQuestionSettled(thread="t", question=1, by="bob"),
+    ).threads["t"]
+    found = view(thread, {})
+    assert [question.text for question in found.open_questions] == ["How?"]
+    assert found.settled_questions == (
+        Question(number=1, text="Why?", by="", asked_at=at(2), settled_by="bob", settled_at=at(4)),
+    )
+
+
+def test_a_status_is_shown_with_its_note() -> None:
+    thread = folded(CREATED, ThreadStatusSet(thread="t", status="blocked", note="no budget", by="eve")).threads["t"]
+    assert (thread.status, thread.note) == ("blocked", "no budget")
+    assert thread.happenings[-1].text == "blocked: no budget"
+
+
+def test_what_concerns_no_known_thread_changes_nothing() -> None:
+    known = folded(CREATED)
+    for fact in (
+        ThreadJoined(thread="x", decision="s"),
+        ThreadStatusSet(thread="x", status="paused"),
+        ThreadQuestioned(thread="x", question="?"),
+        ThreadQuestionSettled(thread="x", question=1),
+        ThreadQuestionSettled(thread="t", question=1),
+        ThreadQuestionSettled(thread="t", question=0),
+        ThreadVisited(thread="x", seat="bob"),
+        OutcomeReviewed(decision="s", outcome="failure"),
+        kept(thread="x"),
+        kept(thread=""),
+        CREATED,
+    ):
+        assert evolve(known, Entry(2, at(2), fact)) == known
+
+
+def test_joining_twice_is_joining_once() -> None:
+    joined = folded(CREATED, ThreadJoined(thread="t", decision="s1"))
+    assert evolve(joined, Entry(3, at(3), ThreadJoined(thread="t", decision="s1"))) == joined
