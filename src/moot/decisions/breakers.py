@@ -14,8 +14,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final, Literal, get_args
 
-from moot.decisions.checks import LONGEST_NAME, LONGEST_WINDOW, label
-from moot.decisions.facts import Outcome, Policy, Stakes
+from moot.decisions.checks import LONGEST_NAME, LONGEST_WINDOW
+from moot.decisions.facts import Outcome, Policy
+from moot.domain.subject import Stakes, normal
 from moot.errors import BadSetting
 
 State = Literal["closed", "open", "half_open"]
@@ -99,16 +100,16 @@ class Verdict:
 
 def scope(kind: ScopeKind, of: str) -> str:
     """The name of a scope; case, width and white space make no difference."""
-    return f"{kind}:{label(of)}"
+    return f"{kind}:{normal(of)}"
 
 
 def checked_scope(text: str) -> str:
     """The name of a scope as somebody wrote it; raises BadSetting."""
     kind, colon, of = text.partition(":") if isinstance(text, str) else ("", "", "")
-    if not colon and label(kind) == GLOBAL:
+    if not colon and normal(kind) == GLOBAL:
         return GLOBAL
     for known in get_args(ScopeKind):
-        if known == label(kind) and label(of) and of.isprintable() and len(of) <= LONGEST_NAME:
+        if known == normal(kind) and normal(of) and of.isprintable() and len(of) <= LONGEST_NAME:
             return scope(known, of)
     raise BadSetting(
         f"unknown scope {str(text)[:LONGEST_NAME]!r}; expected global, category:NAME, stakes:NAME, agent:NAME or tag:NAME, "

@@ -1,12 +1,12 @@
 """What comes in from outside is bounded and checked before it is written down."""
 
 import math
-import unicodedata
 from collections.abc import Sequence
 from typing import Final, TypeVar, get_args
 
-from moot.decisions.facts import DecisionKept, Member, Outcome, Policy, Stakes, ThreadStatus
+from moot.decisions.facts import DecisionKept, Member, Outcome, Policy, ThreadStatus
 from moot.domain.ids import session_id
+from moot.domain.subject import Stakes
 from moot.errors import BadSetting
 from moot.weighing.positions import VotePosition
 
@@ -23,11 +23,6 @@ STAKES: Final[tuple[Stakes, ...]] = get_args(Stakes)
 OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)
 STATUSES: Final[tuple[ThreadStatus, ...]] = get_args(ThreadStatus)
 POSITIONS: Final[tuple[VotePosition, ...]] = get_args(VotePosition)
-
-
-def label(text: str) -> str:
-    """How a choice or a category is compared: whatever its case, width and white space."""
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def line(what: str, value: str, longest: int = LONGEST_LINE) -> str:

@@ -7,11 +7,11 @@ from datetime import datetime
 from moot.decisions import breakers
 from moot.decisions.book import Book
 from moot.decisions.breakers import FAILED, Ask
-from moot.decisions.checks import label
 from moot.decisions.facts import OutcomeReviewed, SoloBlocked, SoloDecided, ThreadCreated, ThreadQuestionSettled
 from moot.decisions.kept import Kept
 from moot.decisions.threads import Thread
 from moot.domain.facts import Fact
+from moot.domain.subject import normal
 from moot.errors import BadSetting, KeyReused, UnknownDecision, UnknownThread
 
 
@@ -60,7 +60,7 @@ def reviewing(book: Book, fact: OutcomeReviewed) -> Sequence[Fact]:
 
 
 def _refuse_contradiction(kept: Kept, fact: OutcomeReviewed) -> None:
-    own, right = label(kept.record.choice), label(fact.choice)
+    own, right = normal(kept.record.choice), normal(fact.choice)
     if not own or not right:
         return
     if fact.outcome == "success" and own != right:

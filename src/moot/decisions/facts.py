@@ -5,9 +5,9 @@ from datetime import datetime
 from typing import Final, Literal
 
 from moot.domain.facts import Fact
+from moot.domain.subject import Stakes
 from moot.weighing.positions import VotePosition
 
-Stakes = Literal["low", "medium", "high", "critical"]
 Outcome = Literal["success", "partial", "failure", "abandoned"]
 ThreadStatus = Literal["active", "paused", "completed", "blocked"]
 Role = Literal["owner", "observer", "seat"]

@@ -13,7 +13,6 @@ from moot.decisions import amplification, breakers, checks, lineage, sources, th
 from moot.decisions.amplification import Amplification
 from moot.decisions.book import Book, evolve
 from moot.decisions.breakers import CircuitView, Policy
-from moot.decisions.checks import label
 from moot.decisions.choosing import (
     Alone,
     creating,
@@ -32,7 +31,6 @@ from moot.decisions.facts import (
     OutcomeReviewed,
     PolicySet,
     SoloDecided,
-    Stakes,
     ThreadCreated,
     ThreadJoined,
     ThreadQuestioned,
@@ -49,6 +47,7 @@ from moot.decisions.sources import SourceTrust
 from moot.decisions.threads import Resumed, Thread, ThreadView
 from moot.domain.facts import Fact
 from moot.domain.ids import session_id
+from moot.domain.subject import Stakes, normal
 from moot.ports.clock import Clock
 from moot.ports.ledger import Ledger
 
@@ -102,7 +101,7 @@ class Memory:
         for decision in reversed(book.order[:end]):
             kept = book.decisions[decision]
             if (
-                (category is None or label(kept.record.category) == label(category))
+                (category is None or normal(kept.record.category) == normal(category))
                 and (protocol is None or kept.record.protocol == protocol)
                 and (outcome is None or (kept.outcome or UNREVIEWED) == outcome)
                 and (source is None or source in kept.sources)
@@ -337,4 +336,4 @@ class Memory:
 def _in_category(book: Book, category: str | None) -> Callable[[str], bool]:
     if category is None:
         return lambda _: True
-    return lambda decision: label(book.decisions[decision].record.category) == label(category)
+    return lambda decision: normal(book.decisions[decision].record.category) == normal(category)

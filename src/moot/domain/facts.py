@@ -34,7 +34,8 @@ class Origin:
 class Opened(Fact):
     """The first fact of a session. All that its rulebook depends on is in here.
 
-    `outside_patience` is how many seconds a seat that answers from elsewhere may take.
+    `outside_patience` is how many seconds a seat that answers from elsewhere may take. `hosted`: whichever server serves this
+    ledger runs the session, also after it was started anew.
     """
 
     topic: str
@@ -45,6 +46,7 @@ class Opened(Fact):
     outside_patience: float = 604_800.0
     origin: Origin | None = None
     subject: Subject = Subject()
+    hosted: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

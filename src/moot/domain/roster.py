@@ -39,6 +39,12 @@ class Seat:
     def is_outside(self) -> bool:
         return self.platform == MAILBOX
 
+    @property
+    def source(self) -> str:
+        """Whose track record counts: the mind behind the seat, be it called by its model or by its own name."""
+        kind = self.platform.partition(":")[0]
+        return self.id if kind in {MAILBOX, "human", "script"} else self.platform
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Swap:

@@ -260,6 +260,10 @@ class Engine:
             tail.cancel()
             self._world.hub.unsubscribe(session, bag)
 
+    async def changed(self, session: SessionId, after: int) -> int:
+        """Wait until the session's head is past `after`, whoever appended; returns the head."""
+        return await self._world.ledger.changed(session, after)
+
     async def fork(self, session: SessionId, at: int, swaps: Sequence[Swap] = (), name: SessionId | None = None) -> SessionId:
         """A new session that goes on from entry `at` of another, with some seats swapped; raises BadSetting."""
         records = await self.records(session)

@@ -26,6 +26,7 @@ class Plan:
     outside_patience: float
     settings: Any
     subject: Subject = Subject()
+    hosted: bool = False
 
 
 class ReadBack(Protocol):

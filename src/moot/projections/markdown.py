@@ -19,4 +19,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
 def quoted(text: str) -> list[str]:
     """Someone's words, each line behind a mark, so that none passes as a heading or as someone else's."""
     # An image would be fetched by whoever opens the file.
-    return [f"> {line}".rstrip().replace("<", "&lt;").replace("![", "!\\[") for line in plain(text).split("\n")]
+    # A link definition would make links of what others say in brackets.
+    return [
+        f"> {line}".rstrip().replace("<", "&lt;").replace("![", "!\\[").replace("]:", "]\\:") for line in plain(text).split("\n")
+    ]

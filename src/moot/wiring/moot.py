@@ -6,7 +6,7 @@ import os
 import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Literal, Self, TypedDict, Unpack
@@ -15,6 +15,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from moot.codec.chain import checked_chain, moment
 from moot.codec.stored import FactCodec
+from moot.decisions.access import Access
+from moot.decisions.memory import Memory
+from moot.decisions.register import is_register
 from moot.domain.budget import Budget
 from moot.domain.facts import Closed, Entry, Language, Opened, SessionCancelled, SessionImported
 from moot.domain.fence import sound
@@ -35,6 +38,7 @@ from moot.wiring.clock import SystemClock
 from moot.wiring.discovery import Found, discovered
 from moot.wiring.panels import Panel, chosen_panel, seat_word, seated
 from moot.wiring.protocols import all_kinds, protocol, protocols
+from moot.wiring.remembering import bonds, kept_decision, trusted
 from moot.wiring.seating import Seating
 from moot.wiring.settings import home, ledger_address, opened_ledger
 
@@ -70,7 +74,8 @@ class Options(TypedDict, total=False):
 
     `seats` maps names to platforms (or lists `Seat`s or `name=platform` words); `panel` is a preset, a file or a `Panel`; its
     seats without a platform share `models`, or what `discover` finds. `name` is the protocol; `check` says whether every seat
-    is tried first; `subject` says where the question belongs and what is at stake.
+    is tried first; `subject` says where the question belongs and what is at stake; a `hosted` session is run by whichever server
+    serves the ledger.
     """
 
     seats: Mapping[str, str] | Sequence[Seat | str]
@@ -85,6 +90,7 @@ class Options(TypedDict, total=False):
     session: str | None
     check: bool
     subject: Subject
+    hosted: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,12 +112,16 @@ class Moot:
         self.seating = Seating(home(self.environ), self.environ, ask_person)
         self._stack = AsyncExitStack()
         self._engine: Engine | None = None
+        self._memory: Memory | None = None
+        self._access: Access | None = None
 
     async def __aenter__(self) -> Self:
         ledger = await self._stack.enter_async_context(opened_ledger(ledger_address(self.environ)))
         self._stack.push_async_callback(self.seating.aclose)
         rulebooks = [kit.rules for kit in protocols().values()]
-        self._engine = Engine(ledger=ledger, rulebooks=rulebooks, codec=FactCodec(all_kinds()), clock=SystemClock())
+        clock = SystemClock()
+        self._engine = Engine(ledger=ledger, rulebooks=rulebooks, codec=FactCodec(all_kinds()), clock=clock)
+        self._memory, self._access = Memory(ledger, clock), Access(ledger, clock)
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -121,6 +131,18 @@ class Moot:
     def engine(self) -> Engine:
         assert self._engine is not None, "use Moot as an async context manager"
         return self._engine
+
+    @property
+    def memory(self) -> Memory:
+        """What outlives sessions: decisions, outcomes, trust, threads, circuit breakers."""
+        assert self._memory is not None, "use Moot as an async context manager"
+        return self._memory
+
+    @property
+    def access(self) -> Access:
+        """Who may do what over the network."""
+        assert self._access is not None, "use Moot as an async context manager"
+        return self._access
 
     async def discover(self) -> Found:
         """The minds that are at hand without being named."""
@@ -137,6 +159,8 @@ class Moot:
         question = _topic(topic)
         spoken = options.get("language") or language_of(question)
         roster, chosen = await self._roster(spoken, options)
+        about = options.get("subject", Subject())
+        roster = await trusted(self.memory, roster, about.category)
         patience = options.get("outside_patience", WEEK_SECONDS)
         seed = options.get("seed")
         opened = kit.open(
@@ -148,7 +172,8 @@ class Moot:
                 budget=options.get("budget") or Budget(turns=DEFAULT_TURNS),
                 outside_patience=patience,
                 settings=_settings(kit, {**chosen.settings, **(options.get("settings") or {})}, roster),
-                subject=options.get("subject", Subject()),
+                subject=replace(about, bonds=await bonds(self.memory, roster)),
+                hosted=options.get("hosted", False),
             )
         )
         _check_budget(opened.budget, patience)
@@ -163,12 +188,29 @@ class Moot:
 
     async def run(self, session: str, *, wait: bool = False) -> Decision:
         """Run or resume a session until it ends or, without `wait`, waits for seats elsewhere only; the decision so far."""
-        await self.engine.run(session_id(session), self.seating, wait_outside=wait)
+        standing = await self.engine.run(session_id(session), self.seating, wait_outside=wait)
+        if standing.is_closed:
+            await self.remember(session)
         return await self.decision(session)
 
     async def hold(self, topic: str, **options: Unpack[Options]) -> Decision:
         """Open a session and run it to its end."""
         return await self.run(await self.open(topic, **options))
+
+    async def remember(self, session: str) -> None:
+        """Take a session that has ended into decision memory; one that is there already stays as it is."""
+        name = session_id(session)
+        kit, teller = await self._told(name)
+        if isinstance(teller.closed, SessionCancelled | SessionImported) or await self.memory.has(name):
+            return
+        await self.memory.keep(kept_decision(kit, teller, (await self.engine.standing(name)).hash))
+
+    async def recall(self) -> Memory:
+        """Decision memory, with every session in it that ended without being remembered: its process died over it."""
+        for line in await self.sessions():
+            if line.status == "concluded" and not await self.memory.has(line.session):
+                await self.remember(line.session)
+        return self.memory
 
     async def decision(self, session: str) -> Decision:
         """The decision as it stands."""
@@ -186,9 +228,9 @@ class Moot:
         """What is asked and not yet answered."""
         return await self.engine.outstanding(session_id(session))
 
-    async def answer(self, session: str, ask: str, raw: object) -> Entry:
-        """Answer for a seat that sits elsewhere: text, or the fields of the answer."""
-        return await self.engine.answer(session_id(session), AskId(ask), raw)
+    async def answer(self, session: str, ask: str, raw: object, key: str = "") -> Entry:
+        """Answer for a seat that sits elsewhere: text, or the fields of the answer. The same `key` again counts once."""
+        return await self.engine.answer(session_id(session), AskId(ask), raw, key)
 
     async def is_running(self, session: str) -> bool:
         """Whether some process runs the session now."""
@@ -201,6 +243,8 @@ class Moot:
         """Every session, the one that was last at work last."""
         lines = []
         for head in await self.engine.heads():
+            if is_register(head.session):
+                continue
             opened, last = self.engine.entry(head.first).fact, self.engine.entry(head.last).fact
             found = opened if isinstance(opened, Opened) else None
             lines.append(

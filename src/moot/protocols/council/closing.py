@@ -1,5 +1,7 @@
 """The resolution of a deliberation, computed from the record alone."""
 
+from dataclasses import replace
+
 from moot.domain.ids import SeatId
 from moot.domain.roster import Seat
 from moot.protocols.council.facts import Ballot, DeliberationClosed, EndReason, LostSeat
@@ -17,6 +19,9 @@ def closed(course: Course, state: Council, reason: EndReason) -> DeliberationClo
     found = course.resolve(state, voices, correlations(state))
     if decided is None:
         found = _nothing(found)
+    if course.owner(state.opened) is not None and reason not in {"decided", "agreed_blind"}:
+        # Nobody decided: the owner's first proposal is no decision.
+        found = replace(found, consensus_type="no_consensus", carried=False)
     return DeliberationClosed(
         reason=reason,
         consensus_type=found.consensus_type,
@@ -30,7 +35,7 @@ def closed(course: Course, state: Council, reason: EndReason) -> DeliberationClo
         ballots=tuple(_ballot(state, voice) for voice in voices),
         could_differ=found.could_differ,
         open_challenges=tuple(challenge.line.id for challenge in challenges(state) if challenge.state == "open"),
-        overturned=found.carried and is_overturned(state, decided),
+        overturned=found.carried and is_overturned(course, state, decided),
         lost=_lost(state),
     )
 
@@ -107,16 +112,7 @@ def _ballot(state: Council, voice: Voice) -> Ballot:
 
 def _nothing(found: Resolution) -> Resolution:
     """The outcome where there was nothing to decide on."""
-    return Resolution(
-        consensus_type="no_consensus",
-        carried=False,
-        support=None,
-        turnout=found.turnout,
-        confidence=None,
-        heads=found.heads,
-        effective=found.effective,
-        could_differ=found.could_differ,
-    )
+    return replace(found, consensus_type="no_consensus", carried=False, support=None, confidence=None)
 
 
 def _lost(state: Council) -> tuple[LostSeat, ...]:

@@ -35,6 +35,7 @@ def council_kit(
             budget=plan.budget,
             outside_patience=plan.outside_patience,
             subject=plan.subject,
+            hosted=plan.hosted,
             settings=replace(plan.settings, order=_order(plan)),
         )
         if check is not None:

@@ -65,14 +65,15 @@ class CouncilRules:
             return state
         fact = entry.fact
         match fact:
-            case Contributed(seat=seat, said=Contribution() as said):
-                return _said(self.course, state, seat, said, entry.seq) if self._may(state, fact.ask, seat) else state
+            case Contributed(seat=seat, said=Contribution()):
+                return _said(self.course, state, fact, entry) if self._may(state, fact.ask, seat) else state
             case SeatLost():
                 return _lost(state, fact) if fact.ask in {ask.id for ask in self._asked(state)} else state
             case PhaseBegun(round=number, phase=phase, motion=line):
-                return _begun(state, number, phase, line)
+                revealed_at = state.revealed_at or entry.seq
+                return changed(_begun(state, number, phase, line), revealed_at=revealed_at)
             case InputGiven(text=text):
-                return _heard(state, entry.seq, text)
+                return _heard(state, entry, text)
             case BudgetExhausted(budget=budget):
                 return state if budget == "turns" else changed(state, stop=budget)
             case CloseCalled():
@@ -80,7 +81,7 @@ class CouncilRules:
             case SessionForked(swaps=swaps):
                 return changed(state, seats=swapped(state.seats, swaps))
             case Closed():
-                return changed(state, phase="closed")
+                return changed(state, phase="closed", revealed_at=state.revealed_at or entry.seq)
             case _:
                 return state
 
@@ -128,7 +129,7 @@ class CouncilRules:
         is_last = state.round >= state.opened.settings.rounds or not state.votes or state.stop is not None
         if is_last or outcome(self.course, state).carried:
             return closed(self.course, state, state.stop or "voted")
-        return PhaseBegun(round=state.round + 1, phase=self.course.again[0], lost=_lost_in(state))
+        return PhaseBegun(round=state.round + 1, phase=self.course.again[0], passed=_passed_in(state), lost=_lost_in(state))
 
     def _next(self, state: Council) -> Fact:
         following = self.course.following(state)
@@ -140,11 +141,10 @@ class CouncilRules:
         found = motion(self.course, state)
         if found is None:
             return None
-        passed = tuple(seat for seat, line in state.had.items() if line == PASSED)
         return PhaseBegun(
             round=number,
             phase=phase,
-            passed=passed,
+            passed=_passed_in(state),
             lost=_lost_in(state),
             motion=found.id if phase == "vote" else None,
         )
@@ -193,7 +193,8 @@ def _free(state: Council, seat: SeatId) -> Ask:
     )
 
 
-def _said(course: Course, state: Council, seat: SeatId, said: Contribution, seq: int) -> Council:
+def _said(course: Course, state: Council, fact: Contributed, entry: Entry) -> Council:
+    seat, said = fact.seat, fact.said
     counts = {**state.counts, seat: state.counts.get(seat, 0) + 1}
     had = {**state.had, seat: state.had.get(seat) or PASSED}
     if said.type == "pass" or state.phase == "closed":
@@ -202,7 +203,7 @@ def _said(course: Course, state: Council, seat: SeatId, said: Contribution, seq:
     phase = state.phase if state.phase in phases else next((each for each in phases if each == course.following(state)), None)
     if phase is None:
         return changed(state, had=had, counts=counts)
-    line = Spoken(id=state.last_id + 1, seq=seq, seat=seat, said=said, round=state.round, phase=phase)
+    line = Spoken(id=state.last_id + 1, seq=entry.seq, at=entry.at, seat=seat, said=said, round=state.round, phase=phase)
     state = changed(state, lines=(*state.lines, line), counts=counts)
     if phase != state.phase:
         return changed(state, had=had, ahead={**state.ahead, seat: line.id})
@@ -210,11 +211,11 @@ def _said(course: Course, state: Council, seat: SeatId, said: Contribution, seq:
     return changed(state, had={**state.had, seat: line.id}, votes=votes)
 
 
-def _heard(state: Council, seq: int, text: str) -> Council:
+def _heard(state: Council, entry: Entry, text: str) -> Council:
     """The user's word is a line of its own that belongs to no phase."""
     phase = "propose" if state.phase == "closed" else state.phase
     said = Contribution(type="pass", text=text)
-    line = Spoken(id=state.last_id + 1, seq=seq, seat=USER, said=said, round=state.round, phase=phase)
+    line = Spoken(id=state.last_id + 1, seq=entry.seq, at=entry.at, seat=USER, said=said, round=state.round, phase=phase)
     return changed(state, lines=(*state.lines, line))
 
 
@@ -222,6 +223,10 @@ def _lost(state: Council, fact: SeatLost) -> Council:
     before = state.losses.get(fact.seat)
     losses = {**state.losses, fact.seat: Losses(1 if before is None else before.times + 1, fact.reason)}
     return changed(state, losses=losses, had={**state.had, fact.seat: None})
+
+
+def _passed_in(state: Council) -> tuple[SeatId, ...]:
+    return tuple(seat for seat, line in state.had.items() if line == PASSED)
 
 
 def _lost_in(state: Council) -> tuple[SeatId, ...]:

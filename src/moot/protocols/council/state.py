@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final, Literal
 
 from moot.domain.facts import Loss
@@ -22,6 +23,7 @@ class Spoken:
 
     id: int
     seq: int
+    at: datetime
     seat: SeatId
     said: Contribution
     round: int
@@ -41,7 +43,8 @@ class Council:
     """The state, without slots for `changed`.
 
     `had` says who has had a turn in this phase: the number of the line, `PASSED`, or None for a seat that was lost. `ahead` are
-    lines that belong to the next phase already. `votes` are those of the last vote that was begun, on `motion`.
+    lines that belong to the next phase already. `votes` are those of the last vote that was begun, on `motion`. `revealed_at` is
+    the ledger's entry from which on what was written blind can be read.
     """
 
     opened: CouncilOpened
@@ -54,6 +57,7 @@ class Council:
     ahead: Mapping[SeatId, int] = field(default_factory=dict)
     votes: Mapping[SeatId, int] = field(default_factory=dict)
     motion: int | None = None
+    revealed_at: int = 0
     counts: Mapping[SeatId, int] = field(default_factory=dict)
     losses: Mapping[SeatId, Losses] = field(default_factory=dict)
     stop: EndReason | None = None

@@ -9,7 +9,7 @@ from moot.projections.teller import Teller, stamp
 from moot.protocols.council.closing import decided_on
 from moot.protocols.council.facts import Contributed, CouncilOpened, DeliberationClosed, Phase, PhaseBegun
 from moot.protocols.council.rules import CouncilRules
-from moot.protocols.council.state import QUESTION, Council, Spoken
+from moot.protocols.council.state import PASSED, QUESTION, Council, Spoken
 from moot.protocols.council.table import Challenge, blind_positions, challenges
 
 
@@ -68,12 +68,7 @@ class Deliberation(Teller):
         self._council = after = self.rules.evolve(before, entry)
         if isinstance(fact, PhaseBegun):
             self.phases.append(fact)
-        if (
-            isinstance(fact, Contributed)
-            and before.phase != "closed"
-            and fact.seat not in before.had
-            and not after.had.get(fact.seat)
-        ):
+        if isinstance(fact, Contributed) and before.phase != "closed" and _is_pass(before, after, fact.seat):
             implied = fact.said.type != "pass"
             self.passes.append(Passed(seq=entry.seq, seat=fact.seat, round=before.round, phase=before.phase, is_implied=implied))
         for line in after.lines[len(before.lines) :]:
@@ -86,6 +81,10 @@ class Deliberation(Teller):
 
     def challenges(self) -> list[Challenge]:
         return challenges(self.council)
+
+
+def _is_pass(before: Council, after: Council, seat: SeatId) -> bool:
+    return seat not in before.had and after.had.get(seat) == PASSED
 
 
 def decided(story: Deliberation) -> Decision:
@@ -131,7 +130,7 @@ def _reasons(council: Council) -> tuple[Claim, ...]:
 def positions(story: Deliberation) -> tuple[SeatPosition, ...]:
     """Where each seat stood before it read anyone, and how it voted."""
     council, closed = story.council, story.resolution
-    blind = blind_positions(council)
+    blind = {} if council.is_sealed else blind_positions(council)
     ballots = {ballot.seat: ballot for ballot in (closed.ballots if closed else ())}
     found = []
     for seat in council.seats:

@@ -106,12 +106,17 @@ def agree_blind(state: Council) -> bool:
     return len(named) == 1 and named != {""}
 
 
-def is_overturned(state: Council, decided: Spoken | None) -> bool:
-    """Whether the decision is not what most had written blind, and nobody who changed names a line that moved them."""
+def is_overturned(course: Course, state: Council, decided: Spoken | None) -> bool:
+    """Whether the decision is not what most had written blind, and nobody who changed names a line that moved them.
+
+    An owner names what moved it by the advice that it took.
+    """
     before = blind_majority(state)
     after = normal(decided.said.choice) if decided is not None else ""
     if before is None or not after or after == before:
         return False
+    if decided is not None and course.owner(state.opened) is not None:
+        return all(taken.how == "declined" for taken in decided.said.taken)
     return not any(_is_moved(state, seat, after) for seat in state.votes)
 
 

@@ -1,7 +1,8 @@
 """What minutes and page both show, row by row, before it is Markdown or HTML."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from moot.domain.facts import SessionCancelled
 from moot.domain.ids import USER, SeatId
@@ -9,17 +10,17 @@ from moot.domain.subject import normal
 from moot.projections import costs
 from moot.projections.decision import Decision, Dissent
 from moot.protocols.council.facts import Ballot, Phase
-from moot.protocols.council.state import PASSED, QUESTION, Spoken
+from moot.protocols.council.state import QUESTION, Spoken
 from moot.protocols.council.story import Deliberation, TimelineLine
 from moot.protocols.council.table import Challenge
-from moot.protocols.council.telling import first_line, percent, votes_line
+from moot.protocols.council.telling import percent, votes_line
 from moot.protocols.council.view_words import ViewWords
-from moot.weighing.resolution import VotePosition
+from moot.weighing.positions import VotePosition
 
 Row = tuple[object, ...]
 
 NOTHING = "–"
-SIDES: tuple[VotePosition, ...] = ("support", "conditional_support", "oppose", "abstain")
+_SIDES: tuple[VotePosition, ...] = ("support", "conditional_support", "oppose", "abstain")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,15 @@ class Refs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """Those who voted alike, and what their votes weigh; None stands for those who did not vote."""
+
+    position: VotePosition | None
+    seats: tuple[SeatId, ...]
+    weight: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseLines:
     """A phase and the lines that belong to it, in order; `motion` is what is voted on."""
 
@@ -41,17 +51,6 @@ class PhaseLines:
     phase: Phase
     motion: int | None
     lines: list[TimelineLine]
-
-
-# The decision
-
-
-def warning(story: Deliberation, words: ViewWords) -> str:
-    """What stands before everything else; a deliberation that decided nothing names its open challenges too."""
-    closed = story.resolution
-    if closed is None or closed.carried or not closed.open_challenges:
-        return first_line(story)
-    return words.closed_with_open.format(count=len(closed.open_challenges), lines=Refs(closed.open_challenges))
 
 
 def background(story: Deliberation, words: ViewWords) -> list[Row]:
@@ -84,7 +83,7 @@ def resolution_rows(decision: Decision, words: ViewWords) -> list[Row]:
     """What kind of an outcome it is, and how much stands behind it."""
     rows: list[Row] = [(words.choice, decision.choice)] if decision.choice else []
     if decision.decision is not None:
-        rows.append((words.author, f"{decision.author} ({Refs(decision.decision.entries)})"))
+        rows += [(words.author, decision.author), (words.motion, Refs(decision.decision.entries))]
     return [
         *rows,
         (words.consensus, words.consensus_types[decision.consensus_type or "no_consensus"]),
@@ -100,15 +99,23 @@ def ballots(story: Deliberation) -> tuple[Ballot, ...]:
     return () if closed is None or closed.motion is None else closed.ballots
 
 
+def sides(story: Deliberation) -> list[Side]:
+    """The sides that were taken at the vote, and the seats that took none."""
+    found = []
+    for position in (*_SIDES, None):
+        votes = [ballot for ballot in ballots(story) if ballot.position == position]
+        seats = tuple(ballot.seat for ballot in votes)
+        found.append(Side(position=position, seats=seats, weight=sum(ballot.weight for ballot in votes)))
+    return [side for side in found if side.seats]
+
+
+def side_name(side: Side, words: ViewWords) -> str:
+    return words.no_vote if side.position is None else words.verdicts[side.position]
+
+
 def vote_rows(story: Deliberation, words: ViewWords) -> list[Row]:
     """Who voted how, and what that weighs, one side after another."""
-    rows: list[Row] = []
-    for side in (*SIDES, None):
-        votes = [ballot for ballot in ballots(story) if ballot.position == side]
-        if votes:
-            name = words.no_vote if side is None else words.verdicts[side]
-            rows.append((name, ", ".join(ballot.seat for ballot in votes), f"{sum(ballot.weight for ballot in votes):.2f}"))
-    return rows
+    return [(side_name(side, words), ", ".join(side.seats), f"{side.weight:.2f}") for side in sides(story)]
 
 
 def votes_note(story: Deliberation, words: ViewWords) -> str:
@@ -125,14 +132,20 @@ def cancel_reason(story: Deliberation) -> str:
     return story.closed.reason if isinstance(story.closed, SessionCancelled) else ""
 
 
-# Dissent and challenges
-
-
-def dissent_marks(story: Deliberation, voice: Dissent, words: ViewWords) -> list[object]:
-    """How somebody dissents, and where; of a challenge also what became of it."""
-    marks: list[object] = [words.kinds[voice.kind], Refs(voice.entries)]
-    met = [each for each in story.challenges() if voice.kind == "challenge" and each.line.id in voice.entries]
-    return [*marks, *(became(story, each, words) for each in met)]
+def dissent_marks(story: Deliberation, decision: Decision, words: ViewWords) -> list[tuple[Dissent, list[object]]]:
+    """Who dissents, how and where; of a challenge also what became of it."""
+    met = {each.line.id: became(story, each, words) for each in story.challenges()}
+    return [
+        (
+            voice,
+            [
+                words.kinds[voice.kind],
+                Refs(voice.entries),
+                *(met[entry] for entry in voice.entries if voice.kind == "challenge" and entry in met),
+            ],
+        )
+        for voice in decision.dissent
+    ]
 
 
 def became(story: Deliberation, found: Challenge, words: ViewWords) -> Refs:
@@ -149,22 +162,21 @@ def challenge_rows(story: Deliberation, words: ViewWords) -> list[Row]:
     """Every challenge and what became of it; none while proposals are sealed."""
     if story.council.is_sealed:
         return []
-    return [(Refs((each.line.id,)), each.line.seat, each.line.said.text, became(story, each, words)) for each in story.challenges()]
+    return [
+        (Refs((each.line.id,)), each.line.seat, each.line.said.text, became(story, each, words)) for each in story.challenges()
+    ]
 
 
 def taken_rows(story: Deliberation, words: ViewWords) -> list[Row]:
     """How each piece of advice was taken, and why."""
     rows: list[Row] = []
-    for line in _readable(story):
+    for line in () if story.council.is_sealed else story.council.lines:
         for taken in line.said.taken:
             advice = story.council.line(taken.entry)
             who, text = (advice.seat, advice.said.text) if advice else (NOTHING, NOTHING)
             how = words.takings[taken.how]
             rows.append((Refs((taken.entry,)), who, text, how, taken.why or NOTHING, Refs((line.id,))))
     return rows
-
-
-# Positions
 
 
 def position_rows(story: Deliberation, decision: Decision, words: ViewWords) -> list[Row]:
@@ -215,9 +227,6 @@ def changes(story: Deliberation, decision: Decision, words: ViewWords) -> list[t
     return found
 
 
-# Those who said nothing
-
-
 def pass_rows(story: Deliberation, words: ViewWords) -> list[Row]:
     """Who passed, phase by phase."""
     phases: dict[str, list[str]] = {}
@@ -241,9 +250,6 @@ def loss_rows(story: Deliberation, words: ViewWords) -> list[Row]:
     ]
 
 
-# The timeline
-
-
 def phases(story: Deliberation) -> list[PhaseLines]:
     """The lines by the phase that they belong to; the question belongs to none."""
     found = {(1, story.rules.course.first[0]): PhaseLines(round=1, phase=story.rules.course.first[0], motion=None, lines=[])}
@@ -265,7 +271,7 @@ def is_sealed(story: Deliberation, line: TimelineLine) -> bool:
     return story.council.is_sealed and line.id != QUESTION and line.speaker != USER
 
 
-def marks(story: Deliberation, line: Spoken, words: ViewWords) -> list[object]:
+def marks(line: Spoken, words: ViewWords) -> list[object]:
     """What a line is, what it is about, and how sure its author is."""
     said = line.said
     what = words.types[said.type]
@@ -277,37 +283,43 @@ def marks(story: Deliberation, line: Spoken, words: ViewWords) -> list[object]:
         (words.moved_by, (said.moved_by,) if said.moved_by else ()),
     )
     found += [Refs(numbers, told) for told, numbers in named if numbers]
-    found += [] if said.confidence is None else [words.sure.format(share=percent(said.confidence))]
-    found += [words.ahead] if _is_ahead(story, line) else []
-    return [*found, *vote_marks(story, line, words)]
+    return found if said.confidence is None else [*found, words.sure.format(share=percent(said.confidence))]
 
 
-def vote_marks(story: Deliberation, line: Spoken, words: ViewWords) -> Iterable[Refs]:
-    """Whether a vote counts, where that is not plain to see: because there are others of the same seat, or it came too early."""
-    if line.said.type != "vote":
-        return []
-    own = [each.id for each in story.council.lines if _is_vote(each, line.seat, line.round)]
-    if own[-1] != line.id:
-        return [Refs((own[own.index(line.id) + 1],), words.replaced)]
-    begun = next((each for each in story.phases if each.phase == "vote" and each.round == line.round), None)
+def notes(story: Deliberation, words: ViewWords) -> Mapping[int, list[Refs]]:
+    """What is not plain to see of a line: that it was written ahead of its phase, and whether a vote counts."""
+    found: dict[int, list[Refs]] = {}
+    latest = 0
+    for phase in phases(story):
+        for line in phase.lines:
+            found[line.id] = [Refs((), words.ahead)] if line.id < latest else []
+        latest = max([latest, *(line.id for line in phase.lines)])
+    for votes in _votes_by_seat(story).values():
+        for earlier, later in pairwise(votes):
+            found[earlier.id].append(Refs((later.id,), words.replaced))
+        found[votes[-1].id] += _last_vote(story, votes, words)
+    return found
+
+
+def _votes_by_seat(story: Deliberation) -> Mapping[tuple[SeatId, int], list[Spoken]]:
+    """The votes of each seat in each round, in order."""
+    found: dict[tuple[SeatId, int], list[Spoken]] = {}
+    for line in story.council.lines:
+        if line.said.type == "vote":
+            found.setdefault((line.seat, line.round), []).append(line)
+    return found
+
+
+def _last_vote(story: Deliberation, votes: list[Spoken], words: ViewWords) -> list[Refs]:
+    last = votes[-1]
+    begun = next((each for each in story.phases if each.phase == "vote" and each.round == last.round), None)
     if begun is None:
         return [Refs((), words.cast_ahead)]
-    if begun.motion is not None and line.id < begun.motion:
+    if begun.motion is not None and last.id < begun.motion:
         return [Refs((begun.motion,), words.cast_early)]
-    if story.council.votes.get(line.seat) != line.id:
+    if story.council.votes.get(last.seat) != last.id:
         return [Refs((), words.voted_anew)]
-    return [Refs((own[-2],), words.vote_counts)] if len(own) > 1 else []
-
-
-def _is_vote(line: Spoken, seat: SeatId, number: int) -> bool:
-    return line.said.type == "vote" and line.seat == seat and line.round == number
-
-
-def _is_ahead(story: Deliberation, line: Spoken) -> bool:
-    """Whether another phase was still going on when this was written: a later line belongs to an earlier one."""
-    order = [(each.round, each.phase) for each in phases(story)]
-    at = order.index((line.round, line.phase))
-    return any(order.index((each.round, each.phase)) < at for each in story.council.lines[line.id - QUESTION :])
+    return [Refs((votes[-2].id,), words.vote_counts)] if len(votes) > 1 else []
 
 
 def details(line: Spoken, words: ViewWords) -> list[tuple[str, str]]:
@@ -315,13 +327,6 @@ def details(line: Spoken, words: ViewWords) -> list[tuple[str, str]]:
     said = line.said
     found = [(words.choice, said.choice), (words.condition, said.condition), *((words.evidence, each) for each in said.evidence)]
     return [(name, text) for name, text in found if text]
-
-
-def _readable(story: Deliberation) -> Iterable[Spoken]:
-    return () if story.council.is_sealed else story.council.lines
-
-
-# Seats and costs
 
 
 def seat_rows(story: Deliberation) -> list[Row]:

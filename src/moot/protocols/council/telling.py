@@ -2,26 +2,38 @@
 
 from moot.domain.facts import BudgetExhausted, Entry, SeatLost
 from moot.domain.fence import one_line, plain
+from moot.domain.ids import USER
 from moot.projections.costs import money
 from moot.projections.decision import Decision
 from moot.projections.summary import Summed
 from moot.protocols.council.facts import Contributed, DeliberationClosed, PhaseBegun
 from moot.protocols.council.state import Spoken
-from moot.protocols.council.story import Deliberation, decided
+from moot.protocols.council.story import Deliberation, TimelineLine, decided
 from moot.protocols.council.view_words import VIEW_WORDS, ViewWords
 
 
 def told(story: Deliberation, entry: Entry) -> list[str]:
-    """Tell one more entry, in plain lines; nothing for one that is not worth one."""
-    before, passed = len(story.timeline), len(story.passes)
+    """Tell one more entry, in plain lines; nothing for one that is not worth one.
+
+    What is written blind is told when it may be read: when the phase is over.
+    """
+    before, passed, was_sealed = len(story.timeline), len(story.passes), bool(story.seq) and story.council.is_sealed
     story.add(entry)
     words = VIEW_WORDS[story.council.opened.language]
     lines = [f"  {one.seat} {words.went_on if one.is_implied else words.passes}" for one in story.passes[passed:]]
+    if was_sealed and not story.council.is_sealed:
+        before = 1
     for line in story.timeline[before:]:
-        head = f"{line.speaker}" if line.spoken is None else _head(line.spoken, words)
-        lines.append(f"#{line.id} {head}: {one_line(line.content)}")
+        is_hidden = story.council.is_sealed and line.spoken is not None and line.speaker != USER
+        lines.append(f"  {line.speaker} {words.has_written}" if is_hidden else _told(line, words))
     happened = happening(entry, words)
     return [*lines, f"  {happened}"] if happened else lines
+
+
+def _told(line: TimelineLine, words: ViewWords) -> str:
+    head = line.speaker if line.spoken is None else _head(line.spoken, words)
+    text = one_line(line.content)
+    return f"#{line.id} {head}: {text}" if text else f"#{line.id} {head}"
 
 
 def _head(line: Spoken, words: ViewWords) -> str:
@@ -56,12 +68,13 @@ def first_line(story: Deliberation) -> str:
     """What a reader must know before the decision itself: that challenges are open, or that it turned over what most thought."""
     words = VIEW_WORDS[story.council.opened.language]
     closed = story.resolution
-    if closed is None or not closed.carried:
+    if closed is None:
         return ""
     lines = []
     if closed.open_challenges:
         numbers = ", ".join(f"#{number}" for number in closed.open_challenges)
-        lines.append(words.with_open.format(count=len(closed.open_challenges), lines=numbers))
+        told = words.with_open if closed.carried else words.closed_with_open
+        lines.append(told.format(count=len(closed.open_challenges), lines=numbers))
     if closed.overturned:
         lines.append(words.overturned)
     return " ".join(lines)

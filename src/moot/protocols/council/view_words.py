@@ -41,6 +41,7 @@ class ViewWords:
     phases: dict[str, str]
     round: str
     passes: str
+    has_written: str
     went_on: str
     revised: str
     types: dict[str, str]
@@ -65,7 +66,6 @@ class ViewWords:
     options: str
     now: str
     awaited: str
-    counted: str
     vote_heads: tuple[str, ...]
     no_vote: str
     votes_read: dict[str, str]
@@ -124,7 +124,7 @@ EN = ViewWords(
     position_heads=("Seat", "Before reading anyone", "Sure", "Vote", "Sure", "Reason or condition", "Weight", "Moved by"),
     changed="Changed",
     lost="Lost",
-    lost_line="{seat} failed {times} times, last by {last}; it holds {share} of the weight",
+    lost_line="{seat} failed ({times}×), last by {last}; it holds {share} of the weight",
     voiceless="its vote is missing",
     not_voted="Did not vote: {seats}.",
     could_differ="With the missing votes the outcome could have been another.",
@@ -139,6 +139,7 @@ EN = ViewWords(
     },
     round="round {number}",
     passes="passes",
+    has_written="has written; sealed until all have",
     went_on="went on without",
     revised="replaces its vote #{line}",
     types={
@@ -175,7 +176,7 @@ EN = ViewWords(
     total=SHARED_WORDS["en"].total,
     spent=SHARED_WORDS["en"].spent,
     closed_with_open="Closed with {count} open challenge(s): {lines}.",
-    not_carried="This motion did not carry:",
+    not_carried="This motion did not carry",
     motion_by="by {seat}",
     protocol="Protocol",
     category="Category",
@@ -184,7 +185,6 @@ EN = ViewWords(
     options="Options",
     now="Now",
     awaited="Yet to have a turn",
-    counted="Votes",
     vote_heads=("Vote", "Seats", "Weight"),
     no_vote="no vote",
     votes_read={
@@ -255,6 +255,7 @@ ZH = ViewWords(
     phases={"propose": "提议", "argue": "辩论", "synthesize": "综合", "decide": "决定", "vote": "投票"},
     round="第 {number} 轮",
     passes="弃过",
+    has_written="已写好；待所有席位写完后公开",
     went_on="直接进入下一阶段",
     revised="取代其投票 #{line}",
     types={"propose": "提议", "support": "支持", "challenge": "质疑", "synthesize": "综合", "vote": "投票", "pass": "说"},
@@ -284,7 +285,7 @@ ZH = ViewWords(
     total=SHARED_WORDS["zh"].total,
     spent=SHARED_WORDS["zh"].spent,
     closed_with_open="结束时仍有 {count} 项质疑未获回应：{lines}。",
-    not_carried="此动议未获通过：",
+    not_carried="此动议未获通过",
     motion_by="执笔 {seat}",
     protocol="协议",
     category="类别",
@@ -293,7 +294,6 @@ ZH = ViewWords(
     options="选项",
     now="当前",
     awaited="尚未轮到",
-    counted="票数",
     vote_heads=("投票", "席位", "权重"),
     no_vote="未投票",
     votes_read={

@@ -32,6 +32,7 @@ def opened(plan: Plan) -> MeetingOpened:
         outside_patience=plan.outside_patience,
         settings=settings,
         subject=plan.subject,
+        hosted=plan.hosted,
     )
 
 

@@ -2,7 +2,7 @@
 
 import click
 
-from moot.surfaces.cli import meeting, records, sessions, setup
+from moot.surfaces.cli import meeting, memory, records, serve, sessions, setup
 
 EPILOG = """\b
 Exit codes: 0 done · 1 the world failed (a disk, a provider) · 2 the call was wrong · 3 the session waits for seats elsewhere ·
@@ -36,6 +36,12 @@ for command in (
     records.fork,
     records.diff,
     records.verify,
+    memory.decisions,
+    memory.trust,
+    memory.breakers,
+    serve.serve,
+    serve.mcp,
+    serve.invite,
     setup.panel,
     setup.setup,
     setup.doctor,

@@ -11,33 +11,16 @@ from rich.console import Console
 from moot.domain.budget import Budget
 from moot.domain.facts import Language
 from moot.domain.ids import session_id
+from moot.domain.subject import subject
 from moot.engine.events import EntryAdded
 from moot.errors import BadSetting
 from moot.projections.decision import Decision
 from moot.surfaces.cli import out
+from moot.surfaces.cli.duration import Duration
 from moot.surfaces.cli.live import View, view_of
 from moot.surfaces.cli.person import at_terminal
 from moot.surfaces.cli.render import show_decision
 from moot.wiring.moot import DEFAULT_TURNS, WEEK_SECONDS, Moot, Options
-
-_DAYS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
-
-
-class Duration(click.ParamType[float]):
-    """Seconds, or a number with s, m, h or d."""
-
-    name = "duration"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        text = str(value).strip().lower()
-        unit = _DAYS.get(text[-1:])
-        try:
-            seconds = float(text[:-1]) * unit if unit else float(text)
-        except ValueError:
-            self.fail(f"{value!r} is no duration; write seconds, or 90s, 10m, 2h, 3d")
-        if not 0 < seconds < float("inf"):
-            self.fail(f"{value!r} is no duration; it must be greater than 0")
-        return seconds
 
 
 @click.command(short_help="Hold a meeting on TOPIC.")
@@ -45,12 +28,16 @@ class Duration(click.ParamType[float]):
 @click.option("--seat", "seats", multiple=True, metavar="NAME=PLATFORM", help="A seat; repeat for more.")
 @click.option("--panel", metavar="NAME|FILE", help="A preset (`moot panel` lists them) or a panel file.")
 @click.option("--model", "models", multiple=True, metavar="PLATFORM", help="Fills seats that have no platform; repeat to mix.")
-@click.option("--protocol", default="persona", show_default=True, help="How the group thinks.")
+@click.option("--protocol", default="persona", show_default=True, help="Or debate, advisory, consensus.")
 @click.option("--language", type=click.Choice(["en", "zh"]), help="Left out: the topic's own.")
 @click.option("--turns", type=click.IntRange(1, 100_000), default=DEFAULT_TURNS, show_default=True, help="Turn budget.")
 @click.option("--tokens", type=click.IntRange(1), help="Token budget.")
 @click.option("--money", type=click.FloatRange(0, min_open=True), help="Money budget in US dollars.")
 @click.option("--time", "seconds", type=Duration(), help="Time budget, such as 90s or 10m.")
+@click.option("--category", default="", help="Where the question belongs; trust is kept by category.")
+@click.option("--stakes", type=click.Choice(["low", "medium", "high", "critical"]), default="medium", show_default=True)
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="A tag of the decision; repeat for more.")
+@click.option("--option", "options", multiple=True, metavar="ANSWER", help="An answer to choose among; repeat for all.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A setting of the protocol, such as window=8.")
 @click.option("--seed", type=click.IntRange(0, 2**31 - 1), help="The session's seed.")
 @click.option("--session", metavar="ID", help="The session's id. Left out: think_YYYYMMDD_NNN.")
@@ -71,6 +58,10 @@ def run(
     tokens: int | None,
     money: float | None,
     seconds: float | None,
+    category: str,
+    stakes: str,
+    tags: tuple[str, ...],
+    options: tuple[str, ...],
     settings: tuple[str, ...],
     seed: int | None,
     session: str | None,
@@ -89,6 +80,7 @@ def run(
     moot run "Should we rewrite the product?"
     moot run "Should we hire?" --panel board --model openai:gpt-5-mini
     moot run "A or B?" --seat ada=openai:gpt-5-mini --seat bob=embedded
+    moot run "A or B?" --protocol debate --option A --option B --stakes high
     """
     table = Table()
 
@@ -107,6 +99,7 @@ def run(
                 "outside_patience": patience,
                 "session": session,
                 "check": not no_check,
+                "subject": subject(category=category, stakes=stakes, tags=tags, options=options),
             }
             if dry_run:
                 return await _dry_run(moot, topic, plan, as_json)

@@ -170,7 +170,7 @@ def diff(left: str, right: str, as_json: bool) -> None:
 @click.argument("session", required=False)
 @out.json_option
 def verify(session: str | None, as_json: bool) -> None:
-    """Check the hash chain of a session, or of all.
+    """Check the hash chain of a session, or of all, and of what outlives them (the registers `_memory` and `_access`).
 
     \b
     moot verify think_20261115_001
@@ -178,9 +178,9 @@ def verify(session: str | None, as_json: bool) -> None:
 
     async def work() -> bool:
         async with Moot() as moot:
-            names = [session] if session else [head.session for head in await moot.engine.heads()]
-            faults = {name: await moot.verify(name) for name in names}
-            heads = {name: (await moot.engine.records(name))[-1].hash.hex() for name in faults if faults[name] is None}  # type: ignore[arg-type]
+            names = [session_id(session)] if session else [head.session for head in await moot.engine.heads()]
+            faults = {name: await moot.engine.verify(name) for name in names}
+            heads = {name: (await moot.engine.records(name))[-1].hash.hex() for name in names if faults[name] is None}
         if as_json:
             out.print_json([{"session": name, "fault": fault, "head": heads.get(name)} for name, fault in faults.items()])
         else:

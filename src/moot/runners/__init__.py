@@ -1,0 +1,1 @@
+"""What keeps sessions going: in this process."""

@@ -1,0 +1,100 @@
+"""Keeps the sessions of one process going: each is run when something happened to it, and when a deadline of it passes."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Final, Self
+
+from moot.domain.ids import SessionId
+from moot.engine.engine import Engine
+from moot.engine.run import Seating
+from moot.engine.standing import Standing
+from moot.errors import MootError, SessionBusy, UnknownSession, WorldError
+
+LOOK_AGAIN_SECONDS: Final = 1.0
+"""After how long to look again at a session that another process runs, or that could not be written."""
+LONGEST_WAIT_SECONDS: Final = 3_600.0
+
+Closed = Callable[[SessionId], Awaitable[object]]
+
+log = logging.getLogger("moot")
+
+
+class LocalRunner:
+    """Use as an async context manager. `closed` is called for each session that ended here."""
+
+    def __init__(self, engine: Engine, seating: Seating, closed: Closed) -> None:
+        self._engine = engine
+        self._seating = seating
+        self._closed = closed
+        self._workers: dict[SessionId, asyncio.Task[None]] = {}
+        self._again: set[SessionId] = set()
+        self._alarms: dict[SessionId, asyncio.TimerHandle] = {}
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        for alarm in self._alarms.values():
+            alarm.cancel()
+        workers = list(self._workers.values())
+        for worker in workers:
+            worker.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
+
+    @property
+    def running(self) -> int:
+        """How many sessions are being run now."""
+        return len(self._workers)
+
+    def nudge(self, session: SessionId) -> None:
+        """Something happened to this session: run it as far as it goes."""
+        alarm = self._alarms.pop(session, None)
+        if alarm is not None:
+            alarm.cancel()
+        if session in self._workers:
+            self._again.add(session)
+            return
+        self._workers[session] = asyncio.create_task(self._work(session))
+
+    async def _work(self, session: SessionId) -> None:
+        try:
+            while True:
+                self._again.discard(session)
+                standing = await self._run(session)
+                if standing is not None and standing.is_closed:
+                    await self._closed(session)
+                    return
+                if session in self._again:
+                    continue
+                if standing is not None:
+                    self._set_alarm(standing)
+                    return
+                await asyncio.sleep(LOOK_AGAIN_SECONDS)
+        except UnknownSession:
+            return
+        except MootError:
+            log.exception("session %s cannot be run", session)
+        finally:
+            self._workers.pop(session, None)
+
+    async def _run(self, session: SessionId) -> Standing | None:
+        """Where the session stands when nothing is left to do here; None when it must be looked at again."""
+        with suppress(SessionBusy):
+            try:
+                return await self._engine.run(session, self._seating)
+            except WorldError:
+                log.exception("session %s: trying again", session)
+        return None
+
+    def _set_alarm(self, standing: Standing) -> None:
+        deadlines = [pending.deadline for pending in standing.desk.pending.values() if pending.deadline is not None]
+        if not deadlines:
+            return
+        wait = (min(deadlines) - datetime.now(UTC)).total_seconds()
+        delay = min(max(0.0, wait), LONGEST_WAIT_SECONDS)
+        loop = asyncio.get_running_loop()
+        self._alarms[standing.session] = loop.call_later(delay, self.nudge, standing.session)

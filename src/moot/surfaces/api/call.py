@@ -1,0 +1,154 @@
+"""A call: its shape, who may make it, and how it is refused."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Final, Generic, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.alias_generators import to_camel
+
+from moot.decisions.access import Identity
+from moot.errors import NotAllowed
+from moot.runners.local import LocalRunner
+from moot.wiring.deliberations import Deliberations, Progress
+from moot.wiring.moot import Moot
+
+Role = Literal["local", "owner", "seat", "observer"]
+Needs = Literal["read", "speak", "own"]
+
+_MAY: Final[dict[Role, frozenset[Needs]]] = {
+    "local": frozenset({"read", "speak", "own"}),
+    "owner": frozenset({"read", "speak", "own"}),
+    "seat": frozenset({"read", "speak"}),
+    "observer": frozenset({"read"}),
+}
+
+
+class Wire(BaseModel):
+    """What crosses the wire: camelCase there, nothing unknown let through."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True, from_attributes=True)
+
+
+class Nothing(Wire):
+    """No parameters."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who calls. A caller on this machine who needs no token is `local` and may do everything."""
+
+    role: Role = "local"
+    token: str = ""
+    session: str = ""
+    seat: str = ""
+
+    @classmethod
+    def of(cls, identity: Identity) -> "Caller":
+        return cls(role=identity.role, token=identity.id, session=identity.session, seat=identity.seat)
+
+    @property
+    def name(self) -> str:
+        """How the record names this caller."""
+        return self.seat or (f"token {self.token}" if self.token else "local")
+
+    def check(self, needs: Needs) -> None:
+        """Raises NotAllowed when this caller may not do such a thing at all."""
+        if needs not in _MAY[self.role]:
+            wanted = {"own": "an owner's token", "speak": "a seat's or an owner's token", "read": "a token"}[needs]
+            raise NotAllowed(f"this takes {wanted}; yours is {_an(self.role)}'s")
+
+    def check_session(self, session: str) -> None:
+        """Raises NotAllowed when this caller's token is for another session."""
+        if self.session and self.session != session:
+            raise NotAllowed(f"your token is for the session {self.session!r} alone, not for {session[:100]!r}")
+
+    def check_unbound(self, what: str) -> None:
+        """Raises NotAllowed when this caller's token is for one session only."""
+        if self.session:
+            raise NotAllowed(f"your token is for the session {self.session!r} alone; {what} takes one for all sessions")
+
+    def seat_for(self, session: str, given: str | None) -> str:
+        """The seat that this caller speaks for; raises NotAllowed when it is another's."""
+        self.check_session(session)
+        if self.role == "seat":
+            if given is not None and given != self.seat:
+                raise NotAllowed(f"your token speaks for the seat {self.seat!r} alone, not for {given[:100]!r}")
+            return self.seat
+        if given is None:
+            raise NotAllowed("say who speaks: 'participant' is left out, and your token is no seat's")
+        return given
+
+
+def _an(role: str) -> str:
+    return f"an {role}" if role[0] in "aeiou" else f"a {role}"
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """What calls work on."""
+
+    moot: Moot
+    runner: LocalRunner
+    deliberations: Deliberations
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One call under way: who makes it, on what, and how to report progress."""
+
+    house: House
+    caller: Caller
+    progress: Progress | None = None
+
+    @property
+    def moot(self) -> Moot:
+        return self.house.moot
+
+    @property
+    def deliberations(self) -> Deliberations:
+        return self.house.deliberations
+
+
+P = TypeVar("P", bound=Wire)
+R = TypeVar("R", bound=Wire)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method(Generic[P, R]):
+    """One call of the table. `tool` is its name in MCP, where it has one."""
+
+    name: str
+    does: str
+    params: type[P]
+    result: type[R]
+    handler: Callable[[Call, P], Awaitable[R]]
+    needs: Needs
+    tool: str = ""
+
+    @property
+    def is_reading(self) -> bool:
+        return self.needs == "read"
+
+    async def invoke(self, call: Call, params: object) -> dict[str, Any]:
+        """Check, do, and give back the plain result; raises ValidationError or MootError."""
+        call.caller.check(self.needs)
+        found = await self.handler(call, self.params.model_validate(params))
+        return found.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+    def input_schema(self) -> dict[str, Any]:
+        return self.params.model_json_schema(by_alias=True)
+
+    def output_schema(self) -> dict[str, Any]:
+        return self.result.model_json_schema(by_alias=True, mode="serialization")
+
+
+def told(cause: ValidationError) -> str:
+    """What was wrong with the parameters, in one sentence."""
+    first = cause.errors(include_url=False)[0]
+    where = ".".join(str(part) for part in first["loc"]) or "the parameters"
+    if first["type"] == "missing":
+        return f"{where}: is missing"
+    if first["type"] == "extra_forbidden":
+        return f"{where}: is no parameter of this call"
+    return f"{where}: {first['msg']} (given: {str(first.get('input'))[:60]!r})"

@@ -1,0 +1,316 @@
+"""The calls of a deliberation: `cstp.openDeliberation`, `contribute`, `closeDeliberation`, `getDeliberation` and their kin."""
+
+from typing import Any
+
+from moot.domain.fence import plain
+from moot.domain.ids import SeatId, seat_id
+from moot.domain.roster import Seat
+from moot.domain.subject import subject
+from moot.errors import BadRoster
+from moot.projections.teller import stamp
+from moot.protocols.council.table import challenges
+from moot.surfaces.api.call import Call, Caller, Method
+from moot.surfaces.api.shapes import (
+    AskOut,
+    ChallengeOut,
+    CloseParams,
+    ContributedOut,
+    ContributeParams,
+    DeliberationOut,
+    EarlierOut,
+    GetParams,
+    JoinParams,
+    ListedOut,
+    ListOut,
+    ListParams,
+    OpenedOut,
+    OpenParams,
+    ParticipantIn,
+    ResultOut,
+    TurnOut,
+    WaitParams,
+)
+from moot.surfaces.api.views import contribution, next_step, resolved, silences, standing, status
+from moot.wiring.deliberations import Turn
+from moot.wiring.moot import Options
+from moot.wiring.protocols import protocol
+
+
+async def open_deliberation(call: Call, params: OpenParams) -> OpenedOut:
+    call.caller.check_unbound("opening")
+    about = subject(
+        category=params.category,
+        stakes=params.stakes,
+        tags=params.tags,
+        options=params.options,
+        thread=params.thread,
+        built_on=params.built_on,
+    )
+    if about.thread:
+        await call.moot.memory.thread_status(about.thread)
+    options: Options = {
+        "seats": [seat_of(call.caller, each) for each in params.participants],
+        "name": protocol(params.protocol).name,
+        "language": params.language,
+        "settings": _settings(params),
+        "outside_patience": params.patience_seconds,
+        "subject": about,
+        "hosted": True,
+    }
+    earlier = await _earlier(call, params.topic, about.category)
+    session = await call.deliberations.open(params.topic, key=params.idempotency_key, by=call.caller.name, **options)
+    place = await call.deliberations.place(session)
+    return OpenedOut(**standing(place), earlier_decisions=earlier)
+
+
+def seat_of(caller: Caller, given: str | ParticipantIn) -> Seat:
+    """The seat for a participant that a caller names; raises BadRoster for a platform that it may not have."""
+    form = ParticipantIn(id=given) if isinstance(given, str) else given
+    kind = form.platform.partition(":")[0]
+    if caller.role != "local" and (kind in {"script", "human", "embedded", "command"} or "://" in form.platform):
+        raise BadRoster(f"participant {form.id!r}: the platform {form.platform!r} can be given on the server's own machine only")
+    return Seat(
+        id=seat_id(form.id),
+        platform=form.platform,
+        stance=form.stance,
+        instructions=form.instructions,
+        weight=form.weight,
+    )
+
+
+def _settings(params: OpenParams) -> dict[str, Any]:
+    settings = {
+        "blind": params.blind,
+        "early_stop": params.early_stop,
+        "rounds": params.rounds,
+        "threshold": params.threshold,
+        "owner": None if params.owner is None else seat_id(params.owner),
+    }
+    return {name: value for name, value in settings.items() if value is not None}
+
+
+async def _earlier(call: Call, topic: str, category: str) -> list[EarlierOut]:
+    found = []
+    for hit in await call.moot.memory.like(topic):
+        kept = await call.moot.memory.get(hit.decision)
+        if kept is not None:
+            found.append(
+                EarlierOut(
+                    decision_id=hit.decision,
+                    topic=kept.record.topic,
+                    decision=kept.record.decided,
+                    outcome=kept.outcome,
+                    snippet=hit.snippet,
+                )
+            )
+    return found
+
+
+async def contribute(call: Call, params: ContributeParams) -> ContributedOut:
+    session = params.deliberation_id
+    seat = call.caller.seat_for(session, params.participant)
+    said = params.model_dump(exclude={"deliberation_id", "participant", "idempotency_key"})
+    entry = await call.deliberations.contribute(session, seat, said, params.idempotency_key)
+    place = await call.deliberations.place(session)
+    line = next((line for line in place.council.lines if line.seq == entry.seq), None)
+    return ContributedOut(
+        deliberation_id=session,
+        entry=entry.seq,
+        id=None if line is None else line.id,
+        phase=place.council.phase,
+        waiting_for=list(place.waiting_for),
+        status=status(place),
+        note=next_step(place, SeatId(seat)),
+    )
+
+
+async def close_deliberation(call: Call, params: CloseParams) -> ResultOut:
+    call.caller.check_session(params.deliberation_id)
+    await call.deliberations.close(params.deliberation_id, by=call.caller.name, force=params.force)
+    found = await result_of(call, params.deliberation_id)
+    assert found is not None, "a deliberation that was closed has a result"
+    return found
+
+
+async def get_deliberation(call: Call, params: GetParams) -> DeliberationOut:
+    session = params.deliberation_id
+    call.caller.check_session(session)
+    seat = _reader(call.caller, params.participant)
+    place = await call.deliberations.place(session)
+    lines = sorted(place.lines(seat, params.since), key=lambda line: (place.shown_at(line, seat), line.id))
+    page = lines[: params.limit]
+    is_more = len(lines) > len(page)
+    teller = await call.moot.teller(session)
+    return DeliberationOut(
+        **standing(place),
+        contributions=[contribution(line) for line in page],
+        next_since=place.shown_at(page[-1], seat) if is_more else None,
+        challenges=[
+            ChallengeOut(id=each.line.id, participant=each.line.seat, state=each.state, by=each.by)
+            for each in challenges(place.council)
+        ],
+        silences=silences(teller),
+        result=resolved(teller, place),
+    )
+
+
+def _reader(caller: Caller, given: str | None) -> SeatId | None:
+    """As whom a caller reads: what is sealed is open to its author alone."""
+    if caller.role == "seat":
+        return SeatId(caller.seat)
+    return None if given is None else seat_id(given)
+
+
+async def wait_for_turn(call: Call, params: WaitParams) -> TurnOut:
+    session = params.deliberation_id
+    seat = call.caller.seat_for(session, params.participant)
+    turn = await call.deliberations.wait(
+        session, seat, cursor=params.cursor, timeout=params.timeout_seconds, progress=call.progress
+    )
+    return await _turn(call, turn, SeatId(seat))
+
+
+async def join_deliberation(call: Call, params: JoinParams) -> TurnOut:
+    session = params.deliberation_id
+    seat = call.caller.seat_for(session, params.participant)
+    turn = await call.deliberations.wait(session, seat, cursor=0, timeout=0)
+    return await _turn(call, turn, SeatId(seat))
+
+
+async def _turn(call: Call, turn: Turn, seat: SeatId) -> TurnOut:
+    ask = turn.ask
+    return TurnOut(
+        status=turn.status,
+        cursor=turn.cursor,
+        note=next_step(turn.place, seat),
+        new=[contribution(line) for line in turn.new],
+        ask=None
+        if ask is None
+        else AskOut(
+            id=ask.ask.id,
+            phase=ask.ask.kind,
+            expected=list(turn.place.allowed[seat]),
+            deadline=None if ask.pending.deadline is None else stamp(ask.pending.deadline),
+            instructions=plain(ask.brief.own),
+            briefing=plain(ask.brief.shared),
+        ),
+        result=await result_of(call, turn.place.standing.session) if turn.status == "closed" else None,
+    )
+
+
+async def list_deliberations(call: Call, params: ListParams) -> ListOut:
+    found = []
+    for line in reversed(await call.moot.sessions()):
+        if not protocol(line.protocol).wire_name or (call.caller.session and call.caller.session != line.session):
+            continue
+        status = {"thinking": "open", "concluded": "closed"}.get(line.status, line.status)
+        if params.status not in {"all", status}:
+            continue
+        if params.participant is not None and not await _has_seat(call, line.session, params.participant):
+            continue
+        found.append(
+            ListedOut(
+                deliberation_id=line.session,
+                protocol=protocol(line.protocol).wire_name,
+                topic=line.topic,
+                status=status,
+                opened_at=stamp(line.opened_at),
+                last_at=stamp(line.last_at),
+                entries=line.entries,
+            )
+        )
+        if len(found) == params.limit:
+            break
+    return ListOut(deliberations=found)
+
+
+async def _has_seat(call: Call, session: str, participant: str) -> bool:
+    place = await call.deliberations.place(session)
+    return participant in {seat.id for seat in place.council.seats}
+
+
+async def result_of(call: Call, session: str) -> ResultOut | None:
+    teller = await call.moot.teller(session)
+    return resolved(teller, await call.deliberations.place(session))
+
+
+OPEN = Method(
+    name="cstp.openDeliberation",
+    tool="open_deliberation",
+    does=(
+        "Open a deliberation: a question that several participants decide together. Participants given by name come from outside and "
+        "contribute by their own calls; those with a platform are models that Moot asks. Next: each participant calls wait_for_turn."
+    ),
+    params=OpenParams,
+    result=OpenedOut,
+    handler=open_deliberation,
+    needs="own",
+)
+CONTRIBUTE = Method(
+    name="cstp.contribute",
+    tool="contribute",
+    does=(
+        "Say something in a deliberation: propose, support, challenge, synthesize, vote, or pass. Speak when wait_for_turn says that it "
+        "is your turn, with one of the types that it expects. Give an idempotencyKey, so that a retry counts once."
+    ),
+    params=ContributeParams,
+    result=ContributedOut,
+    handler=contribute,
+    needs="speak",
+)
+CLOSE = Method(
+    name="cstp.closeDeliberation",
+    tool="close_deliberation",
+    does=(
+        "Close a deliberation and compute its decision from the votes: decision, confidence, consensusType, participantVotes, dissent. "
+        "One that has ended by itself answers with its result."
+    ),
+    params=CloseParams,
+    result=ResultOut,
+    handler=close_deliberation,
+    needs="own",
+)
+GET = Method(
+    name="cstp.getDeliberation",
+    tool="get_deliberation",
+    does="Read a deliberation: everything that was said, who was silent and why, the challenges, and the result once it has ended.",
+    params=GetParams,
+    result=DeliberationOut,
+    handler=get_deliberation,
+    needs="read",
+)
+WAIT = Method(
+    name="cstp.waitForTurn",
+    tool="wait_for_turn",
+    does=(
+        "Wait until it is your turn in a deliberation. Answers within timeoutSeconds (45): 'your_turn' with what is asked and what is new "
+        "(then call contribute), 'pending' (nothing yet: call again with the cursor), or 'closed' with the result."
+    ),
+    params=WaitParams,
+    result=TurnOut,
+    handler=wait_for_turn,
+    needs="speak",
+)
+JOIN = Method(
+    name="cstp.joinDeliberation",
+    tool="join_deliberation",
+    does=(
+        "Take your seat in a deliberation, for the first time or after an absence: gives all that was said so far and, if it is your "
+        "turn, what is asked of you. Next: contribute, or wait_for_turn."
+    ),
+    params=JoinParams,
+    result=TurnOut,
+    handler=join_deliberation,
+    needs="speak",
+)
+LIST = Method(
+    name="cstp.listDeliberations",
+    tool="list_deliberations",
+    does="List deliberations, the newest first: open ones, closed ones, or those in which a participant has a seat.",
+    params=ListParams,
+    result=ListOut,
+    handler=list_deliberations,
+    needs="read",
+)
+
+DELIBERATION_METHODS: tuple[Method[Any, Any], ...] = (OPEN, CONTRIBUTE, CLOSE, GET, WAIT, JOIN, LIST)

@@ -1,0 +1,23 @@
+"""Entries of a ledger as they cross the wire: what is still sealed shows who wrote, and not what."""
+
+from typing import Any
+
+from moot.codec.answers import as_json
+from moot.domain.facts import Entry
+from moot.protocols.council.facts import Contributed, DeliberationClosed, PhaseBegun
+from moot.protocols.council.state import Council
+from moot.surfaces.api.views import contribution
+
+
+def entry_out(entry: Entry, state: object, reader: str = "") -> dict[str, Any]:
+    """One entry. `state` is where the session stands now: it says what may be read."""
+    found: dict[str, Any] = {"seq": entry.seq, "at": entry.at.isoformat(), "fact": type(entry.fact).__name__}
+    fact = entry.fact
+    if isinstance(state, Council) and state.is_sealed and isinstance(fact, Contributed) and fact.seat != reader:
+        return {**found, "what": {"seat": fact.seat, "sealed": True}}
+    found["what"] = as_json(fact)
+    is_reveal = isinstance(fact, PhaseBegun | DeliberationClosed)
+    if isinstance(state, Council) and state.opened.settings.blind and is_reveal and entry.seq == state.revealed_at:
+        written = [line for line in state.lines if line.seq < entry.seq]
+        found["revealed"] = [contribution(line).model_dump(mode="json", by_alias=True, exclude_none=True) for line in written]
+    return found

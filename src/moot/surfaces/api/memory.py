@@ -1,0 +1,695 @@
+"""The calls on what outlives a session: decisions and their outcomes, trust, amplification, threads, circuit breakers."""
+
+from datetime import datetime
+from hashlib import sha256
+from secrets import token_hex
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import AliasChoices, Field
+
+from moot.decisions.facts import Outcome, ThreadStatus
+from moot.decisions.kept import ALONE, Kept
+from moot.domain.ids import SeatId, seat_id
+from moot.domain.roster import MAILBOX, Seat
+from moot.domain.subject import Stakes, subject
+from moot.errors import BadName, SessionExists, UnknownDecision
+from moot.surfaces.api.call import Call, Method, Nothing, Wire
+from moot.surfaces.api.shapes import Key, Score, Short
+
+MOST_INVITED: Final = 2
+REVIEWER: Final = "reviewer"
+"""The seat that is held free for whoever reviews, where nobody with a record is known."""
+
+DecisionRef = Annotated[
+    str,
+    Field(
+        max_length=100,
+        validation_alias=AliasChoices("decisionId", "decision_id", "deliberationId", "id"),
+        serialization_alias="decisionId",
+        description="A deliberation's id, or what recordDecision gave.",
+    ),
+]
+AgentRef = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=500,
+        validation_alias=AliasChoices("source", "agent", "participant"),
+        serialization_alias="source",
+        description="A participant by its name, a model by its platform.",
+    ),
+]
+Note = Annotated[str, Field(max_length=4_000)]
+Scope = Annotated[
+    str,
+    Field(
+        max_length=120,
+        description="global, category:NAME, stakes:NAME, agent:NAME or tag:NAME",
+        examples=["category:architecture"],
+    ),
+]
+
+
+class ReviewOut(Wire):
+    at: datetime
+    outcome: Outcome
+    choice: str = ""
+    note: str = ""
+    by: str = ""
+
+
+class MemberOut(Wire):
+    source: str
+    seat: str
+    family: str = ""
+    first: str = ""
+    first_confidence: float | None = None
+    position: str | None = None
+    confidence: float | None = None
+
+
+class DecisionOut(Wire):
+    decision_id: str
+    protocol: str
+    topic: str
+    category: str
+    stakes: str
+    tags: list[str]
+    thread: str
+    decision: str | None = None
+    choice: str
+    confidence: float | None = None
+    consensus_type: str
+    members: list[MemberOut]
+    dissent: list[str]
+    open_questions: list[str]
+    built_on: list[str]
+    opened_at: datetime
+    closed_at: datetime
+    outcome: Outcome | None = None
+    reviews: list[ReviewOut]
+
+
+class ReviewParams(Wire):
+    decision_id: DecisionRef
+    outcome: Outcome
+    choice: Annotated[Short, Field(description="The choice that proved right, if that is known.")] = ""
+    note: Note = ""
+    idempotency_key: Key = ""
+
+
+class SearchParams(Wire):
+    query: Annotated[str, Field(min_length=1, max_length=1_000)]
+    category: Short | None = None
+    limit: Annotated[int, Field(ge=1, le=100)] = 10
+
+
+class FoundOut(Wire):
+    decision_id: str
+    score: float
+    snippet: str
+    topic: str
+    decision: str | None = None
+    outcome: Outcome | None = None
+
+
+class SearchOut(Wire):
+    decisions: list[FoundOut]
+
+
+class DecisionsParams(Wire):
+    category: Short | None = None
+    protocol: Short | None = None
+    outcome: Outcome | Literal["unreviewed"] | None = None
+    source: Annotated[str | None, Field(max_length=500)] = None
+    before: Annotated[Short | None, Field(description="Go on behind this decision.")] = None
+    limit: Annotated[int, Field(ge=1, le=1_000)] = 50
+
+
+class DecisionsOut(Wire):
+    decisions: list[DecisionOut]
+
+
+class DecisionParams(Wire):
+    decision_id: DecisionRef
+
+
+class RecordParams(Wire):
+    agent: AgentRef
+    topic: Annotated[str, Field(min_length=1, max_length=4_000)]
+    decision: Annotated[str, Field(min_length=1, max_length=20_000)]
+    confidence: Score
+    category: Short = ""
+    stakes: Stakes = "medium"
+    tags: Annotated[list[Short], Field(max_length=32)] = []
+    built_on: Annotated[list[Short], Field(max_length=32)] = []
+    participants: Annotated[
+        list[Annotated[str, Field(max_length=64)]],
+        Field(max_length=63, description="Who takes part if a deliberation is required; left out: those with the best record."),
+    ] = []
+    idempotency_key: Key = ""
+
+
+class RecordOut(Wire):
+    status: Literal["recorded", "deliberation_required"]
+    decision_id: str | None = None
+    deliberation_id: str | None = None
+    participants: list[str] = []
+    open_circuits: list[str] = []
+    rules: list[str] = []
+    probe_for: list[str] = Field(default=[], description="Half-open circuits that this decision tries out.")
+    note: str
+
+
+class TrustParams(Wire):
+    source: AgentRef
+    category: Short = ""
+
+
+class CategoryTrustOut(Wire):
+    category: str
+    cases: int
+    brier: float | None = None
+    trust: float
+
+
+class TrustOut(Wire):
+    source: str
+    category: str = ""
+    trust: float = Field(description="0 to 1; 0.5 without a record.")
+    cases: int = Field(description="Reviewed forecasts behind it, in all categories.")
+    brier: float | None = Field(default=None, description="Their mean Brier score: 0 is perfect, 0.25 is knowing nothing.")
+    categories: list[CategoryTrustOut] = []
+
+
+class SourcesOut(Wire):
+    sources: list[TrustOut]
+
+
+class ShareOut(Wire):
+    right: float
+    of: int
+
+
+class AmplificationOut(Wire):
+    protocol: str
+    cases: int
+    partial: int
+    group: ShareOut
+    compared: ShareOut
+    members: ShareOut
+    members_known: int
+    members_right: int
+    members_unknown: int
+    majority: ShareOut
+    corrections: int
+    subversions: int
+    amplification: float | None = Field(
+        default=None, description="The group's rate of error over its members' on the same cases; below 1 it corrected them."
+    )
+
+
+class AmplificationsOut(Wire):
+    protocols: list[AmplificationOut]
+
+
+class LinkOut(Wire):
+    decision: str
+    steps: int
+    is_known: bool
+    topic: str = ""
+    decided: str | None = None
+    outcome: Outcome | None = None
+
+
+class ChainOut(Wire):
+    decision: str
+    built_on: list[LinkOut]
+    basis_of: list[LinkOut]
+    failed: list[str] = Field(description="What it was built on and proved wrong.")
+    stands_on_failure: bool
+
+
+class ThreadParams(Wire):
+    thread: Annotated[Short, Field(validation_alias=AliasChoices("thread", "threadId"), serialization_alias="thread")]
+
+
+class CreateThreadParams(Wire):
+    title: Annotated[str, Field(min_length=1, max_length=4_000)]
+    category: Short = ""
+    thread: Annotated[
+        Short, Field(description="A name of your own; left out: thread-N. The same name again is the same thread.")
+    ] = ""
+
+
+class ResumeThreadParams(ThreadParams):
+    participant: Annotated[str, Field(max_length=64, validation_alias=AliasChoices("participant", "agent", "seat"))]
+
+
+class SetThreadParams(ThreadParams):
+    status: ThreadStatus
+    note: Note = ""
+
+
+class AskThreadParams(ThreadParams):
+    question: Annotated[str, Field(min_length=1, max_length=4_000)]
+
+
+class SettleThreadParams(ThreadParams):
+    number: Annotated[int, Field(ge=1)]
+
+
+class QuestionOut(Wire):
+    number: int
+    text: str
+    by: str
+    asked_at: datetime
+    settled_by: str = ""
+    settled_at: datetime | None = None
+
+
+class ThreadDecisionOut(Wire):
+    decision: str
+    is_kept: bool
+    topic: str = ""
+    decided: str | None = None
+    confidence: float | None = None
+    outcome: Outcome | None = None
+
+
+class ThreadOut(Wire):
+    thread: str
+    title: str
+    category: str
+    by: str
+    status: ThreadStatus
+    note: str
+    created_at: datetime
+    changed_at: datetime
+    decisions: list[ThreadDecisionOut]
+    open_questions: list[QuestionOut]
+    settled_questions: list[QuestionOut]
+
+
+class ThreadsOut(Wire):
+    threads: list[ThreadOut]
+
+
+class HappeningOut(Wire):
+    at: datetime
+    kind: str
+    text: str = ""
+    by: str = ""
+    decision: str = ""
+    question: int = 0
+
+
+class CountOut(Wire):
+    kind: str
+    number: int
+
+
+class ResumedOut(Wire):
+    thread: ThreadOut
+    last_visit: datetime | None = None
+    missed: list[HappeningOut]
+    counts: list[CountOut]
+    like: list[FoundOut] = Field(description="Decisions on like topics outside this thread.")
+
+
+class CircuitParams(Wire):
+    scope: Scope = "global"
+
+
+class ResetParams(Wire):
+    scope: Scope
+    note: Note = ""
+
+
+class ProbeOut(Wire):
+    decision: str
+    deadline: datetime
+
+
+class CircuitOut(Wire):
+    scope: str
+    state: Literal["closed", "open", "half_open"]
+    failures: int
+    threshold: int
+    opened_at: datetime | None = None
+    half_open_at: datetime | None = None
+    probe: ProbeOut | None = None
+
+
+class PolicyOut(Wire):
+    failures: int
+    window_seconds: float
+    cooldown_seconds: float
+    probe_seconds: float
+    deliberate_stakes: list[str]
+    least_confidence: float
+
+
+class BreakersOut(Wire):
+    breakers: list[CircuitOut]
+    policy: PolicyOut
+
+
+def decision_out(kept: Kept) -> DecisionOut:
+    """A decision as it crosses the wire."""
+    record = kept.record
+    return DecisionOut(
+        decision_id=kept.decision,
+        protocol=record.protocol,
+        topic=record.topic,
+        category=record.category,
+        stakes=record.stakes,
+        tags=list(record.tags),
+        thread=record.thread,
+        decision=record.decided,
+        choice=record.choice,
+        confidence=record.confidence,
+        consensus_type=record.consensus_type,
+        members=[MemberOut.model_validate(member) for member in record.members],
+        dissent=list(record.dissent),
+        open_questions=list(record.open_questions),
+        built_on=list(record.built_on),
+        opened_at=record.opened_at,
+        closed_at=record.closed_at,
+        outcome=kept.outcome,
+        reviews=[
+            ReviewOut(at=review.at, outcome=review.outcome, choice=review.choice, note=review.note, by=review.by)
+            for review in kept.reviews
+        ],
+    )
+
+
+async def review_decision(call: Call, params: ReviewParams) -> DecisionOut:
+    call.caller.check_unbound("reviewing")
+    memory = await call.moot.recall()
+    return decision_out(
+        await memory.review(
+            params.decision_id,
+            params.outcome,
+            choice=params.choice,
+            note=params.note,
+            by=call.caller.name,
+            key=params.idempotency_key,
+        )
+    )
+
+
+async def search_decisions(call: Call, params: SearchParams) -> SearchOut:
+    call.caller.check_unbound("searching")
+    memory = await call.moot.recall()
+    hits = await memory.search(params.query, limit=params.limit, category=params.category)
+    return SearchOut(decisions=[found for hit in hits if (found := await _found(call, hit.decision, hit.score, hit.snippet))])
+
+
+async def _found(call: Call, decision: str, score: float, snippet: str) -> FoundOut | None:
+    kept = await call.moot.memory.get(decision)
+    if kept is None:
+        return None
+    return FoundOut(
+        decision_id=decision,
+        score=round(score, 3),
+        snippet=snippet,
+        topic=kept.record.topic,
+        decision=kept.record.decided,
+        outcome=kept.outcome,
+    )
+
+
+async def list_decisions(call: Call, params: DecisionsParams) -> DecisionsOut:
+    call.caller.check_unbound("listing decisions")
+    memory = await call.moot.recall()
+    found = await memory.listed(
+        category=params.category,
+        protocol=params.protocol,
+        outcome=params.outcome,
+        source=params.source,
+        before=params.before,
+        limit=params.limit,
+    )
+    return DecisionsOut(decisions=[decision_out(kept) for kept in found])
+
+
+async def get_decision(call: Call, params: DecisionParams) -> DecisionOut:
+    call.caller.check_session(params.decision_id)
+    kept = await (await call.moot.recall()).get(params.decision_id)
+    if kept is None:
+        raise UnknownDecision(f"no decision {params.decision_id!r} is kept; cstp.listDecisions shows those that are")
+    return decision_out(kept)
+
+
+async def record_decision(call: Call, params: RecordParams) -> RecordOut:
+    """Record a decision that an agent took alone, or open the deliberation that is required instead (D-17)."""
+    call.caller.check_unbound("recording")
+    memory = await call.moot.recall()
+    found = await memory.alone(
+        params.agent,
+        params.topic,
+        params.decision,
+        params.confidence,
+        category=params.category,
+        stakes=params.stakes,
+        tags=params.tags,
+        built_on=params.built_on,
+        key=params.idempotency_key,
+        deliberation=_session_for(params),
+    )
+    if found.is_allowed:
+        note = "Recorded. Report how it turned out with reviewDecision."
+        return RecordOut(status="recorded", decision_id=found.decision, probe_for=list(found.probes), note=note)
+    participants = await _invited(call, params)
+    await _open_required(call, params, found.deliberation, participants)
+    return RecordOut(
+        status="deliberation_required",
+        deliberation_id=found.deliberation,
+        participants=list(participants),
+        open_circuits=list(found.scopes),
+        rules=list(found.rules),
+        note=(
+            f"{params.agent!r} may not decide this alone ({', '.join((*found.scopes, *found.rules))}). The deliberation "
+            f"{found.deliberation} is open for: {', '.join(participants)}. Next: join_deliberation."
+        ),
+    )
+
+
+def _session_for(params: RecordParams) -> str:
+    """The id of the deliberation that would be required: the same for the same key, so that a retry opens no second one."""
+    seed = "\x1f".join((params.agent, params.idempotency_key)) if params.idempotency_key else token_hex(16)
+    return f"required_{sha256(seed.encode()).hexdigest()[:20]}"
+
+
+async def _invited(call: Call, params: RecordParams) -> list[SeatId]:
+    """The agent, and those who are named; else the outside participants with the best record in the category."""
+    named = [seat_id(name) for name in params.participants]
+    if not named:
+        ranked = sorted(await call.moot.memory.sources(), key=lambda record: -record.trust)
+        named = [seat for record in ranked if (seat := _as_seat(record.source)) and seat != params.agent][:MOST_INVITED]
+    agent = _as_seat(params.agent) or SeatId("proposer")
+    others = [seat for seat in dict.fromkeys(named) if seat != agent]
+    return [agent, *(others or [SeatId(REVIEWER)])]
+
+
+def _as_seat(source: str) -> SeatId | None:
+    try:
+        return seat_id(source)
+    except BadName:
+        return None
+
+
+async def _open_required(call: Call, params: RecordParams, session: str, participants: list[SeatId]) -> None:
+    try:
+        await call.deliberations.open(
+            params.topic,
+            seats=[Seat(id=seat, platform=MAILBOX) for seat in participants],
+            name="debate",
+            session=session,
+            subject=subject(
+                category=params.category,
+                stakes=params.stakes,
+                tags=params.tags,
+                built_on=params.built_on,
+            ),
+            hosted=True,
+        )
+    except SessionExists:
+        return
+
+
+async def get_source_trust(call: Call, params: TrustParams) -> TrustOut:
+    memory = await call.moot.recall()
+    records = {record.source: record for record in await memory.sources()}
+    record = records.get(params.source)
+    trust = await memory.source_trust(params.source, params.category or None)
+    return TrustOut(
+        source=params.source,
+        category=params.category,
+        trust=round(trust, 4),
+        cases=0 if record is None else record.cases,
+        brier=None if record is None else record.brier,
+        categories=[] if record is None else [CategoryTrustOut.model_validate(each) for each in record.categories],
+    )
+
+
+async def list_sources(call: Call, params: Nothing) -> SourcesOut:
+    found = await (await call.moot.recall()).sources()
+    return SourcesOut(sources=[TrustOut.model_validate(record) for record in found])
+
+
+async def get_amplification_stats(call: Call, params: Nothing) -> AmplificationsOut:
+    found = await (await call.moot.recall()).amplification()
+    return AmplificationsOut(protocols=[AmplificationOut.model_validate(each) for each in found if each.protocol != ALONE])
+
+
+async def get_amplification_chain(call: Call, params: DecisionParams) -> ChainOut:
+    call.caller.check_session(params.decision_id)
+    return ChainOut.model_validate(await (await call.moot.recall()).chain(params.decision_id))
+
+
+async def create_thread(call: Call, params: CreateThreadParams) -> ThreadOut:
+    call.caller.check_unbound("creating threads")
+    found = await call.moot.memory.create_thread(
+        params.title, category=params.category, by=call.caller.name, thread=params.thread
+    )
+    return ThreadOut.model_validate(found)
+
+
+async def resume_thread(call: Call, params: ResumeThreadParams) -> ResumedOut:
+    call.caller.check_unbound("resuming threads")
+    memory = await call.moot.recall()
+    found = await memory.resume_thread(params.thread, params.participant)
+    inside = {decision.decision for decision in found.view.decisions}
+    hits = [hit for hit in await memory.like(found.view.title) if hit.decision not in inside]
+    return ResumedOut(
+        thread=ThreadOut.model_validate(found.view),
+        last_visit=found.last_visit,
+        missed=[HappeningOut.model_validate(each) for each in found.missed],
+        counts=[CountOut.model_validate(each) for each in found.counts],
+        like=[each for hit in hits if (each := await _found(call, hit.decision, hit.score, hit.snippet))],
+    )
+
+
+async def get_thread_status(call: Call, params: ThreadParams) -> ThreadOut:
+    call.caller.check_unbound("reading threads")
+    return ThreadOut.model_validate(await (await call.moot.recall()).thread_status(params.thread))
+
+
+async def set_thread_status(call: Call, params: SetThreadParams) -> ThreadOut:
+    call.caller.check_unbound("changing threads")
+    found = await call.moot.memory.set_thread_status(params.thread, params.status, note=params.note, by=call.caller.name)
+    return ThreadOut.model_validate(found)
+
+
+async def ask_in_thread(call: Call, params: AskThreadParams) -> ThreadOut:
+    call.caller.check_unbound("changing threads")
+    return ThreadOut.model_validate(await call.moot.memory.ask_in_thread(params.thread, params.question, by=call.caller.name))
+
+
+async def settle_question(call: Call, params: SettleThreadParams) -> ThreadOut:
+    call.caller.check_unbound("changing threads")
+    return ThreadOut.model_validate(await call.moot.memory.settle_question(params.thread, params.number, by=call.caller.name))
+
+
+async def list_threads(call: Call, params: Nothing) -> ThreadsOut:
+    call.caller.check_unbound("reading threads")
+    return ThreadsOut(threads=[ThreadOut.model_validate(each) for each in await (await call.moot.recall()).threads()])
+
+
+async def get_circuit_state(call: Call, params: CircuitParams) -> CircuitOut:
+    return CircuitOut.model_validate(await (await call.moot.recall()).circuit(params.scope))
+
+
+async def list_breakers(call: Call, params: Nothing) -> BreakersOut:
+    memory = await call.moot.recall()
+    return BreakersOut(
+        breakers=[CircuitOut.model_validate(each) for each in await memory.breakers()],
+        policy=PolicyOut.model_validate(await memory.policy()),
+    )
+
+
+async def reset_circuit(call: Call, params: ResetParams) -> CircuitOut:
+    call.caller.check_unbound("resetting circuits")
+    memory = await call.moot.recall()
+    return CircuitOut.model_validate(await memory.reset_circuit(params.scope, by=call.caller.name, note=params.note))
+
+
+def _method(name: str, does: str, handler: Any, needs: Any, tool: str = "") -> Method[Any, Any]:
+    shapes = handler.__annotations__
+    return Method(
+        name=f"cstp.{name}", does=does, params=shapes["params"], result=shapes["return"], handler=handler, needs=needs, tool=tool
+    )
+
+
+MEMORY_METHODS: tuple[Method[Any, Any], ...] = (
+    _method(
+        "recordDecision",
+        "Record a decision that one agent takes alone. Where a circuit is open or the stakes forbid it, nothing is recorded: the answer "
+        "is 'deliberation_required', and the deliberation is open for you to join.",
+        record_decision,
+        "own",
+        "record_decision",
+    ),
+    _method(
+        "reviewDecision",
+        "Report how a decision turned out: success, partial, failure or abandoned. Trust, amplification and circuit breakers follow.",
+        review_decision,
+        "own",
+        "review_decision",
+    ),
+    _method(
+        "searchDecisions",
+        "Search past decisions by their words (also Chinese): topic, decision, what was argued. Do this before you open a new one.",
+        search_decisions,
+        "read",
+        "search_decisions",
+    ),
+    _method("listDecisions", "List past decisions, the newest first.", list_decisions, "read"),
+    _method("getDecision", "A past decision with its members, dissent and reviews.", get_decision, "read", "get_decision"),
+    _method(
+        "getSourceTrust",
+        "How far a participant or model is trusted, from how its stated confidences fared; 0.5 without a record.",
+        get_source_trust,
+        "read",
+        "get_source_trust",
+    ),
+    _method("listSources", "Every participant and model with a track record.", list_sources, "read"),
+    _method(
+        "getAmplificationStats",
+        "Whether groups did better than their members alone, per protocol, with the counts behind each figure.",
+        get_amplification_stats,
+        "read",
+    ),
+    _method(
+        "getAmplificationChain",
+        "What a decision was built on, what on it, and which of these failed.",
+        get_amplification_chain,
+        "read",
+    ),
+    _method(
+        "createThread", "Begin a thread: a line of reasoning over several deliberations.", create_thread, "own", "create_thread"
+    ),
+    _method(
+        "resumeThread",
+        "Come back to a thread: where it stands, what you missed since your last visit, the open questions.",
+        resume_thread,
+        "own",
+        "resume_thread",
+    ),
+    _method("getThreadStatus", "Where a thread stands: active, paused, completed or blocked.", get_thread_status, "read"),
+    _method("setThreadStatus", "Pause, complete, block or take up a thread.", set_thread_status, "own"),
+    _method("askInThread", "Leave a question open in a thread.", ask_in_thread, "own"),
+    _method("settleQuestion", "Say that a thread's question is answered.", settle_question, "own"),
+    _method("listThreads", "All threads, the one that changed last first.", list_threads, "read"),
+    _method(
+        "getCircuitState",
+        "Whether one may decide alone in a scope: closed (yes), open (no) or half_open (one probe).",
+        get_circuit_state,
+        "read",
+        "get_circuit_state",
+    ),
+    _method("listBreakers", "Every circuit that is not closed or counts a failure, and the rules.", list_breakers, "read"),
+    _method("resetCircuit", "Close a circuit by hand and forget its failures.", reset_circuit, "own"),
+)

@@ -1,0 +1,352 @@
+"""The calls on sessions of every protocol: `moot.*`."""
+
+import asyncio
+from datetime import datetime
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import AliasChoices, Field
+
+from moot.codec.answers import as_json, schema
+from moot.domain.facts import Language
+from moot.domain.fence import plain
+from moot.domain.ids import seat_id, session_id
+from moot.domain.subject import Stakes, subject
+from moot.engine.engine import Outstanding
+from moot.errors import NotAllowed
+from moot.projections.decision import Decision
+from moot.surfaces.api.call import Call, Method, Nothing, Wire
+from moot.surfaces.api.deliberation import seat_of
+from moot.surfaces.api.entries import entry_out
+from moot.surfaces.api.shapes import Key, ParticipantIn, ParticipantRef, Short
+from moot.wiring.deliberations import MOST_WAIT_SECONDS, PROGRESS_SECONDS
+from moot.wiring.moot import Options
+from moot.wiring.protocols import protocols
+
+PAGE: Final = 200
+
+SessionRef = Annotated[
+    str,
+    Field(
+        max_length=80,
+        validation_alias=AliasChoices("sessionId", "session", "session_id", "deliberationId"),
+        serialization_alias="sessionId",
+    ),
+]
+
+
+class SessionParams(Wire):
+    session_id: SessionRef
+
+
+class OpenSessionParams(Wire):
+    topic: Annotated[str, Field(min_length=1, max_length=20_000)]
+    protocol: Short = "persona"
+    seats: Annotated[list[str | ParticipantIn], Field(min_length=1, max_length=64)]
+    settings: Annotated[dict[str, Any], Field(max_length=32, description="Settings of the protocol.")] = {}
+    category: Short = ""
+    stakes: Stakes = "medium"
+    tags: Annotated[list[Short], Field(max_length=32)] = []
+    language: Language | None = None
+    idempotency_key: Key = ""
+
+
+class SessionOut(Wire):
+    session_id: str
+    protocol: str
+    topic: str
+    status: Literal["thinking", "concluded", "cancelled", "damaged"]
+    opened_at: datetime
+    last_at: datetime
+    entries: int
+
+
+class SessionsOut(Wire):
+    sessions: list[SessionOut]
+
+
+class ListSessionsParams(Wire):
+    status: Literal["thinking", "concluded", "cancelled", "damaged", "all"] = "all"
+    limit: Annotated[int, Field(ge=1, le=1_000)] = 100
+
+
+class DecisionOut(Wire):
+    session_id: str
+    status: Literal["thinking", "concluded", "cancelled"]
+    cursor: int
+    decision: dict[str, Any] = Field(description="The decision as it stands, with positions, dissent, losses and costs.")
+    summary: list[str] = Field(description="The same in short, for people.")
+
+
+class EntriesParams(SessionParams):
+    after: Annotated[int, Field(ge=0)] = 0
+    limit: Annotated[int, Field(ge=1, le=1_000)] = PAGE
+
+
+class EntriesOut(Wire):
+    session_id: str
+    entries: list[dict[str, Any]]
+    head: int
+
+
+class AsksParams(SessionParams):
+    seat: ParticipantRef = None
+    timeout_seconds: Annotated[float, Field(ge=0, le=MOST_WAIT_SECONDS, description="Wait this long for an ask to come.")] = 0.0
+
+
+class AskOut(Wire):
+    ask: str
+    seat: str
+    kind: str
+    deadline: datetime | None = None
+    form: Literal["text", "json"]
+    answer_schema: dict[str, Any]
+    instructions: str
+    briefing: str
+
+
+class AsksOut(Wire):
+    session_id: str
+    status: Literal["thinking", "ended"]
+    asks: list[AskOut]
+    note: str
+
+
+class AnswerParams(SessionParams):
+    seat: ParticipantRef = None
+    ask: Annotated[str | None, Field(max_length=200, description="The ask's id; left out: the one that waits for the seat.")] = (
+        None
+    )
+    answer: Annotated[str | dict[str, Any], Field(description="Text for a form of text, else the fields of the answer.")]
+    idempotency_key: Key = ""
+
+
+class WrittenOut(Wire):
+    session_id: str
+    entry: int | None = Field(default=None, description="The entry that was written; none where nothing changed.")
+
+
+class InputParams(SessionParams):
+    text: Annotated[str, Field(min_length=1, max_length=20_000)]
+    idempotency_key: Key = ""
+
+
+class CancelParams(SessionParams):
+    reason: Annotated[str, Field(max_length=2_000)] = ""
+
+
+class ExportParams(SessionParams):
+    form: Short = "minutes"
+
+
+class ExportOut(Wire):
+    session_id: str
+    form: str
+    text: str
+
+
+class VerifyOut(Wire):
+    session_id: str
+    fault: str | None = None
+    head: str
+    entries: int
+
+
+class ProtocolsOut(Wire):
+    protocols: list[str]
+
+
+async def open_session(call: Call, params: OpenSessionParams) -> DecisionOut:
+    call.caller.check_unbound("opening")
+    options: Options = {
+        "seats": [seat_of(call.caller, each) for each in params.seats],
+        "name": params.protocol,
+        "language": params.language,
+        "settings": params.settings,
+        "subject": subject(category=params.category, stakes=params.stakes, tags=params.tags),
+        "hosted": True,
+    }
+    session = await call.deliberations.open(params.topic, key=params.idempotency_key, by=call.caller.name, **options)
+    return await get_session(call, SessionParams(session_id=session))
+
+
+async def list_sessions(call: Call, params: ListSessionsParams) -> SessionsOut:
+    found = []
+    for line in reversed(await call.moot.sessions()):
+        if call.caller.session and call.caller.session != line.session:
+            continue
+        if params.status in {"all", line.status}:
+            found.append(
+                SessionOut(
+                    session_id=line.session,
+                    protocol=line.protocol,
+                    topic=line.topic,
+                    status=line.status,
+                    opened_at=line.opened_at,
+                    last_at=line.last_at,
+                    entries=line.entries,
+                )
+            )
+        if len(found) == params.limit:
+            break
+    return SessionsOut(sessions=found)
+
+
+async def get_session(call: Call, params: SessionParams) -> DecisionOut:
+    call.caller.check_session(params.session_id)
+    kit, teller = await call.moot.kit(params.session_id), await call.moot.teller(params.session_id)
+    decision: Decision = kit.decision(teller)
+    fields = as_json(decision)
+    assert isinstance(fields, dict)
+    if getattr(getattr(teller, "council", None), "is_sealed", False):
+        fields.pop("positions", None)
+    return DecisionOut(
+        session_id=params.session_id,
+        status=decision.status,
+        cursor=teller.seq,
+        decision=fields,
+        summary=[line.text for line in kit.summary(teller) if line.text],
+    )
+
+
+async def get_entries(call: Call, params: EntriesParams) -> EntriesOut:
+    call.caller.check_session(params.session_id)
+    name = session_id(params.session_id)
+    standing = await call.moot.engine.standing(name)
+    entries = await call.moot.engine.entries(name, params.after, params.limit)
+    return EntriesOut(
+        session_id=name,
+        entries=[entry_out(entry, standing.state, call.caller.seat) for entry in entries],
+        head=standing.seq,
+    )
+
+
+async def get_asks(call: Call, params: AsksParams) -> AsksOut:
+    name = session_id(params.session_id)
+    seat = call.caller.seat_for(name, params.seat) if call.caller.role == "seat" or params.seat is not None else None
+    call.caller.check_session(name)
+    loop = asyncio.get_running_loop()
+    ends = loop.time() + params.timeout_seconds
+    while True:
+        standing = await call.moot.engine.standing(name)
+        found = [each for each in await call.moot.engine.outstanding(name) if seat in {None, each.ask.seat}]
+        left = ends - loop.time()
+        if found or standing.is_closed or left <= 0:
+            break
+        if call.progress is not None:
+            await call.progress(params.timeout_seconds - left, params.timeout_seconds)
+        try:
+            async with asyncio.timeout(min(left, PROGRESS_SECONDS)):
+                await call.moot.engine.changed(name, standing.seq)
+        except TimeoutError:
+            continue
+    note = "Answer with moot.answer." if found else "The session has ended." if standing.is_closed else "Nothing yet: call again."
+    return AsksOut(
+        session_id=name, status="ended" if standing.is_closed else "thinking", asks=[_ask(each) for each in found], note=note
+    )
+
+
+def _ask(each: Outstanding) -> AskOut:
+    return AskOut(
+        ask=each.ask.id,
+        seat=each.ask.seat,
+        kind=each.ask.kind,
+        deadline=each.pending.deadline,
+        form=each.brief.form.form,
+        answer_schema=schema(each.brief.form.shape),
+        instructions=plain(each.brief.own),
+        briefing=plain(each.brief.shared),
+    )
+
+
+async def answer(call: Call, params: AnswerParams) -> WrittenOut:
+    name = session_id(params.session_id)
+    seat = seat_id(call.caller.seat_for(name, params.seat))
+    if params.ask is None:
+        entry = await call.moot.engine.contribute(name, seat, params.answer, params.idempotency_key)
+    else:
+        if params.ask.split(".", 2)[-1] != seat:
+            raise NotAllowed(f"the ask {params.ask!r} is not put to the seat {seat!r}")
+        entry = await call.moot.answer(name, params.ask, params.answer, params.idempotency_key)
+    call.house.runner.nudge(name)
+    return WrittenOut(session_id=name, entry=entry.seq)
+
+
+async def give_input(call: Call, params: InputParams) -> WrittenOut:
+    call.caller.check_session(params.session_id)
+    entry = await call.moot.give_input(params.session_id, params.text, params.idempotency_key)
+    call.house.runner.nudge(session_id(params.session_id))
+    return WrittenOut(session_id=params.session_id, entry=None if entry is None else entry.seq)
+
+
+async def close_session(call: Call, params: SessionParams) -> WrittenOut:
+    call.caller.check_session(params.session_id)
+    entry = await call.moot.engine.call_close(session_id(params.session_id), call.caller.name)
+    call.house.runner.nudge(session_id(params.session_id))
+    return WrittenOut(session_id=params.session_id, entry=entry.seq)
+
+
+async def cancel_session(call: Call, params: CancelParams) -> WrittenOut:
+    call.caller.check_session(params.session_id)
+    entry = await call.moot.cancel(params.session_id, params.reason)
+    call.house.runner.nudge(session_id(params.session_id))
+    return WrittenOut(session_id=params.session_id, entry=entry.seq)
+
+
+async def export_session(call: Call, params: ExportParams) -> ExportOut:
+    call.caller.check_session(params.session_id)
+    if params.form == "jsonl" and call.caller.role != "local":
+        raise NotAllowed("the ledger itself is exported on the server's own machine only; ask for minutes or html")
+    return ExportOut(session_id=params.session_id, form=params.form, text=await call.moot.export(params.session_id, params.form))
+
+
+async def verify_session(call: Call, params: SessionParams) -> VerifyOut:
+    call.caller.check_session(params.session_id)
+    records = await call.moot.engine.records(session_id(params.session_id))
+    fault = await call.moot.verify(params.session_id)
+    return VerifyOut(session_id=params.session_id, fault=fault, head=records[-1].hash.hex(), entries=len(records))
+
+
+async def list_protocols(call: Call, params: Nothing) -> ProtocolsOut:
+    return ProtocolsOut(protocols=sorted(protocols()))
+
+
+def _method(name: str, does: str, handler: Any, needs: Any, tool: str = "") -> Method[Any, Any]:
+    shapes = handler.__annotations__
+    return Method(
+        name=f"moot.{name}", does=does, params=shapes["params"], result=shapes["return"], handler=handler, needs=needs, tool=tool
+    )
+
+
+SESSION_METHODS: tuple[Method[Any, Any], ...] = (
+    _method(
+        "openSession",
+        "Open a session of any protocol (persona: personas bid for the floor and a decider concludes). Seats with a platform are models "
+        "that Moot asks; those without are answered for by get_asks and answer_ask.",
+        open_session,
+        "own",
+        "open_session",
+    ),
+    _method("listSessions", "All sessions, the one that was last at work first.", list_sessions, "read"),
+    _method(
+        "getSession",
+        "A session's decision as it stands: who decided what, how sure, who dissents, who was lost, what it cost.",
+        get_session,
+        "read",
+        "get_session",
+    ),
+    _method("getEntries", "The entries of a session's ledger, by page.", get_entries, "read"),
+    _method(
+        "getAsks",
+        "What a session asks of seats that sit elsewhere, with the form of the answer; with timeoutSeconds it waits for an ask to come.",
+        get_asks,
+        "speak",
+        "get_asks",
+    ),
+    _method("answer", "Answer an ask for a seat that sits elsewhere.", answer, "speak", "answer_ask"),
+    _method("giveInput", "Put in a word of the user's.", give_input, "own"),
+    _method("closeSession", "Call for the end: the session concludes with what has been said so far.", close_session, "own"),
+    _method("cancelSession", "End a session without a conclusion; its record stays.", cancel_session, "own"),
+    _method("exportSession", "A session as text: minutes, html, context.", export_session, "read"),
+    _method("verifySession", "Check a session's hash chain.", verify_session, "read"),
+    _method("listProtocols", "The protocols that are installed.", list_protocols, "read"),
+)

@@ -1,0 +1,310 @@
+"""What the calls of a deliberation take and give."""
+
+from typing import Annotated, Final, Literal
+
+from pydantic import AliasChoices, Field
+
+from moot.domain.facts import Language
+from moot.domain.roster import MAILBOX
+from moot.domain.subject import Stakes
+from moot.protocols.council.facts import ContributionType, Taking
+from moot.surfaces.api.call import Wire
+from moot.weighing.positions import VotePosition
+from moot.wiring.deliberations import MOST_WAIT_SECONDS
+
+Key = Annotated[str, Field(max_length=200, description="Idempotency key: a call that is made again with it counts once.")]
+Short = Annotated[str, Field(max_length=100)]
+Score = Annotated[float, Field(ge=0, le=1)]
+SessionRef = Annotated[
+    str,
+    Field(
+        max_length=80,
+        validation_alias=AliasChoices("deliberationId", "deliberation_id", "sessionId", "session"),
+        serialization_alias="deliberationId",
+        description="The deliberation's id, as openDeliberation gave it.",
+    ),
+]
+ParticipantRef = Annotated[
+    str | None,
+    Field(
+        max_length=64,
+        validation_alias=AliasChoices("participant", "agent", "agentId", "seat"),
+        serialization_alias="participant",
+        description="Who speaks. May be left out with a token that is a seat's.",
+    ),
+]
+PAGE: Final = 200
+
+
+class ParticipantIn(Wire):
+    """A seat. Without a platform somebody comes from outside and speaks for it; with one (`openai:gpt-5-mini`) Moot asks the model."""
+
+    id: Annotated[str, Field(max_length=64)]
+    platform: Annotated[str, Field(max_length=500)] = MAILBOX
+    stance: Annotated[str, Field(max_length=200)] = ""
+    instructions: Annotated[str, Field(max_length=8_000)] = ""
+    weight: Annotated[float, Field(gt=0, le=1e6)] = 1.0
+
+
+class OpenParams(Wire):
+    topic: Annotated[str, Field(min_length=1, max_length=20_000)]
+    participants: Annotated[list[str | ParticipantIn], Field(min_length=2, max_length=64)]
+    protocol: Literal["structured_debate", "advisory_panel", "consensus", "debate", "advisory"] = "structured_debate"
+    category: Short = ""
+    stakes: Stakes = "medium"
+    tags: Annotated[list[Short], Field(max_length=32)] = []
+    options: Annotated[list[Short], Field(max_length=32, description="The answers to choose among, if they are known.")] = []
+    thread: Short = ""
+    built_on: Annotated[list[Short], Field(max_length=32, description="Earlier decisions that this one rests on.")] = []
+    blind: Annotated[bool, Field(description="Everyone writes before anyone reads.")] = True
+    early_stop: Annotated[bool | None, Field(description="End when all blind choices agree; left out: by the stakes.")] = None
+    rounds: Annotated[int | None, Field(ge=1, le=20)] = None
+    threshold: Annotated[Score | None, Field(description="consensus: the confidence that everyone's support must have.")] = None
+    owner: Annotated[str | None, Field(max_length=64, description="advisory_panel: who proposes and decides.")] = None
+    patience_seconds: Annotated[float, Field(gt=0, le=315_360_000, description="How long outside participants may take.")] = (
+        604_800
+    )
+    language: Language | None = None
+    idempotency_key: Key = ""
+
+
+class EarlierOut(Wire):
+    decision_id: str
+    topic: str
+    decision: str | None = None
+    outcome: str | None = None
+    snippet: str
+
+
+class ParticipantOut(Wire):
+    id: str
+    platform: str
+    stance: str = ""
+    trust: float
+    weight: float
+    may_contribute: list[str] = Field(description="The types that it may contribute now.")
+
+
+class StandingOut(Wire):
+    """Where a deliberation stands."""
+
+    deliberation_id: str
+    topic: str
+    protocol: str
+    category: str = ""
+    stakes: str
+    status: Literal["open", "closed", "cancelled"]
+    phase: str
+    round: int
+    waiting_for: list[str]
+    participants: list[ParticipantOut]
+    cursor: int = Field(description="The newest entry of the record.")
+    note: str = Field(description="What to do next.")
+
+
+class OpenedOut(StandingOut):
+    earlier_decisions: list[EarlierOut] = Field(default=[], description="Earlier decisions on like topics.")
+
+
+class TakenIn(Wire):
+    entry: Annotated[int, Field(ge=1)]
+    how: Taking
+    why: Annotated[str, Field(max_length=2_000)] = ""
+
+
+class ContributeParams(Wire):
+    deliberation_id: SessionRef
+    participant: ParticipantRef = None
+    type: ContributionType
+    text: Annotated[
+        str,
+        Field(
+            max_length=20_000,
+            validation_alias=AliasChoices("text", "content"),
+            serialization_alias="text",
+            description="What you say. A vote may do without.",
+        ),
+    ] = ""
+    confidence: Annotated[Score | None, Field(description="The chance that you are right; held against what happens later.")] = (
+        None
+    )
+    choice: Annotated[Short, Field(description="propose, synthesize: your answer in one to five words.")] = ""
+    refers_to: Annotated[int | None, Field(ge=1, description="The number of the line that this is about.")] = None
+    evidence: Annotated[list[Annotated[str, Field(min_length=1, max_length=2_000)]], Field(max_length=50)] = []
+    answers: Annotated[list[int], Field(max_length=200, description="Challenges that this answers.")] = []
+    accepts: Annotated[list[int], Field(max_length=200, description="Challenges that this gives way to.")] = []
+    position: Annotated[VotePosition | None, Field(description="vote: where you stand.")] = None
+    condition: Annotated[str, Field(max_length=2_000, description="vote: what a conditional_support depends on.")] = ""
+    moved_by: Annotated[int | None, Field(ge=1, description="vote: the line that changed your mind, if any did.")] = None
+    taken: Annotated[list[TakenIn], Field(max_length=200, description="The owner's decision: how each advice was taken.")] = []
+    idempotency_key: Key = ""
+
+
+class ContributionOut(Wire):
+    id: int = Field(description="The line's number, for refersTo.")
+    entry: int = Field(description="Its entry in the ledger.")
+    at: str
+    participant: str
+    type: str
+    text: str
+    confidence: float | None = None
+    choice: str = ""
+    refers_to: int | None = None
+    evidence: list[str] = []
+    answers: list[int] = []
+    accepts: list[int] = []
+    position: str | None = None
+    condition: str = ""
+    moved_by: int | None = None
+    taken: list[TakenIn] = []
+    round: int
+    phase: str
+
+
+class ContributedOut(Wire):
+    deliberation_id: str
+    entry: int
+    id: int | None = Field(default=None, description="The line's number; none for a pass.")
+    phase: str
+    waiting_for: list[str]
+    status: Literal["open", "closed", "cancelled"]
+    note: str
+
+
+class VoteOut(Wire):
+    position: str
+    confidence: float
+    condition: str = ""
+    moved_by: int | None = None
+    weight: float
+
+
+class DissentOut(Wire):
+    participant: str
+    kind: str
+    text: str
+    entry: int | None = None
+
+
+class LostOut(Wire):
+    participant: str
+    times: int
+    last: str
+    weight_share: float
+
+
+class MovedOut(Wire):
+    participant: str
+    before: str
+    after: str | None = None
+    moved_by: int | None = None
+
+
+class ResultOut(Wire):
+    """The resolution, computed from the record."""
+
+    deliberation_id: str
+    note: str = Field(description="What a reader must know first: open challenges, an overturned majority, missing votes.")
+    decision: str | None = None
+    confidence: float | None = None
+    consensus_type: str
+    participant_votes: dict[str, VoteOut]
+    dissent: list[str]
+    dissent_details: list[DissentOut]
+    open_challenges: list[DissentOut]
+    motion: str | None = Field(default=None, description="What was decided on, carried or not.")
+    support: float | None = None
+    turnout: float
+    votes: int
+    effective_votes: float = Field(description="How many independent votes they are worth.")
+    overturned_blind_majority: bool
+    missing: list[str] = Field(description="Those who did not vote.")
+    could_differ: bool = Field(description="Whether the missing could have turned the outcome.")
+    changed_minds: list[MovedOut]
+    lost: list[LostOut]
+    ended_by: str
+
+
+class CloseParams(Wire):
+    deliberation_id: SessionRef
+    force: Annotated[bool, Field(description="Close although nothing has been voted on.")] = False
+    idempotency_key: Key = ""
+
+
+class GetParams(Wire):
+    deliberation_id: SessionRef
+    participant: ParticipantRef = None
+    since: Annotated[int, Field(ge=0, description="Leave out what could be read up to this entry (a cursor).")] = 0
+    limit: Annotated[int, Field(ge=1, le=1_000)] = PAGE
+
+
+class ChallengeOut(Wire):
+    id: int
+    participant: str
+    state: str
+    by: int | None = None
+
+
+class SilenceOut(Wire):
+    participant: str
+    phase: str
+    entry: int
+    why: str
+
+
+class DeliberationOut(StandingOut):
+    contributions: list[ContributionOut]
+    next_since: int | None = Field(default=None, description="Where the next page begins; none when this was the last.")
+    challenges: list[ChallengeOut]
+    silences: list[SilenceOut] = Field(description="Who passed or was lost, where and how.")
+    result: ResultOut | None = None
+
+
+class WaitParams(Wire):
+    deliberation_id: SessionRef
+    participant: ParticipantRef = None
+    cursor: Annotated[int | None, Field(ge=0, description="From the last answer; left out: since your own last words.")] = None
+    timeout_seconds: Annotated[float, Field(ge=0, le=MOST_WAIT_SECONDS)] = 45.0
+
+
+class AskOut(Wire):
+    id: str
+    phase: str
+    expected: list[str] = Field(description="The types that may be contributed now.")
+    deadline: str | None = None
+    instructions: str
+    briefing: str = Field(description="The question and what was said, as this seat may see it.")
+
+
+class TurnOut(Wire):
+    status: Literal["your_turn", "pending", "closed"]
+    cursor: int
+    note: str
+    new: list[ContributionOut] = Field(description="What came since the cursor.")
+    ask: AskOut | None = None
+    result: ResultOut | None = None
+
+
+class JoinParams(Wire):
+    deliberation_id: SessionRef
+    participant: ParticipantRef = None
+
+
+class ListParams(Wire):
+    status: Literal["open", "closed", "all"] = "all"
+    participant: ParticipantRef = None
+    limit: Annotated[int, Field(ge=1, le=1_000)] = 100
+
+
+class ListedOut(Wire):
+    deliberation_id: str
+    protocol: str
+    topic: str
+    status: str
+    opened_at: str
+    last_at: str
+    entries: int
+
+
+class ListOut(Wire):
+    deliberations: list[ListedOut]

@@ -1,0 +1,189 @@
+"""A deliberation as it crosses the wire: where it stands, what was said, what came of it."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from moot.domain.ids import USER, SeatId
+from moot.projections.teller import stamp
+from moot.protocols.council.facts import DeliberationClosed
+from moot.protocols.council.state import Spoken
+from moot.protocols.council.story import Deliberation, dissent, positions
+from moot.protocols.council.telling import first_line
+from moot.surfaces.api.shapes import (
+    ContributionOut,
+    DissentOut,
+    LostOut,
+    MovedOut,
+    ParticipantOut,
+    ResultOut,
+    SilenceOut,
+    TakenIn,
+    VoteOut,
+)
+from moot.wiring.deliberations import Place
+from moot.wiring.protocols import protocol
+
+
+def status(place: Place) -> Literal["open", "closed", "cancelled"]:
+    """Whether a deliberation is open."""
+    if not place.standing.is_closed:
+        return "open"
+    return "closed" if isinstance(place.standing.desk.closed, DeliberationClosed) else "cancelled"
+
+
+def standing(place: Place) -> dict[str, Any]:
+    """The fields of `StandingOut`."""
+    council, opened = place.council, place.council.opened
+    return {
+        "deliberation_id": place.standing.session,
+        "topic": opened.topic,
+        "protocol": protocol(place.rules.name).wire_name,
+        "category": opened.subject.category,
+        "stakes": opened.subject.stakes,
+        "status": status(place),
+        "phase": council.phase,
+        "round": council.round,
+        "waiting_for": list(place.waiting_for),
+        "participants": [
+            ParticipantOut(
+                id=seat.id,
+                platform=seat.platform,
+                stance=seat.stance,
+                trust=seat.trust,
+                weight=seat.weight,
+                may_contribute=list(place.allowed[seat.id]) if seat.is_outside else [],
+            )
+            for seat in council.seats
+        ],
+        "cursor": place.standing.seq,
+        "note": next_step(place, None),
+    }
+
+
+def next_step(place: Place, seat: SeatId | None) -> str:
+    """What to do next, in a sentence."""
+    if place.standing.is_closed:
+        return "The deliberation has ended; its result stands."
+    waiting = place.waiting_for
+    if seat is not None and seat in waiting:
+        types = ", ".join(place.allowed[seat])
+        return f"It is your turn in the phase '{place.council.phase}': contribute one of: {types}."
+    sealed = " Proposals stay sealed until all have written." if place.council.is_sealed else ""
+    return f"Phase '{place.council.phase}': waiting for {', '.join(waiting) or 'nobody'}.{sealed} Call wait_for_turn to be told."
+
+
+def contribution(line: Spoken) -> ContributionOut:
+    """A line as it crosses the wire."""
+    said = line.said
+    return ContributionOut(
+        id=line.id,
+        entry=line.seq,
+        at=stamp(line.at),
+        participant=line.seat,
+        type="input" if line.seat == USER else said.type,
+        text=said.text,
+        confidence=said.confidence,
+        choice=said.choice,
+        refers_to=said.refers_to,
+        evidence=list(said.evidence),
+        answers=list(said.answers),
+        accepts=list(said.accepts),
+        position=said.position,
+        condition=said.condition,
+        moved_by=said.moved_by,
+        taken=[TakenIn(entry=taken.entry, how=taken.how, why=taken.why) for taken in said.taken],
+        round=line.round,
+        phase=line.phase,
+    )
+
+
+def resolved(teller: Deliberation, place: Place) -> ResultOut | None:
+    """The result of a deliberation; None while it has none."""
+    closed = teller.resolution
+    if closed is None:
+        return None
+    council = place.council
+    motion = council.line(closed.motion)
+    votes = {seat: line for seat, number in council.votes.items() if (line := council.line(number)) is not None}
+    voiced = [
+        DissentOut(
+            participant=voice.seat or "", kind=voice.kind, text=voice.text, entry=voice.entries[0] if voice.entries else None
+        )
+        for voice in dissent(teller)
+    ]
+    missing = [ballot.seat for ballot in closed.ballots if ballot.position is None]
+    return ResultOut(
+        deliberation_id=teller.session,
+        note=_warning(teller, missing),
+        decision=motion.said.text if motion is not None and closed.carried else None,
+        confidence=None if closed.confidence is None else round(closed.confidence, 4),
+        consensus_type=closed.consensus_type,
+        participant_votes={
+            ballot.seat: VoteOut(
+                position=ballot.position,
+                confidence=ballot.confidence,
+                condition=votes[ballot.seat].said.condition if ballot.seat in votes else "",
+                moved_by=votes[ballot.seat].said.moved_by if ballot.seat in votes else None,
+                weight=round(ballot.weight, 4),
+            )
+            for ballot in closed.ballots
+            if ballot.position is not None
+        },
+        dissent=list(dict.fromkeys(voice.text for voice in voiced)),
+        dissent_details=voiced,
+        open_challenges=[
+            DissentOut(participant=line.seat, kind="challenge", text=line.said.text, entry=line.id)
+            for number in closed.open_challenges
+            if (line := council.line(number)) is not None
+        ],
+        motion=None if motion is None else motion.said.text,
+        support=closed.support,
+        turnout=closed.turnout,
+        votes=closed.heads,
+        effective_votes=round(closed.effective, 2),
+        overturned_blind_majority=closed.overturned,
+        missing=list(missing),
+        could_differ=closed.could_differ,
+        changed_minds=_changed(teller, motion),
+        lost=[
+            LostOut(participant=lost.seat, times=lost.times, last=lost.last, weight_share=lost.weight_share)
+            for lost in closed.lost
+        ],
+        ended_by=closed.reason,
+    )
+
+
+def _warning(teller: Deliberation, missing: Sequence[SeatId]) -> str:
+    found = [first_line(teller)]
+    if missing:
+        found.append(f"Did not vote: {', '.join(missing)}.")
+    return " ".join(line for line in found if line)
+
+
+def _changed(teller: Deliberation, motion: Spoken | None) -> list[MovedOut]:
+    """Who wrote one choice blind and ended with another, or names a line that moved it."""
+    after = motion.said.choice if motion is not None else ""
+    found = []
+    for position in positions(teller):
+        supports = position.verdict in {"support", "conditional_support"}
+        is_other = bool(position.choice_before and after) and position.choice_before.casefold() != after.casefold()
+        if position.moved_by is not None or (supports and is_other):
+            found.append(
+                MovedOut(
+                    participant=position.seat,
+                    before=position.choice_before or position.before or "",
+                    after=after if supports else position.verdict,
+                    moved_by=position.moved_by,
+                )
+            )
+    return found
+
+
+def silences(teller: Deliberation) -> list[SilenceOut]:
+    """Who passed or was lost, in order."""
+    passed = [
+        SilenceOut(participant=one.seat, phase=one.phase, entry=one.seq, why="went_on" if one.is_implied else "passed")
+        for one in teller.passes
+    ]
+    lost = [SilenceOut(participant=one.seat, phase=one.asked_for, entry=one.seq, why=one.reason) for one in teller.losses]
+    return sorted([*passed, *lost], key=lambda one: one.entry)

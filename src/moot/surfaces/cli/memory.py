@@ -1,0 +1,301 @@
+"""`moot decisions`, `moot trust`, `moot breakers`: what outlives a session."""
+
+from dataclasses import replace
+from typing import Any
+
+import click
+
+from moot.decisions.breakers import CircuitView, Policy
+from moot.decisions.facts import Outcome
+from moot.decisions.kept import Kept
+from moot.decisions.sources import SourceTrust
+from moot.domain.fence import one_line, plain
+from moot.errors import UnknownDecision
+from moot.surfaces.cli import out
+from moot.surfaces.cli.duration import Duration
+from moot.wiring.moot import Moot
+
+OUTCOMES = ("success", "partial", "failure", "abandoned")
+
+
+@click.group(invoke_without_command=True, short_help="List, search and review past decisions.")
+@click.option("--category", help="Of this category only.")
+@click.option("--outcome", type=click.Choice([*OUTCOMES, "unreviewed"]), help="With this outcome only.")
+@click.option("--source", help="In which this participant or model took part.")
+@click.option("--limit", type=click.IntRange(1, 1_000), default=20, show_default=True)
+@out.json_option
+@click.pass_context
+def decisions(ctx: click.Context, *, category: str | None, outcome: Any, source: str | None, limit: int, as_json: bool) -> None:
+    """List past decisions, the newest first.
+
+    \b
+    moot decisions
+    moot decisions search "long context"
+    moot decisions review think_20261115_001 success
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+
+    async def work() -> None:
+        async with Moot() as moot:
+            found = await (await moot.recall()).listed(category=category, outcome=outcome, source=source, limit=limit)
+        if as_json:
+            out.print_json([_kept_json(kept) for kept in found])
+            return
+        if not found:
+            out.note("No decisions yet. A session that ends is kept here by itself.")
+        for kept in found:
+            out.say(_line(kept))
+
+    out.run(work, as_json=as_json)
+
+
+@decisions.command()
+@click.argument("query")
+@click.option("--category", help="Of this category only.")
+@click.option("--limit", type=click.IntRange(1, 100), default=10, show_default=True)
+@out.json_option
+def search(query: str, category: str | None, limit: int, as_json: bool) -> None:
+    """Search past decisions by their words: topic, decision, what was argued.
+
+    \b
+    moot decisions search "长上下文"
+    """
+
+    async def work() -> None:
+        async with Moot() as moot:
+            memory = await moot.recall()
+            hits = await memory.search(query, limit=limit, category=category)
+            kept = {hit.decision: await memory.get(hit.decision) for hit in hits}
+        if as_json:
+            out.print_json([{"decision": hit.decision, "score": hit.score, "snippet": hit.snippet} for hit in hits])
+            return
+        if not hits:
+            out.note("nothing found")
+        for hit in hits:
+            found = kept[hit.decision]
+            if found is not None:
+                out.say(f"{_line(found)}\n    {one_line(hit.snippet)}")
+
+    out.run(work, as_json=as_json)
+
+
+@decisions.command()
+@click.argument("decision")
+@out.json_option
+def show(decision: str, as_json: bool) -> None:
+    """Show one decision: who stood where, how it turned out, what it was built on and what on it.
+
+    \b
+    moot decisions show think_20261115_001
+    """
+
+    async def work() -> None:
+        async with Moot() as moot:
+            memory = await moot.recall()
+            kept = await memory.get(decision)
+            if kept is None:
+                raise UnknownDecision(f"no decision {decision!r} is kept; `moot decisions` lists those that are")
+            chain = await memory.chain(decision)
+        if as_json:
+            out.print_json({**_kept_json(kept), "chain": chain})
+            return
+        record = kept.record
+        out.say(_line(kept))
+        out.say(f"  {plain(record.decided) if record.decided else 'no decision'}")
+        for member in record.members:
+            first = f" first: {one_line(member.first)}" if member.first else ""
+            sure = "" if member.confidence is None else f" ({member.confidence:.2f})"
+            out.say(f"  {member.seat} [{one_line(member.source)}]: {member.position or 'no vote'}{sure}{first}")
+        for text in record.dissent:
+            out.say(f"  dissent: {one_line(text)}")
+        for review in kept.reviews:
+            out.say(f"  {review.at:%Y-%m-%d} {review.outcome}: {one_line(review.note)}")
+        for name, links in (("built on", chain.built_on), ("basis of", chain.basis_of)):
+            for link in links:
+                out.say(f"  {name} {link.decision} ({link.outcome or 'not reviewed'}): {one_line(link.topic)}")
+        if chain.stands_on_failure:
+            out.say(f"  ! it stands on what failed: {', '.join(chain.failed)}")
+
+    out.run(work, as_json=as_json)
+
+
+@decisions.command()
+@click.argument("decision")
+@click.argument("outcome", type=click.Choice(OUTCOMES))
+@click.option("--choice", default="", help="The choice that proved right, if that is known.")
+@click.option("--note", default="", help="What happened.")
+@click.option("--key", default="", help="A review with a key that came before counts once.")
+@out.json_option
+def review(decision: str, outcome: Outcome, *, choice: str, note: str, key: str, as_json: bool) -> None:
+    """Say how a decision turned out. Trust, amplification and circuit breakers follow from it.
+
+    \b
+    moot decisions review think_20261115_001 failure --note "the pilot missed its targets"
+    """
+
+    async def work() -> None:
+        async with Moot() as moot:
+            kept = await (await moot.recall()).review(decision, outcome, choice=choice, note=note, by="local", key=key)
+        out.print_json(_kept_json(kept)) if as_json else out.say(f"{decision}: {kept.outcome}")
+
+    out.run(work, as_json=as_json)
+
+
+@click.command(short_help="Show how far participants and models are trusted.")
+@click.argument("source", required=False)
+@click.option("--category", default="", help="In this category.")
+@out.json_option
+def trust(source: str | None, category: str, as_json: bool) -> None:
+    """Show how far a participant or model is trusted, from how its stated confidences fared; 0.50 without a record.
+
+    \b
+    moot trust
+    moot trust minski --category architecture
+    """
+
+    async def work() -> None:
+        async with Moot() as moot:
+            memory = await moot.recall()
+            records = [record for record in await memory.sources() if source in {None, record.source}]
+            value = await memory.source_trust(source, category or None) if source else None
+            groups = await memory.amplification()
+        if as_json:
+            out.print_json({"sources": records, "trust": value, "amplification": groups if source is None else []})
+            return
+        if source is not None:
+            cases = records[0].cases if records else 0
+            out.say(f"{one_line(source)}: trust {value:.2f} ({cases} reviewed cases in all)")
+        for record in records:
+            _show_source(record)
+        if not records and source is None:
+            out.note("No track records yet: review decisions (`moot decisions review`).")
+        for group in groups if source is None else ():
+            factor = "–" if group.amplification is None else f"{group.amplification:.2f}"
+            out.say(
+                f"{group.protocol}: group right in {group.group.right:g} of {group.group.of}, members alone in "
+                f"{group.members.right:.1f} of {group.members.of}, error amplification {factor} ({group.cases} cases)"
+            )
+
+    out.run(work, as_json=as_json)
+
+
+@click.group(invoke_without_command=True, short_help="Show and reset circuit breakers.")
+@out.json_option
+@click.pass_context
+def breakers(ctx: click.Context, as_json: bool) -> None:
+    """Show the circuits that are not closed or count a failure, and the rules under which one may decide alone.
+
+    \b
+    moot breakers
+    moot breakers reset category:architecture
+    moot breakers policy --failures 5 --window 14d
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+
+    async def work() -> None:
+        async with Moot() as moot:
+            memory = await moot.recall()
+            circuits, policy = await memory.breakers(), await memory.policy()
+        if as_json:
+            out.print_json({"breakers": circuits, "policy": policy})
+            return
+        for circuit in circuits:
+            out.say(_circuit(circuit))
+        if not circuits:
+            out.say("every circuit is closed")
+        _show_policy(policy)
+
+    out.run(work, as_json=as_json)
+
+
+@breakers.command()
+@click.argument("scope")
+@click.option("--note", default="", help="Kept with the record.")
+@out.json_option
+def reset(scope: str, note: str, as_json: bool) -> None:
+    """Close a circuit by hand and forget its failures: global, category:X, stakes:X, agent:X or tag:X.
+
+    \b
+    moot breakers reset category:architecture --note "the cause is mended"
+    """
+
+    async def work() -> None:
+        async with Moot() as moot:
+            circuit = await (await moot.recall()).reset_circuit(scope, by="local", note=note)
+        out.print_json(circuit) if as_json else out.say(_circuit(circuit))
+
+    out.run(work, as_json=as_json)
+
+
+@breakers.command()
+@click.option("--failures", type=click.IntRange(1, 1_000), help="Failures in the window that open a circuit.")
+@click.option("--window", type=Duration(), help="The sliding window.")
+@click.option("--cooldown", type=Duration(), help="How long an open circuit stays open before a probe.")
+@click.option("--probe", type=Duration(), help="How long a probe may go without a review.")
+@click.option("--least-confidence", type=click.FloatRange(0, 1), help="Below it nobody decides alone at high stakes.")
+@out.json_option
+def policy(
+    *,
+    failures: int | None,
+    window: float | None,
+    cooldown: float | None,
+    probe: float | None,
+    least_confidence: float | None,
+    as_json: bool,
+) -> None:
+    """Change the rules from now on; what is left out stays.
+
+    \b
+    moot breakers policy --failures 5 --window 14d
+    """
+    given = {
+        "failures": failures,
+        "window_seconds": window,
+        "cooldown_seconds": cooldown,
+        "probe_seconds": probe,
+        "least_confidence": least_confidence,
+    }
+
+    async def work() -> None:
+        async with Moot() as moot:
+            before = await moot.memory.policy()
+            changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+            after = await moot.memory.set_policy(replace(before, **changes), by="local")
+        out.print_json(after) if as_json else _show_policy(after)
+
+    out.run(work, as_json=as_json)
+
+
+def _line(kept: Kept) -> str:
+    record = kept.record
+    sure = "" if record.confidence is None else f" {record.confidence:.2f}"
+    what = "alone" if kept.is_alone else record.consensus_type or record.protocol
+    outcome = kept.outcome or "not reviewed"
+    return f"{kept.decision}  {record.closed_at:%Y-%m-%d}  {what}{sure}  {outcome}  {one_line(record.topic)}"
+
+
+def _kept_json(kept: Kept) -> dict[str, Any]:
+    return {"decision": kept.record, "outcome": kept.outcome, "reviews": kept.reviews, "alone": kept.is_alone}
+
+
+def _show_source(record: SourceTrust) -> None:
+    brier = "–" if record.brier is None else f"{record.brier:.3f}"
+    out.say(f"{one_line(record.source)}  trust {record.trust:.2f}  cases {record.cases}  Brier {brier}")
+    for each in record.categories:
+        if each.category:
+            out.say(f"    {one_line(each.category)}  trust {each.trust:.2f}  cases {each.cases}")
+
+
+def _circuit(circuit: CircuitView) -> str:
+    opens = f", a probe may go from {circuit.half_open_at:%Y-%m-%d %H:%M} UTC" if circuit.half_open_at else ""
+    return f"{one_line(circuit.scope)}: {circuit.state} ({circuit.failures} of {circuit.threshold} failures{opens})"
+
+
+def _show_policy(policy: Policy) -> None:
+    out.say(
+        f"rules: {policy.failures} failures in {policy.window_seconds / 86_400:g} days open a circuit; after "
+        f"{policy.cooldown_seconds / 3_600:g} h one probe may go, to be reviewed within {policy.probe_seconds / 3_600:g} h; never "
+        f"alone at stakes: {', '.join(policy.deliberate_stakes)}; at high stakes not below a confidence of {policy.least_confidence:g}"
+    )

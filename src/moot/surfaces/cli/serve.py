@@ -1,0 +1,189 @@
+"""`moot serve`, `moot mcp`, `moot invite`: the doors for other programs."""
+
+import logging
+import os
+import socket
+from datetime import UTC, datetime, timedelta
+
+import click
+
+from moot.decisions.access import Denied, Issued, Token
+from moot.decisions.facts import Role
+from moot.domain.fence import one_line
+from moot.domain.ids import seat_id, session_id
+from moot.errors import BadSetting, LedgerUnavailable, NotAllowed, UnknownSeat
+from moot.surfaces.cli import out
+from moot.surfaces.cli.duration import Duration
+from moot.surfaces.cli.invitations import AGENTS, invitation
+from moot.wiring.moot import Moot
+
+PORT = 8760
+WEEK = 604_800.0
+
+
+@click.command(short_help="Serve JSON-RPC, MCP and events on one port.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65_535), default=PORT, show_default=True, help="0 takes a free one.")
+@click.option("--log-level", type=click.Choice(["error", "warning", "info", "debug"]), default="warning", show_default=True)
+def serve(host: str, port: int, log_level: str) -> None:
+    """Serve this ledger's sessions: /rpc (JSON-RPC 2.0), /mcp (MCP), /events/SESSION (server-sent events), /healthz, /metrics.
+
+    On a loopback address whoever is on this machine may do everything; a token is honoured. On any other address every request
+    needs a token, and the server does not start without one (`moot invite --owner`).
+
+    \b
+    moot serve
+    moot invite --owner && moot serve --host 0.0.0.0
+    """
+    from moot.surfaces.http.doors import is_loopback
+
+    is_local = is_loopback(host)
+    out.run(lambda: _check_tokens(is_local, host))
+    listening = _listening(host, port)
+    import uvicorn
+
+    from moot.surfaces.http.app import built_app
+
+    logging.basicConfig(level=log_level.upper(), format="%(levelname)s %(name)s: %(message)s")
+    address = listening.getsockname()
+    shown = f"[{address[0]}]" if ":" in address[0] else address[0]
+    out.say(f"Moot serves on http://{shown}:{address[1]}  ·  /rpc  /mcp  /events/SESSION  /healthz  /metrics  ·  Ctrl-C stops")
+    config = uvicorn.Config(
+        built_app(Moot(), is_local=is_local), log_level=log_level, timeout_graceful_shutdown=3, server_header=False
+    )
+    uvicorn.Server(config).run(sockets=[listening])
+
+
+async def _check_tokens(is_local: bool, host: str) -> None:
+    async with Moot() as moot:
+        now = datetime.now(UTC)
+        live = [token for token in await moot.access.tokens() if token.revoked_at is None and token.expires > now]
+        if not is_local and not live:
+            raise NotAllowed(
+                f"{host} can be reached from elsewhere, and no valid token exists; make one first (moot invite --owner), "
+                "or serve on 127.0.0.1"
+            )
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """The socket to serve on; ends with one sentence when it cannot be had."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    found = socket.socket(family, socket.SOCK_STREAM)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind((host, port))
+    except OSError as cause:
+        found.close()
+        out.fail(LedgerUnavailable(f"{host}:{port} cannot be listened on: {cause.strerror or cause}; choose another --port"))
+    return found
+
+
+@click.command(short_help="Serve MCP on standard input and output.")
+def mcp() -> None:
+    """Serve MCP to one client on standard input and output: what a coding agent starts by itself.
+
+    With MOOT_TOKEN in the environment it speaks for that token's seat; without, it may do everything with this ledger.
+
+    \b
+    claude mcp add moot -- moot mcp
+    """
+
+    async def work() -> None:
+        from moot.surfaces.api.call import Caller
+        from moot.surfaces.http.app import opened_house
+        from moot.surfaces.mcp.server import served_on_stdio
+
+        logging.basicConfig(level="WARNING")
+        async with opened_house(Moot()) as house:
+            secret = os.environ.get("MOOT_TOKEN", "")
+            caller = Caller()
+            if secret:
+                identity = await house.moot.access.who(secret)
+                if isinstance(identity, Denied):
+                    raise NotAllowed(f"MOOT_TOKEN is {identity.reason}; `moot invite` makes a new one")
+                caller = Caller.of(identity)
+            await served_on_stdio(house, caller)
+
+    out.run(work, stopped=lambda: "")
+
+
+@click.command(short_help="Make, list and revoke tokens for a server.")
+@click.argument("session", required=False)
+@click.option("--seat", help="A token that speaks for this seat of SESSION alone.")
+@click.option("--owner", is_flag=True, help="A token that may open, close and review (all sessions, or SESSION alone).")
+@click.option("--observer", is_flag=True, help="A token that may read (all sessions, or SESSION alone).")
+@click.option("--lasts", type=Duration(), default=WEEK, help="How long it is valid. Default: 7d.")
+@click.option("--url", default=f"http://127.0.0.1:{PORT}", show_default=True, help="Where the server is reached.")
+@click.option("--for", "agent", type=click.Choice(sorted(AGENTS)), help="Print the configuration of this coding agent only.")
+@click.option("--note", default="", help="Kept with the token.")
+@click.option("--list", "listing", is_flag=True, help="List the tokens that exist.")
+@click.option("--revoke", metavar="ID", help="Make a token worthless from now on.")
+@out.json_option
+def invite(
+    *,
+    session: str | None,
+    seat: str | None,
+    owner: bool,
+    observer: bool,
+    lasts: float,
+    url: str,
+    agent: str | None,
+    note: str,
+    listing: bool,
+    revoke: str | None,
+    as_json: bool,
+) -> None:
+    """Make a token, and print what to paste into a coding agent so that it takes its seat. The token is shown once.
+
+    \b
+    moot invite think_20261115_001 --seat minski
+    moot invite --owner --lasts 30d
+    moot invite --list
+    moot invite --revoke k3x9
+    """
+
+    async def work() -> None:
+        async with Moot() as moot:
+            if listing:
+                _show_tokens(await moot.access.tokens(), as_json)
+                return
+            if revoke is not None:
+                token = await moot.access.revoke(revoke)
+                out.print_json(token) if as_json else out.say(f"revoked {token.id}")
+                return
+            issued = await _issued(moot)
+        if as_json:
+            out.print_json({"id": issued.id, "token": issued.secret, "session": session, "seat": seat, "url": url})
+        else:
+            out.say(invitation(issued.secret, url=url, session=session or "", seat=seat or "", agent=agent))
+
+    async def _issued(moot: Moot) -> Issued:
+        given: dict[Role, bool] = {"seat": seat is not None, "owner": owner, "observer": observer}
+        chosen = [role for role, is_given in given.items() if is_given]
+        if len(chosen) != 1:
+            raise BadSetting("say for whom: --seat NAME (with a SESSION), --owner or --observer")
+        if session is not None:
+            standing = await moot.engine.standing(session_id(session))
+            names = {known.id: known for known in standing.desk.seats}
+            if seat is not None and (seat not in names or not names[seat_id(seat)].is_outside):
+                outside = ", ".join(known.id for known in names.values() if known.is_outside) or "none"
+                raise UnknownSeat(f"{seat!r} is no seat of {session!r} that somebody could take; those are: {outside}")
+        elif seat is not None:
+            raise BadSetting("a seat is a session's: moot invite SESSION --seat NAME")
+        return await moot.access.issue(
+            chosen[0], session=session or "", seat=seat or "", lasts=timedelta(seconds=lasts), note=note
+        )
+
+    out.run(work, as_json=as_json)
+
+
+def _show_tokens(tokens: list[Token], as_json: bool) -> None:
+    if as_json:
+        out.print_json(tokens)
+        return
+    if not tokens:
+        out.note("no tokens yet; make one: moot invite --owner")
+    for token in tokens:
+        where = " ".join(part for part in (token.session, token.seat) if part) or "all sessions"
+        state = f"revoked {token.revoked_at:%Y-%m-%d}" if token.revoked_at else f"until {token.expires:%Y-%m-%d %H:%M} UTC"
+        out.say(f"{token.id}  {token.role}  {where}  {state}  {one_line(token.note)}".rstrip())

@@ -1,0 +1,1 @@
+"""One port for everything: `/rpc`, `/mcp`, `/events`, `/healthz`, `/metrics`."""

@@ -1,0 +1,186 @@
+"""The server: one app, one port."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
+from sse_starlette.sse import EventSourceResponse
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from moot.decisions.access import Access
+from moot.domain.facts import Opened
+from moot.domain.ids import session_id
+from moot.engine.events import EntryAdded
+from moot.errors import MootError
+from moot.projections.jsontext import dumped
+from moot.runners.local import LocalRunner
+from moot.surfaces.api.call import Call, Caller, House
+from moot.surfaces.api.entries import entry_out
+from moot.surfaces.api.errors import TOO_MUCH, code_of
+from moot.surfaces.api.table import TABLE
+from moot.surfaces.http.doors import Doors, Rates
+from moot.surfaces.http.metrics import Metrics
+from moot.surfaces.mcp.cancelling import SoftSessions
+from moot.surfaces.mcp.server import McpDesk
+from moot.surfaces.rpc.jsonrpc import Dispatcher, refusal
+from moot.surfaces.rpc.openrpc import described
+from moot.wiring.deliberations import Deliberations
+from moot.wiring.moot import Moot
+
+LARGEST_BODY: Final = 1_048_576
+PING_SECONDS: Final = 15
+CALLS_PER_SECOND: Final = 500.0
+BURST: Final = 2_000.0
+
+
+@asynccontextmanager
+async def opened_house(moot: Moot) -> AsyncIterator[House]:
+    """What calls work on, with a runner that keeps sessions going while it is open."""
+    async with moot, LocalRunner(moot.engine, moot.seating, moot.remember) as runner:
+        yield House(moot, runner, Deliberations(moot, runner.nudge))
+
+
+@dataclass
+class Site:
+    """The state of one server: what it is built on, once it has started."""
+
+    moot: Moot
+    is_local: bool
+    metrics: Metrics = field(default_factory=Metrics)
+    house: House | None = None
+    dispatcher: Dispatcher = field(init=False)
+    manager: StreamableHTTPSessionManager | None = None
+
+    def __post_init__(self) -> None:
+        self.dispatcher = Dispatcher(TABLE, lambda: described(TABLE), self.metrics.called)
+
+    @property
+    def open_house(self) -> House:
+        assert self.house is not None, "the server has not started"
+        return self.house
+
+    def access(self) -> Access:
+        return self.open_house.moot.access
+
+    @asynccontextmanager
+    async def lifespan(self, app: Starlette) -> AsyncIterator[None]:
+        async with opened_house(self.moot) as self.house:
+            self.manager = StreamableHTTPSessionManager(
+                McpDesk(self.house, _caller_of).server(), stateless=True, max_request_body_size=LARGEST_BODY
+            )
+            await _take_up(self.house)
+            async with self.manager.run():
+                yield
+
+    async def mcp(self, scope: Any, receive: Any, send: Any) -> None:
+        assert self.manager is not None, "the server has not started"
+        await SoftSessions(StreamableHTTPASGIApp(self.manager))(scope, receive, send)
+
+    async def rpc(self, request: Request) -> Response:
+        body = await _body(request)
+        if body is None:
+            told = refusal(TOO_MUCH.number, f"a request has at most {LARGEST_BODY} bytes", "TooMuch")
+            return Response(told, 413, media_type="application/json")
+        call = Call(house=self.open_house, caller=request.state.caller)
+        answer = await self.dispatcher.answer(call, body)
+        return Response(status_code=204) if answer is None else Response(answer, media_type="application/json")
+
+    async def events(self, request: Request) -> Response:
+        caller: Caller = request.state.caller
+        try:
+            caller.check("read")
+            session = session_id(request.path_params["session"])
+            caller.check_session(session)
+            await self.open_house.moot.engine.standing(session)
+        except MootError as error:
+            return Response(refusal(code_of(error), str(error), type(error).__name__), 404, media_type="application/json")
+        after = request.headers.get("last-event-id") or request.query_params.get("after", "0")
+        if not after.isdecimal() or len(after) > 12:
+            return PlainTextResponse("after (or Last-Event-ID) is the number of the last entry seen\n", 400)
+        return EventSourceResponse(self._entries(session, int(after), caller), ping=PING_SECONDS)
+
+    async def _entries(self, session: Any, after: int, caller: Caller) -> AsyncIterator[dict[str, str]]:
+        engine = self.open_house.moot.engine
+        self.metrics.watching(1)
+        try:
+            async for event in engine.watch(session, after):
+                if isinstance(event, EntryAdded):
+                    standing = await engine.standing(session)
+                    data = dumped(entry_out(event.entry, standing.state, caller.seat))
+                    yield {"id": str(event.entry.seq), "event": "entry", "data": data}
+                else:
+                    yield {"event": "text", "data": dumped({"seat": event.seat, "ask": event.ask, "text": event.text})}
+            yield {"event": "end", "data": "{}"}
+        finally:
+            self.metrics.watching(-1)
+
+    async def healthz(self, request: Request) -> Response:
+        try:
+            await self.open_house.moot.engine.heads("health")
+        except MootError as error:
+            return JSONResponse({"status": "failing", "why": str(error)}, 503)
+        return JSONResponse({"status": "ok"})
+
+    async def exposed(self, request: Request) -> Response:
+        return Response(self.metrics.exposed(self.open_house.runner.running), media_type=Metrics.content_type)
+
+    async def description(self, request: Request) -> Response:
+        return JSONResponse(described(TABLE))
+
+
+def built_app(moot: Moot, *, is_local: bool, rates: Rates | None = None) -> Starlette:
+    """The app of a server; it opens and closes `moot` itself. `is_local`: only this machine reaches it."""
+    site = Site(moot, is_local)
+    doors = Middleware(Doors, access=site.access, is_local=is_local, rates=rates or Rates(CALLS_PER_SECOND, BURST))
+    return Starlette(
+        routes=[
+            Route("/rpc", site.rpc, methods=["POST"]),
+            Route("/mcp", _Asgi(site)),
+            Route("/events/{session}", site.events),
+            Route("/healthz", site.healthz),
+            Route("/metrics", site.exposed),
+            Route("/openrpc.json", site.description),
+        ],
+        middleware=[doors],
+        lifespan=site.lifespan,
+    )
+
+
+class _Asgi:
+    """A route takes an instance, not a method, for an ASGI app."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        await self._site.mcp(scope, receive, send)
+
+
+async def _caller_of(request: Any) -> Caller:
+    caller: Caller = request.state.caller
+    return caller
+
+
+async def _take_up(house: House) -> None:
+    """Go on with the sessions that a server is to run and that have not ended."""
+    thinking = {line.session for line in await house.moot.sessions() if line.status == "thinking"}
+    for head in await house.moot.engine.heads():
+        opened = house.moot.engine.entry(head.first).fact if head.session in thinking else None
+        if isinstance(opened, Opened) and opened.hosted:
+            house.runner.nudge(head.session)
+
+
+async def _body(request: Request) -> bytes | None:
+    """The body; None when it is too large."""
+    found = bytearray()
+    async for piece in request.stream():
+        found += piece
+        if len(found) > LARGEST_BODY:
+            return None
+    return bytes(found)

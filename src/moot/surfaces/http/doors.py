@@ -1,0 +1,127 @@
+"""Who is let in: hosts and origins, tokens, sizes, rates."""
+
+import ipaddress
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Final
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from moot.decisions.access import Access, Denied
+from moot.errors import NotAllowed
+from moot.surfaces.api.call import Caller
+from moot.surfaces.api.errors import CODES, TOO_MUCH
+from moot.surfaces.rpc.jsonrpc import refusal
+
+OPEN_PATHS: Final = frozenset({"/healthz"})
+MOST_CALLERS: Final = 10_000
+DENIED: Final = {
+    "unknown": "the token is unknown",
+    "expired": "the token has expired; ask whoever runs the server for a new one (`moot invite`)",
+    "revoked": "the token was revoked",
+}
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class Rates:
+    """A bucket per caller that fills by `per_second` up to `burst`."""
+
+    def __init__(self, per_second: float, burst: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._per_second = per_second
+        self._burst = burst
+        self._clock = clock
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def take(self, caller: str) -> bool:
+        """Whether one more call fits."""
+        now = self._clock()
+        left, since = self._buckets.pop(caller, (self._burst, now))
+        left = min(self._burst, left + (now - since) * self._per_second)
+        self._buckets[caller] = (left - 1 if left >= 1 else left, now)
+        if len(self._buckets) > MOST_CALLERS:
+            self._buckets.popitem(last=False)
+        return left >= 1
+
+
+class Doors:
+    """ASGI middleware: refuses before anything is read, else says who calls in `request.state.caller`.
+
+    A server that only this machine reaches lets in who has no token as `local`, and answers to its own names alone, so that no
+    page can reach it by another. One that others reach lets nobody in without a token.
+    """
+
+    def __init__(self, app: ASGIApp, *, access: Callable[[], Access], is_local: bool, rates: Rates) -> None:
+        self._app = app
+        self._access = access
+        self._is_local = is_local
+        self._rates = rates
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request = Request(scope)
+        refused = self._misled(request)
+        if refused is None and request.url.path not in OPEN_PATHS:
+            caller = await self._caller(request)
+            if isinstance(caller, Response):
+                refused = caller
+            else:
+                host = request.client.host if request.client else ""
+                refused = None if self._rates.take(caller.token or host) else _too_many()
+                scope["state"] = {**scope.get("state", {}), "caller": caller}
+        await (refused or self._app)(scope, receive, send)
+
+    def _misled(self, request: Request) -> Response | None:
+        """The refusal of a request that a page of another origin made."""
+        host = request.headers.get("host", "")
+        if self._is_local and not is_loopback(_name(host)):
+            return PlainTextResponse(f"this server is not called {host[:100]!r}\n", 421)
+        origin = request.headers.get("origin")
+        if origin is not None and urlsplit(origin).netloc != host:
+            return PlainTextResponse("requests from pages of another origin are refused\n", 403)
+        if request.headers.get("sec-fetch-site") in {"cross-site", "same-site"}:
+            return PlainTextResponse("requests from pages of another origin are refused\n", 403)
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if request.method == "POST" and kind != "application/json":
+            return PlainTextResponse("expected Content-Type: application/json\n", 415)
+        return None
+
+    async def _caller(self, request: Request) -> Caller | Response:
+        scheme, _, secret = request.headers.get("authorization", "").partition(" ")
+        if not scheme:
+            return Caller() if self._is_local else _unauthorized("a token is needed: Authorization: Bearer TOKEN")
+        if scheme.lower() != "bearer" or not secret.strip():
+            return _unauthorized("expected Authorization: Bearer TOKEN")
+        identity = await self._access().who(secret.strip())
+        if isinstance(identity, Denied):
+            return _unauthorized(DENIED[identity.reason])
+        return Caller.of(identity)
+
+
+def _name(host: str) -> str:
+    """The host without its port."""
+    return urlsplit(f"//{host}").hostname or ""
+
+
+def _unauthorized(message: str) -> Response:
+    body = refusal(CODES[NotAllowed].number, message, "NotAllowed")
+    return Response(body, 401, {"WWW-Authenticate": 'Bearer realm="moot"'}, media_type="application/json")
+
+
+def _too_many() -> Response:
+    body = refusal(TOO_MUCH.number, "too many calls; slow down", "TooMuch")
+    return Response(body, 429, {"Retry-After": "1"}, media_type="application/json")

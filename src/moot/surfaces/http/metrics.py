@@ -1,0 +1,31 @@
+"""What the server counts, for Prometheus."""
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+
+
+class Metrics:
+    """One per server: nothing is global, so that two servers in one process count apart."""
+
+    content_type = CONTENT_TYPE_LATEST
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        self._calls = Counter("moot_calls", "Calls, by method and outcome.", ["method", "outcome"], registry=self._registry)
+        self._seconds = Histogram("moot_call_seconds", "How long calls took.", ["method"], registry=self._registry)
+        self._running = Gauge("moot_sessions_running", "Sessions that are being run now.", registry=self._registry)
+        self._watching = Gauge("moot_watchers", "Open event streams.", registry=self._registry)
+
+    def called(self, method: str, outcome: str, seconds: float) -> None:
+        """Count one call."""
+        self._calls.labels(method, outcome).inc()
+        self._seconds.labels(method).observe(seconds)
+
+    def watching(self, change: int) -> None:
+        """One more watcher, or one less."""
+        self._watching.inc(change)
+
+    def exposed(self, running: int) -> bytes:
+        """All figures in Prometheus' text form."""
+        self._running.set(running)
+        return generate_latest(self._registry)

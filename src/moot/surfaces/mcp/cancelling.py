@@ -1,0 +1,83 @@
+"""Cancelling over stateless HTTP: which of a client's calls a `notifications/cancelled` of the older revisions names.
+
+Clients of the newest revision cancel by closing the response; those before it send a notification, which stateless HTTP takes in
+on another transport than the call. `SoftSessions` hands out session ids that nobody checks, so that a restart spoils none, and
+`HandshakeCancel` remembers the running calls by caller, session id and request id.
+"""
+
+from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
+
+import anyio
+from mcp.shared.exceptions import MCPError
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+if TYPE_CHECKING:
+    from mcp.server import ServerRequestContext
+    from mcp.server.context import CallNext, HandlerResult
+
+SESSION_HEADER: Final = "mcp-session-id"
+CANCELLED: Final = -32800
+
+Running = dict[tuple[str, str, str], anyio.CancelScope]
+
+
+class HandshakeCancel:
+    """A middleware of the MCP server."""
+
+    def __init__(self) -> None:
+        self._running: Running = {}
+
+    async def __call__(self, ctx: "ServerRequestContext[Any, Any]", call_next: "CallNext") -> "HandlerResult":
+        request = ctx.request
+        session = request.headers.get(SESSION_HEADER) if request is not None else None
+        if request is None or session is None:
+            return await call_next(ctx)
+        caller = request.state.caller
+        owner = (f"{caller.role}/{caller.token}", session)
+        if ctx.request_id is None:
+            if ctx.method == "notifications/cancelled":
+                scope = self._running.get((*owner, str((ctx.params or {}).get("requestId"))))
+                if scope is not None:
+                    # Before the first await: the transport that carries the notification is torn down at once.
+                    scope.cancel()
+            return await call_next(ctx)
+        key = (*owner, str(ctx.request_id))
+        with anyio.CancelScope() as scope:
+            self._running[key] = scope
+            try:
+                return await call_next(ctx)
+            finally:
+                if self._running.get(key) is scope:
+                    del self._running[key]
+        raise MCPError(code=CANCELLED, message="the call was cancelled")
+
+
+class SoftSessions:
+    """An ASGI app in front of the stateless MCP transport."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] != "POST":
+            # There is no stream to listen to and no session to end.
+            await Response(status_code=405, headers={"Allow": "POST"})(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        revision = headers.get("mcp-protocol-version")
+        is_modern = revision is not None and revision not in HANDSHAKE_PROTOCOL_VERSIONS
+        if is_modern or SESSION_HEADER in headers:
+            await self._app(scope, receive, send)
+            return
+        session = uuid4().hex
+
+        async def named(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message)[SESSION_HEADER] = session
+            await send(message)
+
+        await self._app(scope, receive, named)

@@ -1,0 +1,182 @@
+"""The calls of the table as an MCP server, for clients of every revision.
+
+The SDK costs about a second to import, so that the command line imports this module only where it serves.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable
+from importlib.metadata import version
+from typing import Any, Final
+
+import mcp_types as types
+from mcp.server import Server, ServerRequestContext
+from mcp.server.stdio import stdio_server
+from mcp.shared.exceptions import MCPError
+from mcp.shared.uri_template import UriTemplate
+from pydantic import ValidationError
+
+from moot.errors import MootError
+from moot.projections.jsontext import dumped
+from moot.surfaces.api.call import Call, Caller, House, Method, told
+from moot.surfaces.api.table import TOOLS
+from moot.surfaces.mcp.cancelling import HandshakeCancel
+from moot.surfaces.mcp.words import INSTRUCTIONS, JOIN, TIMELINE_MEANS
+
+TIMELINE: Final = "moot://sessions/{session}/timeline"
+MOST_LISTED: Final = 100
+
+log = logging.getLogger("moot")
+
+Ctx = ServerRequestContext[dict[str, Any], Any]
+Listed = types.PaginatedRequestParams | None
+CallerOf = Callable[[Any], Awaitable[Caller]]
+"""Who stands behind a request; the request is None on stdio."""
+
+PROMPT: Final = types.Prompt(
+    name="join",
+    description="Take a seat in a deliberation and take part in it to its end.",
+    arguments=[
+        types.PromptArgument(name="session", description="The deliberation's id.", required=True),
+        types.PromptArgument(name="seat", description="The seat; left out where the token is a seat's.", required=False),
+    ],
+)
+
+
+class McpDesk:
+    """Answers the requests of MCP clients."""
+
+    def __init__(self, house: House, caller_of: CallerOf) -> None:
+        self._house = house
+        self._caller_of = caller_of
+        self._tools = [_tool(name, method) for name, method in TOOLS.items()]
+        self._timeline = UriTemplate.parse(TIMELINE)
+
+    def server(self) -> Server[dict[str, Any]]:
+        """The server; a transport runs it."""
+        schemas = {tool.name: tool.input_schema for tool in self._tools}
+        server: Server[dict[str, Any]] = Server(
+            "moot",
+            version=version("moot"),
+            title="Moot",
+            instructions=INSTRUCTIONS,
+            # Without it every call of a stateless client would list the tools first.
+            get_tool_input_schema=schemas.get,
+            on_list_tools=self._list_tools,
+            on_call_tool=self._call_tool,
+            on_list_resources=self._list_resources,
+            on_list_resource_templates=self._list_templates,
+            on_read_resource=self._read_resource,
+            on_list_prompts=self._list_prompts,
+            on_get_prompt=self._get_prompt,
+        )
+        server.middleware.append(HandshakeCancel())
+        return server
+
+    async def _call(self, ctx: Ctx) -> Call:
+        async def progress(done: float, total: float) -> None:
+            await ctx.session.report_progress(done, total, "waiting")
+
+        return Call(house=self._house, caller=await self._caller_of(ctx.request), progress=progress)
+
+    async def _list_tools(self, ctx: Ctx, params: Listed) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=self._tools)
+
+    async def _call_tool(self, ctx: Ctx, params: types.CallToolRequestParams) -> types.CallToolResult:
+        method = TOOLS.get(params.name)
+        if method is None:
+            raise MCPError(code=types.INVALID_PARAMS, message=f"no tool is called {params.name[:100]!r}")
+        try:
+            result = await method.invoke(await self._call(ctx), params.arguments or {})
+        except ValidationError as cause:
+            return _refused(told(cause))
+        except MootError as cause:
+            return _refused(str(cause))
+        except Exception:
+            log.exception("the tool %s failed", params.name)
+            return _refused("the server failed at this; it is in its log")
+        return types.CallToolResult(content=[types.TextContent(text=dumped(result))], structured_content=result)
+
+    async def _list_resources(self, ctx: Ctx, params: Listed) -> types.ListResourcesResult:
+        call = await self._call(ctx)
+        lines = [line for line in await call.moot.sessions() if call.caller.session in {"", line.session}]
+        return types.ListResourcesResult(
+            resources=[
+                types.Resource(
+                    name=f"{line.session}: {line.topic[:80]}",
+                    uri=self._timeline.expand({"session": line.session}),
+                    mime_type="text/markdown",
+                )
+                for line in lines[-MOST_LISTED:]
+            ]
+        )
+
+    async def _list_templates(self, ctx: Ctx, params: Listed) -> types.ListResourceTemplatesResult:
+        found = types.ResourceTemplate(
+            name="timeline", uri_template=TIMELINE, description=TIMELINE_MEANS, mime_type="text/markdown"
+        )
+        return types.ListResourceTemplatesResult(resource_templates=[found])
+
+    async def _read_resource(self, ctx: Ctx, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        call = await self._call(ctx)
+        found = self._timeline.match(params.uri)
+        session = found["session"] if found else None
+        if not isinstance(session, str):
+            raise MCPError(code=types.INVALID_PARAMS, message=f"no resource is called {params.uri[:200]!r}")
+        try:
+            call.caller.check_session(session)
+            text = await call.moot.export(session, "minutes")
+        except MootError as cause:
+            raise MCPError(code=types.INVALID_PARAMS, message=str(cause)) from None
+        return types.ReadResourceResult(
+            contents=[types.TextResourceContents(uri=params.uri, mime_type="text/markdown", text=text)]
+        )
+
+    async def _list_prompts(self, ctx: Ctx, params: Listed) -> types.ListPromptsResult:
+        return types.ListPromptsResult(prompts=[PROMPT])
+
+    async def _get_prompt(self, ctx: Ctx, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        arguments = params.arguments or {}
+        if params.name != PROMPT.name or not arguments.get("session"):
+            raise MCPError(code=types.INVALID_PARAMS, message="the prompt is 'join', with a session")
+        seat = arguments.get("seat") or (await self._caller_of(ctx.request)).seat
+        text = joining(arguments["session"], seat)
+        return types.GetPromptResult(
+            description=PROMPT.description,
+            messages=[types.PromptMessage(role="user", content=types.TextContent(text=text))],
+        )
+
+
+def joining(session: str, seat: str) -> str:
+    """What an agent is told to do to take part."""
+    return JOIN.format(session=session, seat=seat or "that is yours", participant=f", participant={seat}" if seat else "")
+
+
+def _tool(name: str, method: Method[Any, Any]) -> types.Tool:
+    return types.Tool(
+        name=name,
+        description=method.does,
+        input_schema=method.input_schema(),
+        output_schema=method.output_schema(),
+        annotations=types.ToolAnnotations(
+            read_only_hint=method.is_reading,
+            idempotent_hint=method.is_reading,
+            destructive_hint=False,
+            open_world_hint=False,
+        ),
+    )
+
+
+def _refused(message: str) -> types.CallToolResult:
+    """A tool's refusal. No structured content: some clients hold it against the output schema even so."""
+    return types.CallToolResult(content=[types.TextContent(text=message)], is_error=True)
+
+
+async def served_on_stdio(house: House, caller: Caller) -> None:
+    """Serve one client on standard input and output until it goes."""
+
+    async def caller_of(request: Any) -> Caller:
+        return caller
+
+    server = McpDesk(house, caller_of).server()
+    async with stdio_server() as (reading, writing):
+        await server.run(reading, writing, server.create_initialization_options())

@@ -1,0 +1,274 @@
+"""A deliberation played by hand, for tests: facts in, effects out; no clock, no ledger, no participant.
+
+table = debate(seat("ada"), elsewhere("bob"))
+table.say(ada=propose("yes"), bob=propose("no"))
+assert table.asked == ["2.argue.ada", "2.argue.bob"]
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, Self
+
+from moot.codec.answers import reply
+from moot.domain.budget import FREE, Budget, Usage
+from moot.domain.effects import Ask, Brief, Record
+from moot.domain.facts import Entry, Fact, InputGiven, Language, Loss, SeatLost
+from moot.domain.ids import SeatId, SessionId
+from moot.domain.roster import MAILBOX, NEUTRAL_TRUST, Seat
+from moot.domain.subject import Subject
+from moot.ports.kit import Plan, ProtocolKit
+from moot.protocols.advisory.kit import ADVISORY, AdvisorySettings
+from moot.protocols.consensus.kit import CONSENSUS, ConsensusSettings
+from moot.protocols.council.facts import (
+    Contributed,
+    Contribution,
+    CouncilOpened,
+    DeliberationClosed,
+    Phase,
+    PhaseBegun,
+    Settings,
+    Taken,
+    Taking,
+)
+from moot.protocols.council.rules import CouncilRules
+from moot.protocols.council.state import Council
+from moot.protocols.council.story import Deliberation
+from moot.protocols.debate.kit import DEBATE
+from moot.weighing.positions import VotePosition
+
+START: Final = datetime(2024, 5, 20, 10, 0, 0, tzinfo=UTC)
+SESSION: Final = SessionId("think_20240520_001")
+TOPIC: Final = "Should we adopt HSM?"
+PASS: Final = Contribution(type="pass")
+
+_MOST_COMPUTED: Final = 100
+
+
+def seat(
+    name: str, *, platform: str = "", stance: str = "", weight: float = 1.0, trust: float = NEUTRAL_TRUST, instructions: str = ""
+) -> Seat:
+    """A seat that is asked here; its platform is called after it unless said otherwise."""
+    where = platform or f"script:{name}"
+    return Seat(id=SeatId(name), platform=where, stance=stance, weight=weight, trust=trust, instructions=instructions)
+
+
+def elsewhere(name: str) -> Seat:
+    """A seat whose participant answers from elsewhere."""
+    return seat(name, platform=MAILBOX)
+
+
+def propose(choice: str = "", text: str = "We should.", confidence: float = 0.8, **rest: Any) -> Contribution:
+    return Contribution(type="propose", text=text, choice=choice, confidence=confidence, **rest)
+
+
+def support(about: int | None = None, text: str = "The data agree.", confidence: float = 0.8, **rest: Any) -> Contribution:
+    return Contribution(type="support", text=text, refers_to=about, confidence=confidence, **rest)
+
+
+def challenge(about: int | None = None, text: str = "Not at scale.", confidence: float = 0.7, **rest: Any) -> Contribution:
+    return Contribution(type="challenge", text=text, refers_to=about, confidence=confidence, **rest)
+
+
+def synthesize(choice: str = "", text: str = "Both, in turn.", confidence: float = 0.8, **rest: Any) -> Contribution:
+    return Contribution(type="synthesize", text=text, choice=choice, confidence=confidence, **rest)
+
+
+def vote(position: VotePosition = "support", confidence: float = 0.8, *, condition: str = "", **rest: Any) -> Contribution:
+    return Contribution(type="vote", position=position, confidence=confidence, condition=condition, **rest)
+
+
+def took(entry: int, how: Taking, why: str = "It costs too much.") -> Taken:
+    """How the owner took the advice in a line."""
+    return Taken(entry=entry, how=how, why=why)
+
+
+class Table:
+    """A deliberation in memory. Every fact lies one second behind the one before; computed facts are recorded at once."""
+
+    def __init__(
+        self,
+        kit: ProtocolKit,
+        settings: Settings,
+        *seats: Seat,
+        topic: str = TOPIC,
+        language: Language = "en",
+        budget: Budget | None = None,
+        subject: Subject | None = None,
+    ) -> None:
+        plan = Plan(
+            topic=topic,
+            language=language,
+            seed=7,
+            seats=seats,
+            budget=budget or Budget(),
+            outside_patience=3_600.0,
+            settings=settings,
+            subject=subject or Subject(),
+        )
+        assert isinstance(kit.rules, CouncilRules)
+        opened = kit.open(plan)
+        assert isinstance(opened, CouncilOpened)
+        self.rules = kit.rules
+        self.opened = opened
+        self.entries = [Entry(seq=1, at=START, fact=opened)]
+        self.state: Council = self.rules.initial(opened)
+        self.ever_asked: dict[str, Ask] = {}
+        self._settle()
+
+    def put(self, *facts: Fact) -> Self:
+        """The deliberation after these facts and all that follows from each."""
+        for fact in facts:
+            self._write(fact)
+            self._settle()
+        return self
+
+    def put_at_once(self, *facts: Fact) -> Self:
+        """The deliberation after these facts, written before anything follows from them."""
+        for fact in facts:
+            self._write(fact)
+        self._settle()
+        return self
+
+    @property
+    def effects(self) -> tuple[Ask, ...]:
+        return tuple(effect for effect in self.rules.decide(self.state) if isinstance(effect, Ask))
+
+    @property
+    def asks(self) -> tuple[Ask, ...]:
+        """What is waited for."""
+        return tuple(ask for ask in self.effects if not ask.invited)
+
+    @property
+    def asked(self) -> list[str]:
+        return [ask.id for ask in self.asks]
+
+    @property
+    def invited(self) -> list[str]:
+        """Who may add something of its own accord."""
+        return [ask.seat for ask in self.effects if ask.invited]
+
+    @property
+    def phase(self) -> tuple[int, str]:
+        """The round and the phase."""
+        return self.state.round, self.state.phase
+
+    @property
+    def facts(self) -> list[Fact]:
+        return [entry.fact for entry in self.entries]
+
+    @property
+    def last(self) -> Fact:
+        return self.entries[-1].fact
+
+    @property
+    def phases(self) -> list[PhaseBegun]:
+        return [fact for fact in self.facts if isinstance(fact, PhaseBegun)]
+
+    @property
+    def closed(self) -> DeliberationClosed:
+        """The resolution; fails while there is none."""
+        assert isinstance(self.last, DeliberationClosed), f"not closed, but {self.phase}, asking {self.asked}"
+        return self.last
+
+    @property
+    def ballots(self) -> dict[str, VotePosition | None]:
+        return {ballot.seat: ballot.position for ballot in self.closed.ballots}
+
+    @property
+    def story(self) -> Deliberation:
+        """The deliberation as it is told to people."""
+        story = Deliberation(SESSION, self.rules)
+        for entry in self.entries:
+            story.add(entry)
+        return story
+
+    def ask(self, name: str) -> Ask:
+        """What this seat is asked, or invited to; fails when it is neither."""
+        found = next((ask for ask in self.effects if ask.seat == name), None)
+        assert found is not None, f"nothing is asked of {name!r} in {self.phase}, but {self.asked}; invited: {self.invited}"
+        return found
+
+    def brief(self, name: str) -> Brief:
+        """What this seat is sent with its ask or invitation."""
+        return self.rules.brief(self.state, self.ask(name))
+
+    def fault(self, name: str, said: Contribution) -> str | None:
+        """What is wrong with this contribution, now."""
+        return self.brief(name).fault(said)
+
+    def says(self, name: str, said: Contribution, usage: Usage = FREE) -> Self:
+        """One contribution in answer to the seat's ask or invitation; fails when it has a fault."""
+        fault = self.fault(name, said)
+        assert fault is None, f"{name}: {fault}"
+        return self.unchecked(name, said, usage)
+
+    def unchecked(self, name: str, said: Contribution, usage: Usage = FREE) -> Self:
+        """One contribution, whatever is wrong with it."""
+        ask = self.ask(name)
+        fact = reply(self.rules.forms[ask.kind], ask.id, ask.seat, said, usage)
+        assert isinstance(fact, Contributed)
+        return self.put(fact)
+
+    def say(self, **said: Contribution | None) -> Self:
+        """Contributions, one after another; None is a loss."""
+        return self.say_all(said)
+
+    def say_all(self, said: Mapping[str, Contribution | None]) -> Self:
+        for name, each in said.items():
+            if each is None:
+                self.loses(name)
+            else:
+                self.says(name, each)
+        return self
+
+    def everyone(self, said: Contribution) -> Self:
+        """All who are waited for in this phase say the same, in the order in which they are asked."""
+        before = self.state.step
+        while self.state.step == before and self.asks:
+            self.says(self.asks[0].seat, said)
+        return self
+
+    def on_to(self, phase: Phase) -> Self:
+        """Everyone passes until this phase."""
+        while self.state.phase not in {phase, "closed"}:
+            self.everyone(PASS)
+        return self
+
+    def loses(self, name: str, reason: Loss = "timeout") -> Self:
+        """The seat gives no usable answer to its ask."""
+        return self.put(SeatLost(ask=self.ask(name).id, seat=SeatId(name), reason=reason))
+
+    def hears(self, text: str) -> Self:
+        """A word of the user's."""
+        return self.put(InputGiven(text=text))
+
+    def _write(self, fact: Fact) -> None:
+        before = self.entries[-1]
+        entry = Entry(seq=before.seq + 1, at=before.at + timedelta(seconds=1), fact=fact)
+        self.entries.append(entry)
+        self.state = self.rules.evolve(self.state, entry)
+
+    def _settle(self) -> None:
+        for _ in range(_MOST_COMPUTED):
+            computed = [effect.fact for effect in self.rules.decide(self.state) if isinstance(effect, Record)]
+            if not computed:
+                self.ever_asked.update({ask.id: ask for ask in self.asks})
+                return
+            for fact in computed:
+                self._write(fact)
+        raise AssertionError("the rulebook computes without end")
+
+
+def debate(*seats: Seat, settings: Settings | None = None, **rest: Any) -> Table:
+    """A debate of these seats."""
+    return Table(DEBATE, settings or Settings(), *seats, **rest)
+
+
+def advisory(*seats: Seat, settings: AdvisorySettings | None = None, **rest: Any) -> Table:
+    """An advisory panel; the first seat owns the decision unless said otherwise."""
+    return Table(ADVISORY, settings or AdvisorySettings(), *seats, **rest)
+
+
+def consensus(*seats: Seat, settings: ConsensusSettings | None = None, **rest: Any) -> Table:
+    """A search for consensus among these seats."""
+    return Table(CONSENSUS, settings or ConsensusSettings(), *seats, **rest)

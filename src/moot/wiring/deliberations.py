@@ -1,0 +1,194 @@
+"""Deliberations as outside participants take part in them: open, contribute, wait, close, across processes and days."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Any, Final, Literal, Unpack
+
+from moot.codec.answers import parsed
+from moot.domain.effects import Ask
+from moot.domain.facts import Entry
+from moot.domain.ids import SeatId, SessionId, seat_id, session_id
+from moot.engine.engine import Outstanding
+from moot.engine.standing import Standing
+from moot.errors import KeyReused, OutOfTurn, SessionClosed, SessionExists, UnknownSession
+from moot.protocols.council.facts import FORMS, Contribution
+from moot.protocols.council.faults import allowed_types
+from moot.protocols.council.prompts import visible
+from moot.protocols.council.rules import CouncilRules
+from moot.protocols.council.state import Council, Spoken
+from moot.wiring.moot import Moot, Options
+
+PROGRESS_SECONDS: Final = 10.0
+MOST_WAIT_SECONDS: Final = 600.0
+
+Progress = Callable[[float, float], Awaitable[None]]
+Nudge = Callable[[SessionId], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a deliberation stands."""
+
+    standing: Standing
+    rules: CouncilRules
+    council: Council
+
+    @property
+    def allowed(self) -> dict[SeatId, tuple[str, ...]]:
+        """What each seat may contribute now."""
+        return {seat.id: allowed_types(self.rules.course, self.council, seat.id) for seat in self.council.seats}
+
+    @property
+    def waiting_for(self) -> list[SeatId]:
+        """Whose turn it is."""
+        asks = [effect for effect in self.rules.decide(self.council) if isinstance(effect, Ask)]
+        return [ask.seat for ask in asks if not ask.invited]
+
+    def lines(self, seat: SeatId | None, since: int = 0) -> list[Spoken]:
+        """The lines that a seat (None: anyone) may read and that came, or came to light, behind an entry of the ledger."""
+        return [line for line in visible(self.council, seat) if self.shown_at(line, seat) > since]
+
+    def shown_at(self, line: Spoken, seat: SeatId | None) -> int:
+        """The entry from which on a seat can read a line: what others wrote blind comes to light later."""
+        is_blind = self.council.opened.settings.blind and line.said.type == "propose" and line.seat != seat
+        return max(line.seq, self.council.revealed_at) if is_blind else line.seq
+
+    def last_visit(self, seat: SeatId) -> int:
+        """The entry up to which a seat has certainly read: its own last one."""
+        return max((line.seq for line in self.council.lines if line.seat == seat), default=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """What waiting came to. `cursor` is where to go on reading."""
+
+    status: Literal["your_turn", "pending", "closed"]
+    place: Place
+    new: tuple[Spoken, ...]
+    cursor: int
+    ask: Outstanding | None = None
+
+
+class Deliberations:
+    """Works on the sessions of one `Moot`; `nudge` tells whoever runs sessions that something happened to one."""
+
+    def __init__(self, moot: Moot, nudge: Nudge | None = None) -> None:
+        self._moot = moot
+        self._nudge = nudge or (lambda session: None)
+
+    async def open(self, topic: str, *, key: str = "", by: str = "", **options: Unpack[Options]) -> SessionId:
+        """Open a deliberation; the same `key` by the same caller again finds the one that was opened. Raises as `Moot.open`."""
+        if not key:
+            session = await self._moot.open(topic, **options)
+            self._nudge(session)
+            return session
+        digest = sha256("\x1f".join((by, key)).encode()).hexdigest()
+        session = SessionId(f"d_{digest[:24]}")
+        options["session"] = session
+        try:
+            await self._moot.open(topic, **options)
+        except SessionExists:
+            opened = (await self._moot.engine.standing(session)).desk.opened
+            if opened.topic != topic.strip():
+                raise KeyReused(f"the key {key!r} opened another deliberation before ({session}); use a new key") from None
+        self._nudge(session)
+        return session
+
+    async def place(self, session: str) -> Place:
+        """Where a deliberation stands; raises UnknownSession also for sessions of other protocols."""
+        standing = await self._moot.engine.standing(session_id(session))
+        if not isinstance(standing.rules, CouncilRules):
+            raise UnknownSession(f"session {session!r} is a {standing.rules.name}, no deliberation; use the moot.* calls for it")
+        return Place(standing, standing.rules, standing.state)
+
+    async def contribute(self, session: str, seat: str, said: dict[str, Any], key: str = "") -> Entry:
+        """Record what a seat says; the same words, or the same key, again count once.
+
+        Raises OutOfTurn, UnknownSeat, BadAnswer, KeyReused, SessionClosed, UnknownSession.
+        """
+        name, speaker = session_id(session), seat_id(seat)
+        place = await self.place(name)
+        contribution = parsed(FORMS["free"], said)
+        assert isinstance(contribution, Contribution)
+        if not (key and (speaker, key) in place.standing.desk.answer_keys):
+            before = _said_before(place.council, speaker, contribution)
+            if before is not None:
+                return (await self._moot.engine.entries(name, before.seq - 1, 1))[0]
+            _check_turn(place, speaker, contribution)
+        entry = await self._moot.engine.contribute(name, speaker, said, key)
+        await self._after(name)
+        return entry
+
+    async def close(self, session: str, *, by: str = "", force: bool = False) -> Place:
+        """Compute and record the decision with the votes there are; one that is closed stays as it is. Raises OutOfTurn."""
+        name = session_id(session)
+        place = await self.place(name)
+        if place.standing.is_closed:
+            return place
+        if not force and place.council.phase not in {"vote", "decide"} and not place.council.votes:
+            waiting = ", ".join(place.waiting_for) or "nobody"
+            raise OutOfTurn(
+                f"nothing has been voted on: the deliberation is in the phase {place.council.phase!r} and waits for: {waiting}; "
+                "contribute first, or close it as it stands with force"
+            )
+        try:
+            await self._moot.engine.call_close(name, by)
+        except SessionClosed:
+            return await self.place(name)
+        await self._after(name)
+        return await self.place(name)
+
+    async def wait(
+        self, session: str, seat: str, *, cursor: int | None = None, timeout: float = 45.0, progress: Progress | None = None
+    ) -> Turn:
+        """Wait until a seat has a turn or the session ends; `pending` when neither comes in time."""
+        name, speaker = session_id(session), seat_id(seat)
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        ends = started + min(max(0.0, timeout), MOST_WAIT_SECONDS)
+        while True:
+            if progress is not None:
+                await progress(loop.time() - started, timeout)
+            turn = await self._turn(name, speaker, cursor)
+            left = ends - loop.time()
+            if turn.status != "pending" or left <= 0:
+                return turn
+            try:
+                async with asyncio.timeout(min(left, PROGRESS_SECONDS)):
+                    await self._moot.engine.changed(name, turn.place.standing.seq)
+                self._nudge(name)
+            except TimeoutError:
+                continue
+
+    async def _turn(self, session: SessionId, seat: SeatId, cursor: int | None) -> Turn:
+        place = await self.place(session)
+        since = place.last_visit(seat) if cursor is None else cursor
+        pending = Turn(status="pending", place=place, new=tuple(place.lines(seat, since)), cursor=place.standing.seq)
+        if place.standing.is_closed:
+            return replace(pending, status="closed")
+        ask = await self._moot.engine.open_to(session, seat)
+        return pending if ask is None or ask.ask.invited else replace(pending, status="your_turn", ask=ask)
+
+    async def _after(self, session: SessionId) -> None:
+        """What follows from a change: the session goes on, and is remembered when it has ended."""
+        self._nudge(session)
+        if (await self._moot.engine.standing(session)).is_closed:
+            await self._moot.remember(session)
+
+
+def _said_before(council: Council, seat: SeatId, said: Contribution) -> Spoken | None:
+    """The same words by the same seat in this round: a retry without a key."""
+    own = [line for line in council.lines if line.seat == seat and line.round == council.round]
+    return own[-1] if own and own[-1].said == said else None
+
+
+def _check_turn(place: Place, seat: SeatId, said: Contribution) -> None:
+    """Raises OutOfTurn saying what was expected. Unknown seats and closed sessions are the engine's to refuse."""
+    allowed = place.allowed.get(seat)
+    if allowed is None or place.standing.is_closed or said.type in allowed:
+        return
+    phase, waiting = place.council.phase, ", ".join(place.waiting_for) or "nobody"
+    expected = f"expected of {seat!r} now: {', '.join(allowed)}" if allowed else f"nothing is expected of {seat!r} now"
+    raise OutOfTurn(f"{said.type!r} has no place in the phase {phase!r}; {expected}; waited for: {waiting}")

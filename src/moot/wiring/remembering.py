@@ -1,0 +1,98 @@
+"""What sessions leave behind, and what they begin with: decisions into memory, trust and shared records out of it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import Any, Final
+
+from moot.decisions.facts import DecisionKept, Member
+from moot.decisions.memory import Memory
+from moot.domain.roster import NEUTRAL_TRUST, Seat
+from moot.domain.subject import Bond, normal
+from moot.ports.kit import ProtocolKit
+from moot.projections.decision import Decision, SeatPosition
+from moot.projections.teller import Teller
+from moot.weighing.independence import correlation, family, presumed
+from moot.weighing.positions import VotePosition
+
+LONGEST_TEXT: Final = 60_000
+LONGEST_SOURCE: Final = 500
+MOST_ITEMS: Final = 100
+MOST_BONDED: Final = 16
+"""Seats up to which the shared records of all pairs are looked up."""
+
+_VERDICTS: dict[str, VotePosition] = {
+    "support": "support",
+    "conditional": "conditional_support",
+    "conditional_support": "conditional_support",
+    "oppose": "oppose",
+    "abstain": "abstain",
+}
+
+
+def kept_decision(kit: ProtocolKit, teller: Any, head: bytes) -> DecisionKept:
+    """What is remembered of a session that has ended."""
+    assert isinstance(teller, Teller)
+    decision, opened = kit.decision(teller), teller.desk.opened
+    subject = opened.subject
+    return DecisionKept(
+        decision=teller.session,
+        protocol=kit.name,
+        topic=opened.topic,
+        category=subject.category,
+        stakes=subject.stakes,
+        tags=subject.tags,
+        thread=subject.thread,
+        decided=None if decision.decision is None else decision.decision.text,
+        choice=normal(decision.choice),
+        options=subject.options,
+        confidence=decision.confidence,
+        consensus_type=decision.consensus_type or "",
+        members=_members(decision, teller.desk.seats),
+        dissent=tuple(voice.text for voice in decision.dissent[:MOST_ITEMS]),
+        open_questions=tuple(claim.text for claim in (*decision.open_questions, *decision.open_challenges)[:MOST_ITEMS]),
+        text="\n".join(line.content for line in getattr(teller, "timeline", ()))[:LONGEST_TEXT],
+        built_on=subject.built_on,
+        opened_at=teller.opened_at,
+        closed_at=teller.last_at,
+        head=head.hex(),
+    )
+
+
+def _members(decision: Decision, seats: Sequence[Seat]) -> tuple[Member, ...]:
+    positions = {position.seat: position for position in decision.positions}
+    return tuple(_member(seat, positions.get(seat.id)) for seat in seats)
+
+
+def _member(seat: Seat, position: SeatPosition | None) -> Member:
+    source, kind = seat.source[:LONGEST_SOURCE], family(seat.platform, seat.id)[:LONGEST_SOURCE]
+    if position is None:
+        return Member(source=source, seat=seat.id, family=kind)
+    return Member(
+        source=source,
+        seat=seat.id,
+        family=kind,
+        first=normal(position.choice_before),
+        first_confidence=position.confidence_before,
+        position=_VERDICTS.get(position.verdict or ""),
+        confidence=position.confidence_after,
+    )
+
+
+async def trusted(memory: Memory, seats: Sequence[Seat], category: str) -> tuple[Seat, ...]:
+    """The seats, each trusted as its track record says; what was given by hand stays."""
+    found = await memory.trusts([seat.source for seat in seats], category)
+    return tuple(replace(seat, trust=found[seat.source]) if seat.trust == NEUTRAL_TRUST else seat for seat in seats)
+
+
+async def bonds(memory: Memory, seats: Sequence[Seat]) -> tuple[Bond, ...]:
+    """How far seats err together, for the pairs that have a shared record (D-20)."""
+    if len(seats) > MOST_BONDED:
+        return ()
+    found = []
+    for one, other in combinations(seats, 2):
+        shared, observed = await memory.pair_correlation(one.source, other.source)
+        if observed is not None:
+            before = presumed(family(one.platform, one.id), family(other.platform, other.id))
+            found.append(Bond(one=one.id, other=other.id, correlation=round(correlation(before, shared, observed), 4)))
+    return tuple(found)

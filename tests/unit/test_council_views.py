@@ -1,0 +1,427 @@
+"""What people get to see of a deliberation: the minutes and the page, at every moment of it."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from moot.domain.budget import Usage
+from moot.domain.facts import BudgetExhausted, CloseCalled, Entry, Language, SeatLost, SessionCancelled
+from moot.domain.ids import SeatId, ask_id
+from moot.domain.subject import Subject
+from moot.projections.markdown import cell
+from moot.protocols.consensus.kit import ConsensusSettings
+from moot.protocols.council.facts import Contributed, Contribution, Settings, Taken
+from moot.protocols.council.minutes import minutes
+from moot.protocols.council.page import page
+from moot.protocols.council.story import Deliberation
+from moot.testing.council_facts import (
+    PASS,
+    SESSION,
+    START,
+    Table,
+    advisory,
+    challenge,
+    consensus,
+    debate,
+    elsewhere,
+    propose,
+    seat,
+    support,
+    synthesize,
+    vote,
+)
+from moot.testing.snapshots import check_snapshot
+
+SNAPSHOTS = Path(__file__).parent / "snapshots"
+USAGE = Usage(tokens_in=120, tokens_out=30, cost=450, calls=1)
+
+
+def _says(language: Language) -> Callable[[str, str], str]:
+    return lambda en, zh: en if language == "en" else zh
+
+
+def _rich(language: Language) -> Table:
+    """An open challenge, an accepted and an answered one, votes that are replaced, two losses, the blind majority overturned."""
+    say = _says(language)
+    yes, no = say("yes", "是"), say("no", "否")
+    held = debate(
+        seat("emerson", stance=say("inventor", "发明者"), platform="openai:gpt-5", weight=2),
+        elsewhere("minski"),
+        seat("reviewer", stance=say("critic", "批评者"), platform="openai:gpt-5"),
+        seat("zoe"),
+        topic=say("Should we adopt HSM for long contexts?", "长上下文要不要采用 HSM？"),
+        language=language,
+        subject=Subject(category="architecture", stakes="high", options=(yes, no)),
+    )
+    held.says(
+        "emerson", propose(yes, say("Adopt it.\nIt is faster.", "采用。\n它更快。"), evidence=("arXiv 2401.1 | table 3",)), USAGE
+    )
+    held.says("minski", propose(no, say("Keep attention.", "保留注意力。"), 0.6))
+    held.says("reviewer", propose(no, say("Too early.", "为时过早。"), 0.7), USAGE)
+    held.put(SeatLost(ask=held.ask("zoe").id, seat=SeatId("zoe"), reason="error", detail="HTTP 503 | busy", usage=USAGE))
+    held.says("minski", challenge(2, say("It forgets order.", "它会忘记顺序。")))
+    held.says("reviewer", challenge(2, say("No production benchmarks.", "没有生产环境的基准。"), evidence=("MLPerf",)), USAGE)
+    held.hears(say("We have a month.", "我们有一个月。"))
+    held.says("zoe", challenge(4, say("Late is dear.", "晚了代价大。")), USAGE)
+    held.says("emerson", support(2, say("The data agree.", "数据支持。"), answers=(8,)), USAGE)
+    held.says("minski", vote("oppose", 0.9, text=say("Not the first draft.", "不要初稿。")))
+    both = say("Adopt it, with attention as a fallback,\nafter a pilot.", "采用，以注意力为后备，\n先做试点。")
+    held.says("emerson", synthesize(yes, both, 0.82, accepts=(6,)), USAGE)
+    held.say(reviewer=PASS, zoe=PASS)
+    held.says("minski", vote("oppose", 0.6, text=say("Still not.", "还是不行。")))
+    held.says("emerson", vote("support", 0.85), USAGE)
+    held.says(
+        "minski", vote("conditional_support", 0.5, condition=say("A fallback stays.", "保留后备。"), text=say("Well.", "好吧。"))
+    )
+    held.says("reviewer", vote("oppose", 0.3, text=say("Pilot first.", "先试点。")), USAGE)
+    return held.loses("zoe")
+
+
+def _advised(language: Language) -> Table:
+    """An owner that takes one piece of advice, turns another down, and says why."""
+    say = _says(language)
+    held = advisory(
+        seat("emerson"),
+        seat("minski"),
+        seat("reviewer"),
+        topic=say("Which cache?", "用哪种缓存？"),
+        language=language,
+        settings=None,
+        subject=Subject(stakes="low"),
+    )
+    held.say(
+        emerson=propose("redis", say("Redis.", "用 Redis。")),
+        minski=propose("files", say("Files.", "用文件。"), 0.4),
+        reviewer=PASS,
+    )
+    held.says("minski", challenge(2, say("One more server.", "多一台服务器。")), USAGE)
+    held.says("reviewer", support(2, say("With a limit.", "要有上限。")), USAGE)
+    taken = (
+        Taken(entry=4, how="declined", why=say("We run it anyway.", "本来就在用。")),
+        Taken(entry=5, how="partly", why=say("A soft one.", "软上限。")),
+    )
+    return held.says("emerson", synthesize("redis", say("Redis, 2 GB.", "Redis，2 GB。"), 0.9, taken=taken), USAGE)
+
+
+def _split(language: Language) -> Table:
+    """Two rounds, no consensus."""
+    say = _says(language)
+    settings = ConsensusSettings(rounds=2)
+    held = consensus(
+        seat("ada"), seat("bob"), topic=say("Tabs or spaces?", "制表符还是空格？"), language=language, settings=settings
+    )
+    held.say(ada=propose("tabs", say("Tabs.", "制表符。"), 0.9), bob=propose("spaces", say("Spaces.", "空格。"), 0.9))
+    held.say(ada=challenge(3, say("They waste bytes.", "浪费字节。")), bob=PASS)
+    held.says("ada", synthesize("tabs", say("Tabs everywhere.", "全用制表符。")))
+    held.say(ada=vote("support", 0.9), bob=vote("oppose", 0.8, text=say("Never.", "绝不。")))
+    held.says("bob", synthesize("spaces", say("Spaces everywhere.", "全用空格。"), answers=()))
+    return held.say(ada=vote("oppose", 0.9), bob=vote("support", 0.9))
+
+
+EXAMPLES: dict[str, Callable[[Language], Table]] = {"debate": _rich, "advisory": _advised, "no_consensus": _split}
+
+
+def _upto(held: Table, entries: int) -> Deliberation:
+    """The story as it was after so many entries."""
+    story = Deliberation(SESSION, held.rules)
+    for entry in held.entries[:entries]:
+        story.add(entry)
+    return story
+
+
+class _Seen(HTMLParser):
+    """What a browser would make of a page."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str]] = []
+        self.open: list[str] = []
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_minutes_and_page_read_as_they_did(name: str, language: Language) -> None:
+    """D-8, D-11, D-12, D-13, D-19, D-20, D-21"""
+    story = EXAMPLES[name](language).story
+    check_snapshot(SNAPSHOTS / f"minutes_{name}_{language}.md", minutes(story))
+    check_snapshot(SNAPSHOTS / f"page_{name}_{language}.html", page(story))
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_there_are_minutes_and_a_sound_page_at_every_moment(name: str) -> None:
+    """D-13, D-18"""
+    held = EXAMPLES[name]("en")
+    for entries in range(1, len(held.entries) + 1):
+        story = _upto(held, entries)
+        assert minutes(story).startswith(f"# Minutes: {SESSION}\n")
+        seen = _Seen(page(story))
+        assert not seen.open
+        targets = {value for name, value in seen.attributes if name == "id"}
+        assert {value for name, value in seen.attributes if name == "href"} <= {f"#{target}" for target in targets}
+
+
+@pytest.mark.parametrize("render", [minutes, page])
+def test_what_stands_first_is_what_a_reader_must_know(render: Callable[[Deliberation], str]) -> None:
+    """D-19, D-21: the open challenge and the overturned majority come before the decision itself."""
+    told = render(_rich("en").story)
+    places = [
+        told.index(words)
+        for words in ("Decided with 1 open challenge(s): #5.", "not what most had written", "Adopt it, with atten")
+    ]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize("render", [minutes, page])
+def test_a_close_without_a_decision_names_its_open_challenges_first(render: Callable[[Deliberation], str]) -> None:
+    """D-21"""
+    held = consensus(seat("ada"), seat("bob"), settings=ConsensusSettings(rounds=1))
+    held.say(ada=propose("a"), bob=propose("b")).say(ada=PASS, bob=challenge(2)).on_to("vote")
+    told = render(held.say(ada=vote(), bob=vote("oppose")).story)
+    places = [
+        told.index(words) for words in ("Closed with 1 open challenge(s): #4.", "No decision:", "This motion did not carry")
+    ]
+    assert places == sorted(places)
+
+
+def test_a_motion_that_did_not_carry_is_shown_with_its_votes() -> None:
+    """D-9, D-12"""
+    told = minutes(_split("en").story)
+    assert "This motion did not carry (#8, by bob):\n\n> Spaces everywhere.\n" in told
+    assert "| support | bob | 0.45 |\n| oppose | ada | 0.45 |\n" in told
+    assert "- **ada** (opposes, #9): gives no reason\n" in told
+    assert "- **ada** (challenged, #4, open): They waste bytes.\n" in told
+
+
+def test_the_sides_fill_the_bar_by_weight() -> None:
+    """D-12"""
+    html = page(_rich("en").story)
+    assert re.findall(r'<i class="vote-(\w+)" style="flex:([\d.]+)">', html) == [
+        ("support", "68.00"),
+        ("conditional_support", "20.00"),
+        ("oppose", "12.00"),
+    ]
+    assert 'aria-label="support 68 %, conditional 20 %, oppose 12 %"' in html
+
+
+def test_it_is_told_which_of_a_seats_votes_counts() -> None:
+    """D-13: earlier votes stay on the timeline."""
+    told = minutes(_rich("en").story)
+    assert re.findall(r"\*\*#(\d+) minski\*\* · votes: .* · (.*count.*) · 2024", told) == [
+        ("10", "does not count: replaced by #12"),
+        ("12", "does not count: replaced by #14"),
+        ("14", "counts, instead of #12"),
+    ]
+    assert re.findall(r"\*\*#(\d+) \w+\*\* · votes: .* · does not count: voted on anew", minutes(_split("en").story)) == [
+        "6",
+        "7",
+    ]
+
+
+def test_a_vote_before_the_motion_does_not_count_and_says_so() -> None:
+    """D-13"""
+    held = debate(seat("ada"), elsewhere("bob")).say(ada=propose("a"), bob=propose("b")).on_to("synthesize")
+    held.says("bob", vote()).says("ada", synthesize("c"))
+    assert "cast before there was the motion #5" in minutes(held.story)
+    assert minutes(held.put(CloseCalled()).story).count("cast before there was the motion #5") == 1
+
+
+def test_who_changed_is_told_with_the_line_that_moved_them() -> None:
+    """D-19"""
+    held = debate(seat("ada"), seat("bob"), seat("cid"), seat("dee"))
+    held.say(ada=propose("yes"), bob=propose("no"), cid=propose("no"), dee=propose("yes")).on_to("vote")
+    held.say(ada=vote(), bob=vote(moved_by=2), cid=vote(), dee=vote("oppose", moved_by=3))
+    told = minutes(held.story)
+    assert "- bob: no → yes (moved by #2)\n- cid: no → yes (names no line)\n- dee: yes → oppose (moved by #3)\n" in told
+    assert 'bob: no → yes (moved by <a href="#entry-2">#2</a>)' in page(held.story)
+
+
+@pytest.mark.parametrize("render", [minutes, page])
+def test_every_single_loss_is_told_and_what_the_tally_means_without_it(render: Callable[[Deliberation], str]) -> None:
+    """D-12"""
+    told = render(_rich("en").story)
+    for words in ("HTTP 503", "an error", "no answer in time", "zoe failed 2 times", "Did not vote: zoe."):
+        assert words in told
+
+
+@pytest.mark.parametrize("render", [minutes, page])
+def test_sealed_proposals_are_not_shown(render: Callable[[Deliberation], str]) -> None:
+    """D-19: neither their words, nor what they choose, nor how sure they are; only who has written."""
+    held = debate(seat("ada"), elsewhere("bob"), seat("cid"), seat("dee"))
+    held.says("ada", propose("SECRET-choice", "SECRET text", 0.77, evidence=("SECRET source",)))
+    held.says("bob", challenge(2, "SECRET objection", 0.77))
+    held.put(SeatLost(ask=held.ask("cid").id, seat=SeatId("cid"), reason="malformed", detail="SECRET is no choice"))
+    held.hears("A word from outside.")
+    told = render(held.story)
+    assert "SECRET" not in told
+    assert "77 %" not in told
+    assert told.count("Sealed until all have written.") == 3
+    assert "A word from outside." in told
+    assert "dee" in told
+    opened = render(held.says("dee", propose()).story)
+    assert opened.count("SECRET") >= 5
+    assert "Sealed until" not in opened
+
+
+@pytest.mark.parametrize("render", [minutes, page])
+def test_what_was_not_written_blind_is_not_sealed(render: Callable[[Deliberation], str]) -> None:
+    """D-19"""
+    held = debate(seat("ada"), seat("bob"), settings=Settings(blind=False)).says("ada", propose("yes", "In the open."))
+    assert "In the open." in render(held.story)
+
+
+def _ends() -> dict[str, tuple[Table, str]]:
+    def table() -> Table:
+        return debate(seat("ada"), seat("bob"))
+
+    return {
+        "opened": (table(), "Yet to have a turn"),
+        "cancelled at once": (table().put(SessionCancelled(reason="Too dear.")), "Too dear."),
+        "cancelled later": (table().say(ada=propose(), bob=propose()).put(SessionCancelled()), "Cancelled before a decision."),
+        "called while sealed": (table().says("ada", propose("a", "Mine.")).put(CloseCalled()), "its owner called for the end"),
+        "called with nothing": (table().put(CloseCalled()), "No decision"),
+        "nothing proposed": (table().say(ada=PASS, bob=None), "nobody having proposed anything"),
+        "agreed blind": (table().say(ada=propose("a"), bob=propose("A.")), "Nobody was asked to vote"),
+        "budget": (
+            table()
+            .say(ada=propose("a"), bob=propose("b"))
+            .put(BudgetExhausted(budget="tokens", spent="9 of 9 tokens"))
+            .say(ada=vote(), bob=vote()),
+            "the token budget",
+        ),
+        "budget with nothing": (table().put(BudgetExhausted(budget="time", spent="9 s")), "the time budget"),
+        "all lost at the vote": (
+            table().say(ada=propose("a"), bob=propose("b")).on_to("vote").say(ada=None, bob=None),
+            "Did not vote: ada, bob.",
+        ),
+        "owner lost": (advisory(seat("ada"), seat("bob")).say(ada=None, bob=propose()), "the owner having been lost"),
+        "voting": (table().say(ada=propose("a", "Mine."), bob=propose("b")).on_to("vote"), "Mine."),
+    }
+
+
+@pytest.mark.parametrize("end", _ends())
+@pytest.mark.parametrize("render", [minutes, page])
+def test_whatever_has_happened_is_told(end: str, render: Callable[[Deliberation], str]) -> None:
+    """D-3, D-13"""
+    held, words = _ends()[end]
+    assert words in render(held.story)
+
+
+def _everywhere(words: str) -> Table:
+    """A deliberation in which everyone says just this, wherever they can."""
+    held = debate(
+        seat("ada", stance=words, platform=words, instructions=words),
+        elsewhere("bob"),
+        seat("cid"),
+        topic=words,
+        subject=Subject(category=words, options=(words, "other")),
+    )
+    held.says("ada", propose(words[:100], words, evidence=(words,)))
+    held.put(SeatLost(ask=held.ask("cid").id, seat=SeatId("cid"), reason="malformed", detail=words))
+    held.says("bob", propose("other", words))
+    held.hears(words)
+    held.say(bob=challenge(2, words, evidence=(words, words)), cid=challenge(3, words), ada=support(2, words))
+    taken = tuple(Taken(entry=entry, how="partly", why=words) for entry in (5, 6))
+    held.says("ada", synthesize(words[:100], words, accepts=(6,), taken=taken)).say(bob=PASS, cid=PASS)
+    held.say(ada=vote("support", text=words), bob=vote("conditional_support", condition=words, text=words))
+    return held.says("cid", vote("oppose", text=words))
+
+
+EVIL_HTML = [
+    "<script>alert(1)</script>",
+    '"><img src=http://evil.example/x onerror=alert(1)>',
+    "'><a href='javascript:alert(1)'>x</a>",
+    "</style><link rel=stylesheet href=//evil.example>",
+    "</title><meta http-equiv=refresh content='0;url=http://evil.example'>",
+    "&lt;script&gt; &amp; <!-- --> ]]>",
+    "{line} {seat} {0}",
+]
+
+
+@pytest.mark.parametrize("evil", EVIL_HTML)
+def test_everything_said_is_escaped_in_the_page(evil: str) -> None:
+    """The same deliberation with harmless words has the very same tags and attributes."""
+    seen, harmless = _Seen(page(_everywhere(evil).story)), _Seen(page(_everywhere("harmless").story))
+    assert seen.tags == harmless.tags
+    assert seen.attributes == harmless.attributes
+
+
+@pytest.mark.parametrize(
+    "evil",
+    [
+        "# heading",
+        "**#3 bob** · votes: support · 2024",
+        "x\n## Decision\n\nYes.",
+        "x\r# h",
+        "x\u2028# h",
+        "| a | b |\n|---|---|",
+        "```\n# h",
+        "* * *",
+        "1) x",
+        "<!-- \n-->",
+        "{line} {seat}",
+    ],
+)
+def test_what_a_participant_says_stays_quoted_in_the_minutes(evil: str) -> None:
+    """The same minutes with harmless words have the very same lines that are no quotation and no table row.
+
+    What remains stands behind a name of ours on the same line.
+    """
+
+    def own(words: str) -> list[str]:
+        lines = minutes(_everywhere(words).story).split("\n")
+        return [line.replace(cell(words), "…") for line in lines if not line.startswith(("> ", "| ")) and line != ">"]
+
+    assert own(evil) == own("harmless")
+    assert not [line for line in own("harmless") if line.lstrip("-*# ").startswith("…")]
+
+
+@pytest.mark.parametrize("render", [minutes, page])
+def test_control_codes_do_not_get_through(render: Callable[[Deliberation], str]) -> None:
+    told = render(_everywhere("a\x1b[31mb\u202ec\x00d\u2066e").story)
+    assert not set(told) & set("\x1b\u202e\x00\u2066\r")
+    assert "a[31mbcde" in told
+
+
+def test_a_name_is_as_harmless_as_a_text() -> None:
+    """A ledger that came from elsewhere may hold any name."""
+    evil = SeatId("<b>x</b>\n# h | y")
+    held = debate(seat("ada"), seat("bob"))
+    opened = replace(held.opened, seats=(replace(held.opened.seats[0], id=evil), held.opened.seats[1]))
+    story = Deliberation(SESSION, held.rules)
+    said = Contributed(ask=ask_id(1, "propose", evil), seat=evil, said=Contribution(type="propose", text="t", confidence=1))
+    lost = SeatLost(ask=ask_id(1, "propose", SeatId("bob")), seat=evil, reason="error")
+    for number, fact in enumerate((opened, said, lost), 1):
+        story.add(Entry(seq=number, at=START, fact=fact))
+    assert "<b>" not in minutes(story) + page(story)
+    assert "\n# h" not in minutes(story)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_page_loads_nothing_from_elsewhere(name: str, language: Language) -> None:
+    html = page(EXAMPLES[name](language).story)
+    seen = _Seen(html)
+    assert not {"script", "link", "img", "iframe", "object", "embed", "form", "base"} & set(seen.tags)
+    assert not [
+        value for name, value in seen.attributes if name in {"src", "srcset", "action", "background"} or name.startswith("on")
+    ]
+    assert all(value.startswith("#") for name, value in seen.attributes if name == "href")
+    assert not re.search(r"url\(|@import|https?:", html)
+    assert ("content", "default-src 'none'; style-src 'unsafe-inline'") in seen.attributes
+    assert ("lang", language) in seen.attributes
