@@ -255,7 +255,7 @@ def test_who_changed_is_told_with_the_line_that_moved_them() -> None:
 def test_every_single_loss_is_told_and_what_the_tally_means_without_it(render: Callable[[Deliberation], str]) -> None:
     """D-12"""
     told = render(_rich("en").story)
-    for words in ("HTTP 503", "an error", "no answer in time", "zoe failed 2 times", "Did not vote: zoe."):
+    for words in ("HTTP 503", "an error", "no answer in time", "zoe failed (2×)", "Did not vote: zoe."):
         assert words in told
 
 

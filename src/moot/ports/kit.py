@@ -49,7 +49,8 @@ class ProtocolKit:
     """One per protocol, found through the entry points `moot.protocols`.
 
     `tell` begins a teller; `lines` tells it one more entry and says what happened, in plain lines; `summary` is its decision in
-    short. `wire_name` is what the protocol is called in calls that other programs make.
+    short. `wire_name` is what the protocol is called in calls that other programs make; `blind_from` the
+    number of seats from which positions are taken blind, where its settings leave that open.
     """
 
     name: str
@@ -62,4 +63,5 @@ class ProtocolKit:
     summary: Callable[[Any], list[Summed]]
     exports: Mapping[str, Callable[[Any], str]]
     wire_name: str = ""
+    blind_from: int = 0
     read_back: Callable[[str, tuple[Seat, ...], Budget], ReadBack] | None = None

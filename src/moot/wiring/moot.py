@@ -390,14 +390,14 @@ def _check_budget(budget: Budget, patience: float) -> None:
 
 
 def _settings(kit: ProtocolKit, given: Mapping[str, Any], seats: Sequence[Seat]) -> Any:
-    """The protocol's settings; positions are taken blind from three seats on, unless said otherwise."""
+    """The protocol's settings; positions are taken blind from as many seats on as the protocol says, unless said otherwise."""
     names = [field.name for field in fields(kit.settings)]
     for name in given:
         if name not in names:
             raise BadSetting(f"unknown setting {name!r}; known: {', '.join(names)}")
     values = dict(given)
     if "blind" in names:
-        values.setdefault("blind", len(seats) >= 3)
+        values.setdefault("blind", len(seats) >= kit.blind_from)
     try:
         return TypeAdapter(kit.settings).validate_python(values)
     except ValidationError as cause:

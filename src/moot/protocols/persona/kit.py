@@ -42,6 +42,7 @@ def read_back(text: str, seats: tuple[Seat, ...], budget: Budget) -> ContextLedg
 
 PERSONA: Final = ProtocolKit(
     name="persona",
+    blind_from=3,
     rules=RULES,
     settings=Settings,
     open=opened,

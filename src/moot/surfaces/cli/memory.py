@@ -294,8 +294,9 @@ def _circuit(circuit: CircuitView) -> str:
 
 
 def _show_policy(policy: Policy) -> None:
+    days, cooldown, probe = policy.window_seconds / 86_400, policy.cooldown_seconds / 3_600, policy.probe_seconds / 3_600
     out.say(
-        f"rules: {policy.failures} failures in {policy.window_seconds / 86_400:g} days open a circuit; after "
-        f"{policy.cooldown_seconds / 3_600:g} h one probe may go, to be reviewed within {policy.probe_seconds / 3_600:g} h; never "
-        f"alone at stakes: {', '.join(policy.deliberate_stakes)}; at high stakes not below a confidence of {policy.least_confidence:g}"
+        f"rules: {policy.failures} failures in {days:g} days open a circuit; after {cooldown:g} h one probe may go, to be "
+        f"reviewed within {probe:g} h; never alone at stakes: {', '.join(policy.deliberate_stakes)}; at high stakes not below a "
+        f"confidence of {policy.least_confidence:g}"
     )
