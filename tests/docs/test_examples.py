@@ -35,7 +35,8 @@ def commands() -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("page", "code"), blocks("python"))
 def test_a_python_example_runs(page: str, code: str, tmp_path: Path) -> None:
-    environ = {**os.environ, "MOOT_HOME": str(tmp_path)}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environ = {**os.environ, "MOOT_HOME": str(tmp_path), "PATH": path}
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60, check=False
     )

@@ -18,6 +18,7 @@ from moot.codec.stored import FactCodec
 from moot.decisions.access import Access
 from moot.decisions.memory import Memory
 from moot.decisions.register import is_register
+from moot.decisions.search import Hit
 from moot.domain.budget import Budget
 from moot.domain.facts import Closed, Entry, Language, Opened, SessionCancelled, SessionImported
 from moot.domain.fence import sound
@@ -45,6 +46,8 @@ from moot.wiring.settings import home, ledger_address, opened_ledger
 LONGEST_TOPIC = 20_000
 DEFAULT_TURNS = 12
 WEEK_SECONDS = 604_800.0
+MOST_COMPARED = 999
+"""Decisions up to which those on a like topic are looked for without being asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +117,7 @@ class Moot:
         self._engine: Engine | None = None
         self._memory: Memory | None = None
         self._access: Access | None = None
+        self._is_recalled = False
 
     async def __aenter__(self) -> Self:
         ledger = await self._stack.enter_async_context(opened_ledger(ledger_address(self.environ)))
@@ -206,11 +210,22 @@ class Moot:
         await self.memory.keep(kept_decision(kit, teller, (await self.engine.standing(name)).hash))
 
     async def recall(self) -> Memory:
-        """Decision memory, with every session in it that ended without being remembered: its process died over it."""
-        for line in await self.sessions():
-            if line.status == "concluded" and not await self.memory.has(line.session):
-                await self.remember(line.session)
+        """Decision memory, with every session in it that ended without being remembered: its process died over it.
+
+        That is looked for once: a process that lives remembers what it ends.
+        """
+        if not self._is_recalled:
+            for line in await self.sessions():
+                if line.status == "concluded" and not await self.memory.has(line.session):
+                    await self.remember(line.session)
+            self._is_recalled = True
         return self.memory
+
+    async def like(self, topic: str) -> list[Hit]:
+        """Earlier decisions on a like topic; none where there are so many that looking would hold up the opening."""
+        if len(await self.memory.listed(limit=MOST_COMPARED + 1)) > MOST_COMPARED:
+            return []
+        return await self.memory.like(topic)
 
     async def decision(self, session: str) -> Decision:
         """The decision as it stands."""

@@ -30,7 +30,7 @@ from moot.surfaces.api.shapes import (
     TurnOut,
     WaitParams,
 )
-from moot.surfaces.api.views import contribution, next_step, resolved, silences, standing, status
+from moot.surfaces.api.views import contribution, next_step, resolved, silences, standing, status, summed
 from moot.wiring.deliberations import Turn
 from moot.wiring.moot import Options
 from moot.wiring.protocols import protocol
@@ -57,8 +57,10 @@ async def open_deliberation(call: Call, params: OpenParams) -> OpenedOut:
         "subject": about,
         "hosted": True,
     }
-    earlier = await _earlier(call, params.topic, about.category)
+    earlier = await _earlier(call, params.topic)
     session = await call.deliberations.open(params.topic, key=params.idempotency_key, by=call.caller.name, **options)
+    if about.thread:
+        await call.moot.memory.join_thread(about.thread, session)
     place = await call.deliberations.place(session)
     return OpenedOut(**standing(place), earlier_decisions=earlier)
 
@@ -89,9 +91,9 @@ def _settings(params: OpenParams) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if value is not None}
 
 
-async def _earlier(call: Call, topic: str, category: str) -> list[EarlierOut]:
+async def _earlier(call: Call, topic: str) -> list[EarlierOut]:
     found = []
-    for hit in await call.moot.memory.like(topic):
+    for hit in await call.moot.like(topic):
         kept = await call.moot.memory.get(hit.decision)
         if kept is not None:
             found.append(
@@ -183,6 +185,7 @@ async def _turn(call: Call, turn: Turn, seat: SeatId) -> TurnOut:
         status=turn.status,
         cursor=turn.cursor,
         note=next_step(turn.place, seat),
+        summary=summed(turn.new),
         new=[contribution(line) for line in turn.new],
         ask=None
         if ask is None

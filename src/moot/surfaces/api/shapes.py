@@ -280,7 +280,8 @@ class TurnOut(Wire):
     status: Literal["your_turn", "pending", "closed"]
     cursor: int
     note: str
-    new: list[ContributionOut] = Field(description="What came since the cursor.")
+    summary: str = Field(description="What came since the cursor, in a sentence.")
+    new: list[ContributionOut] = Field(description="The same in full.")
     ask: AskOut | None = None
     result: ResultOut | None = None
 

@@ -72,6 +72,17 @@ def next_step(place: Place, seat: SeatId | None) -> str:
     return f"Phase '{place.council.phase}': waiting for {', '.join(waiting) or 'nobody'}.{sealed} Call wait_for_turn to be told."
 
 
+def summed(lines: Sequence[Spoken]) -> str:
+    """What came, in a sentence: how much of each kind, and where to find it."""
+    kinds: dict[str, list[int]] = {}
+    for line in lines:
+        kinds.setdefault("input" if line.seat == USER else line.said.type, []).append(line.id)
+    if not kinds:
+        return "Nothing new."
+    parts = [f"{len(numbers)} × {kind} ({', '.join(f'#{number}' for number in numbers)})" for kind, numbers in kinds.items()]
+    return f"New: {'; '.join(parts)}."
+
+
 def contribution(line: Spoken) -> ContributionOut:
     """A line as it crosses the wire."""
     said = line.said
