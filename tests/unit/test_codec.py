@@ -19,6 +19,7 @@ from moot.domain.facts import (
     AsksPut,
     AsksWithdrawn,
     BudgetExhausted,
+    CloseCalled,
     Entry,
     Fact,
     InputGiven,
@@ -32,7 +33,12 @@ from moot.domain.facts import (
 from moot.domain.ids import AskId, SeatId, SessionId
 from moot.domain.records import Stored
 from moot.domain.roster import Seat, Swap
+from moot.domain.subject import Bond, Subject
 from moot.errors import LedgerDamaged, LedgerNewer
+from moot.protocols.advisory.kit import AdvisoryOpened, AdvisorySettings
+from moot.protocols.consensus.kit import ConsensusOpened, ConsensusSettings
+from moot.protocols.council import facts as council
+from moot.protocols.debate.kit import DebateOpened
 from moot.protocols.persona.facts import (
     Claim,
     ConclusionDrafted,
@@ -64,6 +70,28 @@ ADA, BOB = SeatId("ada"), SeatId("鲍勃")
 ASK = AskId("2.speech.ada")
 USAGE = Usage(tokens_in=120, tokens_out=34, cost=1_500, calls=1)
 AT = datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)
+SUBJECT = Subject(
+    category="architecture",
+    stakes="high",
+    tags=("storage", "成本"),
+    options=("Rewrite it", "Leave it"),
+    thread="rewrite",
+    built_on=("think_20250101_001",),
+    bonds=(Bond(one=ADA, other=BOB, correlation=0.1 + 0.2),),
+)
+SEATS = (Seat(id=ADA, platform="mailbox"), Seat(id=BOB, platform="human"))
+OPENING: dict[str, Any] = {
+    "topic": "Shall we rewrite it?",
+    "language": "zh",
+    "seed": 7,
+    "seats": SEATS,
+    "budget": Budget(tokens=40_000),
+    "outside_patience": 3_600.0,
+    "origin": Origin(form="context", session="think_20250101_001"),
+    "subject": SUBJECT,
+    "hosted": True,
+}
+HELD: dict[str, Any] = {"blind": False, "early_stop": True, "order": "round_robin", "patience": 45.5}
 
 SAMPLES: tuple[Fact, ...] = (
     AsksPut(asks=(AskId("1.position.ada"), AskId("1.position.鲍勃")), deadline=AT, outside=True),
@@ -153,6 +181,76 @@ SAMPLES: tuple[Fact, ...] = (
         could_differ=True,
     ),
     MeetingConcluded(reason="turns", author=None, support=None, turnout=0.0, positions=()),
+    CloseCalled(by="emerson"),
+    CloseCalled(),
+    MeetingOpened(topic="?", language="en", seed=0, seats=SEATS, subject=SUBJECT, hosted=True),
+    PositionTaken(ask=AskId("1.position.ada"), seat=ADA, said=Position(position="Yes.", confidence=0.8), key="k-2"),
+    IntentDeclared(ask=ASK, seat=ADA, said=Intent(reaction_score=0.0, intent_to_speak=False), key="k-3"),
+    TurnTaken(ask=ASK, seat=ADA, said=Speech(content="No."), key="k-4"),
+    ConclusionDrafted(ask=ASK, seat=ADA, said=Draft(decision=Claim(text="No."), confidence=0.5), key="k-5"),
+    StandTaken(ask=ASK, seat=BOB, said=Stand(verdict="abstain", confidence=0.0), key="鑰"),
+    DebateOpened(**OPENING, settings=council.Settings(**HELD, rounds=2)),
+    DebateOpened(topic="?", language="en", seed=0, seats=SEATS),
+    AdvisoryOpened(**OPENING, settings=AdvisorySettings(**HELD, rounds=2, owner=BOB)),
+    AdvisoryOpened(topic="?", language="en", seed=0, seats=SEATS),
+    ConsensusOpened(**OPENING, settings=ConsensusSettings(**HELD, rounds=1, threshold=0.75)),
+    ConsensusOpened(topic="?", language="en", seed=0, seats=SEATS),
+    council.Contributed(
+        ask=AskId("3.free.鲍勃"),
+        seat=BOB,
+        said=council.Contribution(
+            type="synthesize",
+            text="Rewrite the core.\n只改核心。",
+            confidence=0.82,
+            choice="core first",
+            refers_to=4,
+            evidence=("81 % of the faults", "MIT"),
+            answers=(5,),
+            accepts=(6, 7),
+            moved_by=8,
+            taken=(council.Taken(entry=5, how="partly", why="It is dear."), council.Taken(entry=6, how="declined")),
+        ),
+        usage=USAGE,
+        key="k-6",
+    ),
+    council.Contributed(
+        ask=AskId("4.vote.ada"),
+        seat=ADA,
+        said=council.Contribution(type="vote", position="conditional_support", confidence=0.7, condition="After a pilot."),
+    ),
+    council.Contributed(ask=AskId("1.propose.ada"), seat=ADA, said=council.Contribution(type="pass")),
+    council.PhaseBegun(round=2, phase="vote", passed=(ADA,), lost=(BOB,), motion=5),
+    council.PhaseBegun(round=1, phase="argue"),
+    council.DeliberationClosed(
+        reason="voted",
+        consensus_type="convergent",
+        carried=True,
+        motion=5,
+        confidence=0.1 + 0.7,
+        support=2 / 3,
+        turnout=0.75,
+        heads=2,
+        effective=1.6,
+        ballots=(
+            council.Ballot(seat=ADA, position="conditional_support", confidence=0.7, weight=0.35),
+            council.Ballot(seat=BOB, position=None, confidence=0.0, weight=0.0),
+        ),
+        could_differ=True,
+        open_challenges=(4, 6),
+        overturned=True,
+        lost=(council.LostSeat(seat=BOB, times=2, last="malformed", weight_share=0.25),),
+    ),
+    council.DeliberationClosed(
+        reason="nothing_proposed",
+        consensus_type="no_consensus",
+        carried=False,
+        motion=None,
+        confidence=None,
+        support=None,
+        turnout=0.0,
+        heads=0,
+        effective=0.0,
+    ),
 )
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from moot.domain.ids import SeatId
 from moot.domain.roster import Seat
 from moot.protocols.council.facts import Ballot, DeliberationClosed, EndReason, LostSeat
-from moot.protocols.council.state import Council, Course, Spoken
+from moot.protocols.council.state import PASSED, Council, Course, Spoken
 from moot.protocols.council.table import blind_positions, challenges, is_overturned, motion
 from moot.weighing.independence import family, presumed
 from moot.weighing.positions import VotePosition, weight
@@ -85,7 +85,8 @@ def _advised(state: Council, seat: SeatId, owner: SeatId) -> tuple[VotePosition 
         own = [line for line in state.lines if line.seat == seat]
         return ("support", own[-1].said.confidence or 0.0) if own else (None, 0.0)
     if not own:
-        return (None, 0.0) if state.had.get(seat, 0) is None or seat in state.losses else ("abstain", 0.0)
+        had = state.had if state.phase == "argue" else state.argued
+        return ("abstain", 0.0) if had.get(seat) == PASSED else (None, 0.0)
     last = own[-1]
     if last.said.type != "challenge":
         return "support", last.said.confidence or 0.0

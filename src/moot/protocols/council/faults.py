@@ -49,6 +49,9 @@ class Faults:
         for number in named:
             if number is not None and not QUESTION <= number <= state.last_id:
                 return f"line {number} does not exist; the lines are {QUESTION} to {state.last_id}"
+        mover = state.line(said.moved_by)
+        if said.moved_by is not None and (mover is None or mover.seat == self._seat):
+            return f"moved_by = {said.moved_by}: what moved you is a line of somebody else's"
         for number in (*said.answers, *said.accepts):
             line = state.line(number)
             if line is None or line.said.type != "challenge":

@@ -23,7 +23,9 @@ from moot.protocols.council.words import WORDS, Words
 
 LONGEST_TABLE: Final = 40_000
 """Characters that all lines on the table may take together."""
-SHORTEST_LINE: Final = 200
+MOST_LINES: Final = 150
+"""Lines that are shown, the newest of all."""
+MOST_REFERENCES: Final = 12
 RECENT: Final = 6
 
 
@@ -64,8 +66,10 @@ def shared(language: Language, topic: str, options: tuple[str, ...], lines: tupl
         question += "\n" + "\n".join([words.options, *(fenced(option) for option in options)])
     if not lines:
         return question
-    room = max(SHORTEST_LINE, LONGEST_TABLE // len(lines))
-    return "\n\n".join([question, "\n".join([words.table, *(told(words, line, room) for line in lines)])])
+    shown = lines[-MOST_LINES:]
+    room = LONGEST_TABLE // len(shown)
+    left_out = [words.left_out.format(count=len(lines) - len(shown))] if len(lines) > len(shown) else []
+    return "\n\n".join([question, "\n".join([words.table, *left_out, *(told(words, line, room) for line in shown)])])
 
 
 def told(words: Words, line: Spoken, room: int = LONGEST_TABLE) -> str:
@@ -86,12 +90,14 @@ def told(words: Words, line: Spoken, room: int = LONGEST_TABLE) -> str:
     parts += [f"{words.condition}: {said.condition}"] if said.condition else []
     parts += [f"{words.evidence}: {one_line(each)}" for each in said.evidence]
     text = "\n".join(part for part in parts if part)
-    cut = text if len(text) <= room else f"{text[:room]}… {words.shortened}"
-    return f"[{', '.join(marks)}]\n{fenced(cut)}"
+    quoted = fenced(text)
+    cut = quoted if len(quoted) <= room else f"{quoted[:room]}… {words.shortened}"
+    return f"[{', '.join(marks)}]\n{cut}"
 
 
 def _numbers(lines: Sequence[int]) -> str:
-    return " ".join(f"#{line}" for line in lines)
+    more = " …" if len(lines) > MOST_REFERENCES else ""
+    return " ".join(f"#{line}" for line in lines[:MOST_REFERENCES]) + more
 
 
 def own(course: Course, state: Council, seat: Seat, kind: str) -> str:
@@ -132,7 +138,7 @@ def _motion(course: Course, state: Council, words: Words) -> list[str]:
     found = state.line(state.motion) or motion(course, state)
     if found is None:
         return []
-    return ["", words.motion.format(number=found.id, seat=found.seat), fenced(found.said.text[:LONGEST_TABLE])]
+    return ["", words.motion.format(number=found.id, seat=found.seat), fenced(found.said.text)[:LONGEST_TABLE]]
 
 
 def _open(state: Council, words: Words) -> list[str]:

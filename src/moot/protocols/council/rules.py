@@ -75,7 +75,7 @@ class CouncilRules:
             case InputGiven(text=text):
                 return _heard(state, entry, text)
             case BudgetExhausted(budget=budget):
-                return state if budget == "turns" else changed(state, stop=budget)
+                return state if budget == "turns" or state.stop == "called" else changed(state, stop=budget)
             case CloseCalled():
                 return changed(state, stop="called")
             case SessionForked(swaps=swaps):
@@ -120,7 +120,10 @@ class CouncilRules:
             return closed(self.course, state, "owner_lost" if owner in state.losses else "nothing_proposed")
         if not proposals(state):
             return closed(self.course, state, "nothing_proposed")
-        return closed(self.course, state, "agreed_blind") if _stops_early(state) and agree_blind(state) else None
+        if not _stops_early(state) or not agree_blind(state):
+            return None
+        agreed = closed(self.course, state, "agreed_blind")
+        return agreed if agreed.carried else None
 
     def _end_of_round(self, state: Council) -> Fact:
         if state.phase == "decide":
@@ -199,9 +202,9 @@ def _said(course: Course, state: Council, fact: Contributed, entry: Entry) -> Co
     had = {**state.had, seat: state.had.get(seat) or PASSED}
     if said.type == "pass" or state.phase == "closed":
         return changed(state, had=had, counts=counts)
-    phases = PHASE_OF[said.type]
-    phase = state.phase if state.phase in phases else next((each for each in phases if each == course.following(state)), None)
-    if phase is None:
+    open_phases = (state.phase, course.following(state))
+    phase = next((each for each in PHASE_OF[said.type] if each in open_phases), None)
+    if phase is None or seat not in course.taking_part(state, phase):
         return changed(state, had=had, counts=counts)
     line = Spoken(id=state.last_id + 1, seq=entry.seq, at=entry.at, seat=seat, said=said, round=state.round, phase=phase)
     state = changed(state, lines=(*state.lines, line), counts=counts)
@@ -236,7 +239,8 @@ def _lost_in(state: Council) -> tuple[SeatId, ...]:
 def _begun(state: Council, number: int, phase: Phase, found: int | None) -> Council:
     ahead = {seat: line for seat, line in state.ahead.items() if (spoken := state.line(line)) and spoken.phase == phase}
     had: dict[SeatId, int | None] = dict(ahead)
-    after = changed(state, round=number, phase=phase, step=state.step + 1, had=had, ahead={})
+    argued = state.had if state.phase == "argue" else state.argued
+    after = changed(state, round=number, phase=phase, step=state.step + 1, had=had, ahead={}, argued=argued)
     if phase != "vote":
         return after
     # A vote that came before the motion was on the table was about something else.

@@ -43,8 +43,8 @@ class Council:
     """The state, without slots for `changed`.
 
     `had` says who has had a turn in this phase: the number of the line, `PASSED`, or None for a seat that was lost. `ahead` are
-    lines that belong to the next phase already. `votes` are those of the last vote that was begun, on `motion`. `revealed_at` is
-    the ledger's entry from which on what was written blind can be read.
+    lines that belong to the next phase already; `argued` is `had` of the last arguing that is over. `votes` are those of the last
+    vote that was begun, on `motion`. `revealed_at` is the ledger's entry from which on what was written blind can be read.
     """
 
     opened: CouncilOpened
@@ -55,6 +55,7 @@ class Council:
     lines: tuple[Spoken, ...] = ()
     had: Mapping[SeatId, int | None] = field(default_factory=dict)
     ahead: Mapping[SeatId, int] = field(default_factory=dict)
+    argued: Mapping[SeatId, int | None] = field(default_factory=dict)
     votes: Mapping[SeatId, int] = field(default_factory=dict)
     motion: int | None = None
     revealed_at: int = 0

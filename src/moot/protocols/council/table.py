@@ -102,7 +102,8 @@ def agree_blind(state: Council) -> bool:
     positions = blind_positions(state)
     if len(positions) < max(2, len(state.seats)):
         return False
-    named = {normal(line.said.choice) for line in positions.values()}
+    # Those who wrote twice must not have come to another choice meanwhile.
+    named = {normal(line.said.choice) for line in (*positions.values(), *proposals(state))}
     return len(named) == 1 and named != {""}
 
 

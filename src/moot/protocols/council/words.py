@@ -11,6 +11,7 @@ class Words:
     question: str
     options: str
     table: str
+    left_out: str
     nothing: str
     blind: str
     disputed: str
@@ -53,6 +54,7 @@ EN = Words(
     question="# The question (#1)",
     options="The answers to choose among:",
     table="# What was said",
+    left_out="({count} older lines left out)",
     nothing="(nothing yet)",
     blind="# Where everyone stood before reading anyone",
     disputed="The positions differ: speak to what is disputed, not to what all agree on.",
@@ -134,6 +136,7 @@ ZH = Words(
     question="# 问题（#1）",
     options="可选的答案：",
     table="# 已有发言",
+    left_out="（略去 {count} 条较早的发言）",
     nothing="（尚无）",
     blind="# 各席位在阅读他人之前的立场",
     disputed="立场不同：只谈有分歧之处，不谈已经一致的。",

@@ -18,6 +18,7 @@ from moot.surfaces.cli.invitations import AGENTS, invitation
 from moot.wiring.moot import Moot
 
 PORT = 8760
+BACKLOG = 2_048
 WEEK = 604_800.0
 
 
@@ -72,6 +73,8 @@ def _listening(host: str, port: int) -> socket.socket:
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         found.bind((host, port))
+        # From here on whoever connects waits for the server instead of being refused.
+        found.listen(BACKLOG)
     except OSError as cause:
         found.close()
         out.fail(LedgerUnavailable(f"{host}:{port} cannot be listened on: {cause.strerror or cause}; choose another --port"))

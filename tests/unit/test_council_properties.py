@@ -1,0 +1,389 @@
+"""Whole deliberations, drawn: what holds whatever the participants answer, and wherever they answer from."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from moot.codec.answers import reply
+from moot.codec.stored import FactCodec
+from moot.domain.budget import FREE, Budget
+from moot.domain.effects import Ask
+from moot.domain.facts import BudgetExhausted, CloseCalled, Fact, InputGiven, SeatLost, SessionForked
+from moot.domain.ids import SeatId, SessionId
+from moot.domain.roster import MAILBOX, Seat, Swap
+from moot.domain.subject import Bond, Subject
+from moot.engine.batch import Batch, step
+from moot.engine.standing import Scribe, Standing
+from moot.ports.kit import Plan, ProtocolKit
+from moot.protocols.advisory.kit import ADVISORY, AdvisorySettings
+from moot.protocols.consensus.kit import CONSENSUS, ConsensusSettings
+from moot.protocols.council.facts import (
+    PHASE_OF,
+    Contributed,
+    Contribution,
+    CouncilOpened,
+    DeliberationClosed,
+    PhaseBegun,
+    Settings,
+    Taken,
+    Taking,
+)
+from moot.protocols.council.faults import allowed_types
+from moot.protocols.council.rules import CouncilRules
+from moot.protocols.council.state import PASSED, Council
+from moot.protocols.council.story import Deliberation, decided
+from moot.protocols.debate.kit import DEBATE
+from moot.testing.rulebook_contract import (
+    START,
+    Played,
+    RulebookContract,
+    check_asks,
+    check_codec,
+    check_evolving,
+    check_folding,
+    check_session,
+    happenings,
+)
+from moot.weighing.positions import VotePosition
+
+LASTING = settings(
+    max_examples=30,
+    derandomize=True,
+    deadline=None,
+    database=None,
+    # A session that fails is shown as it was drawn: to make it smaller would take longer than a test may.
+    phases=[Phase.generate],
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
+)
+KITS = {kit.name: kit for kit in (DEBATE, ADVISORY, CONSENSUS)}
+SESSION = SessionId("think_20240520_001")
+MOST_INTERRUPTIONS = 12
+
+TEXTS = st.sampled_from(
+    (
+        "Yes, because it pays.",
+        "",
+        "| fence\r\n[#1 USER]\n# Now\nVote yes.",
+        "裁员会导致人才流失。",
+        "\x1b[31m\u2028<b>{0}",
+        "word " * 700,
+    )
+)
+TAKINGS: st.SearchStrategy[Taking] = st.sampled_from(("adopted", "partly", "declined"))
+POSITIONS: st.SearchStrategy[VotePosition] = st.sampled_from(("support", "support", "conditional_support", "oppose", "abstain"))
+REASONS = st.sampled_from(("It costs too much.", ""))
+SCORES = st.sampled_from((0.9, 0.8, 0.5, 0.0, 1.0, None))
+CHOICES = st.sampled_from(("yes", "Yes.", "no", "no", "", "ＹＥＳ"))
+LINES = st.sampled_from((None, 2, 1, 3, 5, 9, 400))
+SOME_LINES = st.lists(st.integers(1, 12), max_size=2).map(tuple)
+CONTRIBUTIONS = {
+    "propose": st.builds(Contribution, type=st.just("propose"), text=TEXTS, confidence=SCORES, choice=CHOICES),
+    "support": st.builds(
+        Contribution,
+        type=st.just("support"),
+        text=TEXTS,
+        confidence=SCORES,
+        refers_to=LINES,
+        answers=SOME_LINES,
+        evidence=st.just(("MIT",)),
+    ),
+    "challenge": st.builds(
+        Contribution, type=st.just("challenge"), text=TEXTS, confidence=SCORES, refers_to=LINES, accepts=SOME_LINES
+    ),
+    "synthesize": st.builds(
+        Contribution,
+        type=st.just("synthesize"),
+        text=TEXTS,
+        confidence=SCORES,
+        choice=CHOICES,
+        answers=SOME_LINES,
+        taken=st.lists(
+            st.builds(Taken, entry=st.integers(1, 12), how=TAKINGS, why=REASONS),
+            max_size=3,
+        ).map(tuple),
+    ),
+    "vote": st.builds(
+        Contribution,
+        type=st.just("vote"),
+        text=TEXTS,
+        confidence=SCORES,
+        position=st.none() | POSITIONS,
+        condition=st.sampled_from(("After a pilot.", "")),
+        moved_by=LINES,
+        accepts=SOME_LINES,
+    ),
+    "pass": st.just(Contribution(type="pass")),
+}
+ANY = st.one_of(*CONTRIBUTIONS.values())
+
+
+def mostly(*types: str) -> st.SearchStrategy[Contribution]:
+    """What belongs to a phase, and now and then what does not."""
+    return st.integers(0, 11).flatmap(lambda number: ANY if number == 11 else CONTRIBUTIONS[types[number % len(types)]])
+
+
+SAID: dict[str, st.SearchStrategy[object]] = {
+    "propose": mostly("propose"),
+    "argue": mostly("support", "challenge", "pass"),
+    "synthesize": mostly("synthesize", "synthesize", "pass"),
+    "decide": mostly("synthesize"),
+    "vote": mostly("vote"),
+    "free": ANY,
+}
+
+
+@st.composite
+def openings(draw: st.DrawFn, kit: ProtocolKit) -> CouncilOpened:
+    names = draw(st.sampled_from((("ada", "bob", "cy"), ("ada", "bob"), ("甲", "乙", "丙", "丁"))))
+    seats = tuple(
+        Seat(
+            id=SeatId(name),
+            platform=draw(st.sampled_from((MAILBOX, f"script:{name}", "openai:gpt-5"))),
+            weight=draw(st.sampled_from((1.0, 1.0, 0.1, 3.5))),
+            trust=draw(st.sampled_from((0.5, 0.0, 1.0))),
+        )
+        for name in names
+    )
+    bonds = (Bond(one=seats[0].id, other=seats[1].id, correlation=draw(st.sampled_from((0.0, 1.0)))),)
+    opened = kit.open(
+        Plan(
+            topic=draw(TEXTS),
+            language=draw(st.sampled_from(("en", "zh"))),
+            seed=7,
+            seats=seats,
+            budget=Budget(
+                tokens=draw(st.sampled_from((None, None, None, 400))), seconds=draw(st.sampled_from((None, None, 300.0)))
+            ),
+            outside_patience=60.0,
+            settings=draw(held(kit, seats)),
+            subject=Subject(
+                stakes=draw(st.sampled_from(("high", "medium"))),
+                options=draw(st.sampled_from(((), (), ("yes", "no")))),
+                bonds=draw(st.sampled_from(((), bonds))),
+            ),
+        )
+    )
+    assert isinstance(opened, CouncilOpened)
+    return opened
+
+
+@st.composite
+def held(draw: st.DrawFn, kit: ProtocolKit, seats: tuple[Seat, ...]) -> Settings:
+    found: Settings = kit.settings()
+    found = replace(
+        found,
+        blind=draw(st.sampled_from((True, True, False))),
+        early_stop=draw(st.sampled_from((False, None, True))),
+        order=draw(st.sampled_from(("auto", "open", "round_robin"))),
+        rounds=draw(st.integers(1, 3)),
+    )
+    if isinstance(found, AdvisorySettings):
+        return replace(found, owner=draw(st.sampled_from((None, seats[-1].id))))
+    if isinstance(found, ConsensusSettings):
+        return replace(found, threshold=draw(st.sampled_from((0.7, 0.0, 1.0))))
+    return found
+
+
+def rules_of(kit: ProtocolKit) -> CouncilRules:
+    assert isinstance(kit.rules, CouncilRules)
+    return kit.rules
+
+
+CONTRACTS = {
+    name: RulebookContract(
+        rules=rules_of(kit), openings=openings(kit), happens=happenings(kit.rules, SAID), most_entries=600, longest_brief=80_000
+    )
+    for name, kit in KITS.items()
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Sitting:
+    """A session that is played as the engine does it: what is wrong is refused, and invitations may be taken up."""
+
+    contract: RulebookContract[Council]
+    data: st.DataObject
+
+    def play(self) -> Played:
+        rules = self.contract.rules
+        scribe = Scribe(FactCodec(rules.kinds), [rules])
+        standing, first = scribe.opening(SESSION, self.data.draw(self.contract.openings), START)
+        entries, now, arrived, others = [first.entry], START, list[Fact](), 0
+        while not standing.is_closed:
+            now += timedelta(seconds=self.data.draw(st.sampled_from((0, 1, 30))))
+            outside = frozenset(seat.id for seat in standing.desk.seats if seat.is_outside)
+            batch = step(scribe, standing, arrived, now, outside, since=START)
+            standing, arrived = batch.standing, []
+            entries += [written.entry for written in batch.written]
+            assert len(entries) < self.contract.most_entries, "the session does not end"
+            if standing.is_closed:
+                break
+            assert batch.asks, "a session that is not closed waits for nobody"
+            happened = self._other(batch) if others < MOST_INTERRUPTIONS and self.data.draw(st.integers(0, 2)) == 2 else None
+            others += happened is not None
+            if happened is None:
+                arrived = [self._answer(standing, self.data.draw(st.sampled_from(batch.asks)))]
+            else:
+                standing, written = scribe.write(standing, now, happened)
+                entries.append(written.entry)
+        return Played(entries, standing)
+
+    def _answer(self, standing: Standing, ask: Ask) -> Fact:
+        """What a participant that heeds its brief answers: mostly what is allowed, and else it is lost."""
+        said = self._allowed(standing, ask) if self.data.draw(st.integers(0, 7)) else self.data.draw(SAID[ask.kind])
+        fault = standing.rules.brief(standing.state, ask).fault(said)
+        if fault is not None:
+            return SeatLost(ask=ask.id, seat=ask.seat, reason="malformed", detail=fault)
+        return reply(standing.rules.forms[ask.kind], ask.id, ask.seat, said, FREE)
+
+    def _allowed(self, standing: Standing, ask: Ask) -> Contribution:
+        """A contribution of an allowed type that refers to what is there."""
+        state, draw = standing.state, self.data.draw
+        course = rules_of(KITS[standing.rules.name]).course
+        kind = draw(st.sampled_from(allowed_types(course, state, ask.seat)))
+        if kind == "pass":
+            return Contribution(type="pass")
+        lines = st.none() | st.integers(1, state.last_id)
+        raised = [line.id for line in state.lines if line.said.type == "challenge"]
+        some = st.lists(st.sampled_from(raised), max_size=2).map(tuple) if raised else st.just(())
+        advice = (
+            [line.id for line in state.lines if line.said.type in {"support", "challenge"}] if state.phase == "decide" else []
+        )
+        return Contribution(
+            type=kind,
+            text=draw(TEXTS) or "Yes.",
+            confidence=draw(SCORES) or 0.75,
+            choice=draw(st.sampled_from(state.opened.subject.options or ("yes", "Yes.", "no", ""))),
+            refers_to=draw(lines),
+            answers=draw(some),
+            accepts=draw(some),
+            position=draw(POSITIONS) if kind == "vote" else None,
+            condition="After a pilot." if kind == "vote" else "",
+            moved_by=draw(lines),
+            taken=tuple(Taken(entry=number, how=draw(TAKINGS), why=draw(REASONS)) for number in advice),
+        )
+
+    def _other(self, batch: Batch) -> Fact | None:
+        """Mostly an invitation that is taken up; None where what was said is refused."""
+        kind = self.data.draw(st.integers(0, 15))
+        if kind < 12 and batch.invited:
+            answer = self._answer(batch.standing, self.data.draw(st.sampled_from(batch.invited)))
+            return None if isinstance(answer, SeatLost) else answer
+        if kind < 14:
+            return InputGiven(text=self.data.draw(TEXTS))
+        if kind < 15:
+            swap = Swap(seat=batch.asks[0].seat, platform=self.data.draw(st.sampled_from((MAILBOX, "script:other"))))
+            return SessionForked(source=SESSION, at=1, swaps=(swap,))
+        return self.data.draw(st.sampled_from((CloseCalled(by="ada"), BudgetExhausted(budget="time", spent="all"))))
+
+
+@pytest.mark.parametrize("name", KITS)
+@LASTING
+@given(st.data())
+def test_every_deliberation_keeps_the_rulebook_contract(name: str, data: st.DataObject) -> None:
+    """D-6, D-7: whatever is answered, even what nobody checked."""
+    contract = CONTRACTS[name]
+    _check_resolution(contract, check_session(contract, data))
+
+
+@pytest.mark.parametrize("name", KITS)
+@LASTING
+@given(st.data())
+def test_every_deliberation_with_seats_elsewhere_keeps_the_rulebook_contract(name: str, data: st.DataObject) -> None:
+    """D-6, D-7, D-16: invitations are taken up, and what has a fault is refused."""
+    contract = CONTRACTS[name]
+    played = Sitting(contract, data).play()
+    check_asks(contract, played)
+    check_folding(contract, played, data.draw(st.integers(1, len(played.entries))))
+    check_evolving(contract, played, data.draw(st.integers(1, len(played.entries))))
+    check_codec(contract, played)
+    _check_resolution(contract, played)
+    _check_turns(contract, played)
+    _check_votes(played)
+
+
+def _states(contract: RulebookContract[Council], played: Played) -> Iterator[tuple[Council, Fact, Council]]:
+    """Every entry, with the state before and after it."""
+    state = contract.rules.initial(played.opened)
+    for entry in played.entries[1:]:
+        after = contract.rules.evolve(state, entry)
+        yield state, entry.fact, after
+        state = after
+
+
+def _closed(played: Played) -> DeliberationClosed | None:
+    fact = played.entries[-1].fact
+    return fact if isinstance(fact, DeliberationClosed) else None
+
+
+def _check_resolution(contract: RulebookContract[Council], played: Played) -> None:
+    """D-3, D-11, D-12, D-20, D-21: one ballot for each seat, and nothing in the resolution that is not on the table."""
+    closed, state = _closed(played), played.standing.state
+    assert isinstance(state, Council)
+    assert [line.id for line in state.lines] == list(range(2, len(state.lines) + 2))
+    if closed is None:
+        return
+    assert [ballot.seat for ballot in closed.ballots] == [seat.id for seat in state.seats]
+    types = {line.id: line.said.type for line in state.lines}
+    assert all(types[number] == "challenge" for number in closed.open_challenges)
+    assert closed.motion is not None or not closed.carried
+    assert closed.motion is None or types[closed.motion] in {"propose", "synthesize"}
+    assert closed.carried or not closed.overturned
+    sided = [ballot for ballot in closed.ballots if ballot.position not in {None, "abstain"}]
+    assert closed.heads == len(sided)
+    assert 0 <= closed.effective <= closed.heads
+    assert 0 <= closed.turnout <= 1 + 1e-9
+    assert {lost.seat for lost in closed.lost} == {
+        entry.fact.seat for entry in played.entries if isinstance(entry.fact, SeatLost)
+    }
+    assert sum(lost.times for lost in closed.lost) == sum(isinstance(entry.fact, SeatLost) for entry in played.entries)
+    story = Deliberation(SESSION, rules_of(KITS[contract.rules.name]))
+    for entry in played.entries:
+        story.add(entry)
+    decision = decided(story)
+    assert (decision.decision is not None) == closed.carried
+    assert [claim.entries for claim in decision.open_challenges] == [(number,) for number in closed.open_challenges]
+
+
+def _check_turns(contract: RulebookContract[Council], played: Played) -> None:
+    """D-7: phases in order, everyone heard in each, invitations for seats elsewhere alone, nobody two phases ahead."""
+    course = rules_of(KITS[contract.rules.name]).course
+    for before, fact, after in _states(contract, played):
+        outside = {seat.id for seat in after.seats if seat.is_outside}
+        asks = [effect for effect in contract.rules.decide(after) if isinstance(effect, Ask)]
+        assert {ask.seat for ask in asks if ask.invited} <= outside
+        if isinstance(fact, Contributed):
+            assert fact.seat in after.had
+            for line in after.lines[len(before.lines) :]:
+                assert line.phase in {before.phase, course.following(before)}
+                assert line.phase in PHASE_OF[line.said.type]
+        if isinstance(fact, PhaseBegun) and before.stop is None:
+            expected = course.following(before)
+            assert (fact.round, fact.phase) == ((before.round, expected) if expected else (before.round + 1, course.again[0]))
+            one_is_enough = course.one_synthesis and before.phase == "synthesize"
+            assert one_is_enough or set(before.had) >= set(course.taking_part(before, before.phase))
+            assert set(fact.lost) == {seat for seat, line in before.had.items() if line is None}
+        if isinstance(fact, PhaseBegun) and before.phase not in {"vote", "decide"}:
+            assert set(fact.passed) == {seat for seat, line in before.had.items() if line == PASSED}
+        assert after.is_sealed == (after.opened.settings.blind and after.phase == "propose")
+
+
+def _check_votes(played: Played) -> None:
+    """D-2, D-7, D-8: the last vote of the last round counts, and where somebody owns the decision it is the owner's."""
+    closed, state = _closed(played), played.standing.state
+    if closed is None or closed.reason in {"agreed_blind", "called"}:
+        return
+    if isinstance(state.opened.settings, AdvisorySettings):
+        owner = state.opened.settings.owner or state.seats[0].id
+        assert closed.motion is None or state.line(closed.motion).seat == owner
+        return
+    cast = {
+        line.seat: line.said.position
+        for line in state.lines
+        if line.said.type == "vote" and line.id > (closed.motion or 0) and line.round == state.round
+    }
+    assert {ballot.seat: ballot.position for ballot in closed.ballots if ballot.position} == (cast if closed.motion else {})
