@@ -12,3 +12,8 @@ class Summed:
 
     text: str
     tone: Tone = "plain"
+
+
+def percent(value: float | None) -> str:
+    """A share as a whole percentage."""
+    return "–" if value is None else f"{value * 100:.0f} %"

@@ -9,11 +9,12 @@ from moot.domain.ids import USER, SeatId
 from moot.domain.subject import normal
 from moot.projections import costs
 from moot.projections.decision import Decision, Dissent
+from moot.projections.summary import percent
 from moot.protocols.council.facts import Ballot, Phase
 from moot.protocols.council.state import QUESTION, Spoken
 from moot.protocols.council.story import Deliberation, TimelineLine
 from moot.protocols.council.table import Challenge
-from moot.protocols.council.telling import percent, votes_line
+from moot.protocols.council.telling import votes_line
 from moot.protocols.council.view_words import ViewWords
 from moot.weighing.positions import VotePosition
 

@@ -5,7 +5,7 @@ from moot.domain.fence import one_line, plain
 from moot.domain.ids import USER
 from moot.projections.costs import money
 from moot.projections.decision import Decision
-from moot.projections.summary import Summed
+from moot.projections.summary import Summed, percent
 from moot.protocols.council.facts import Contributed, DeliberationClosed, PhaseBegun
 from moot.protocols.council.state import Spoken
 from moot.protocols.council.story import Deliberation, TimelineLine, decided
@@ -102,11 +102,6 @@ def summary(story: Deliberation) -> list[Summed]:
         *[Summed(line, "bad") for line in lost_lines(story, decision, words)],
         Summed(f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {money(spent)}", "dim"),
     ]
-
-
-def percent(value: float | None) -> str:
-    """A share as a whole percentage."""
-    return "–" if value is None else f"{value * 100:.0f} %"
 
 
 def votes_line(decision: Decision, words: ViewWords) -> str:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from moot.domain.facts import Language
 from moot.projections.words import SHARED_WORDS
+from moot.protocols.council.words import WORDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,14 +143,7 @@ EN = ViewWords(
     has_written="has written; sealed until all have",
     went_on="went on without",
     revised="replaces its vote #{line}",
-    types={
-        "propose": "proposes",
-        "support": "supports",
-        "challenge": "challenges",
-        "synthesize": "synthesizes",
-        "vote": "votes",
-        "pass": "says",
-    },
+    types=WORDS["en"].types,
     verdicts={"support": "support", "conditional_support": "conditional", "oppose": "oppose", "abstain": "abstain"},
     kinds={"oppose": "opposes", "conditional": "on condition", "challenge": "challenged", "reported": "reported"},
     consensus_types={
@@ -258,7 +252,7 @@ ZH = ViewWords(
     has_written="已写好；待所有席位写完后公开",
     went_on="直接进入下一阶段",
     revised="取代其投票 #{line}",
-    types={"propose": "提议", "support": "支持", "challenge": "质疑", "synthesize": "综合", "vote": "投票", "pass": "说"},
+    types=WORDS["zh"].types,
     verdicts={"support": "支持", "conditional_support": "有条件支持", "oppose": "反对", "abstain": "弃权"},
     kinds={"oppose": "反对", "conditional": "附条件", "challenge": "质疑", "reported": "转述"},
     consensus_types={

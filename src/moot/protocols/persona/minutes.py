@@ -4,9 +4,10 @@ from moot.domain.facts import SessionCancelled, SessionImported
 from moot.domain.fence import one_line
 from moot.projections.decision import Claim, Decision
 from moot.projections.markdown import cell, quoted, table
+from moot.projections.summary import percent
 from moot.projections.teller import stamp
 from moot.protocols.persona.story import Story, decided
-from moot.protocols.persona.tables import backing, cost_rows, lost_lines, percent, position_rows, what_it_means, without_dissent
+from moot.protocols.persona.tables import backing, cost_rows, lost_lines, position_rows, what_it_means, without_dissent
 from moot.protocols.persona.view_words import VIEW_WORDS, ViewWords
 
 

@@ -6,17 +6,9 @@ from moot.domain.facts import SessionCancelled, SessionImported
 from moot.domain.ids import SeatId
 from moot.projections.decision import Claim, Decision
 from moot.projections.html import LIST_STYLE, STYLE, bullets, document, hues, link, table, text
+from moot.projections.summary import percent
 from moot.protocols.persona.story import Story, Turn, decided
-from moot.protocols.persona.tables import (
-    Row,
-    backing,
-    cost_rows,
-    lost_lines,
-    percent,
-    position_rows,
-    what_it_means,
-    without_dissent,
-)
+from moot.protocols.persona.tables import Row, backing, cost_rows, lost_lines, position_rows, what_it_means, without_dissent
 from moot.protocols.persona.view_words import VIEW_WORDS, ViewWords
 
 _BIDS: Final = """.bids{display:grid;gap:.2rem;margin:.5rem 0 0;font-size:.88rem}

@@ -2,15 +2,11 @@
 
 from moot.projections import costs
 from moot.projections.decision import Decision
+from moot.projections.summary import percent
 from moot.protocols.persona.story import Story
 from moot.protocols.persona.view_words import ViewWords
 
 Row = tuple[object, ...]
-
-
-def percent(value: float | None) -> str:
-    """A share as a whole percentage."""
-    return "–" if value is None else f"{value * 100:.0f} %"
 
 
 def backing(decision: Decision, words: ViewWords) -> str:

@@ -4,7 +4,7 @@ from moot.domain.facts import BudgetExhausted, Entry, SeatLost
 from moot.domain.fence import one_line, plain
 from moot.projections.costs import money
 from moot.projections.decision import Decision
-from moot.projections.summary import Summed
+from moot.projections.summary import Summed, percent
 from moot.protocols.persona.facts import (
     ConclusionDrafted,
     FloorGiven,
@@ -15,7 +15,7 @@ from moot.protocols.persona.facts import (
     TalkEnded,
 )
 from moot.protocols.persona.story import Line, Story, decided
-from moot.protocols.persona.tables import backing, lost_lines, percent, what_it_means, without_dissent
+from moot.protocols.persona.tables import backing, lost_lines, what_it_means, without_dissent
 from moot.protocols.persona.view_words import VIEW_WORDS, ViewWords
 
 

@@ -143,6 +143,14 @@ class Method(Generic[P, R]):
         return self.result.model_json_schema(by_alias=True, mode="serialization")
 
 
+def method(
+    name: str, does: str, handler: Callable[[Call, Any], Awaitable[Any]], needs: Needs, tool: str = ""
+) -> Method[Any, Any]:
+    """A call whose shapes are those of its handler."""
+    shapes = handler.__annotations__
+    return Method(name=name, does=does, params=shapes["params"], result=shapes["return"], handler=handler, needs=needs, tool=tool)
+
+
 def told(cause: ValidationError) -> str:
     """What was wrong with the parameters, in one sentence."""
     first = cause.errors(include_url=False)[0]

@@ -13,7 +13,7 @@ from moot.domain.ids import SeatId, seat_id
 from moot.domain.roster import MAILBOX, Seat
 from moot.domain.subject import Stakes, subject
 from moot.errors import BadName, SessionExists, UnknownDecision
-from moot.surfaces.api.call import Call, Method, Nothing, Wire
+from moot.surfaces.api.call import Call, Method, Nothing, Wire, method
 from moot.surfaces.api.shapes import Key, Score, Short
 
 MOST_INVITED: Final = 2
@@ -616,80 +616,77 @@ async def reset_circuit(call: Call, params: ResetParams) -> CircuitOut:
     return CircuitOut.model_validate(await memory.reset_circuit(params.scope, by=call.caller.name, note=params.note))
 
 
-def _method(name: str, does: str, handler: Any, needs: Any, tool: str = "") -> Method[Any, Any]:
-    shapes = handler.__annotations__
-    return Method(
-        name=f"cstp.{name}", does=does, params=shapes["params"], result=shapes["return"], handler=handler, needs=needs, tool=tool
-    )
-
-
 MEMORY_METHODS: tuple[Method[Any, Any], ...] = (
-    _method(
-        "recordDecision",
+    method(
+        "cstp.recordDecision",
         "Record a decision that one agent takes alone. Where a circuit is open or the stakes forbid it, nothing is recorded: the answer "
         "is 'deliberation_required', and the deliberation is open for you to join.",
         record_decision,
         "own",
         "record_decision",
     ),
-    _method(
-        "reviewDecision",
+    method(
+        "cstp.reviewDecision",
         "Report how a decision turned out: success, partial, failure or abandoned. Trust, amplification and circuit breakers follow.",
         review_decision,
         "own",
         "review_decision",
     ),
-    _method(
-        "searchDecisions",
+    method(
+        "cstp.searchDecisions",
         "Search past decisions by their words (also Chinese): topic, decision, what was argued. Do this before you open a new one.",
         search_decisions,
         "read",
         "search_decisions",
     ),
-    _method("listDecisions", "List past decisions, the newest first.", list_decisions, "read"),
-    _method("getDecision", "A past decision with its members, dissent and reviews.", get_decision, "read", "get_decision"),
-    _method(
-        "getSourceTrust",
+    method("cstp.listDecisions", "List past decisions, the newest first.", list_decisions, "read"),
+    method("cstp.getDecision", "A past decision with its members, dissent and reviews.", get_decision, "read", "get_decision"),
+    method(
+        "cstp.getSourceTrust",
         "How far a participant or model is trusted, from how its stated confidences fared; 0.5 without a record.",
         get_source_trust,
         "read",
         "get_source_trust",
     ),
-    _method("listSources", "Every participant and model with a track record.", list_sources, "read"),
-    _method(
-        "getAmplificationStats",
+    method("cstp.listSources", "Every participant and model with a track record.", list_sources, "read"),
+    method(
+        "cstp.getAmplificationStats",
         "Whether groups did better than their members alone, per protocol, with the counts behind each figure.",
         get_amplification_stats,
         "read",
     ),
-    _method(
-        "getAmplificationChain",
+    method(
+        "cstp.getAmplificationChain",
         "What a decision was built on, what on it, and which of these failed.",
         get_amplification_chain,
         "read",
     ),
-    _method(
-        "createThread", "Begin a thread: a line of reasoning over several deliberations.", create_thread, "own", "create_thread"
+    method(
+        "cstp.createThread",
+        "Begin a thread: a line of reasoning over several deliberations.",
+        create_thread,
+        "own",
+        "create_thread",
     ),
-    _method(
-        "resumeThread",
+    method(
+        "cstp.resumeThread",
         "Come back to a thread: where it stands, what you missed since your last visit, the open questions.",
         resume_thread,
         "own",
         "resume_thread",
     ),
-    _method("getThreadStatus", "Where a thread stands: active, paused, completed or blocked.", get_thread_status, "read"),
-    _method("setThreadStatus", "Pause, complete, block or take up a thread.", set_thread_status, "own"),
-    _method("askInThread", "Leave a question open in a thread.", ask_in_thread, "own"),
-    _method("settleQuestion", "Say that a thread's question is answered.", settle_question, "own"),
-    _method("listThreads", "All threads, the one that changed last first.", list_threads, "read"),
-    _method(
-        "getCircuitState",
+    method("cstp.getThreadStatus", "Where a thread stands: active, paused, completed or blocked.", get_thread_status, "read"),
+    method("cstp.setThreadStatus", "Pause, complete, block or take up a thread.", set_thread_status, "own"),
+    method("cstp.askInThread", "Leave a question open in a thread.", ask_in_thread, "own"),
+    method("cstp.settleQuestion", "Say that a thread's question is answered.", settle_question, "own"),
+    method("cstp.listThreads", "All threads, the one that changed last first.", list_threads, "read"),
+    method(
+        "cstp.getCircuitState",
         "Whether one may decide alone in a scope: closed (yes), open (no) or half_open (one probe).",
         get_circuit_state,
         "read",
         "get_circuit_state",
     ),
-    _method("listBreakers", "Every circuit that is not closed or counts a failure, and the rules.", list_breakers, "read"),
-    _method("resetCircuit", "Close a circuit by hand and forget its failures.", reset_circuit, "own"),
+    method("cstp.listBreakers", "Every circuit that is not closed or counts a failure, and the rules.", list_breakers, "read"),
+    method("cstp.resetCircuit", "Close a circuit by hand and forget its failures.", reset_circuit, "own"),
 )

@@ -14,7 +14,7 @@ from moot.domain.subject import Stakes, subject
 from moot.engine.engine import Outstanding
 from moot.errors import NotAllowed
 from moot.projections.decision import Decision
-from moot.surfaces.api.call import Call, Method, Nothing, Wire
+from moot.surfaces.api.call import Call, Method, Nothing, Wire, method
 from moot.surfaces.api.deliberation import seat_of
 from moot.surfaces.api.entries import entry_out
 from moot.surfaces.api.shapes import Key, ParticipantIn, ParticipantRef, Short
@@ -310,43 +310,36 @@ async def list_protocols(call: Call, params: Nothing) -> ProtocolsOut:
     return ProtocolsOut(protocols=sorted(protocols()))
 
 
-def _method(name: str, does: str, handler: Any, needs: Any, tool: str = "") -> Method[Any, Any]:
-    shapes = handler.__annotations__
-    return Method(
-        name=f"moot.{name}", does=does, params=shapes["params"], result=shapes["return"], handler=handler, needs=needs, tool=tool
-    )
-
-
 SESSION_METHODS: tuple[Method[Any, Any], ...] = (
-    _method(
-        "openSession",
+    method(
+        "moot.openSession",
         "Open a session of any protocol (persona: personas bid for the floor and a decider concludes). Seats with a platform are models "
         "that Moot asks; those without are answered for by get_asks and answer_ask.",
         open_session,
         "own",
         "open_session",
     ),
-    _method("listSessions", "All sessions, the one that was last at work first.", list_sessions, "read"),
-    _method(
-        "getSession",
+    method("moot.listSessions", "All sessions, the one that was last at work first.", list_sessions, "read"),
+    method(
+        "moot.getSession",
         "A session's decision as it stands: who decided what, how sure, who dissents, who was lost, what it cost.",
         get_session,
         "read",
         "get_session",
     ),
-    _method("getEntries", "The entries of a session's ledger, by page.", get_entries, "read"),
-    _method(
-        "getAsks",
+    method("moot.getEntries", "The entries of a session's ledger, by page.", get_entries, "read"),
+    method(
+        "moot.getAsks",
         "What a session asks of seats that sit elsewhere, with the form of the answer; with timeoutSeconds it waits for an ask to come.",
         get_asks,
         "speak",
         "get_asks",
     ),
-    _method("answer", "Answer an ask for a seat that sits elsewhere.", answer, "speak", "answer_ask"),
-    _method("giveInput", "Put in a word of the user's.", give_input, "own"),
-    _method("closeSession", "Call for the end: the session concludes with what has been said so far.", close_session, "own"),
-    _method("cancelSession", "End a session without a conclusion; its record stays.", cancel_session, "own"),
-    _method("exportSession", "A session as text: minutes, html, context.", export_session, "read"),
-    _method("verifySession", "Check a session's hash chain.", verify_session, "read"),
-    _method("listProtocols", "The protocols that are installed.", list_protocols, "read"),
+    method("moot.answer", "Answer an ask for a seat that sits elsewhere.", answer, "speak", "answer_ask"),
+    method("moot.giveInput", "Put in a word of the user's.", give_input, "own"),
+    method("moot.closeSession", "Call for the end: the session concludes with what has been said so far.", close_session, "own"),
+    method("moot.cancelSession", "End a session without a conclusion; its record stays.", cancel_session, "own"),
+    method("moot.exportSession", "A session as text: minutes, html, context.", export_session, "read"),
+    method("moot.verifySession", "Check a session's hash chain.", verify_session, "read"),
+    method("moot.listProtocols", "The protocols that are installed.", list_protocols, "read"),
 )
