@@ -26,6 +26,7 @@ bench: $(VENV)/.dev
 
 bench-decisions: $(VENV)/.dev
 	@$(BIN)/python -m bench.decisions
+	@$(BIN)/python -m bench.calls
 
 lint: $(VENV)/.dev
 	@$(BIN)/ruff check --fix .

@@ -1,0 +1,1 @@
+"""How many model calls each protocol makes, counted at a model's door."""

@@ -1,0 +1,109 @@
+"""Counts the calls of whole sessions: `python -m bench.calls`.
+
+Every seat is one mind that answers at once in the shape it is asked for; a call is one `respond`. The number that a protocol
+needs is worked out beside it, from its phases alone.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from moot.codec.stored import FactCodec
+from moot.domain.budget import Budget
+from moot.domain.effects import Brief
+from moot.domain.ids import SeatId
+from moot.domain.roster import Seat
+from moot.domain.subject import Subject
+from moot.engine.engine import Engine
+from moot.ledgers.memory import MemoryLedger
+from moot.ports.kit import Plan
+from moot.ports.participant import Answer, NoAnswer, OnText
+from moot.protocols.council.facts import Contribution, Taken
+from moot.wiring.clock import SystemClock
+from moot.wiring.protocols import all_kinds, protocol, protocols
+
+SEATS = 5
+
+
+@dataclass
+class Mind:
+    """Answers as told, and counts how often it is asked."""
+
+    agrees: bool
+    calls: Counter[str] = field(default_factory=Counter)
+
+    async def ready(self) -> str | None:
+        return None
+
+    async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
+        self.calls[brief.ask.kind] += 1
+        number = int(brief.seat.id.removeprefix("seat"))
+        said = self._said(brief, number)
+        assert brief.fault(said) is None, brief.fault(said)
+        return Answer(said=said)
+
+    def _said(self, brief: Brief, number: int) -> Contribution:
+        match brief.ask.kind:
+            case "propose":
+                choice = "yes" if self.agrees or number % 2 else "no"
+                return Contribution(type="propose", text=f"Proposal {number}", choice=choice, confidence=0.8)
+            case "argue":
+                return Contribution(type="support", text=f"Argument {number}", refers_to=2, confidence=0.8)
+            case "synthesize":
+                return Contribution(type="synthesize", text="All of it", choice="yes", confidence=0.8)
+            case "decide":
+                advice = tuple(Taken(entry=entry, how="adopted") for entry in range(2 + SEATS, 1 + 2 * SEATS))
+                return Contribution(type="synthesize", text="All of it", choice="yes", confidence=0.8, taken=advice)
+            case _:
+                return Contribution(type="vote", position="support", confidence=0.8)
+
+
+NEEDED: dict[tuple[str, bool], Callable[[int], int]] = {
+    ("debate", False): lambda seats: 4 * seats,
+    ("consensus", False): lambda seats: 3 * seats + 1,
+    ("advisory", False): lambda seats: seats + (seats - 1) + 1,
+    ("debate", True): lambda seats: seats,
+    ("consensus", True): lambda seats: seats,
+    ("advisory", True): lambda seats: seats,
+}
+"""Everyone proposes, argues, synthesizes, votes; a consensus takes one synthesis; an owner does not advise itself. Where all
+agree blind, the proposals are all there is."""
+
+
+async def counted(name: str, *, agrees: bool) -> Counter[str]:
+    """The calls of one whole session, by what was asked for."""
+    kit, mind = protocol(name), Mind(agrees)
+    engine = Engine(
+        ledger=MemoryLedger(),
+        rulebooks=[each.rules for each in protocols().values()],
+        codec=FactCodec(all_kinds()),
+        clock=SystemClock(),
+    )
+    seats = tuple(Seat(id=SeatId(f"seat{number}"), platform="counted") for number in range(1, SEATS + 1))
+    plan = Plan(
+        topic="Shall we?",
+        language="en",
+        seed=1,
+        seats=seats,
+        budget=Budget(),
+        outside_patience=60.0,
+        settings=kit.settings(),
+        subject=Subject(),
+    )
+    session = await engine.open(kit.open(plan))
+    standing = await engine.run(session, lambda seat: mind)
+    assert standing.is_closed
+    return mind.calls
+
+
+async def main() -> None:
+    print(f"{'protocol':<12}{'blind choices':<16}{'calls':>6}{'needed':>8}   by what was asked for")
+    for (name, agrees), needed in NEEDED.items():
+        calls = await counted(name, agrees=agrees)
+        told = ", ".join(f"{kind} {count}" for kind, count in calls.items())
+        print(f"{name:<12}{'agree' if agrees else 'differ':<16}{calls.total():>6}{needed(SEATS):>8}   {told}")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
