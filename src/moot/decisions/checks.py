@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Final, TypeVar, get_args
 
 from moot.decisions.facts import DecisionKept, Member, Outcome, Policy, ThreadStatus
+from moot.domain.fence import one_line
 from moot.domain.ids import session_id
 from moot.domain.subject import Stakes
 from moot.errors import BadSetting
@@ -46,8 +47,8 @@ def optional(what: str, value: str, longest: int = LONGEST_LINE) -> str:
 def name(what: str, value: str) -> str:
     """A short printable name."""
     optional(what, value, LONGEST_NAME)
-    if not value.strip() or not value.isprintable():
-        raise BadSetting(f"{what} {value!r} must have 1 to {LONGEST_NAME} printable characters")
+    if not value.strip() or one_line(value) != value:
+        raise BadSetting(f"{what} {value!r} must have 1 to {LONGEST_NAME} printable characters on one line")
     return value
 
 

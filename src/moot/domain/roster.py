@@ -85,7 +85,12 @@ def checked(seats: Iterable[Seat], *, fewest: int = 1) -> tuple[Seat, ...]:
 def swapped(seats: tuple[Seat, ...], swaps: Iterable[Swap]) -> tuple[Seat, ...]:
     """The roster after the swaps; one that names no seat changes nothing."""
     platforms = {swap.seat: swap.platform for swap in swaps}
-    return tuple(replace(seat, platform=platforms.get(seat.id, seat.platform)) for seat in seats)
+    return tuple(_swapped(seat, platforms.get(seat.id, seat.platform)) for seat in seats)
+
+
+def _swapped(seat: Seat, platform: str) -> Seat:
+    # Another mind has no part in the track record of the one before it.
+    return seat if platform == seat.platform else replace(seat, platform=platform, trust=NEUTRAL_TRUST)
 
 
 def checked_swaps(seats: tuple[Seat, ...], swaps: Iterable[Swap]) -> tuple[Swap, ...]:

@@ -81,7 +81,11 @@ def _label(what: str, text: str) -> str:
 
 
 def _labels(what: str, texts: Iterable[str]) -> tuple[str, ...]:
-    labels = tuple(dict.fromkeys(_label(what, text) for text in texts))
+    known: dict[str, str] = {}
+    for text in texts:
+        label = _label(what, text)
+        known.setdefault(normal(label) or label, label)
+    labels = tuple(known.values())
     if "" in labels:
         raise BadSetting(f"a {what} is empty")
     if len(labels) > MOST_LABELS:

@@ -209,7 +209,7 @@ class Engine:
                 if standing.is_closed:
                     raise SessionClosed(f"session {session!r} has ended already")
                 called, written = self._scribe.write(standing, self._world.clock.now(), CloseCalled(by=sound(by)[:LONGEST_KEY]))
-                after = self._stepped(called)
+                after = self._stepped(called, is_left=not await self.is_running(session))
                 if await self._commit(after.standing, [written, *after.written]):
                     return written.entry
 
@@ -318,15 +318,20 @@ class Engine:
             run.poke()
         return True
 
-    def _stepped(self, standing: Standing) -> Batch:
-        """Where the session stands once all that follows from its entries is written; nothing is written here."""
+    def _stepped(self, standing: Standing, *, is_left: bool = True) -> Batch:
+        """Where the session stands once all that follows from its entries is written; nothing is written here.
+
+        Where no process ran it for a while (`is_left`), that time does not count.
+        """
         if standing.is_closed:
             return Batch(standing, [])
         now = self._world.clock.now()
         outside = frozenset(seat.id for seat in standing.desk.seats if seat.is_outside)
-        # A session that nobody ran yet begins here, whenever it was opened.
-        is_late = standing.seq == 1 and (now - standing.desk.at).total_seconds() > NEW_SECONDS
-        return step(self._scribe, standing, [SessionResumed()] if is_late else (), now, outside, since=now)
+        is_late = is_left and not standing.desk.is_parked and (now - standing.desk.ran_at).total_seconds() > NEW_SECONDS
+        batch = step(self._scribe, standing, (), now, outside, since=now)
+        if not is_late or not batch.written:
+            return batch
+        return step(self._scribe, standing, [SessionResumed()], now, outside, since=now)
 
     async def _answered(self, session: SessionId, seat: SeatId, choose: Choice, raw: object, key: str) -> Entry | None:
         if len(key) > LONGEST_KEY:
@@ -337,13 +342,14 @@ class Engine:
                 standing = await self.standing(session)
                 if key and (seat, key) in standing.desk.answer_keys:
                     return await self._said_before(standing, seat, key, raw)
-                before = self._stepped(standing)
+                is_left = not standing.desk.is_parked and not await self.is_running(session)
+                before = self._stepped(standing, is_left=is_left)
                 ask = choose(before)
                 if ask is None:
                     return None
                 fact = self._reply(_outstanding(before, ask), raw, key)
                 said, written = self._scribe.write(before.standing, self._world.clock.now(), fact)
-                after = self._stepped(said)
+                after = self._stepped(said, is_left=is_left)
                 if await self._commit(after.standing, [*before.written, written, *after.written]):
                     return written.entry
 

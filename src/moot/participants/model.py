@@ -1,7 +1,6 @@
 """A participant that is a language model: any provider, or any server that speaks OpenAI's language."""
 
 import asyncio
-import json
 import os
 import threading
 from collections.abc import Mapping
@@ -16,6 +15,7 @@ from moot.errors import BadAnswer
 from moot.participants.asking import USUAL_PACE, Asking, Pace, Probe, Sampling, Try, text_of
 from moot.participants.failures import Kind, ModelFailure, Whom, loss_of, sentence, translated, translated_sdk
 from moot.participants.platforms import SERVER, Platform, address_of, key_of, key_variable
+from moot.participants.wording import asked
 from moot.ports.participant import Answer, NoAnswer, OnText
 
 if TYPE_CHECKING:
@@ -30,14 +30,6 @@ _TELLS_ALL: Final = frozenset({"openai", "openai-chat", "openai-responses", "oll
 
 _NOT_TAKEN: Final = frozenset({400, 422, 501})
 
-_AS_JSON: Final[Mapping[Language, str]] = {
-    "en": "One JSON object and nothing else: no explanation, no Markdown fence. It must fit this JSON Schema:",
-    "zh": "只给出一个 JSON 对象，不要解释，不要 Markdown 围栏。它必须符合这个 JSON Schema：",
-}
-_MEND: Final[Mapping[Language, str]] = {
-    "en": "(Your previous reply could not be used: {complaint})",
-    "zh": "（你上一次的回答无法使用：{complaint}）",
-}
 _SEATED: Final[Mapping[Language, str]] = {
     "en": "Your seat: {seat}. Your stance: {stance}.",
     "zh": "你的席位：{seat}。你的立场：{stance}。",
@@ -100,11 +92,7 @@ class ModelParticipant:
             await line.model.__aexit__(None, None, None)
 
     async def _attempt(self, asking: Asking, brief: Brief, now: Try) -> object:
-        user = f"{brief.shared}\n\n{brief.own}"
-        if brief.form.form == "json":
-            user = f"{user}\n\n{_AS_JSON[brief.language]}\n{json.dumps(schema(brief.form.shape), ensure_ascii=False)}"
-        if now.complaint is not None:
-            user = f"{user}\n\n{_MEND[brief.language].format(complaint=now.complaint)}"
+        user = asked(brief, now.complaint)
         model = await self._model()
         if brief.form.form == "text":
             response = await asking.stream(model, user, now.room)

@@ -17,7 +17,7 @@ from moot.errors import UnknownPlatform
 
 Intents = Literal["answer", "token"]
 
-OTHERS: Final = ("embedded", "script:FILE", "human", "mailbox")
+OTHERS: Final = ("embedded", "command:AGENT", "script:FILE", "human", "mailbox")
 """Platforms that are no models."""
 
 SERVER: Final = "server"

@@ -12,7 +12,7 @@ from moot.domain.ids import SessionId
 from moot.engine.engine import Engine
 from moot.engine.run import Seating
 from moot.engine.standing import Standing
-from moot.errors import MootError, SessionBusy, UnknownSession, WorldError
+from moot.errors import LedgerDamaged, LedgerNewer, MootError, SessionBusy, UnknownSession, WorldError
 
 LOOK_AGAIN_SECONDS: Final = 1.0
 """After how long to look again at a session that another process runs, or that could not be written."""
@@ -86,6 +86,8 @@ class LocalRunner:
         with suppress(SessionBusy):
             try:
                 return await self._engine.run(session, self._seating)
+            except (LedgerDamaged, LedgerNewer):
+                raise
             except WorldError:
                 log.exception("session %s: trying again", session)
         return None

@@ -1,6 +1,7 @@
 """Moot as a library: everything that the command line does, in Python."""
 
 import json
+import logging
 import math
 import os
 import secrets
@@ -30,7 +31,7 @@ from moot.domain.subject import Subject
 from moot.engine.engine import Engine, Outstanding
 from moot.engine.events import Event
 from moot.engine.replay import Replayed
-from moot.errors import BadImport, BadSetting, CallerError, SessionExists
+from moot.errors import BadImport, BadSetting, CallerError, LedgerDamaged, SessionExists
 from moot.participants.human import AskPerson
 from moot.ports.kit import Plan, ProtocolKit
 from moot.projections.decision import Decision, Status
@@ -42,6 +43,8 @@ from moot.wiring.protocols import all_kinds, protocol, protocols
 from moot.wiring.remembering import bonds, kept_decision, trusted
 from moot.wiring.seating import Seating
 from moot.wiring.settings import home, ledger_address, opened_ledger
+
+log = logging.getLogger("moot")
 
 LONGEST_TOPIC = 20_000
 DEFAULT_TURNS = 12
@@ -217,7 +220,11 @@ class Moot:
         if not self._is_recalled:
             for line in await self.sessions():
                 if line.status == "concluded" and not await self.memory.has(line.session):
-                    await self.remember(line.session)
+                    try:
+                        await self.remember(line.session)
+                    except (LedgerDamaged, CallerError) as error:
+                        # One session that cannot be read must not keep all others from being remembered.
+                        log.warning("session %s cannot be remembered: %s", line.session, error)
             self._is_recalled = True
         return self.memory
 

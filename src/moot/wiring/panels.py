@@ -14,8 +14,8 @@ from moot.domain.ids import SeatId, seat_id
 from moot.domain.roster import Seat
 from moot.errors import BadPanel, BadRoster, MootError
 
-PATIENCE = {"human": 3_600.0, "embedded": 600.0}
-"""Seconds for those who are slower than a provider: people, and a model that answers one seat after another on this machine."""
+PATIENCE = {"human": 3_600.0, "embedded": 600.0, "command": 900.0}
+"""Seconds for those who are slower than a provider: people, coding agents, and a model that answers one seat after another."""
 
 
 class SeatForm(BaseModel):
@@ -132,7 +132,7 @@ def seat_word(text: str) -> Seat:
 def located(platform: str, folder: Path) -> str:
     """The platform with the file in it, if it has one, made absolute: a resumed session may be run from elsewhere."""
     kind, colon, name = platform.partition(":")
-    if colon and kind in {"script", "embedded"} and name:
+    if colon and name and (kind in {"script", "embedded"} or (kind == "command" and name.endswith(".toml"))):
         return f"{kind}:{(folder / Path(name).expanduser()).absolute()}"
     return platform
 

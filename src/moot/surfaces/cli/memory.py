@@ -9,7 +9,7 @@ from moot.decisions.breakers import CircuitView, Policy
 from moot.decisions.facts import Outcome
 from moot.decisions.kept import Kept
 from moot.decisions.sources import SourceTrust
-from moot.domain.fence import one_line, plain
+from moot.domain.fence import one_line
 from moot.errors import UnknownDecision
 from moot.surfaces.cli import out
 from moot.surfaces.cli.duration import Duration
@@ -39,11 +39,13 @@ def decisions(ctx: click.Context, *, category: str | None, outcome: Any, source:
     async def work() -> None:
         async with Moot() as moot:
             found = await (await moot.recall()).listed(category=category, outcome=outcome, source=source, limit=limit)
+            is_empty = not found and not await moot.memory.listed(limit=1)
         if as_json:
             out.print_json([_kept_json(kept) for kept in found])
             return
         if not found:
-            out.note("No decisions yet. A session that ends is kept here by itself.")
+            told = "No decisions yet. A session that ends is kept here by itself." if is_empty else "no decision is like that"
+            out.note(told)
         for kept in found:
             out.say(_line(kept))
 
@@ -102,7 +104,7 @@ def show(decision: str, as_json: bool) -> None:
             return
         record = kept.record
         out.say(_line(kept))
-        out.say(f"  {plain(record.decided) if record.decided else 'no decision'}")
+        out.say(f"  {one_line(record.decided) if record.decided else 'no decision'}")
         for member in record.members:
             first = f" first: {one_line(member.first)}" if member.first else ""
             sure = "" if member.confidence is None else f" ({member.confidence:.2f})"
@@ -159,6 +161,7 @@ def trust(source: str | None, category: str, as_json: bool) -> None:
             memory = await moot.recall()
             records = [record for record in await memory.sources() if source in {None, record.source}]
             value = await memory.source_trust(source, category or None) if source else None
+            within = await memory.trusts([record.source for record in records], category) if category and not source else {}
             groups = await memory.amplification()
         if as_json:
             out.print_json({"sources": records, "trust": value, "amplification": groups if source is None else []})
@@ -168,6 +171,8 @@ def trust(source: str | None, category: str, as_json: bool) -> None:
             out.say(f"{one_line(source)}: trust {value:.2f} ({cases} reviewed cases in all)")
         for record in records:
             _show_source(record)
+            if record.source in within:
+                out.say(f"    in {one_line(category)}: trust {within[record.source]:.2f}")
         if not records and source is None:
             out.note("No track records yet: review decisions (`moot decisions review`).")
         for group in groups if source is None else ():

@@ -9,9 +9,10 @@ from typing import Any
 import click
 
 from moot.codec.answers import as_json as plain_json
+from moot.decisions.register import is_register
 from moot.domain.facts import Entry
 from moot.domain.fence import one_line
-from moot.domain.ids import session_id
+from moot.domain.ids import SessionId, session_id
 from moot.errors import BadImport, BadRoster, BadSetting
 from moot.surfaces.cli import out
 from moot.wiring.moot import Moot
@@ -178,7 +179,9 @@ def verify(session: str | None, as_json: bool) -> None:
 
     async def work() -> bool:
         async with Moot() as moot:
-            names = [session_id(session)] if session else [head.session for head in await moot.engine.heads()]
+            names = [head.session for head in await moot.engine.heads()]
+            if session:
+                names = [SessionId(session) if is_register(session) else session_id(session)]
             faults = {name: await moot.engine.verify(name) for name in names}
             heads = {name: (await moot.engine.records(name))[-1].hash.hex() for name in names if faults[name] is None}
         if as_json:

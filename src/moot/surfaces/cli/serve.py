@@ -20,6 +20,8 @@ from moot.wiring.moot import Moot
 PORT = 8760
 BACKLOG = 2_048
 WEEK = 604_800.0
+FOREVER = 1e10
+"""Seconds beyond every life that a token may have; what is longer is refused there."""
 
 
 @click.command(short_help="Serve JSON-RPC, MCP and events on one port.")
@@ -174,7 +176,7 @@ def invite(
         elif seat is not None:
             raise BadSetting("a seat is a session's: moot invite SESSION --seat NAME")
         return await moot.access.issue(
-            chosen[0], session=session or "", seat=seat or "", lasts=timedelta(seconds=lasts), note=note
+            chosen[0], session=session or "", seat=seat or "", lasts=timedelta(seconds=min(lasts, FOREVER)), note=note
         )
 
     out.run(work, as_json=as_json)

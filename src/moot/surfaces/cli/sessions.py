@@ -7,6 +7,7 @@ import click
 
 from moot.codec.answers import schema
 from moot.domain.fence import plain
+from moot.domain.ids import session_id
 from moot.engine.engine import Outstanding
 from moot.errors import SessionClosed, UnknownAsk
 from moot.surfaces.cli import out
@@ -142,7 +143,11 @@ def answer(session: str, text: str | None, seat: str, ask_id: str | None, as_jso
             if chosen.split(".", 2)[-1] != seat:
                 raise UnknownAsk(f"ask {chosen!r} is not put to seat {seat!r}")
             entry = await moot.answer(session, chosen, words)
-            hint = "" if await moot.is_running(session) else f"; go on with: moot resume {session}"
+            is_over = (await moot.engine.standing(session_id(session))).is_closed
+            hint = "" if is_over or await moot.is_running(session) else f"; go on with: moot resume {session}"
+            if is_over:
+                await moot.remember(session)
+                hint = f"; that ended it: moot show {session}"
         if as_json:
             out.print_json({"session": session, "ask": chosen, "entry": entry.seq})
         else:

@@ -1,0 +1,110 @@
+"""A seat that a program fills: a coding agent run headless, or any program by a recipe.
+
+Each ask is one run. The prompt says everything, so that a run needs no memory of the one before; an answer in no usable shape
+gets one chance to be mended, in the same session of the agent's where it has sessions.
+"""
+
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from moot.codec.answers import parsed
+from moot.domain.budget import FREE, Usage
+from moot.domain.effects import Brief
+from moot.domain.fence import one_line
+from moot.errors import BadAnswer
+from moot.participants.agents import LONGEST_ARGUMENT, Printed, Recipe, filled, printed
+from moot.participants.program import Ran, ran
+from moot.participants.wording import asked, mending
+from moot.ports.participant import Answer, NoAnswer, OnText
+
+READY_SECONDS: Final = 10.0
+LONGEST_COMPLAINT: Final = 300
+
+PASSED: Final = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "TMPDIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME")
+"""What every program needs of the environment; of the rest it gets what its recipe names."""
+
+
+class CommandParticipant:
+    """Runs its program in a folder of its own."""
+
+    def __init__(self, recipe: Recipe, folder: Path, environ: Mapping[str, str]) -> None:
+        self._recipe = recipe
+        self._folder = folder
+        self._environ = _environ(recipe, environ)
+
+    async def ready(self) -> str | None:
+        program = self._recipe.argv[0]
+        if shutil.which(program, path=self._environ.get("PATH")) is None:
+            hint = f"; install it: {self._recipe.install}" if self._recipe.install else ""
+            return f"the program {program!r} is not found{hint}"
+        return None
+
+    async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
+        usage, session, complaint = FREE, "", ""
+        for attempt in range(2):
+            resumed = bool(attempt and session and self._recipe.resume)
+            prompt = mending(brief.language, complaint) if resumed else self._prompt(brief, complaint)
+            try:
+                done = await self._run(prompt, session if resumed else "")
+            except OSError as cause:
+                return NoAnswer(reason="error", detail=f"{self._recipe.argv[0]} cannot be run: {cause.strerror}", usage=usage)
+            usage += Usage(calls=1)
+            if done.is_flooded:
+                return NoAnswer(reason="error", detail=f"{self._recipe.name} printed too much and was stopped", usage=usage)
+            if done.code != 0:
+                return NoAnswer(reason="error", detail=f"{self._recipe.name} ended with {done.code}: {_end(done)}", usage=usage)
+            try:
+                found = printed(self._recipe, done.out)
+            except ValueError as cause:
+                return NoAnswer(reason="malformed", detail=f"{self._recipe.name}: {cause} {_end(done)}".strip(), usage=usage)
+            usage, session = usage + _used(found), found.session
+            try:
+                said = _checked(brief, found.text)
+            except BadAnswer as cause:
+                complaint = str(cause)
+                continue
+            if brief.form.form == "text":
+                on_text(found.text)
+            return Answer(said=said, usage=usage)
+        return NoAnswer(reason="malformed", detail=complaint, usage=usage)
+
+    def _prompt(self, brief: Brief, complaint: str) -> str:
+        return f"{brief.system}\n\n{asked(brief, complaint or None)}"
+
+    async def _run(self, prompt: str, session: str) -> Ran:
+        recipe = self._recipe
+        if session:
+            recipe = replace(recipe, argv=recipe.resume)
+        if recipe.words is None and len(prompt.encode()) > LONGEST_ARGUMENT:
+            raise OSError(7, f"the prompt has more than {LONGEST_ARGUMENT} bytes, and the agent takes it as an argument")
+        self._folder.mkdir(parents=True, exist_ok=True)
+        words = None if recipe.words is None else recipe.words.replace("{prompt}", prompt).encode()
+        return await ran(filled(recipe.argv, prompt, session), words=words, folder=self._folder, environ=self._environ)
+
+
+def _environ(recipe: Recipe, environ: Mapping[str, str]) -> dict[str, str]:
+    """What the program gets to see: never the whole environment."""
+    kept = {name: value for name, value in environ.items() if name in PASSED or name.startswith(recipe.passes)}
+    return {"PATH": os.defpath, **kept, "TERM": "dumb", "NO_COLOR": "1", **recipe.environ}
+
+
+def _checked(brief: Brief, text: str) -> object:
+    said = parsed(brief.form, text)
+    fault = brief.fault(said)
+    if fault is not None:
+        raise BadAnswer(fault)
+    return said
+
+
+def _used(found: Printed) -> Usage:
+    cost = None if found.dollars is None else round(found.dollars * 1e6)
+    return Usage(tokens_in=found.tokens_in, tokens_out=found.tokens_out, cost=cost)
+
+
+def _end(done: Ran) -> str:
+    """The end of what it complained about."""
+    return one_line(done.err)[-LONGEST_COMPLAINT:]

@@ -1,0 +1,143 @@
+"""Running another program: no shell in between, output limited, and nothing of it left behind."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from uuid import uuid4
+
+MOST_OUTPUT: Final = 4_000_000
+MOST_COMPLAINT: Final = 20_000
+"""Bytes that are kept of what it printed, and of what it printed as errors (the end of that)."""
+
+GRACE_SECONDS: Final = 1.0
+"""How long it may take to heed SIGTERM, and how long its children may hold its output open after it has ended."""
+
+MARK: Final = "MOOT_RUN"
+"""The variable by which a run's processes are known, also those that left its process group."""
+
+LOOK_SECONDS: Final = 0.02
+
+_PIECE: Final = 65_536
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """How it went. `is_flooded`: it printed more than is taken, and was stopped for it."""
+
+    code: int
+    out: bytes
+    err: str
+    is_flooded: bool = False
+
+
+async def ran(argv: Sequence[str], *, words: bytes | None, folder: Path, environ: Mapping[str, str]) -> Ran:
+    """Run a program to its end, with `words` on its standard input. Raises OSError when it cannot be started.
+
+    The caller sets the deadline and cancels; in any case the whole process group ends with this call.
+    """
+    mark = uuid4().hex
+    process = await asyncio.create_subprocess_exec(
+        *argv,
+        stdin=asyncio.subprocess.DEVNULL if words is None else asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        cwd=folder,
+        env={**environ, MARK: mark},
+        start_new_session=True,
+    )
+    out, err = Pot(MOST_OUTPUT), Pot(MOST_COMPLAINT)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    reading = [
+        asyncio.create_task(out.fill(process.stdout)),
+        asyncio.create_task(err.fill(process.stderr)),
+        asyncio.create_task(_fed(process, words)),
+    ]
+    try:
+        await _ended(process, out)
+        # Children that outlive it may hold its output open for ever.
+        await asyncio.wait(reading, timeout=GRACE_SECONDS)
+    finally:
+        await _swept(process, mark)
+        for task in reading:
+            task.cancel()
+    code = process.returncode if process.returncode is not None else -signal.SIGKILL
+    return Ran(code=code, out=bytes(out.kept), err=err.kept.decode("utf-8", "replace"), is_flooded=out.is_over)
+
+
+class Pot:
+    """Holds what a stream brings, up to a limit; what is more is read and dropped, so that nobody is blocked by it."""
+
+    def __init__(self, most: int) -> None:
+        self.kept = bytearray()
+        self.is_over = False
+        self._most = most
+
+    async def fill(self, stream: asyncio.StreamReader) -> None:
+        while piece := await stream.read(_PIECE):
+            self.kept += piece
+            if len(self.kept) > self._most:
+                del self.kept[: len(self.kept) - self._most]
+                self.is_over = True
+
+
+async def _fed(process: asyncio.subprocess.Process, words: bytes | None) -> None:
+    if process.stdin is None or words is None:
+        return
+    # It may well end without reading what it is told.
+    with suppress(BrokenPipeError, ConnectionResetError):
+        process.stdin.write(words)
+        await process.stdin.drain()
+    process.stdin.close()
+
+
+async def _ended(process: asyncio.subprocess.Process, out: Pot) -> None:
+    """Wait for its end, or for the moment when it has printed too much."""
+    # `process.wait` would also wait for whoever still holds its output open.
+    while process.returncode is None and not out.is_over:  # noqa: ASYNC110
+        await asyncio.sleep(LOOK_SECONDS)
+
+
+async def _swept(process: asyncio.subprocess.Process, mark: str) -> None:
+    """End the process group and whoever left it; first kindly."""
+    if process.returncode is None:
+        _signal(process.pid, signal.SIGTERM)
+        await _gone(process)
+    _signal(process.pid, signal.SIGKILL)
+    for pid in strays(mark):
+        with suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
+    await _gone(process)
+
+
+async def _gone(process: asyncio.subprocess.Process) -> None:
+    """Wait a little for its end."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(GRACE_SECONDS):
+            while process.returncode is None:  # noqa: ASYNC110
+                await asyncio.sleep(LOOK_SECONDS)
+
+
+def _signal(group: int, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
+
+
+def strays(mark: str) -> list[int]:
+    """The processes of a run, wherever they have gone. Only where the system tells (Linux)."""
+    if not sys.platform.startswith("linux"):
+        return []
+    needle = f"{MARK}={mark}".encode()
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            with suppress(OSError):
+                if needle in (entry / "environ").read_bytes().split(b"\0"):
+                    found.append(int(entry.name))
+    return found

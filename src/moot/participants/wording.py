@@ -1,0 +1,33 @@
+"""How a brief is put into words for whoever takes one text: the prompt, the form of the answer, what was wrong with the last."""
+
+import json
+from collections.abc import Mapping
+from typing import Final
+
+from moot.codec.answers import schema
+from moot.domain.effects import Brief
+from moot.domain.facts import Language
+
+_AS_JSON: Final[Mapping[Language, str]] = {
+    "en": "One JSON object and nothing else: no explanation, no Markdown fence. It must fit this JSON Schema:",
+    "zh": "只给出一个 JSON 对象，不要解释，不要 Markdown 围栏。它必须符合这个 JSON Schema：",
+}
+_MEND: Final[Mapping[Language, str]] = {
+    "en": "(Your previous reply could not be used: {complaint})",
+    "zh": "（你上一次的回答无法使用：{complaint}）",
+}
+
+
+def asked(brief: Brief, complaint: str | None = None) -> str:
+    """All that comes behind the system's words."""
+    parts = [brief.shared, brief.own]
+    if brief.form.form == "json":
+        parts.append(f"{_AS_JSON[brief.language]}\n{json.dumps(schema(brief.form.shape), ensure_ascii=False)}")
+    if complaint is not None:
+        parts.append(mending(brief.language, complaint))
+    return "\n\n".join(parts)
+
+
+def mending(language: Language, complaint: str) -> str:
+    """What was wrong with the last answer."""
+    return _MEND[language].format(complaint=complaint)

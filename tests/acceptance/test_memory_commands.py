@@ -1,0 +1,490 @@
+"""What outlives a session, from outside: decisions, trust, breakers, tokens, and the registers that hold them (D-13 to D-17)."""
+
+import json
+import re
+import sqlite3
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.acceptance.doors import SCENES, Cli, held, seat_words, write_script
+
+COMMANDS = (
+    ["decisions"],
+    ["decisions", "search"],
+    ["decisions", "show"],
+    ["decisions", "review"],
+    ["trust"],
+    ["breakers"],
+    ["breakers", "reset"],
+    ["breakers", "policy"],
+    ["invite"],
+)
+RULES = (
+    "rules: 3 failures in 7 days open a circuit; after 1 h one probe may go, to be reviewed within 24 h; never alone at stakes: "
+    "critical; at high stakes not below a confidence of 0.6\n"
+)
+TODAY = datetime.now(UTC)
+
+
+def debate(cli: Cli, name: str, topic: str, scene: str, seats: list[str], **labels: str) -> None:
+    """A debate of a scene, held to its end."""
+    words = [word for label, value in labels.items() for word in (f"--{label}", value)]
+    platform = f"script:{SCENES / scene}.toml"
+    cli("run", topic, "--protocol", "debate", *seat_words(platform, seats), "--session", name, "--stakes", "high", *words)
+
+
+@pytest.fixture
+def db(cli: Cli) -> str:
+    """A debate in which ada and bob outvoted cem: sqlite."""
+    debate(cli, "db", "Which database?", "database", ["ada", "bob", "cem"], category="Data stores", tag="db")
+    return "db"
+
+
+@pytest.fixture
+def zh(cli: Cli) -> str:
+    """A debate in Chinese."""
+    debate(cli, "zh", "我们该扩张吗？", "expansion", ["甲", "乙", "丙"], category="战略")
+    return "zh"
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Cli:
+    """A home with both debates, and `s`, which waits for eve; for tests that change nothing."""
+    folder = tmp_path_factory.mktemp("library")
+    cli = Cli(folder / "home", folder)
+    debate(cli, "db", "Which database?", "database", ["ada", "bob", "cem"], category="Data stores")
+    debate(cli, "zh", "我们该扩张吗？", "expansion", ["甲", "乙", "丙"], category="战略")
+    _table(cli)
+    return cli
+
+
+def _table(cli: Cli) -> None:
+    platform = write_script(cli.cwd / "bob.toml", {"bob": {}})
+    seats = ("--seat", "eve=mailbox", "--seat", f"bob={platform}")
+    cli("run", "Who comes?", "--protocol", "debate", *seats, "--session", "s", code=3)
+
+
+def line(name: str, how: str, outcome: str, topic: str) -> str:
+    """A decision in a list; the date is today's, or yesterday's when the test began before midnight."""
+    return rf"{name}  (?:{TODAY:%Y-%m-%d}|{TODAY + timedelta(days=1):%Y-%m-%d})  {how}  {outcome}  {re.escape(topic)}\n"
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_the_help_of_each_command_has_an_example(cli: Cli, words: list[str]) -> None:
+    told = cli(*words, "--help").out
+    assert f"\n  moot {words[0]}" in told
+    assert "--json" in told
+
+
+def test_the_help_lists_them(cli: Cli) -> None:
+    told = cli("--help").out
+    for command in ("decisions", "trust", "breakers", "invite", "serve", "mcp"):
+        assert f"\n  {command} " in told
+
+
+# Where there is nothing yet.
+
+
+def test_with_nothing_remembered_each_command_says_what_to_do(cli: Cli) -> None:
+    """D-13, D-14, D-17: code 0, no result on standard output; as JSON, empty."""
+    done = cli("decisions")
+    assert (done.out, done.err) == ("", "No decisions yet. A session that ends is kept here by itself.\n")
+    done = cli("trust")
+    assert (done.out, done.err) == ("", "No track records yet: review decisions (`moot decisions review`).\n")
+    assert cli("breakers").out == f"every circuit is closed\n{RULES}"
+    done = cli("invite", "--list")
+    assert (done.out, done.err) == ("", "no tokens yet; make one: moot invite --owner\n")
+    done = cli("decisions", "search", "anything")
+    assert (done.out, done.err) == ("", "nothing found\n")
+    assert cli.json("decisions") == cli.json("decisions", "search", "anything") == cli.json("invite", "--list") == []
+    assert cli.json("trust") == {"sources": [], "trust": None, "amplification": []}
+    assert cli.json("breakers")["breakers"] == []
+    assert cli.json("list") == []
+
+
+# Decisions.
+
+
+def test_decisions_are_listed_the_newest_first_and_by_what_they_are(cli: Cli, db: str, zh: str) -> None:
+    """D-5, D-13: by category, outcome and participant; as lines and as JSON."""
+    one = line("db", "majority 0.69", "not reviewed", "Which database?")
+    two = line("zh", "convergent 0.76", "not reviewed", "我们该扩张吗？")
+    assert re.fullmatch(two + one, cli("decisions").out)
+    assert re.fullmatch(two, cli("decisions", "--limit", "1").out)
+    assert re.fullmatch(one, cli("decisions", "--category", "data  STORES").out)
+    assert re.fullmatch(two, cli("decisions", "--source", "乙").out)
+    cli("decisions", "review", "zh", "partial")
+    assert re.fullmatch(one, cli("decisions", "--outcome", "unreviewed").out)
+    (found,) = cli.json("decisions", "--outcome", "partial")
+    assert (found["decision"]["decision"], found["outcome"], found["alone"]) == ("zh", "partial", False)
+    assert cli.json("decisions", "--source", "nobody") == []
+    assert "Invalid value for '--outcome'" in cli("decisions", "--outcome", "fine", code=2).err
+
+
+def test_a_filter_that_matches_nothing_does_not_say_that_there_are_no_decisions(library: Cli) -> None:
+    assert "No decisions yet" not in library("decisions", "--source", "nobody").err
+
+
+@pytest.mark.parametrize("word", ["扩张", "试点", "现金", "长上", "战略"])
+def test_two_characters_are_enough_to_find_a_chinese_decision(library: Cli, word: str) -> None:
+    """D-5, D-16: in the topic, the decision, what was argued, a condition, the category; English ones are not found."""
+    assert [hit["decision"] for hit in library.json("decisions", "search", word)] == ["zh"]
+
+
+@pytest.mark.parametrize("words", ["database", "second writer", "DATA stores", "hurt"])
+def test_words_find_an_english_decision(library: Cli, words: str) -> None:
+    """D-5: wherever they stand."""
+    (hit,) = library.json("decisions", "search", words)
+    assert (hit["decision"], hit["score"] > 0) == ("db", True)
+
+
+def test_a_search_tells_the_decision_and_the_place(library: Cli) -> None:
+    """D-5: narrowed by category, and nothing for what nobody said."""
+    told = library("decisions", "search", "试点").out.splitlines(keepends=True)
+    assert re.fullmatch(line("zh", "convergent 0.76", "not reviewed", "我们该扩张吗？"), told[0])
+    assert told[1].startswith("    ")
+    assert "试点" in told[1]
+    assert library.json("decisions", "search", "试点", "--category", "data stores") == []
+    assert library.json("decisions", "search", "zebra") == []
+    assert library("decisions", "search", " ", code=2).err == "moot: query is empty; say something\n"
+
+
+def test_a_decision_is_shown_with_who_stood_where_and_how_it_turned_out(cli: Cli, db: str) -> None:
+    """D-13, D-15: the blind first choice, the vote, the dissent, every review."""
+    cli("decisions", "review", "db", "failure", "--choice", "Postgres", "--note", "locked up\nat noon")
+    told = cli("decisions", "show", "db").out.splitlines(keepends=True)
+    assert re.fullmatch(line("db", "majority 0.69", "failure", "Which database?"), told[0])
+    assert told[1:7] == [
+        "  Begin with SQLite, move when a second writer comes.\n",
+        "  ada [ada]: support (0.80) first: postgres\n",
+        "  bob [bob]: support (0.90) first: sqlite\n",
+        "  cem [cem]: oppose (0.60) first: postgres\n",
+        "  dissent: It will hurt.\n",
+        "  dissent: SQLite has one writer.\n",
+    ]
+    assert re.fullmatch(r"  \d{4}-\d\d-\d\d failure: locked up at noon\n", told[7])
+    found = cli.json("decisions", "show", "db")
+    assert (found["decision"]["head"], found["outcome"]) == (cli.json("verify", "db")[0]["head"], "failure")
+    assert [(each["outcome"], each["choice"], each["by"]) for each in found["reviews"]] == [("failure", "Postgres", "local")]
+    assert found["chain"]["built_on"] == found["chain"]["basis_of"] == []
+
+
+def test_a_review_with_a_key_counts_once_and_a_later_one_replaces_it(cli: Cli, db: str) -> None:
+    """D-5, D-14: the last one counts; all are kept."""
+    assert cli("decisions", "review", "db", "failure", "--key", "k1").out == "db: failure\n"
+    assert len(cli.json("decisions", "review", "db", "failure", "--key", "k1")["reviews"]) == 1
+    done = cli("decisions", "review", "db", "success", "--key", "k1", code=2)
+    assert done.err == "moot: key 'k1' came before with another review of 'db'; use a new key\n"
+    found = cli.json("decisions", "review", "db", "success", "--key", "k2", "--note", "it held after all")
+    assert (found["outcome"], [each["outcome"] for each in found["reviews"]]) == ("success", ["failure", "success"])
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["show", "nope"], "no decision 'nope' is kept; `moot decisions` lists those that are"),
+        (["review", "nope", "success"], "no decision 'nope' is kept; list or search to see those that are"),
+        (
+            ["review", "db", "success", "--choice", "postgres"],
+            "outcome 'success' says that 'sqlite' was right, the choice says 'postgres'; leave the choice out",
+        ),
+        (
+            ["review", "db", "failure", "--choice", "SQLite."],
+            "outcome 'failure' contradicts the choice 'SQLite.': that is what was",
+        ),
+        (["review", "db", "success", "--key", "k" * 101], "key has 101 characters; at most 100 are kept"),
+    ],
+)
+def test_what_cannot_be_reviewed_is_refused_and_nothing_is_kept_of_it(library: Cli, words: list[str], told: str) -> None:
+    """D-6: one sentence, code 2; as JSON with its kind."""
+    done = library("decisions", *words, code=2)
+    assert done.err.startswith(f"moot: {told}")
+    assert (done.err.count("\n"), done.out) == (1, "")
+    assert library.json("decisions", *words, code=2)["error"]["kind"] in {"UnknownDecision", "BadSetting"}
+    assert library.json("decisions", "show", "db")["reviews"] == []
+
+
+def test_an_outcome_that_is_none_is_refused(library: Cli) -> None:
+    told = library("decisions", "review", "db", "fine", code=2).err
+    assert "'fine' is not one of 'success', 'partial', 'failure', 'abandoned'" in told
+
+
+def test_a_decision_that_the_last_answer_from_elsewhere_brought_about_is_kept(cli: Cli) -> None:
+    """D-13: no process ran the session to its end."""
+    cli("run", "Easy?", "--protocol", "debate", "--seat", "eve=mailbox", "--seat", "fay=mailbox", "--session", "s", code=3)
+    said = json.dumps({"type": "propose", "text": "Of course.", "choice": "yes", "confidence": 0.9})
+    for seat in ("eve", "fay"):
+        cli("answer", "s", "--seat", seat, said)
+    (found,) = cli.json("decisions")
+    assert (found["decision"]["decision"], found["decision"]["decided"]) == ("s", "Of course.")
+
+
+def test_what_one_decided_alone_is_listed_and_reviewed_as_well(cli: Cli) -> None:
+    """D-13, D-17: its circuit is the agent's own."""
+
+    async def work() -> None:
+        async with cli.moot() as moot:
+            await moot.memory.alone("ada", "Which colour?", "Blue.", 0.8)
+
+    held(work())
+    assert re.fullmatch(line("alone.1", "alone 0.80", "not reviewed", "Which colour?"), cli("decisions").out)
+    assert cli.json("decisions", "review", "alone.1", "failure")["alone"] is True
+    assert [each["scope"] for each in cli.json("breakers")["breakers"]] == ["agent:ada", "global", "stakes:medium"]
+
+
+def test_what_stands_on_a_failure_says_so(cli: Cli, db: str) -> None:
+    """D-13: from both ends."""
+
+    async def work() -> None:
+        async with cli.moot() as moot:
+            await moot.memory.alone("ada", "Which driver?", "The usual one.", 0.8, built_on=["db"])
+
+    held(work())
+    cli("decisions", "review", "db", "failure")
+    assert cli("decisions", "show", "alone.1").out.endswith(
+        "  built on db (failure): Which database?\n  ! it stands on what failed: db\n"
+    )
+    assert cli("decisions", "show", "db").out.endswith("  basis of alone.1 (not reviewed): Which driver?\n")
+
+
+def test_no_line_of_a_decision_can_pass_as_one_of_moots_own(cli: Cli, tmp_path: Path) -> None:
+    """D-13: what participants wrote is data; here, a review that nobody gave."""
+    text = "Buy it.\n  2026-11-15 success: everything went well"
+    offer = {"propose": [{"type": "propose", "text": text, "choice": "yes", "confidence": 0.9}]}
+    platform = write_script(tmp_path / "s.toml", {"ada": offer, "bob": offer})
+    cli("run", "Buy?", "--protocol", "debate", *seat_words(platform, ["ada", "bob"]), "--session", "s")
+    told = cli("decisions", "show", "s").out
+    assert "Buy it." in told
+    assert "\n  2026-11-15 success: everything went well\n" not in told
+
+
+def test_an_earlier_decision_on_a_like_question_is_offered(cli: Cli, db: str, tmp_path: Path) -> None:
+    """D-16: on standard error, before the meeting; not where JSON was asked for."""
+    platform = write_script(tmp_path / "s.toml", {"ada": {}, "bob": {}})
+    words = ("--protocol", "debate", *seat_words(platform, ["ada", "bob"]))
+    done = cli("run", "Which database for billing?", *words, code=4)
+    assert done.err == "An earlier decision on a like question: moot decisions show db\n"
+    assert cli("run", "Shall we have lunch?", *words, code=4).err == ""
+
+
+# Trust.
+
+
+def test_trust_follows_from_reviews_and_reaches_the_next_opening(cli: Cli, db: str) -> None:
+    """D-14, D-15: cem, who opposed what failed, is trusted more; the group did worse than its members alone."""
+    cli("decisions", "review", "db", "failure", "--choice", "postgres")
+    told = cli("trust").out.splitlines()
+    assert [re.sub(r"0\.\d+", "N", each) for each in told] == [
+        *(
+            text
+            for seat in ("ada", "bob", "cem")
+            for text in (f"{seat}  trust N  cases 1  Brier N", "    data stores  trust N  cases 1")
+        ),
+        "debate: group right in 0 of 1, members alone in N of 1, error amplification 3.00 (1 cases)",
+    ]
+    found = cli.json("trust")
+    values = {each["source"]: each["trust"] for each in found["sources"]}
+    assert values["cem"] > 0.5 > values["ada"] > values["bob"]
+    assert (found["trust"], found["amplification"][0]["amplification"]) == (None, pytest.approx(3.0))
+    platform = f"script:{SCENES / 'database'}.toml"
+    seats = seat_words(platform, ["ada", "bob", "cem"])
+    opened = cli.json("run", "And now?", "--protocol", "debate", *seats, "--category", "data stores", "--dry-run")
+    there = {each["source"]: each["categories"][0]["trust"] for each in found["sources"]}
+    assert {seat["id"]: seat["trust"] for seat in opened["seats"]} == pytest.approx(there)
+
+
+def test_trust_in_one_source_is_told_by_category(cli: Cli, db: str) -> None:
+    """D-14: neutral without a record."""
+    cli("decisions", "review", "db", "success")
+    overall, there = cli.json("trust", "ada"), cli.json("trust", "ada", "--category", "Data stores")
+    assert 0.5 < overall["trust"] < there["trust"]
+    assert [each["source"] for each in there["sources"]] == ["ada"]
+    assert cli("trust", "ada", "--category", "Data stores").out.startswith(
+        f"ada: trust {there['trust']:.2f} (1 reviewed cases in all)\n"
+    )
+    assert cli("trust", "zoe").out == "zoe: trust 0.50 (0 reviewed cases in all)\n"
+    assert cli.json("trust", "zoe") == {"sources": [], "trust": 0.5, "amplification": []}
+
+
+# Breakers.
+
+
+def test_failures_open_circuits_and_a_reset_closes_one_by_hand(cli: Cli, db: str) -> None:
+    """D-17: counted by category, tag, stakes and in all; the rules may be changed from now on."""
+    cli("decisions", "review", "db", "failure")
+    told = cli("breakers").out
+    scopes = ("category:data stores", "global", "stakes:high", "tag:db")
+    assert told == "".join(f"{scope}: closed (1 of 3 failures)\n" for scope in scopes) + RULES
+    assert cli("breakers", "policy", "--failures", "1", "--cooldown", "2h", "--window", "14d").out == (
+        RULES.replace("3 failures in 7 days", "1 failures in 14 days").replace("after 1 h", "after 2 h")
+    )
+    cli("decisions", "review", "db", "abandoned")
+    found = cli.json("breakers")
+    assert {each["scope"]: (each["state"], each["failures"]) for each in found["breakers"]} == dict.fromkeys(scopes, ("open", 1))
+    assert (found["policy"]["failures"], found["policy"]["window_seconds"]) == (1, 14 * 86_400.0)
+    opened, half = (datetime.fromisoformat(found["breakers"][0][name]) for name in ("opened_at", "half_open_at"))
+    assert half - opened == timedelta(hours=2)
+    assert re.match(
+        r"category:data stores: open \(1 of 1 failures, a probe may go from [\d-]+ [\d:]+ UTC\)\n", cli("breakers").out
+    )
+    reset = cli("breakers", "reset", "category:Data Stores", "--note", "mended").out
+    assert reset == "category:data stores: closed (0 of 1 failures)\n"
+    assert [each["scope"] for each in cli.json("breakers")["breakers"]] == ["global", "stakes:high", "tag:db"]
+    assert cli.json("breakers", "reset", "global")["state"] == "closed"
+    assert cli.json("breakers", "reset", "agent:nobody")["failures"] == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (
+            ["reset", "everything"],
+            "unknown scope 'everything'; expected global, category:NAME, stakes:NAME, agent:NAME or tag:NAME",
+        ),
+        (["reset", "category:"], "unknown scope 'category:'"),
+        (["policy", "--window", "9999d"], "window_seconds is 863913600.0; it must be more than 0 and at most 31622400"),
+    ],
+)
+def test_a_scope_or_rule_that_is_none_is_refused(cli: Cli, words: list[str], told: str) -> None:
+    """D-6: nothing is recorded."""
+    done = cli("breakers", *words, code=2)
+    assert done.err.startswith(f"moot: {told}")
+    assert (done.err.count("\n"), done.out) == (1, "")
+    assert cli.json("verify") == []
+
+
+@pytest.mark.parametrize("words", [["--failures", "0"], ["--window", "soon"], ["--probe", "0"], ["--least-confidence", "2"]])
+def test_a_rule_out_of_its_range_is_refused_by_the_parser(cli: Cli, words: list[str]) -> None:
+    assert "Invalid value" in cli("breakers", "policy", *words, code=2).err
+
+
+# Tokens.
+
+
+@pytest.fixture
+def table(cli: Cli) -> str:
+    """Session `s`, with one seat for somebody elsewhere."""
+    _table(cli)
+    return "s"
+
+
+def test_an_invitation_has_the_token_and_what_to_paste(cli: Cli, table: str) -> None:
+    """D-5: for every agent or for one; what the agent is to be told names session and seat."""
+    told = cli("invite", "s", "--seat", "eve", "--url", "https://moot.example/").out
+    (secret,) = re.findall(r"token \(shown once\): (moot_\w+_[\w-]+)\n", told)
+    assert f'claude mcp add --transport http moot https://moot.example/mcp --header "Authorization: Bearer {secret}"' in told
+    for agent in ("Codex", "Gemini CLI", "opencode", "Cursor", "VS Code"):
+        assert f"── {agent}" in told
+    assert "Take the seat eve in the Moot deliberation s." in told
+    one = cli("invite", "s", "--seat", "eve", "--for", "codex").out
+    assert one.count("── ") == 2
+    assert "── Codex" in one
+
+
+def test_tokens_are_made_listed_and_revoked(cli: Cli, table: str) -> None:
+    """D-5, D-6: for a seat, an owner, an observer; the secret is told once and opens what it says."""
+    seat = cli.json("invite", "s", "--seat", "eve", "--note", "for eve")
+    owner = cli.json("invite", "--owner", "--lasts", "30d")
+    observer = cli.json("invite", "s", "--observer")
+    assert (seat["session"], seat["seat"], owner["session"], observer["seat"]) == ("s", "eve", None, None)
+    listed = cli.json("invite", "--list")
+    assert [(each["role"], each["session"], each["seat"], each["note"]) for each in listed] == [
+        ("seat", "s", "eve", "for eve"),
+        ("owner", "", "", ""),
+        ("observer", "s", "", ""),
+    ]
+    lasts = [datetime.fromisoformat(each["expires"]) - datetime.fromisoformat(each["issued_at"]) for each in listed]
+    assert [round(each / timedelta(days=1)) for each in lasts] == [7, 30, 7]
+    assert not any(each["token"] in json.dumps(listed) for each in (seat, owner, observer))
+    lines = cli("invite", "--list").out.splitlines()
+    assert re.fullmatch(rf"{seat['id']}  seat  s eve  until [\d-]+ [\d:]+ UTC  for eve", lines[0])
+    assert re.fullmatch(rf"{owner['id']}  owner  all sessions  until [\d-]+ [\d:]+ UTC", lines[1])
+    assert cli("invite", "--revoke", seat["id"]).out == f"revoked {seat['id']}\n"
+    assert cli.json("invite", "--revoke", seat["id"])["revoked_at"] is not None
+    assert re.search(rf"{seat['id']}  seat  s eve  revoked [\d-]+  for eve\n", cli("invite", "--list").out)
+    assert held(_known(cli, [seat["token"], owner["token"], observer["token"], "moot_x_y"])) == [
+        "revoked",
+        "owner",
+        "observer",
+        "unknown",
+    ]
+
+
+async def _known(cli: Cli, secrets: list[str]) -> list[str]:
+    async with cli.moot() as moot:
+        found = [await moot.access.who(secret) for secret in secrets]
+        return [getattr(each, "reason", "") or getattr(each, "role", "") for each in found]
+
+
+FOR_WHOM = "say for whom: --seat NAME (with a SESSION), --owner or --observer"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ([], FOR_WHOM),
+        (["s"], FOR_WHOM),
+        (["s", "--seat", "eve", "--owner"], FOR_WHOM),
+        (["--owner", "--observer"], FOR_WHOM),
+        (["--seat", "eve"], "a seat is a session's: moot invite SESSION --seat NAME"),
+        (["s", "--seat", "zoe"], "'zoe' is no seat of 's' that somebody could take; those are: eve"),
+        (["s", "--seat", "bob"], "'bob' is no seat of 's' that somebody could take; those are: eve"),
+        (["nope", "--seat", "eve"], "no session is called 'nope'; `moot list` shows those that exist"),
+        (["nope", "--owner"], "no session is called 'nope'; `moot list` shows those that exist"),
+        (["--revoke", "zz"], "unknown token 'zz'; list the tokens to see their ids"),
+        (
+            ["--owner", "--lasts", "9999d"],
+            "a token that lasts 9999 days, 0:00:00 is none; it must last more than nothing and at most",
+        ),
+        (["--owner", "--note", "n" * 4_001], "note has 4001 characters; at most 4000 are kept"),
+    ],
+    ids=lambda value: None if isinstance(value, str) else " ".join(value)[:40] or "nothing",
+)
+def test_an_invitation_that_makes_no_sense_is_refused_and_makes_no_token(library: Cli, words: list[str], told: str) -> None:
+    """D-6: one sentence, code 2."""
+    done = library("invite", *words, code=2)
+    assert done.err.startswith(f"moot: {told}")
+    assert (done.err.count("\n"), done.out) == (1, "")
+    assert library.json("invite", "--list") == []
+
+
+def test_a_token_for_longer_than_the_calendar_is_refused_in_one_sentence(cli: Cli) -> None:
+    done = cli("invite", "--owner", "--lasts", "9999999999d", code=2)
+    assert (done.err.count("\n"), done.out) == (1, "")
+
+
+# The registers.
+
+
+def test_verify_checks_the_registers_too_and_the_list_leaves_them_out(cli: Cli, db: str) -> None:
+    """D-13: what was remembered, reviewed or issued is in the chain; a changed review is found."""
+    cli("decisions", "review", "db", "success")
+    cli("invite", "--owner")
+    assert {each["session"]: each["fault"] for each in cli.json("verify")} == {"_access": None, "_memory": None, "db": None}
+    assert [each["session"] for each in cli.json("list")] == ["db"]
+    with sqlite3.connect(cli.home / "ledger.db") as ledger:
+        register = "(SELECT number FROM sessions WHERE id = '_memory')"
+        ledger.execute(
+            "UPDATE entries SET body = CAST(replace(CAST(body AS TEXT), 'success', 'failure') AS BLOB) "
+            f"WHERE session = {register} AND seq = 2"
+        )
+    ledger.close()
+    faults: dict[str, Any] = {each["session"]: each["fault"] for each in cli.json("verify", code=5)}
+    assert (faults["_access"], faults["db"]) == (None, None)
+    assert "entry 2 was changed" in faults["_memory"]
+    assert f"_memory: {faults['_memory']}\n" in cli("verify", code=5).out
+    done = cli("decisions", code=5)
+    assert done.err == "moot: register '_memory': entry 2 was changed after it was written: its hash does not fit\n"
+
+
+@pytest.mark.parametrize("words", [["show"], ["watch"], ["resume"], ["cancel"], ["replay"], ["fork"]])
+def test_a_register_is_no_session(library: Cli, words: list[str]) -> None:
+    """D-6: whoever treats it as one is told."""
+    assert library(*words, "_memory", code=2).err.startswith("moot: session id '_memory' must have 1 to 80 ASCII letters")
+
+
+def test_a_register_can_be_verified_by_its_name(library: Cli) -> None:
+    """D-13: as `verify` names it."""
+    assert library.json("verify", "_memory")[0]["fault"] is None

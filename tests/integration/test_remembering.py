@@ -1,0 +1,363 @@
+"""What sessions leave behind and what the next ones begin with: decisions, trust, shared records (D-13, D-14, D-20)."""
+
+import asyncio
+import sqlite3
+from collections.abc import Coroutine, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from tests.acceptance.doors import write_script
+
+from moot import Moot
+from moot.decisions.facts import DecisionKept, Member, Outcome
+from moot.domain.ids import SeatId, SessionId
+from moot.domain.roster import NEUTRAL_TRUST, Seat
+from moot.domain.subject import Bond, Subject, subject
+from moot.errors import BadSetting
+from moot.protocols.council.facts import CouncilOpened
+
+T = TypeVar("T")
+DEADLINE = 20.0
+MEMORY = SessionId("_memory")
+
+
+def bounded(work: Coroutine[Any, Any, T]) -> T:
+    async def limited() -> T:
+        async with asyncio.timeout(DEADLINE):
+            return await work
+
+    return asyncio.run(limited())
+
+
+class House:
+    """Moot with a home of its own, and scripts of debates in which everyone proposes, then votes."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._number = 0
+
+    def moot(self) -> Moot:
+        """A process of its own, as far as what it remembers goes."""
+        return Moot(environ={"MOOT_HOME": str(self._folder / "home")})
+
+    def seats(self, votes: Mapping[str, tuple[str, float]], choice: str = "yes") -> list[str]:
+        """Seats that propose the choice and vote like this."""
+        self._number += 1
+        script = {
+            seat: {
+                "propose": [{"type": "propose", "text": f"{seat} says {choice}", "choice": choice, "confidence": sure}],
+                "vote": [{"type": "vote", "position": position, "confidence": sure, "text": f"{seat} votes"}],
+            }
+            for seat, (position, sure) in votes.items()
+        }
+        platform = write_script(self._folder / f"{self._number}.toml", script)
+        return [f"{seat}={platform}" for seat in votes]
+
+    async def decided(
+        self, moot: Moot, votes: Mapping[str, tuple[str, float]], outcome: Outcome | None = None, category: str = "arch"
+    ) -> str:
+        """A debate that was held, and reviewed if there is an outcome; its id."""
+        session = await self.opened(moot, self.seats(votes), category)
+        await moot.run(session)
+        if outcome is not None:
+            await moot.memory.review(session, outcome)
+        return session
+
+    async def opened(self, moot: Moot, seats: Sequence[Seat | str], category: str = "arch") -> SessionId:
+        about = subject(category=category, stakes="high")
+        return await moot.open("Which database?", seats=seats, name="debate", subject=about)
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> House:
+    return House(tmp_path)
+
+
+BOTH = {"ada": ("support", 0.9), "bob": ("support", 0.6)}
+SPLIT = {"ada": ("support", 0.9), "bob": ("oppose", 0.6)}
+
+
+async def opening(moot: Moot, session: SessionId) -> CouncilOpened:
+    opened = (await moot.engine.standing(session)).desk.opened
+    assert isinstance(opened, CouncilOpened)
+    return opened
+
+
+def trust_of(opened: CouncilOpened) -> dict[str, float]:
+    return {str(seat.id): seat.trust for seat in opened.seats}
+
+
+# What is kept.
+
+
+def test_what_is_remembered_of_a_debate_is_all_that_later_questions_need(house: House) -> None:
+    """D-13, D-15: topic, options, who stood where before and after, the dissent, the words, and where the record lies."""
+
+    async def work() -> None:
+        async with house.moot() as moot:
+            about = subject(category="arch", stakes="high", tags=["db"], options=["yes", "no"])
+            session = await moot.open("Which database?", seats=house.seats(SPLIT), name="debate", subject=about)
+            decision = await moot.run(session)
+            kept = await moot.memory.get(session)
+            assert kept is not None
+            entries = await moot.engine.entries(session)
+            assert kept.record == DecisionKept(
+                decision=session,
+                protocol="debate",
+                topic="Which database?",
+                category="arch",
+                stakes="high",
+                tags=("db",),
+                decided="ada says yes",
+                choice="yes",
+                options=("yes", "no"),
+                confidence=decision.confidence,
+                consensus_type="contested",
+                members=(
+                    Member(
+                        source="ada",
+                        seat="ada",
+                        family="seat:ada",
+                        first="yes",
+                        first_confidence=0.9,
+                        position="support",
+                        confidence=0.9,
+                    ),
+                    Member(
+                        source="bob",
+                        seat="bob",
+                        family="seat:bob",
+                        first="yes",
+                        first_confidence=0.6,
+                        position="oppose",
+                        confidence=0.6,
+                    ),
+                ),
+                dissent=("bob votes",),
+                text="Which database?\nada says yes\nbob says yes\nada votes\nbob votes",
+                opened_at=entries[0].at,
+                closed_at=entries[-1].at,
+                head=(await moot.engine.records(session))[-1].hash.hex(),
+            )
+
+    bounded(work())
+
+
+def test_a_decision_is_kept_once_however_often_it_is_run_remembered_and_recalled(house: House) -> None:
+    """D-13: also by two processes at once."""
+
+    async def work() -> None:
+        async with house.moot() as moot, house.moot() as other:
+            session = await house.decided(moot, BOTH)
+            await asyncio.gather(moot.run(session), *(each.remember(session) for each in (moot, other) for _ in range(3)))
+            await asyncio.gather(moot.recall(), other.recall())
+            assert [kept.decision for kept in await other.memory.listed()] == [session]
+            assert len(await moot.engine.records(MEMORY)) == 1
+
+    bounded(work())
+
+
+@pytest.mark.parametrize("protocol", ["persona", "debate", "advisory", "consensus"])
+def test_a_session_whose_process_died_before_it_was_remembered_is_recalled(house: House, tmp_path: Path, protocol: str) -> None:
+    """D-13, D-16: the ledger has the end, memory has not; the next process that looks finds it."""
+
+    async def work() -> None:
+        async with house.moot() as moot:
+            words = write_script(tmp_path / "quiet.toml", {"ada": {}, "bob": {}})
+            session = await moot.open("Anything?", seats={"ada": words, "bob": words}, name=protocol)
+            assert (await moot.engine.run(session, moot.seating)).is_closed
+            assert not await moot.memory.has(session)
+        async with house.moot() as moot, house.moot() as other:
+            await asyncio.gather(moot.recall(), other.recall())
+            (kept,) = await moot.memory.listed()
+            assert (kept.decision, kept.record.protocol, kept.record.decided) == (session, protocol, None)
+            assert len(await moot.engine.records(MEMORY)) == 1
+
+    bounded(work())
+
+
+def test_what_is_cancelled_goes_on_or_came_in_as_a_report_is_not_remembered(house: House) -> None:
+    """D-13: only what was decided here."""
+
+    async def work() -> None:
+        async with house.moot() as moot:
+            cancelled = await house.opened(moot, house.seats(BOTH))
+            await moot.cancel(cancelled)
+            await moot.remember(cancelled)
+            await house.opened(moot, ["ada=mailbox", "bob=mailbox"])
+        async with house.moot() as moot:
+            memory = await moot.recall()
+            assert await memory.listed() == []
+
+    bounded(work())
+
+
+def test_a_session_that_came_in_by_import_is_recalled_as_if_it_had_been_held_here(house: House, tmp_path: Path) -> None:
+    """D-13: a whole record is a record."""
+
+    async def work() -> None:
+        async with house.moot() as moot:
+            session = await house.decided(moot, BOTH)
+            text = await moot.export(session, "jsonl")
+            here = await moot.memory.get(session)
+        (tmp_path / "elsewhere").mkdir()
+        async with House(tmp_path / "elsewhere").moot() as moot:
+            await moot.read_back(text)
+            there = await (await moot.recall()).get(session)
+            assert here is not None
+            assert there is not None
+            assert there.record == here.record
+
+    bounded(work())
+
+
+# What the next session begins with.
+
+
+def test_trust_flows_into_the_next_session_by_category(house: House) -> None:
+    """D-14: who was right is trusted more there, who was wrong less; a newcomer and another category are neutral or near it."""
+
+    async def work() -> None:
+        async with house.moot() as moot:
+            first = await opening(moot, await house.opened(moot, house.seats(SPLIT)))
+            assert [seat.trust for seat in first.seats] == [NEUTRAL_TRUST, NEUTRAL_TRUST]
+            for _ in range(3):
+                await house.decided(moot, SPLIT, "success")
+        async with house.moot() as moot:
+            seats = [*house.seats(SPLIT), "cem=mailbox"]
+            here = trust_of(await opening(moot, await house.opened(moot, seats)))
+            there = trust_of(await opening(moot, await house.opened(moot, seats, "food")))
+            assert here == await moot.memory.trusts(["ada", "bob", "cem"], "arch")
+            assert here["ada"] > NEUTRAL_TRUST > here["bob"]
+            assert here["cem"] == NEUTRAL_TRUST
+            assert here["ada"] > there["ada"] > NEUTRAL_TRUST > there["bob"] > here["bob"]
+
+    bounded(work())
+
+
+def test_trust_that_was_given_by_hand_stays(house: House) -> None:
+    async def work() -> None:
+        async with house.moot() as moot:
+            await house.decided(moot, SPLIT, "success")
+            seats = [Seat(id=SeatId("ada"), platform="mailbox", trust=0.2), Seat(id=SeatId("bob"), platform="mailbox")]
+            opened = await opening(moot, await house.opened(moot, seats))
+            assert opened.seats[0].trust == 0.2
+            assert opened.seats[1].trust < NEUTRAL_TRUST
+
+    bounded(work())
+
+
+def test_a_trusted_seat_weighs_more_in_the_vote(house: House) -> None:
+    """D-12, D-14: the same votes, another support."""
+
+    async def work() -> None:
+        async with house.moot() as moot:
+            before = await moot.decision(await house.decided(moot, SPLIT, "success"))
+            after = await moot.decision(await house.decided(moot, SPLIT))
+            assert before.support is not None
+            assert after.support is not None
+            assert after.support > before.support
+            weights = {str(position.seat): position.weight for position in after.positions}
+            assert weights["ada"] > 0.45
+            assert weights["bob"] < 0.3
+
+    bounded(work())
+
+
+def test_a_shared_record_of_errors_makes_two_votes_worth_less(house: House) -> None:
+    """D-20: from three shared cases on; both were wrong on the same one, so that they are less than strangers."""
+
+    async def work() -> None:
+        async with house.moot() as moot:
+            first = await moot.decision(await house.decided(moot, BOTH, "success"))
+            await house.decided(moot, BOTH, "failure")
+            assert (await opening(moot, await house.opened(moot, house.seats(BOTH)))).subject.bonds == ()
+            await house.decided(moot, BOTH, "success")
+            opened = await opening(moot, await house.opened(moot, [*house.seats(BOTH), "cem=mailbox"]))
+            # The prior of strangers, 0.25, weighs 30 cases; the three they share go together entirely.
+            together = round((0.25 * 30 + 1.0 * 3) / 33, 4)
+            assert opened.subject == Subject(
+                category="arch", stakes="high", bonds=(Bond(one=SeatId("ada"), other=SeatId("bob"), correlation=together),)
+            )
+            last = await moot.decision(await house.decided(moot, BOTH))
+            assert first.effective is not None
+            assert last.effective is not None
+            assert last.effective < first.effective
+
+    bounded(work())
+
+
+def test_a_review_changes_nothing_of_a_session_that_is_open(house: House) -> None:
+    """D-13: what it began with is on the record; a replay comes to the same."""
+
+    async def work() -> None:
+        async with house.moot() as moot:
+            session = await house.opened(moot, house.seats(SPLIT))
+            await house.decided(moot, SPLIT, "failure")
+            await moot.run(session)
+            assert [seat.trust for seat in (await opening(moot, session)).seats] == [NEUTRAL_TRUST, NEUTRAL_TRUST]
+            assert (await moot.replay(session)).standing.is_closed
+
+    bounded(work())
+
+
+def test_a_seat_that_a_fork_gives_to_another_mind_is_trusted_as_that_one(house: House) -> None:
+    """D-14: trust is the source's; nobody knows anything of the newcomer."""
+
+    async def work() -> None:
+        async with house.moot() as moot:
+            now = datetime.now(UTC)
+            member = Member(source="openai:gpt-x", seat="ada", position="support", confidence=0.9)
+            past = DecisionKept(
+                decision="past", protocol="debate", topic="Why?", decided="So.", members=(member,), opened_at=now, closed_at=now
+            )
+            await moot.memory.keep(past)
+            await moot.memory.review("past", "failure")
+            seats = {"ada": "openai:gpt-x", "bob": "mailbox"}
+            session = await moot.open("Why?", seats=seats, name="debate", check=False)
+            assert trust_of(await opening(moot, session))["ada"] < NEUTRAL_TRUST
+            fork = await moot.fork(session, at=1, swaps={"ada": "mailbox"})
+            assert [seat.trust for seat in (await moot.engine.standing(fork)).desk.seats] == [NEUTRAL_TRUST, NEUTRAL_TRUST]
+
+    bounded(work())
+
+
+# One bad session must not take memory with it.
+
+
+def test_a_damaged_session_does_not_keep_the_others_from_being_recalled(house: House, tmp_path: Path) -> None:
+    """D-13: `moot verify` tells of the damage; decisions, trust and breakers stay within reach."""
+
+    async def work() -> None:
+        async with house.moot() as moot:
+            for _ in range(2):
+                session = await house.opened(moot, house.seats(BOTH))
+                await moot.engine.run(session, moot.seating)
+        with sqlite3.connect(tmp_path / "home" / "ledger.db") as connection:
+            first = "SELECT number FROM sessions WHERE id LIKE '%_001'"
+            connection.execute(f"UPDATE entries SET at = at + 1 WHERE seq = 3 AND session = ({first})")
+        connection.close()
+        async with house.moot() as moot:
+            memory = await moot.recall()
+            assert [kept.decision[-4:] for kept in await memory.listed()] == ["_002"]
+
+    bounded(work())
+
+
+@pytest.mark.parametrize("label", ["می\u200cخواهم", "👩\u200d💻", "\U0001fae9"], ids=["joined word", "joined emoji", "new emoji"])
+def test_a_label_that_a_session_was_opened_with_can_be_remembered(house: House, label: str) -> None:
+    """D-13: what the opening takes, memory keeps; what memory would not keep, the opening refuses."""
+
+    async def work() -> None:
+        async with house.moot() as moot:
+            about = subject(category=label, tags=[label])
+            try:
+                session = await moot.open("Why?", seats=house.seats(BOTH), name="debate", subject=about)
+            except BadSetting:
+                return
+            await moot.run(session)
+            assert await moot.memory.has(session)
+
+    bounded(work())
