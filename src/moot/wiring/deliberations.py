@@ -148,6 +148,8 @@ class Deliberations:
         loop = asyncio.get_running_loop()
         started = loop.time()
         ends = started + min(max(0.0, timeout), MOST_WAIT_SECONDS)
+        # Whoever ran it may be gone: what is waited for must be at work somewhere.
+        self._nudge(name)
         while True:
             if progress is not None:
                 await progress(loop.time() - started, timeout)
@@ -168,7 +170,11 @@ class Deliberations:
         pending = Turn(status="pending", place=place, new=tuple(place.lines(seat, since)), cursor=place.standing.seq)
         if place.standing.is_closed:
             return replace(pending, status="closed")
-        ask = await self._moot.engine.open_to(session, seat)
+        try:
+            ask = await self._moot.engine.open_to(session, seat)
+        except SessionClosed:
+            # It ended while we looked.
+            return await self._turn(session, seat, cursor)
         return pending if ask is None or ask.ask.invited else replace(pending, status="your_turn", ask=ask)
 
     async def _after(self, session: SessionId) -> None:

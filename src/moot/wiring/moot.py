@@ -21,17 +21,17 @@ from moot.decisions.memory import Memory
 from moot.decisions.register import is_register
 from moot.decisions.search import Hit
 from moot.domain.budget import Budget
-from moot.domain.facts import Closed, Entry, Language, Opened, SessionCancelled, SessionImported
+from moot.domain.facts import Closed, Entry, Fact, Language, Opened, SessionCancelled, SessionImported
 from moot.domain.fence import sound
 from moot.domain.ids import AskId, SessionId, session_id
 from moot.domain.language import language_of
-from moot.domain.records import Stored
+from moot.domain.records import Head, Stored
 from moot.domain.roster import MOST_PATIENCE, Seat, Swap, checked
 from moot.domain.subject import Subject
 from moot.engine.engine import Engine, Outstanding
 from moot.engine.events import Event
 from moot.engine.replay import Replayed
-from moot.errors import BadImport, BadSetting, CallerError, LedgerDamaged, SessionExists
+from moot.errors import BadImport, BadSetting, CallerError, LedgerDamaged, LedgerNewer, SessionExists
 from moot.participants.human import AskPerson
 from moot.ports.kit import Plan, ProtocolKit
 from moot.projections.decision import Decision, Status
@@ -267,8 +267,8 @@ class Moot:
         for head in await self.engine.heads():
             if is_register(head.session):
                 continue
-            opened, last = self.engine.entry(head.first).fact, self.engine.entry(head.last).fact
-            found = opened if isinstance(opened, Opened) else None
+            opened, last = self._ends(head)
+            found = opened if isinstance(opened, Opened) and last is not None else None
             lines.append(
                 SessionLine(
                     session=head.session,
@@ -357,6 +357,16 @@ class Moot:
         for entry in entries:
             teller.add(entry)
         return kit, teller
+
+    def _ends(self, head: Head) -> tuple[Fact | None, Fact | None]:
+        """The first and the last fact of a session; None for one that cannot be read."""
+        found: list[Fact | None] = []
+        for record in (head.first, head.last):
+            try:
+                found.append(self.engine.entry(record).fact)
+            except (LedgerDamaged, LedgerNewer):
+                found.append(None)
+        return found[0], found[1]
 
     def _check_platforms(self, seats: Sequence[Seat]) -> None:
         """Raises BadImport when a seat could not go on."""

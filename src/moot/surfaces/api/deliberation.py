@@ -6,7 +6,7 @@ from moot.domain.fence import plain
 from moot.domain.ids import SeatId, seat_id
 from moot.domain.roster import Seat
 from moot.domain.subject import subject
-from moot.errors import BadRoster
+from moot.errors import BadRoster, WorldError
 from moot.projections.teller import stamp
 from moot.protocols.council.table import challenges
 from moot.surfaces.api.call import Call, Caller, Method
@@ -228,7 +228,11 @@ async def list_deliberations(call: Call, params: ListParams) -> ListOut:
 
 
 async def _has_seat(call: Call, session: str, participant: str) -> bool:
-    place = await call.deliberations.place(session)
+    try:
+        place = await call.deliberations.place(session)
+    except WorldError:
+        # One that cannot be read must not hide the others.
+        return False
     return participant in {seat.id for seat in place.council.seats}
 
 

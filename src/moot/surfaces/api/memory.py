@@ -135,7 +135,16 @@ class DecisionParams(Wire):
 
 
 class RecordParams(Wire):
-    agent: AgentRef
+    agent: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=500,
+            validation_alias=AliasChoices("agent", "source", "participant"),
+            serialization_alias="agent",
+            description="Who decides.",
+        ),
+    ]
     topic: Annotated[str, Field(min_length=1, max_length=4_000)]
     decision: Annotated[str, Field(min_length=1, max_length=20_000)]
     confidence: Score

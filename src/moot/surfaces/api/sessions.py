@@ -17,7 +17,7 @@ from moot.projections.decision import Decision
 from moot.surfaces.api.call import Call, Method, Nothing, Wire, method
 from moot.surfaces.api.deliberation import seat_of
 from moot.surfaces.api.entries import entry_out
-from moot.surfaces.api.shapes import Key, ParticipantIn, ParticipantRef, Short
+from moot.surfaces.api.shapes import Key, ParticipantIn, Short
 from moot.wiring.deliberations import MOST_WAIT_SECONDS, PROGRESS_SECONDS
 from moot.wiring.moot import Options
 from moot.wiring.protocols import protocols
@@ -30,6 +30,17 @@ SessionRef = Annotated[
         max_length=80,
         validation_alias=AliasChoices("sessionId", "session", "session_id", "deliberationId"),
         serialization_alias="sessionId",
+    ),
+]
+
+
+SeatRef = Annotated[
+    str | None,
+    Field(
+        max_length=64,
+        validation_alias=AliasChoices("seat", "participant", "agent"),
+        serialization_alias="seat",
+        description="Whose asks. May be left out with a token that is a seat's.",
     ),
 ]
 
@@ -89,7 +100,7 @@ class EntriesOut(Wire):
 
 
 class AsksParams(SessionParams):
-    seat: ParticipantRef = None
+    seat: SeatRef = None
     timeout_seconds: Annotated[float, Field(ge=0, le=MOST_WAIT_SECONDS, description="Wait this long for an ask to come.")] = 0.0
 
 
@@ -112,7 +123,7 @@ class AsksOut(Wire):
 
 
 class AnswerParams(SessionParams):
-    seat: ParticipantRef = None
+    seat: SeatRef = None
     ask: Annotated[str | None, Field(max_length=200, description="The ask's id; left out: the one that waits for the seat.")] = (
         None
     )

@@ -1,9 +1,12 @@
 """`moot serve`, `moot mcp`, `moot invite`: the doors for other programs."""
 
+import asyncio
 import logging
 import os
+import signal
 import socket
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import click
 
@@ -93,21 +96,31 @@ def mcp() -> None:
     claude mcp add moot -- moot mcp
     """
 
+    secret = os.environ.get("MOOT_TOKEN", "")
+
     async def work() -> None:
         from moot.surfaces.api.call import Caller
         from moot.surfaces.http.app import opened_house
         from moot.surfaces.mcp.server import served_on_stdio
 
         logging.basicConfig(level="WARNING")
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            # A thread waits for the next line and heeds nothing; what was acknowledged is on disk.
+            loop.add_signal_handler(number, os._exit, out.INTERRUPTED)
         async with opened_house(Moot()) as house:
-            secret = os.environ.get("MOOT_TOKEN", "")
-            caller = Caller()
-            if secret:
+
+            async def caller_of(request: Any) -> Caller:
+                """Asked at every call: a token can be revoked meanwhile."""
+                if not secret:
+                    return Caller()
                 identity = await house.moot.access.who(secret)
                 if isinstance(identity, Denied):
                     raise NotAllowed(f"MOOT_TOKEN is {identity.reason}; `moot invite` makes a new one")
-                caller = Caller.of(identity)
-            await served_on_stdio(house, caller)
+                return Caller.of(identity)
+
+            await caller_of(None)
+            await served_on_stdio(house, caller_of)
 
     out.run(work, stopped=lambda: "")
 

@@ -171,12 +171,8 @@ def _refused(message: str) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(text=message)], is_error=True)
 
 
-async def served_on_stdio(house: House, caller: Caller) -> None:
+async def served_on_stdio(house: House, caller_of: CallerOf) -> None:
     """Serve one client on standard input and output until it goes."""
-
-    async def caller_of(request: Any) -> Caller:
-        return caller
-
     server = McpDesk(house, caller_of).server()
     async with stdio_server() as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())
