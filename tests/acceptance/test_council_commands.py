@@ -547,7 +547,7 @@ def test_a_run_that_waits_takes_what_other_processes_contribute(cli: Cli) -> Non
         until(lambda: asked(cli))
         for kind in ("propose", "pass", "synthesize", "vote"):
             for seat in ("eve", "fay") if kind != "synthesize" else ("eve",):
-                assert cli("answer", "s", "--seat", seat, said(kind)).out .startswith("taken")
+                assert cli("answer", "s", "--seat", seat, said(kind)).out.startswith("taken")
         done = process.ended()
     assert done.code == 0, done
     assert json.loads(done.out)["consensus_type"] == "unanimous"

@@ -30,7 +30,6 @@ from tests.acceptance.mcp_doors import (
 from moot import Seat
 from moot.domain.ids import seat_id, session_id
 from moot.domain.roster import MAILBOX
-from moot.errors import SessionClosed
 from moot.wiring.deliberations import Deliberations, Place
 
 TOPIC = "Should we adopt HSM architecture for long-context processing?"

@@ -46,7 +46,9 @@ REFUSED = {
     "a seat id with an escape": Refused(("--seat", "a\x1b[31m={scene}"), "seat id 'a\\x1b[31m' may hold letters"),
     "a seat without a platform": Refused(("--seat", "A"), "--seat 'A': expected name=platform, such as ada=openai:gpt-5-mini"),
     "unknown platform": Refused(("--seat", "A=nonsense:model"), "nonsense"),
-    "unknown protocol": Refused((*GOOD, "--protocol", "debat"), "unknown protocol 'debat'; known: advisory, consensus, debate, persona"),
+    "unknown protocol": Refused(
+        (*GOOD, "--protocol", "debat"), "unknown protocol 'debat'; known: advisory, consensus, debate, persona"
+    ),
     "empty topic": Refused(GOOD, "the topic is empty; say what the meeting is about", topic="  \n "),
     "a topic without an end": Refused(GOOD, "the topic has 20001 characters; at most 20000 are taken", topic="x" * 20_001),
     "panel: weight 0": panel(PANEL + "weight = 0\n", "seat 'A' has the weight 0.0; a bias weight must be greater than 0"),

@@ -3,6 +3,7 @@
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, Literal, get_args
 
 from moot.domain.fence import one_line, sound
@@ -61,6 +62,7 @@ def subject(
     )
 
 
+@lru_cache(maxsize=4_096)
 def normal(label: str) -> str:
     """A choice as it is compared: without case, width, surrounding space and closing marks."""
     return " ".join(unicodedata.normalize("NFKC", one_line(label)).casefold().split()).strip(" .!?。！？,，;；:：'\"“”‘’()")

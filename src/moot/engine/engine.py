@@ -66,6 +66,9 @@ class Outstanding:
     brief: Brief
 
 
+SaidBefore = Callable[[Standing], int | None]
+"""The entry that holds what is being said already; it may raise where nothing may be said."""
+
 Choice = Callable[[Batch], Ask | None]
 """Picks the ask that an answer is for; None when nothing is asked that it could be for."""
 
@@ -191,12 +194,19 @@ class Engine:
         entry = await self._answered(session, SeatId(ask.split(".", 2)[-1]), chosen, raw, key)
         return entry or await self._answered_before(await self.standing(session), ask, raw)
 
-    async def contribute(self, session: SessionId, seat: SeatId, raw: object, key: str = "") -> Entry:
+    async def contribute(
+        self, session: SessionId, seat: SeatId, raw: object, key: str = "", *, said_before: SaidBefore | None = None
+    ) -> Entry:
         """Record what a seat that sits elsewhere says, as the answer to whatever it may say now; the same `key` counts once.
 
-        Raises UnknownSeat, OutOfTurn, BadAnswer, KeyReused, SessionClosed.
+        `said_before` may recognise the same words without a key: it names the entry that has them. Raises UnknownSeat, OutOfTurn,
+        BadAnswer, KeyReused, SessionClosed.
         """
-        entry = await self._answered(session, seat, lambda batch: _open_to(batch, _seated(batch.standing, seat)), raw, key)
+
+        def chosen(batch: Batch) -> Ask | None:
+            return _open_to(batch, _seated(batch.standing, seat))
+
+        entry = await self._answered(session, seat, chosen, raw, key, said_before)
         if entry is None:
             raise OutOfTurn(f"nothing is asked of {seat!r} now; {await self._waiting_for(session)}")
         return entry
@@ -333,7 +343,9 @@ class Engine:
             return batch
         return step(self._scribe, standing, [SessionResumed()], now, outside, since=now)
 
-    async def _answered(self, session: SessionId, seat: SeatId, choose: Choice, raw: object, key: str) -> Entry | None:
+    async def _answered(  # noqa: PLR0917
+        self, session: SessionId, seat: SeatId, choose: Choice, raw: object, key: str, said_before: SaidBefore | None = None
+    ) -> Entry | None:
         if len(key) > LONGEST_KEY:
             raise BadSetting(f"the key has {len(key)} characters; at most {LONGEST_KEY} are taken")
         key = sound(key)
@@ -342,6 +354,9 @@ class Engine:
                 standing = await self.standing(session)
                 if key and (seat, key) in standing.desk.answer_keys:
                     return await self._said_before(standing, seat, key, raw)
+                earlier = None if said_before is None else said_before(standing)
+                if earlier is not None:
+                    return (await self.entries(session, earlier - 1, 1))[0]
                 is_left = not standing.desk.is_parked and not await self.is_running(session)
                 before = self._stepped(standing, is_left=is_left)
                 ask = choose(before)

@@ -9,15 +9,17 @@ from typing import Any, Final, Literal, Unpack
 from moot.codec.answers import parsed
 from moot.domain.effects import Ask
 from moot.domain.facts import Entry
-from moot.domain.ids import SeatId, SessionId, seat_id, session_id
+from moot.domain.ids import USER, SeatId, SessionId, seat_id, session_id
+from moot.domain.roster import Seat
 from moot.engine.engine import Outstanding
 from moot.engine.standing import Standing
-from moot.errors import KeyReused, OutOfTurn, SessionClosed, SessionExists, UnknownSession
+from moot.errors import KeyReused, OutOfTurn, SessionClosed, SessionExists, UnknownSeat, UnknownSession
 from moot.protocols.council.facts import FORMS, Contribution
 from moot.protocols.council.faults import allowed_types
 from moot.protocols.council.prompts import visible
 from moot.protocols.council.rules import CouncilRules
 from moot.protocols.council.state import Council, Spoken
+from moot.protocols.council.table import motion, votes_ahead
 from moot.wiring.moot import Moot, Options
 
 PROGRESS_SECONDS: Final = 10.0
@@ -52,8 +54,8 @@ class Place:
 
     def shown_at(self, line: Spoken, seat: SeatId | None) -> int:
         """The entry from which on a seat can read a line: what others wrote blind comes to light later."""
-        is_blind = self.council.opened.settings.blind and line.said.type == "propose" and line.seat != seat
-        return max(line.seq, self.council.revealed_at) if is_blind else line.seq
+        is_own = line.seat in {seat, USER}
+        return line.seq if is_own or not self.council.opened.settings.blind else max(line.seq, self.council.revealed_at)
 
     def last_visit(self, seat: SeatId) -> int:
         """The entry up to which a seat has certainly read: its own last one."""
@@ -77,6 +79,7 @@ class Deliberations:
     def __init__(self, moot: Moot, nudge: Nudge | None = None) -> None:
         self._moot = moot
         self._nudge = nudge or (lambda session: None)
+        self.stopping = asyncio.Event()
 
     async def open(self, topic: str, *, key: str = "", by: str = "", **options: Unpack[Options]) -> SessionId:
         """Open a deliberation; the same `key` by the same caller again finds the one that was opened. Raises as `Moot.open`."""
@@ -90,18 +93,23 @@ class Deliberations:
         try:
             await self._moot.open(topic, **options)
         except SessionExists:
-            opened = (await self._moot.engine.standing(session)).desk.opened
-            if opened.topic != topic.strip():
-                raise KeyReused(f"the key {key!r} opened another deliberation before ({session}); use a new key") from None
+            await self._check_same(session, topic, key, options)
         self._nudge(session)
         return session
 
+    async def _check_same(self, session: SessionId, topic: str, key: str, options: Options) -> None:
+        """Raises KeyReused when what a key opened before is not what is wanted now."""
+        standing = await self._moot.engine.standing(session)
+        opened = standing.desk.opened
+        wanted = tuple((seat.id, seat.platform) for seat in options.get("seats", ()) if isinstance(seat, Seat))
+        found = tuple((seat.id, seat.platform) for seat in opened.seats[: len(wanted)])
+        is_same = opened.topic == topic.strip() and found == wanted and standing.rules.name == options.get("name", "persona")
+        if not is_same:
+            raise KeyReused(f"the key {key!r} opened another deliberation before ({session}); use a new key")
+
     async def place(self, session: str) -> Place:
         """Where a deliberation stands; raises UnknownSession also for sessions of other protocols."""
-        standing = await self._moot.engine.standing(session_id(session))
-        if not isinstance(standing.rules, CouncilRules):
-            raise UnknownSession(f"session {session!r} is a {standing.rules.name}, no deliberation; use the moot.* calls for it")
-        return Place(standing, standing.rules, standing.state)
+        return _placed(await self._moot.engine.standing(session_id(session)))
 
     async def contribute(self, session: str, seat: str, said: dict[str, Any], key: str = "") -> Entry:
         """Record what a seat says; the same words, or the same key, again count once.
@@ -109,15 +117,19 @@ class Deliberations:
         Raises OutOfTurn, UnknownSeat, BadAnswer, KeyReused, SessionClosed, UnknownSession.
         """
         name, speaker = session_id(session), seat_id(seat)
-        place = await self.place(name)
+        await self.place(name)
         contribution = parsed(FORMS["free"], said)
         assert isinstance(contribution, Contribution)
-        if not (key and (speaker, key) in place.standing.desk.answer_keys):
+
+        def said_before(standing: Standing) -> int | None:
+            place = _placed(standing)
             before = _said_before(place.council, speaker, contribution)
             if before is not None:
-                return (await self._moot.engine.entries(name, before.seq - 1, 1))[0]
+                return before.seq
             _check_turn(place, speaker, contribution)
-        entry = await self._moot.engine.contribute(name, speaker, said, key)
+            return None
+
+        entry = await self._moot.engine.contribute(name, speaker, said, key, said_before=said_before)
         await self._after(name)
         return entry
 
@@ -127,7 +139,9 @@ class Deliberations:
         place = await self.place(name)
         if place.standing.is_closed:
             return place
-        if not force and place.council.phase not in {"vote", "decide"} and not place.council.votes:
+        council = place.council
+        has_votes = council.votes or votes_ahead(council, motion(place.rules.course, council))
+        if not force and council.phase not in {"vote", "decide"} and not has_votes:
             waiting = ", ".join(place.waiting_for) or "nobody"
             raise OutOfTurn(
                 f"nothing has been voted on: the deliberation is in the phase {place.council.phase!r} and waits for: {waiting}; "
@@ -141,9 +155,19 @@ class Deliberations:
         return await self.place(name)
 
     async def wait(
-        self, session: str, seat: str, *, cursor: int | None = None, timeout: float = 45.0, progress: Progress | None = None
+        self,
+        session: str,
+        seat: str,
+        *,
+        reader: SeatId | None = None,
+        cursor: int | None = None,
+        timeout: float = 45.0,
+        progress: Progress | None = None,
     ) -> Turn:
-        """Wait until a seat has a turn or the session ends; `pending` when neither comes in time."""
+        """Wait until a seat has a turn or the session ends; `pending` when neither comes in time, or when this is `stopping`.
+
+        `reader` is as whom what is new is read: what is sealed is open to its author alone.
+        """
         name, speaker = session_id(session), seat_id(seat)
         loop = asyncio.get_running_loop()
         started = loop.time()
@@ -153,28 +177,39 @@ class Deliberations:
         while True:
             if progress is not None:
                 await progress(loop.time() - started, timeout)
-            turn = await self._turn(name, speaker, cursor)
+            turn = await self._turn(name, speaker, reader, cursor)
             left = ends - loop.time()
-            if turn.status != "pending" or left <= 0:
+            if turn.status != "pending" or left <= 0 or self.stopping.is_set():
                 return turn
-            try:
-                async with asyncio.timeout(min(left, PROGRESS_SECONDS)):
-                    await self._moot.engine.changed(name, turn.place.standing.seq)
+            if await self.changed(name, turn.place.standing.seq, min(left, PROGRESS_SECONDS)):
                 self._nudge(name)
-            except TimeoutError:
-                continue
 
-    async def _turn(self, session: SessionId, seat: SeatId, cursor: int | None) -> Turn:
+    async def changed(self, session: SessionId, after: int, timeout: float) -> bool:
+        """Whether a session went on within a time; ends at once when this is `stopping`."""
+        waits = [
+            asyncio.create_task(self._moot.engine.changed(session, after)),
+            asyncio.create_task(self.stopping.wait()),
+        ]
+        try:
+            done, _ = await asyncio.wait(waits, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+            return waits[0] in done and waits[0].exception() is None
+        finally:
+            for wait in waits:
+                wait.cancel()
+
+    async def _turn(self, session: SessionId, seat: SeatId, reader: SeatId | None, cursor: int | None) -> Turn:
         place = await self.place(session)
+        if seat not in {known.id for known in place.council.seats}:
+            raise UnknownSeat(f"{seat!r} has no seat in {session!r}")
         since = place.last_visit(seat) if cursor is None else cursor
-        pending = Turn(status="pending", place=place, new=tuple(place.lines(seat, since)), cursor=place.standing.seq)
+        pending = Turn(status="pending", place=place, new=tuple(place.lines(reader, since)), cursor=place.standing.seq)
         if place.standing.is_closed:
             return replace(pending, status="closed")
         try:
             ask = await self._moot.engine.open_to(session, seat)
         except SessionClosed:
             # It ended while we looked.
-            return await self._turn(session, seat, cursor)
+            return await self._turn(session, seat, reader, cursor)
         return pending if ask is None or ask.ask.invited else replace(pending, status="your_turn", ask=ask)
 
     async def _after(self, session: SessionId) -> None:
@@ -182,6 +217,13 @@ class Deliberations:
         self._nudge(session)
         if (await self._moot.engine.standing(session)).is_closed:
             await self._moot.remember(session)
+
+
+def _placed(standing: Standing) -> Place:
+    if not isinstance(standing.rules, CouncilRules):
+        told = f"session {standing.session!r} is a {standing.rules.name}, no deliberation"
+        raise UnknownSession(f"{told}; use the moot.* calls for it")
+    return Place(standing, standing.rules, standing.state)
 
 
 def _said_before(council: Council, seat: SeatId, said: Contribution) -> Spoken | None:

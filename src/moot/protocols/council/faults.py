@@ -6,7 +6,7 @@ from moot.domain.ids import SeatId
 from moot.domain.subject import normal
 from moot.protocols.council.facts import Contribution, ContributionType, Phase
 from moot.protocols.council.state import QUESTION, Council, Course
-from moot.protocols.council.table import motion
+from moot.protocols.council.table import has_motion
 
 _TYPES: Final[dict[Phase, tuple[ContributionType, ...]]] = {
     "propose": ("propose",),
@@ -84,8 +84,8 @@ def allowed_types(course: Course, state: Council, seat: SeatId) -> tuple[Contrib
         if seat not in state.had and not is_owner:
             found.append("pass")
     following = course.following(state)
-    if following is not None and following != "decide" and seat in course.taking_part(state, following) and motion(course, state):
-        found += _TYPES[following]
+    if following is not None and following != "decide" and seat in course.taking_part(state, following):
+        found += _TYPES[following] if has_motion(course, state) else ()
     return tuple(found)
 
 

@@ -40,7 +40,7 @@ from moot.protocols.council.facts import (
 from moot.protocols.council.faults import allowed_types
 from moot.protocols.council.prompts import briefed
 from moot.protocols.council.state import PASSED, Council, Course, Losses, Spoken
-from moot.protocols.council.table import agree_blind, motion, proposals
+from moot.protocols.council.table import agree_blind, motion, proposals, votes_ahead
 
 MOST_CONTRIBUTIONS: Final = 200
 """How often one seat may speak in a deliberation."""
@@ -77,7 +77,7 @@ class CouncilRules:
             case BudgetExhausted(budget=budget):
                 return state if budget == "turns" or state.stop == "called" else changed(state, stop=budget)
             case CloseCalled():
-                return changed(state, stop="called")
+                return changed(_with_votes_ahead(self.course, state), stop="called")
             case SessionForked(swaps=swaps):
                 return changed(state, seats=swapped(state.seats, swaps))
             case Closed():
@@ -243,9 +243,15 @@ def _begun(state: Council, number: int, phase: Phase, found: int | None) -> Coun
     after = changed(state, round=number, phase=phase, step=state.step + 1, had=had, ahead={}, argued=argued)
     if phase != "vote":
         return after
-    # A vote that came before the motion was on the table was about something else.
-    votes = {seat: line for seat, line in ahead.items() if line > (found or 0)}
+    votes = votes_ahead(state, state.line(found))
     return changed(after, had=dict(votes), votes=votes, motion=found)
+
+
+def _with_votes_ahead(course: Course, state: Council) -> Council:
+    """Whoever voted before the vote began has voted, should it never begin."""
+    found = motion(course, state)
+    votes = votes_ahead(state, found)
+    return changed(state, votes=votes, motion=found.id) if found is not None and votes else state
 
 
 def _stops_early(state: Council) -> bool:

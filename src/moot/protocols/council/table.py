@@ -38,16 +38,29 @@ def motion(course: Course, state: Council) -> Spoken | None:
         if line.said.type == "synthesize":
             return line
     owner = course.owner(state.opened)
+    found = proposals(state)
     if owner is not None:
-        return next((line for line in proposals(state) if line.seat == owner), None)
-    return max(proposals(state), key=lambda line: (_backing(state, line), -line.id), default=None)
+        return next((line for line in found if line.seat == owner), None)
+    alike = Counter(normal(line.said.choice) for line in found if line.said.choice)
+    about: Counter[int | None] = Counter()
+    for line in state.lines:
+        about[line.said.refers_to] += {"support": 1, "challenge": -1}.get(line.said.type, 0)
+    return max(found, key=lambda line: (alike[normal(line.said.choice)] + about[line.id], -line.id), default=None)
 
 
-def _backing(state: Council, proposal: Spoken) -> int:
-    choice = normal(proposal.said.choice)
-    alike = sum(bool(choice) and normal(line.said.choice) == choice for line in proposals(state))
-    about = Counter(line.said.type for line in state.lines if line.said.refers_to == proposal.id)
-    return alike + about["support"] - about["challenge"]
+def has_motion(course: Course, state: Council) -> bool:
+    """Whether there is anything to decide on, without working out what."""
+    owner = course.owner(state.opened)
+    return any(
+        line.said.type == "synthesize" or (line.said.type == "propose" and owner in {None, line.seat}) for line in state.lines
+    )
+
+
+def votes_ahead(state: Council, about: Spoken | None) -> dict[SeatId, int]:
+    """The votes that were cast before the vote has begun. One that came before the motion was about something else."""
+    newest = 0 if about is None else about.id
+    ahead = {seat: state.line(number) for seat, number in state.ahead.items()}
+    return {seat: line.id for seat, line in ahead.items() if line is not None and line.phase == "vote" and line.id > newest}
 
 
 def challenges(state: Council) -> list[Challenge]:

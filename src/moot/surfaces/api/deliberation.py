@@ -6,7 +6,7 @@ from moot.domain.fence import plain
 from moot.domain.ids import SeatId, seat_id
 from moot.domain.roster import Seat
 from moot.domain.subject import subject
-from moot.errors import BadRoster, WorldError
+from moot.errors import BadRoster, SessionClosed, UnknownDecision, WorldError
 from moot.projections.teller import stamp
 from moot.protocols.council.table import challenges
 from moot.surfaces.api.call import Call, Caller, Method
@@ -48,6 +48,9 @@ async def open_deliberation(call: Call, params: OpenParams) -> OpenedOut:
     )
     if about.thread:
         await call.moot.memory.thread_status(about.thread)
+    for decision in about.built_on:
+        if not await call.moot.memory.has(decision):
+            raise UnknownDecision(f"builtOn: no decision {decision!r} is kept")
     options: Options = {
         "seats": [seat_of(call.caller, each) for each in params.participants],
         "name": protocol(params.protocol).name,
@@ -130,7 +133,8 @@ async def close_deliberation(call: Call, params: CloseParams) -> ResultOut:
     call.caller.check_session(params.deliberation_id)
     await call.deliberations.close(params.deliberation_id, by=call.caller.name, force=params.force)
     found = await result_of(call, params.deliberation_id)
-    assert found is not None, "a deliberation that was closed has a result"
+    if found is None:
+        raise SessionClosed(f"{params.deliberation_id!r} was cancelled; it has no result")
     return found
 
 
@@ -141,6 +145,8 @@ async def get_deliberation(call: Call, params: GetParams) -> DeliberationOut:
     place = await call.deliberations.place(session)
     lines = sorted(place.lines(seat, params.since), key=lambda line: (place.shown_at(line, seat), line.id))
     page = lines[: params.limit]
+    # Lines that came to light together stay together: the next page begins behind them.
+    page += [line for line in lines[params.limit :] if place.shown_at(line, seat) == place.shown_at(page[-1], seat)]
     is_more = len(lines) > len(page)
     teller = await call.moot.teller(session)
     return DeliberationOut(
@@ -157,17 +163,22 @@ async def get_deliberation(call: Call, params: GetParams) -> DeliberationOut:
 
 
 def _reader(caller: Caller, given: str | None) -> SeatId | None:
-    """As whom a caller reads: what is sealed is open to its author alone."""
+    """As whom a caller reads: what is sealed is open to its author alone. Where there are no tokens, whoever it says it is."""
     if caller.role == "seat":
         return SeatId(caller.seat)
-    return None if given is None else seat_id(given)
+    return seat_id(given) if given is not None and caller.role == "local" else None
 
 
 async def wait_for_turn(call: Call, params: WaitParams) -> TurnOut:
     session = params.deliberation_id
     seat = call.caller.seat_for(session, params.participant)
     turn = await call.deliberations.wait(
-        session, seat, cursor=params.cursor, timeout=params.timeout_seconds, progress=call.progress
+        session,
+        seat,
+        reader=_reader(call.caller, seat),
+        cursor=params.cursor,
+        timeout=params.timeout_seconds,
+        progress=call.progress,
     )
     return await _turn(call, turn, SeatId(seat))
 
@@ -175,7 +186,7 @@ async def wait_for_turn(call: Call, params: WaitParams) -> TurnOut:
 async def join_deliberation(call: Call, params: JoinParams) -> TurnOut:
     session = params.deliberation_id
     seat = call.caller.seat_for(session, params.participant)
-    turn = await call.deliberations.wait(session, seat, cursor=0, timeout=0)
+    turn = await call.deliberations.wait(session, seat, reader=_reader(call.caller, seat), cursor=0, timeout=0)
     return await _turn(call, turn, SeatId(seat))
 
 

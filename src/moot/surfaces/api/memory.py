@@ -139,7 +139,7 @@ class RecordParams(Wire):
         str,
         Field(
             min_length=1,
-            max_length=500,
+            max_length=100,
             validation_alias=AliasChoices("agent", "source", "participant"),
             serialization_alias="agent",
             description="Who decides.",
@@ -455,6 +455,7 @@ async def record_decision(call: Call, params: RecordParams) -> RecordOut:
     """Record a decision that an agent took alone, or open the deliberation that is required instead (D-17)."""
     call.caller.check_unbound("recording")
     memory = await call.moot.recall()
+    participants = await _invited(call, params)
     found = await memory.alone(
         params.agent,
         params.topic,
@@ -470,7 +471,6 @@ async def record_decision(call: Call, params: RecordParams) -> RecordOut:
     if found.is_allowed:
         note = "Recorded. Report how it turned out with reviewDecision."
         return RecordOut(status="recorded", decision_id=found.decision, probe_for=list(found.probes), note=note)
-    participants = await _invited(call, params)
     await _open_required(call, params, found.deliberation, participants)
     return RecordOut(
         status="deliberation_required",

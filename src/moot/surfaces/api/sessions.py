@@ -17,7 +17,7 @@ from moot.projections.decision import Decision
 from moot.surfaces.api.call import Call, Method, Nothing, Wire, method
 from moot.surfaces.api.deliberation import seat_of
 from moot.surfaces.api.entries import entry_out
-from moot.surfaces.api.shapes import Key, ParticipantIn, Short
+from moot.surfaces.api.shapes import MOST_ENTRIES, Key, ParticipantIn, Short
 from moot.wiring.deliberations import MOST_WAIT_SECONDS, PROGRESS_SECONDS
 from moot.wiring.moot import Options
 from moot.wiring.protocols import protocols
@@ -89,7 +89,7 @@ class DecisionOut(Wire):
 
 
 class EntriesParams(SessionParams):
-    after: Annotated[int, Field(ge=0)] = 0
+    after: Annotated[int, Field(ge=0, le=MOST_ENTRIES)] = 0
     limit: Annotated[int, Field(ge=1, le=1_000)] = PAGE
 
 
@@ -209,7 +209,7 @@ async def get_session(call: Call, params: SessionParams) -> DecisionOut:
     fields = as_json(decision)
     assert isinstance(fields, dict)
     if getattr(getattr(teller, "council", None), "is_sealed", False):
-        fields.pop("positions", None)
+        fields = {name: fields[name] for name in ("session", "topic", "status") if name in fields}
     return DecisionOut(
         session_id=params.session_id,
         status=decision.status,
@@ -241,15 +241,11 @@ async def get_asks(call: Call, params: AsksParams) -> AsksOut:
         standing = await call.moot.engine.standing(name)
         found = [each for each in await call.moot.engine.outstanding(name) if seat in {None, each.ask.seat}]
         left = ends - loop.time()
-        if found or standing.is_closed or left <= 0:
+        if found or standing.is_closed or left <= 0 or call.deliberations.stopping.is_set():
             break
         if call.progress is not None:
             await call.progress(params.timeout_seconds - left, params.timeout_seconds)
-        try:
-            async with asyncio.timeout(min(left, PROGRESS_SECONDS)):
-                await call.moot.engine.changed(name, standing.seq)
-        except TimeoutError:
-            continue
+        await call.deliberations.changed(name, standing.seq, min(left, PROGRESS_SECONDS))
     note = "Answer with moot.answer." if found else "The session has ended." if standing.is_closed else "Nothing yet: call again."
     return AsksOut(
         session_id=name, status="ended" if standing.is_closed else "thinking", asks=[_ask(each) for each in found], note=note
@@ -350,7 +346,9 @@ SESSION_METHODS: tuple[Method[Any, Any], ...] = (
     method("moot.giveInput", "Put in a word of the user's.", give_input, "own"),
     method("moot.closeSession", "Call for the end: the session concludes with what has been said so far.", close_session, "own"),
     method("moot.cancelSession", "End a session without a conclusion; its record stays.", cancel_session, "own"),
-    method("moot.exportSession", "A session as text: minutes, html, context.", export_session, "read"),
+    method(
+        "moot.exportSession", "A session as text: minutes or html; a persona meeting also as context.", export_session, "read"
+    ),
     method("moot.verifySession", "Check a session's hash chain.", verify_session, "read"),
     method("moot.listProtocols", "The protocols that are installed.", list_protocols, "read"),
 )

@@ -12,7 +12,7 @@ from moot.surfaces.api.call import Wire
 from moot.weighing.positions import VotePosition
 from moot.wiring.deliberations import MOST_WAIT_SECONDS
 
-Key = Annotated[str, Field(max_length=200, description="Idempotency key: a call that is made again with it counts once.")]
+Key = Annotated[str, Field(max_length=100, description="Idempotency key: a call that is made again with it counts once.")]
 Short = Annotated[str, Field(max_length=100)]
 Score = Annotated[float, Field(ge=0, le=1)]
 SessionRef = Annotated[
@@ -34,6 +34,7 @@ ParticipantRef = Annotated[
     ),
 ]
 PAGE: Final = 200
+MOST_ENTRIES: Final = 10**12
 
 
 class ParticipantIn(Wire):
@@ -107,7 +108,7 @@ class OpenedOut(StandingOut):
 
 
 class TakenIn(Wire):
-    entry: Annotated[int, Field(ge=1)]
+    entry: Annotated[int, Field(ge=1, description="The number of the line that holds the advice.")]
     how: Taking
     why: Annotated[str, Field(max_length=2_000)] = ""
 
@@ -183,7 +184,7 @@ class DissentOut(Wire):
     participant: str
     kind: str
     text: str
-    entry: int | None = None
+    id: int | None = Field(default=None, description="The line's number.")
 
 
 class LostOut(Wire):
@@ -234,7 +235,9 @@ class CloseParams(Wire):
 class GetParams(Wire):
     deliberation_id: SessionRef
     participant: ParticipantRef = None
-    since: Annotated[int, Field(ge=0, description="Leave out what could be read up to this entry (a cursor).")] = 0
+    since: Annotated[
+        int, Field(ge=0, le=MOST_ENTRIES, description="Leave out what could be read up to this entry (a cursor).")
+    ] = 0
     limit: Annotated[int, Field(ge=1, le=1_000)] = PAGE
 
 
@@ -263,7 +266,9 @@ class DeliberationOut(StandingOut):
 class WaitParams(Wire):
     deliberation_id: SessionRef
     participant: ParticipantRef = None
-    cursor: Annotated[int | None, Field(ge=0, description="From the last answer; left out: since your own last words.")] = None
+    cursor: Annotated[
+        int | None, Field(ge=0, le=MOST_ENTRIES, description="From the last answer; left out: since your own last words.")
+    ] = None
     timeout_seconds: Annotated[float, Field(ge=0, le=MOST_WAIT_SECONDS)] = 45.0
 
 

@@ -33,7 +33,7 @@ def status(place: Place) -> Literal["open", "closed", "cancelled"]:
 
 def standing(place: Place) -> dict[str, Any]:
     """The fields of `StandingOut`."""
-    council, opened = place.council, place.council.opened
+    council, opened, allowed = place.council, place.council.opened, place.allowed
     return {
         "deliberation_id": place.standing.session,
         "topic": opened.topic,
@@ -51,7 +51,7 @@ def standing(place: Place) -> dict[str, Any]:
                 stance=seat.stance,
                 trust=seat.trust,
                 weight=seat.weight,
-                may_contribute=list(place.allowed[seat.id]) if seat.is_outside else [],
+                may_contribute=list(allowed[seat.id]) if seat.is_outside else [],
             )
             for seat in council.seats
         ],
@@ -117,9 +117,7 @@ def resolved(teller: Deliberation, place: Place) -> ResultOut | None:
     motion = council.line(closed.motion)
     votes = {seat: line for seat, number in council.votes.items() if (line := council.line(number)) is not None}
     voiced = [
-        DissentOut(
-            participant=voice.seat or "", kind=voice.kind, text=voice.text, entry=voice.entries[0] if voice.entries else None
-        )
+        DissentOut(participant=voice.seat or "", kind=voice.kind, text=voice.text, id=voice.entries[0] if voice.entries else None)
         for voice in dissent(teller)
     ]
     missing = [ballot.seat for ballot in closed.ballots if ballot.position is None]
@@ -143,7 +141,7 @@ def resolved(teller: Deliberation, place: Place) -> ResultOut | None:
         dissent=list(dict.fromkeys(voice.text for voice in voiced)),
         dissent_details=voiced,
         open_challenges=[
-            DissentOut(participant=line.seat, kind="challenge", text=line.said.text, entry=line.id)
+            DissentOut(participant=line.seat, kind="challenge", text=line.said.text, id=line.id)
             for number in closed.open_challenges
             if (line := council.line(number)) is not None
         ],

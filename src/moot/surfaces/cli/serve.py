@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 from datetime import UTC, datetime, timedelta
+from types import FrameType
 from typing import Any
 
 import click
@@ -54,10 +55,15 @@ def serve(host: str, port: int, log_level: str) -> None:
     address = listening.getsockname()
     shown = f"[{address[0]}]" if ":" in address[0] else address[0]
     out.say(f"Moot serves on http://{shown}:{address[1]}  ·  /rpc  /mcp  /events/SESSION  /healthz  /metrics  ·  Ctrl-C stops")
-    config = uvicorn.Config(
-        built_app(Moot(), is_local=is_local), log_level=log_level, timeout_graceful_shutdown=3, server_header=False
-    )
-    uvicorn.Server(config).run(sockets=[listening])
+    app = built_app(Moot(), is_local=is_local)
+
+    class Server(uvicorn.Server):
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            app.state.site.stop()
+            super().handle_exit(sig, frame)
+
+    config = uvicorn.Config(app, log_level=log_level, timeout_graceful_shutdown=3, server_header=False)
+    Server(config).run(sockets=[listening])
 
 
 async def _check_tokens(is_local: bool, host: str) -> None:

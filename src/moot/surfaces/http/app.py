@@ -17,7 +17,7 @@ from moot.decisions.access import Access
 from moot.domain.facts import Opened
 from moot.domain.ids import session_id
 from moot.engine.events import EntryAdded
-from moot.errors import MootError
+from moot.errors import MootError, NotAllowed
 from moot.projections.jsontext import dumped
 from moot.runners.local import LocalRunner
 from moot.surfaces.api.call import Call, Caller, House
@@ -65,6 +65,11 @@ class Site:
         assert self.house is not None, "the server has not started"
         return self.house
 
+    def stop(self) -> None:
+        """The server is about to end: whoever waits is answered now."""
+        if self.house is not None:
+            self.house.deliberations.stopping.set()
+
     def access(self) -> Access:
         return self.open_house.moot.access
 
@@ -99,7 +104,8 @@ class Site:
             caller.check_session(session)
             await self.open_house.moot.engine.standing(session)
         except MootError as error:
-            return Response(refusal(code_of(error), str(error), type(error).__name__), 404, media_type="application/json")
+            status = 403 if isinstance(error, NotAllowed) else 404
+            return Response(refusal(code_of(error), str(error), type(error).__name__), status, media_type="application/json")
         after = request.headers.get("last-event-id") or request.query_params.get("after", "0")
         if not after.isdecimal() or len(after) > 12:
             return PlainTextResponse("after (or Last-Event-ID) is the number of the last entry seen\n", 400)
@@ -135,10 +141,13 @@ class Site:
 
 
 def built_app(moot: Moot, *, is_local: bool, rates: Rates | None = None) -> Starlette:
-    """The app of a server; it opens and closes `moot` itself. `is_local`: only this machine reaches it."""
+    """The app of a server; it opens and closes `moot` itself. `is_local`: only this machine reaches it.
+
+    `app.state.site.stop` makes it answer whoever waits, before it ends.
+    """
     site = Site(moot, is_local)
     doors = Middleware(Doors, access=site.access, is_local=is_local, rates=rates or Rates(CALLS_PER_SECOND, BURST))
-    return Starlette(
+    app = Starlette(
         routes=[
             Route("/rpc", site.rpc, methods=["POST"]),
             Route("/mcp", _Asgi(site)),
@@ -150,6 +159,8 @@ def built_app(moot: Moot, *, is_local: bool, rates: Rates | None = None) -> Star
         middleware=[doors],
         lifespan=site.lifespan,
     )
+    app.state.site = site
+    return app
 
 
 class _Asgi:

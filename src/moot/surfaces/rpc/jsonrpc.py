@@ -2,6 +2,7 @@
 
 import json
 import logging
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -74,7 +75,7 @@ class Dispatcher:
         except Fault as fault:
             found = _error(checked.get("id"), fault)
             outcome = str(fault.code)
-        self._observe(method if method in self._table else UNKNOWN, outcome, time.perf_counter() - started)
+        self._observe(method if method in self._table or method == DISCOVER else UNKNOWN, outcome, time.perf_counter() - started)
         return None if is_notification else found
 
     async def _call(self, call: Call, name: str, params: object) -> dict[str, Any]:
@@ -85,6 +86,8 @@ class Dispatcher:
             raise Fault(NO_METHOD, f"no method is called {name[:100]!r}; {DISCOVER} lists those that exist")
         try:
             return await method.invoke(call, _by_name(method, params))
+        except Fault:
+            raise
         except ValidationError as cause:
             raise Fault(INVALID_PARAMS, told(cause), "InvalidParams") from None
         except MootError as cause:
@@ -123,7 +126,9 @@ def _checked(request: object) -> dict[str, Any]:
 
 
 def _is_id(value: object) -> bool:
-    return value is None or (isinstance(value, str | int | float) and not isinstance(value, bool))
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return value is None or (isinstance(value, str | int) and not isinstance(value, bool))
 
 
 def _id_of(request: object) -> object:
