@@ -232,7 +232,7 @@ class Moot:
         """Earlier decisions on a like topic; none where there are so many that looking would hold up the opening."""
         if len(await self.memory.listed(limit=MOST_COMPARED + 1)) > MOST_COMPARED:
             return []
-        return await self.memory.like(topic)
+        return await self.memory.like(_topic(topic))
 
     async def decision(self, session: str) -> Decision:
         """The decision as it stands."""

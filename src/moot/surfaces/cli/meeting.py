@@ -102,9 +102,8 @@ def run(
             }
             if dry_run:
                 return await _dry_run(moot, topic, plan, as_json)
-            earlier = [] if as_json else await moot.like(topic)
             table.session = await moot.open(topic, **plan)
-            for hit in earlier:
+            for hit in [] if as_json else await moot.like(topic):
                 out.note(f"An earlier decision on a like question: moot decisions show {hit.decision}")
             if not seats and not models and not as_json:
                 await _tell_found(moot, table.session)
