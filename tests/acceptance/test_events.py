@@ -104,7 +104,7 @@ def test_a_model_that_writes_sealed_is_not_overheard(server: Server, tmp_path: P
     with client.events(session) as stream:
         found = stream.until(lambda event: event.kind == "entry" and event.data["fact"] == "Contributed")
         assert SECRET not in json.dumps([event.data for event in found])
-        assert found[-1].data["what"] == {"seat": "model", "sealed": True}
+        assert found[-1].data["what"] == {"seat": "model", "ask": "1.propose.model", "sealed": True}
 
 
 def test_the_stream_reveals_at_the_entry_that_ends_the_sealed_phase(server: Server) -> None:
@@ -116,7 +116,7 @@ def test_the_stream_reveals_at_the_entry_that_ends_the_sealed_phase(server: Serv
         for seat in SEATS[:-1]:
             client.say(session, seat, "propose", text=f"{seat}'s plan")
             found.append(stream.next())
-            assert found[-1].data["what"] == {"seat": seat, "sealed": True}
+            assert found[-1].data["what"] == {"seat": seat, "ask": f"1.propose.{seat}", "sealed": True}
         client.say(session, SEATS[-1], "propose", text=f"{SEATS[-1]}'s plan")
         found += stream.until(lambda event: event.data["fact"] == "PhaseBegun")
     assert [line["text"] for line in found[-1].data["revealed"]] == [f"{seat}'s plan" for seat in SEATS]

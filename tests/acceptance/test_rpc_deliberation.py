@@ -329,7 +329,7 @@ def test_a_participant_that_was_waiting_when_the_other_answered_by_the_command_l
 
 
 def test_who_comes_back_gets_what_it_missed(server: Server) -> None:
-    """D-5, D-16: without a cursor since its own last words, with one since then; the briefing has it all."""
+    """D-5, D-16: without a cursor since its own last words but one, with one since then; the briefing has it all."""
     client = server.local
     session = client.open()
     for seat in SEATS:
@@ -343,7 +343,7 @@ def test_who_comes_back_gets_what_it_missed(server: Server) -> None:
     back = client("cstp.waitForTurn", deliberationId=session, participant="emerson", timeoutSeconds=5)
     assert back["status"] == "your_turn"
     assert back["ask"]["phase"] == "synthesize"
-    assert [line["text"] for line in back["new"]] == ["too dear", "too slow"]
+    assert [line["text"] for line in back["new"]] == ["minski's plan", "code-reviewer's plan", "too dear", "too slow"]
     assert all(text in back["ask"]["briefing"] for text in ("emerson's plan", "minski's plan", "too dear", "too slow"))
     since = client("cstp.waitForTurn", deliberationId=session, participant="emerson", cursor=first["cursor"], timeoutSeconds=5)
     assert [line["text"] for line in since["new"]] == ["mine is best", "too dear", "too slow"]

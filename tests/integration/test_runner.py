@@ -360,7 +360,7 @@ def test_a_failure_to_remember_stops_nobody_else(caplog: pytest.LogCaptureFixtur
 
     with caplog.at_level(logging.ERROR, "moot"):
         bounded(work())
-    assert [record.message for record in caplog.records] == ["session bad cannot be run"]
+    assert [record.message for record in caplog.records] == ["session bad cannot be run: the disk is away"]
 
 
 def test_at_the_end_whoever_is_still_asked_is_let_go_and_nothing_runs_on() -> None:

@@ -199,12 +199,13 @@ def test_the_last_synthesis_is_the_motion() -> None:
         ((PASS, PASS, PASS), 3),
         ((support(2), support(2), PASS), 2),
         ((PASS, PASS, challenge(3)), 4),
-        ((PASS, challenge(3), support(4)), 4),
+        ((PASS, challenge(3), support(4)), 3),
+        ((PASS, support(4), challenge(3)), 4),
         ((support(4), PASS, PASS), 4),
     ],
 )
 def test_without_a_synthesis_the_proposal_with_most_behind_it_is_the_motion(said: tuple[Contribution, ...], motion: int) -> None:
-    """D-7: seats of the same choice and supporters, less challengers; the earliest of equals."""
+    """D-7: seats of the same choice and supporters, less challengers, each once and none for its own; the earliest of equals."""
     table = at("argue")
     for name, each in zip(("ada", "bob", "cy"), said, strict=True):
         table.says(name, each)
@@ -463,8 +464,8 @@ def test_a_seat_elsewhere_that_goes_on_early_has_passed() -> None:
             "type 'synthesize' has no place in the phase 'propose'; expected: propose, pass, support, challenge",
         ),
         ("propose", vote(), "type 'vote' has no place in the phase 'propose'; expected: propose, pass, support, challenge"),
-        ("argue", vote(), "type 'vote' has no place in the phase 'argue'; expected: support, challenge, pass, synthesize"),
-        ("argue", propose(), "type 'propose' has no place in the phase 'argue'; expected: support, challenge, pass, synthesize"),
+        ("argue", vote(), "type 'vote' has no place in the phase 'argue'; expected: support, challenge, pass"),
+        ("argue", propose(), "type 'propose' has no place in the phase 'argue'; expected: support, challenge, pass"),
         ("synthesize", support(2), "type 'support' has no place in the phase 'synthesize'; expected: synthesize, pass, vote"),
         ("vote", synthesize(), "type 'synthesize' has no place in the phase 'vote'; expected: vote, pass"),
     ],
@@ -492,7 +493,7 @@ def test_a_seat_elsewhere_may_add_to_what_it_said_while_the_phase_lasts() -> Non
     table = proposed(debate(*AWAY)).says("ada", support(2)).says("ada", challenge(3)).says("ada", support(2, answers=(6,)))
     assert [(line.id, line.said.type) for line in table.state.lines[3:]] == [(5, "support"), (6, "challenge"), (7, "support")]
     assert table.asked == ["2.argue.bob", "2.argue.cy"]
-    assert table.fault("ada", PASS) == "type 'pass' has no place in the phase 'argue'; expected: support, challenge, synthesize"
+    assert table.fault("ada", PASS) == "type 'pass' has no place in the phase 'argue'; expected: support, challenge"
 
 
 def test_only_seats_elsewhere_are_invited() -> None:
@@ -913,19 +914,21 @@ CHALLENGED = 5
         ("bob", support(5), "open"),
         ("bob", support(2, answers=(5,)), "open"),
         ("bob", support(2, accepts=(5,)), "open"),
-        ("bob", synthesize(answers=(5,), accepts=(5,)), "open"),
-        ("cy", synthesize(answers=(5,)), "answered"),
-        ("cy", synthesize(accepts=(5,)), "accepted"),
-        ("cy", synthesize(refers_to=5), "answered"),
+        ("ada", synthesize(answers=(5,)), "answered"),
+        ("ada", synthesize(accepts=(5,)), "accepted"),
+        ("ada", synthesize(refers_to=5), "answered"),
     ],
 )
 def test_a_challenge_is_answered_or_accepted_by_another_seat_or_stays_open(name: str, said: Contribution, state: str) -> None:
     """D-21"""
-    table = proposed(debate(*AWAY)).says("bob", challenge(2)).says(name, said)
+    table = proposed(debate(*AWAY)).says("bob", challenge(2))
+    if said.type == "synthesize":
+        table.says("cy", PASS)
+    table.says(name, said)
     found = challenges(table.state)[0]
     assert found == Challenge(line=table.state.lines[3], state=found.state, by=None if state == "open" else 6)
     assert found.state == state
-    if table.state.phase == "argue":
+    if table.state.phase in {"argue", "synthesize"}:
         table.put(CloseCalled())
     assert (CHALLENGED in table.closed.open_challenges) == (state == "open")
 
@@ -1279,3 +1282,23 @@ def test_every_ask_has_the_patience_of_its_settings(phase: Phase, kind: str) -> 
     """D-5"""
     table = at(phase, advisory, settings=AdvisorySettings(patience=33.0))
     assert {(ask.kind, ask.patience, ask.turn) for ask in table.asks} == {(kind, 33.0, 1)}
+
+
+def test_no_seat_gives_its_own_proposal_more_weight_by_speaking_often() -> None:
+    """D-7: six supports of one's own proposal weigh nothing."""
+    table = debate(*AWAY).say(ada=propose("yes"), bob=propose("yes"), cy=propose("no"))
+    for number in range(6):
+        table.says("cy", support(4, f"Again, {number}."))
+    table.says("ada", PASS).says("bob", PASS).on_to("vote")
+    assert table.state.motion == 2
+
+
+def test_whoever_writes_a_synthesis_again_does_not_move_behind_the_others() -> None:
+    """D-7: it mends its own; the last to come to a synthesis has the motion."""
+    table = proposed(debate(*AWAY)).everyone(PASS)
+    table.says("ada", synthesize("yes")).says("bob", synthesize("no")).says("ada", synthesize("yes", text="Once more.")).says(
+        "cy", PASS
+    )
+    motion = table.state.line(table.state.motion)
+    assert motion is not None
+    assert motion.seat == "bob"

@@ -16,6 +16,8 @@ _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 _THOUGHT_END = re.compile(r"</think(?:ing)?>")
 _FENCE = re.compile(r"```(?:json)?[ \t]*+\n(.*?)```", re.DOTALL)
 LONGEST_ANSWER = 100_000
+MOST_STARTS = 200
+"""Places in an answer at which a JSON object is tried to be read."""
 
 
 @runtime_checkable
@@ -86,10 +88,14 @@ def found_json(text: str) -> object:
     source = fenced.group(1) if fenced else text
     decoder = json.JSONDecoder()
     start = source.find("{")
-    while start >= 0:
+    for _ in range(MOST_STARTS):
+        if start < 0:
+            break
         try:
             return decoder.raw_decode(source, start)[0]
-        except (ValueError, RecursionError):
+        except RecursionError:
+            break
+        except ValueError:
             start = source.find("{", start + 1)
     raise BadAnswer("a JSON object was expected, and none was found in the answer")
 

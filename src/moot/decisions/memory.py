@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import combinations
 from typing import Final, Literal, TypeVar
 
 from moot.decisions import amplification, breakers, checks, lineage, sources, threads
@@ -208,6 +209,13 @@ class Memory:
         return sources.pair_correlation(
             sources.scores(one, book.reviewed_by(one)), sources.scores(other, book.reviewed_by(other))
         )
+
+    async def pair_correlations(self, names: Sequence[str]) -> dict[tuple[str, str], tuple[int, float | None]]:
+        """`pair_correlation` of all pairs of these sources; each record is looked through once."""
+        book = await self._register.state()
+        scored = {name: sources.scores(name, book.reviewed_by(name)) for name in dict.fromkeys(names)}
+        pairs = combinations(scored, 2)
+        return {(one, other): sources.pair_correlation(scored[one], scored[other]) for one, other in pairs}
 
     async def amplification(self) -> tuple[Amplification, ...]:
         """Whether groups did better than their members alone, by protocol (D-15)."""

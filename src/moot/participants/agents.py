@@ -14,7 +14,7 @@ An agent of the user's own is a file:
 import json
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -28,7 +28,12 @@ LONGEST_ARGUMENT: Final = 120_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """How an agent is run. `texts` and `sessions` are paths into what it prints, in the order in which they are tried."""
+    """How an agent is run.
+
+    `texts`, `sessions` and `faults` are paths into what it prints, in the order in which they are tried; a fault that is found
+    means that there is no answer. `model` are the words that choose a model; `passes` are the beginnings of the variables that it
+    may see.
+    """
 
     name: str
     argv: tuple[str, ...]
@@ -37,10 +42,11 @@ class Recipe:
     texts: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
     resume: tuple[str, ...] = ()
+    model: tuple[str, ...] = ()
     tokens_in: str = ""
     tokens_out: str = ""
     dollars: str = ""
-    fault: str = ""
+    faults: tuple[str, ...] = ()
     environ: Mapping[str, str] = field(default_factory=dict)
     passes: tuple[str, ...] = ()
     version: tuple[str, ...] = ("--version",)
@@ -58,9 +64,9 @@ class Printed:
     dollars: float | None = None
 
 
-def filled(argv: tuple[str, ...], prompt: str, session: str = "") -> list[str]:
+def filled(argv: tuple[str, ...], prompt: str, session: str) -> list[str]:
     """The arguments with what they stand for; each stays one argument, whatever is in it."""
-    return [word.replace("{session}", session) if word != "{prompt}" else prompt for word in argv]
+    return [prompt if word == "{prompt}" else word.replace("{session}", session) for word in argv]
 
 
 def printed(recipe: Recipe, out: bytes) -> Printed:
@@ -71,11 +77,12 @@ def printed(recipe: Recipe, out: bytes) -> Printed:
             raise ValueError("it printed nothing")
         return Printed(text=text)
     documents = _documents(recipe.output, text)
-    fault = _last(documents, (recipe.fault,)) if recipe.fault else None
+    fault = _last(documents, recipe.faults)
+    if fault is not None:
+        raise ValueError(f"it failed: {str(fault)[:200]}")
     found = _last(documents, recipe.texts)
     if not isinstance(found, str) or not found.strip():
-        told = f": {str(fault)[:200]}" if fault else f"; it printed {text[:120]!r}"
-        raise ValueError(f"no answer at {' or '.join(recipe.texts)}{told}")
+        raise ValueError(f"no answer at {' or '.join(recipe.texts)}; it printed {text[:120]!r}")
     session = _last(documents, recipe.sessions)
     return Printed(
         text=found.strip(),
@@ -106,31 +113,30 @@ def _documents(output: Output, text: str) -> list[Any]:
 
 
 def _last(documents: list[Any], paths: tuple[str, ...]) -> Any:
-    """What the last document has at the first path that any has."""
+    """What the last document has at the first path that any has; behind a `+`, what all have, put together."""
     for path in paths:
-        for document in reversed(documents):
-            found = _at(document, path)
-            if found is not None:
-                return found
+        found = [value for document in documents if (value := _at(document, path.removeprefix("+"))) is not None]
+        if found:
+            return "".join(map(str, found)) if path.startswith("+") else found[-1]
     return None
 
 
 def _at(document: Any, path: str) -> Any:
-    """A value by its path: `a.b`, with conditions before it: `type=text:part.text`."""
-    condition, colon, rest = path.rpartition(":")
-    if colon:
-        where, _, wanted = condition.partition("=")
-        if str(_at(document, where)) != wanted:
+    """A value by its path, `a.b`, with conditions before it: `type=text:part.text`."""
+    *conditions, wanted = path.split(":")
+    for condition in conditions:
+        where, _, value = condition.partition("=")
+        if str(_at(document, where)) != value:
             return None
-    value = document
-    for name in rest.split("."):
-        if isinstance(value, list) and name.lstrip("-").isdecimal() and -len(value) <= int(name) < len(value):
-            value = value[int(name)]
-        elif isinstance(value, dict):
-            value = value.get(name)
+    found = document
+    for name in wanted.split("."):
+        if isinstance(found, list) and name.lstrip("-").isdecimal() and -len(found) <= int(name) < len(found):
+            found = found[int(name)]
+        elif isinstance(found, dict):
+            found = found.get(name)
         else:
             return None
-    return value
+    return found
 
 
 def _count(documents: list[Any], path: str) -> int:
@@ -185,12 +191,138 @@ def _words(path: Path, key: str, value: object) -> tuple[str, ...]:
 
 
 def recipe_of(name: str) -> Recipe:
-    """The recipe of a known agent, or of a file; raises UnknownPlatform or BadPanel."""
+    """The recipe of a known agent (`claude`, or `claude:MODEL`), or of a file; raises UnknownPlatform or BadPanel."""
     if name.endswith(".toml"):
         return recipe_file(Path(name))
-    if name not in AGENTS:
-        raise UnknownPlatform(f"no agent is called {name!r}; known: {', '.join(sorted(AGENTS))}, or give a .toml file")
-    return AGENTS[name]
+    agent, colon, model = name.partition(":")
+    recipe = AGENTS.get(agent)
+    if recipe is None:
+        raise UnknownPlatform(f"no agent is called {agent!r}; known: {', '.join(sorted(AGENTS))}, or give a .toml file")
+    if not colon:
+        return recipe
+    if not model or not recipe.model:
+        raise UnknownPlatform(f"command:{name}: expected command:{agent} or command:{agent}:MODEL")
+    chosen = tuple(word.replace("{model}", model) for word in recipe.model)
+    return replace(recipe, argv=(*recipe.argv, *chosen), resume=(*recipe.resume, *chosen))
 
 
-AGENTS: Final[Mapping[str, Recipe]] = {}
+def _claude(*session: str) -> tuple[str, ...]:
+    quiet = ("--strict-mcp-config", "--disable-slash-commands", "--permission-mode", "dontAsk")
+    return ("claude", "--print", "--output-format", "json", "--tools", "", *quiet, *session)
+
+
+def _codex(*rest: str) -> tuple[str, ...]:
+    return ("codex", "exec", "--json", "--skip-git-repo-check", "--sandbox", "read-only", *rest)
+
+
+def _opencode(*rest: str) -> tuple[str, ...]:
+    return ("opencode", "run", "--format", "json", "--pure", *rest)
+
+
+def _gemini(*session: str) -> tuple[str, ...]:
+    return ("gemini", "--output-format", "json", "--approval-mode", "plan", "--skip-trust", *session)
+
+
+def _copilot(session: str) -> tuple[str, ...]:
+    quiet = ("--no-auto-update", "--no-ask-user", "--no-custom-instructions", "--disable-builtin-mcps", "--available-tools=none")
+    return ("copilot", "--output-format", "json", "--stream", "off", *quiet, session)
+
+
+def _qwen(*session: str) -> tuple[str, ...]:
+    return ("qwen", "--output-format", "json", "--approval-mode", "plan", "--max-tool-calls", "0", *session)
+
+
+AGENTS: Final[Mapping[str, Recipe]] = {
+    recipe.name: recipe
+    for recipe in (
+        Recipe(
+            name="claude",
+            argv=_claude("--session-id", "{session}"),
+            resume=_claude("--resume", "{session}"),
+            words="{prompt}",
+            output="json",
+            texts=("result",),
+            faults=("is_error=True:result",),
+            model=("--model", "{model}"),
+            tokens_in="usage.input_tokens",
+            tokens_out="usage.output_tokens",
+            dollars="total_cost_usd",
+            environ={
+                "DISABLE_AUTOUPDATER": "1",
+                "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+                "CLAUDE_CODE_DISABLE_FILE_MENTIONS": "1",
+            },
+            passes=("ANTHROPIC_", "CLAUDE_", "AWS_", "CLOUD_ML_"),
+            install="npm install -g @anthropic-ai/claude-code",
+        ),
+        Recipe(
+            name="codex",
+            argv=_codex("-"),
+            resume=_codex("resume", "{session}", "-"),
+            words="{prompt}",
+            output="jsonl",
+            texts=("type=item.completed:item.type=agent_message:item.text",),
+            sessions=("type=thread.started:thread_id",),
+            faults=("type=turn.failed:error.message",),
+            tokens_in="type=turn.completed:usage.input_tokens",
+            tokens_out="type=turn.completed:usage.output_tokens",
+            passes=("OPENAI_", "CODEX_"),
+            install="npm install -g @openai/codex",
+        ),
+        Recipe(
+            name="gemini",
+            argv=_gemini("--session-id", "{session}"),
+            resume=_gemini("--resume", "{session}"),
+            words="{prompt}",
+            output="json",
+            texts=("response",),
+            faults=("error.message",),
+            model=("--model", "{model}"),
+            passes=("GEMINI_", "GOOGLE_"),
+            install="npm install -g @google/gemini-cli",
+        ),
+        Recipe(
+            name="opencode",
+            argv=_opencode("--title", "moot"),
+            resume=_opencode("--session", "{session}"),
+            words="{prompt}",
+            output="jsonl",
+            texts=("+type=text:part.text",),
+            sessions=("sessionID",),
+            faults=("type=error:error.data.message",),
+            model=("--model", "{model}"),
+            tokens_in="type=step_finish:part.tokens.input",
+            tokens_out="type=step_finish:part.tokens.output",
+            environ={"OPENCODE_DISABLE_AUTOUPDATE": "1"},
+            passes=("OPENCODE_", "OPENAI_", "ANTHROPIC_", "GEMINI_", "GOOGLE_", "OPENROUTER_"),
+            install="npm install -g opencode-ai",
+        ),
+        Recipe(
+            name="copilot",
+            argv=_copilot("--session-id={session}"),
+            resume=_copilot("--resume={session}"),
+            words="{prompt}",
+            output="jsonl",
+            texts=("type=assistant.message:data.content",),
+            faults=("type=session.error:data.message",),
+            model=("--model", "{model}"),
+            environ={"COPILOT_AUTO_UPDATE": "false"},
+            passes=("COPILOT_", "GH_", "GITHUB_"),
+            install="npm install -g @github/copilot",
+        ),
+        Recipe(
+            name="qwen",
+            argv=_qwen("--session-id", "{session}"),
+            resume=_qwen("--resume", "{session}"),
+            words="{prompt}",
+            output="json",
+            texts=("type=result:result",),
+            faults=("is_error=True:error.message",),
+            model=("--model", "{model}"),
+            tokens_in="type=result:usage.input_tokens",
+            tokens_out="type=result:usage.output_tokens",
+            passes=("OPENAI_", "QWEN_", "DASHSCOPE_"),
+            install="npm install -g @qwen-code/qwen-code",
+        ),
+    )
+}

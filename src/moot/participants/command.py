@@ -7,9 +7,9 @@ gets one chance to be mended, in the same session of the agent's where it has se
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
+from uuid import uuid4
 
 from moot.codec.answers import parsed
 from moot.domain.budget import FREE, Usage
@@ -24,7 +24,10 @@ from moot.ports.participant import Answer, NoAnswer, OnText
 READY_SECONDS: Final = 10.0
 LONGEST_COMPLAINT: Final = 300
 
-PASSED: Final = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "TMPDIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME")
+PASSED: Final = frozenset(
+    {"PATH", "HOME", "USER", "LANG", "LC_ALL", "TMPDIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"}
+    | {"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS"}
+)
 """What every program needs of the environment; of the rest it gets what its recipe names."""
 
 
@@ -44,12 +47,12 @@ class CommandParticipant:
         return None
 
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
-        usage, session, complaint = FREE, "", ""
+        usage, session, complaint = FREE, str(uuid4()), ""
         for attempt in range(2):
-            resumed = bool(attempt and session and self._recipe.resume)
+            resumed = bool(attempt and self._recipe.resume)
             prompt = mending(brief.language, complaint) if resumed else self._prompt(brief, complaint)
             try:
-                done = await self._run(prompt, session if resumed else "")
+                done = await self._run(self._recipe.resume if resumed else self._recipe.argv, prompt, session)
             except OSError as cause:
                 return NoAnswer(reason="error", detail=f"{self._recipe.argv[0]} cannot be run: {cause.strerror}", usage=usage)
             usage += Usage(calls=1)
@@ -61,7 +64,7 @@ class CommandParticipant:
                 found = printed(self._recipe, done.out)
             except ValueError as cause:
                 return NoAnswer(reason="malformed", detail=f"{self._recipe.name}: {cause} {_end(done)}".strip(), usage=usage)
-            usage, session = usage + _used(found), found.session
+            usage, session = usage + _used(found), found.session or session
             try:
                 said = _checked(brief, found.text)
             except BadAnswer as cause:
@@ -75,15 +78,13 @@ class CommandParticipant:
     def _prompt(self, brief: Brief, complaint: str) -> str:
         return f"{brief.system}\n\n{asked(brief, complaint or None)}"
 
-    async def _run(self, prompt: str, session: str) -> Ran:
-        recipe = self._recipe
-        if session:
-            recipe = replace(recipe, argv=recipe.resume)
-        if recipe.words is None and len(prompt.encode()) > LONGEST_ARGUMENT:
+    async def _run(self, argv: tuple[str, ...], prompt: str, session: str) -> Ran:
+        words = self._recipe.words
+        if words is None and len(prompt.encode()) > LONGEST_ARGUMENT:
             raise OSError(7, f"the prompt has more than {LONGEST_ARGUMENT} bytes, and the agent takes it as an argument")
         self._folder.mkdir(parents=True, exist_ok=True)
-        words = None if recipe.words is None else recipe.words.replace("{prompt}", prompt).encode()
-        return await ran(filled(recipe.argv, prompt, session), words=words, folder=self._folder, environ=self._environ)
+        said = None if words is None else words.replace("{prompt}", prompt).encode()
+        return await ran(filled(argv, prompt, session), words=said, folder=self._folder, environ=self._environ)
 
 
 def _environ(recipe: Recipe, environ: Mapping[str, str]) -> dict[str, str]:

@@ -76,7 +76,9 @@ class LocalRunner:
                 await asyncio.sleep(LOOK_AGAIN_SECONDS)
         except UnknownSession:
             return
-        except MootError:
+        except MootError as error:
+            log.error("session %s cannot be run: %s", session, error)
+        except Exception:
             log.exception("session %s cannot be run", session)
         finally:
             self._workers.pop(session, None)

@@ -171,7 +171,8 @@ def _has_quorum(voices: Sequence[Voice]) -> bool:
 def _weights(siding: Sequence[Voice]) -> list[float]:
     """What each vote weighs; when none weighs anything, as if all were equally sure."""
     stated = [weight(v.weight, v.confidence, v.trust) for v in siding]
-    return stated if any(stated) else [weight(v.weight, 1.0, v.trust) for v in siding]
+    unsure = [weight(v.weight, 1.0, v.trust) for v in siding]
+    return stated if any(stated) else unsure if any(unsure) else [v.weight for v in siding]
 
 
 def _support(siding: Sequence[Voice]) -> float | None:

@@ -8,9 +8,9 @@ from typing import Any, Final, Literal, Unpack
 
 from moot.codec.answers import parsed
 from moot.domain.effects import Ask
-from moot.domain.facts import Entry
+from moot.domain.facts import Entry, Opened
 from moot.domain.ids import USER, SeatId, SessionId, seat_id, session_id
-from moot.domain.roster import Seat
+from moot.domain.roster import NEUTRAL_TRUST
 from moot.engine.engine import Outstanding
 from moot.engine.standing import Standing
 from moot.errors import KeyReused, OutOfTurn, SessionClosed, SessionExists, UnknownSeat, UnknownSession
@@ -58,8 +58,9 @@ class Place:
         return line.seq if is_own or not self.council.opened.settings.blind else max(line.seq, self.council.revealed_at)
 
     def last_visit(self, seat: SeatId) -> int:
-        """The entry up to which a seat has certainly read: its own last one."""
-        return max((line.seq for line in self.council.lines if line.seat == seat), default=0)
+        """The entry up to which a seat has certainly read: its last but one, for it may have written the last unawares."""
+        own = [line.seq for line in self.council.lines if line.seat == seat]
+        return own[-2] if len(own) > 1 else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,12 +100,11 @@ class Deliberations:
 
     async def _check_same(self, session: SessionId, topic: str, key: str, options: Options) -> None:
         """Raises KeyReused when what a key opened before is not what is wanted now."""
-        standing = await self._moot.engine.standing(session)
-        opened = standing.desk.opened
-        wanted = tuple((seat.id, seat.platform) for seat in options.get("seats", ()) if isinstance(seat, Seat))
-        found = tuple((seat.id, seat.platform) for seat in opened.seats[: len(wanted)])
-        is_same = opened.topic == topic.strip() and found == wanted and standing.rules.name == options.get("name", "persona")
-        if not is_same:
+        found = (await self._moot.engine.standing(session)).desk.opened
+        again = options.copy()
+        again["session"] = None
+        wanted = (await self._moot.planned(topic, **again)).opened
+        if _compared(found) != _compared(wanted):
             raise KeyReused(f"the key {key!r} opened another deliberation before ({session}); use a new key")
 
     async def place(self, session: str) -> Place:
@@ -192,7 +192,9 @@ class Deliberations:
         ]
         try:
             done, _ = await asyncio.wait(waits, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
-            return waits[0] in done and waits[0].exception() is None
+            if waits[0] in done:
+                waits[0].result()
+            return waits[0] in done
         finally:
             for wait in waits:
                 wait.cancel()
@@ -202,7 +204,8 @@ class Deliberations:
         if seat not in {known.id for known in place.council.seats}:
             raise UnknownSeat(f"{seat!r} has no seat in {session!r}")
         since = place.last_visit(seat) if cursor is None else cursor
-        pending = Turn(status="pending", place=place, new=tuple(place.lines(reader, since)), cursor=place.standing.seq)
+        new = tuple(line for line in place.lines(reader, since) if cursor is not None or line.seat != seat)
+        pending = Turn(status="pending", place=place, new=new, cursor=place.standing.seq)
         if place.standing.is_closed:
             return replace(pending, status="closed")
         try:
@@ -216,7 +219,13 @@ class Deliberations:
         """What follows from a change: the session goes on, and is remembered when it has ended."""
         self._nudge(session)
         if (await self._moot.engine.standing(session)).is_closed:
-            await self._moot.remember(session)
+            await self._moot.remember_if_possible(session)
+
+
+def _compared(opened: Opened) -> Opened:
+    """An opening without what chance and memory put into it."""
+    seats = tuple(replace(seat, trust=NEUTRAL_TRUST) for seat in opened.seats)
+    return replace(opened, seed=0, seats=seats, subject=replace(opened.subject, bonds=()))
 
 
 def _placed(standing: Standing) -> Place:

@@ -31,7 +31,7 @@ from moot.domain.subject import Subject
 from moot.engine.engine import Engine, Outstanding
 from moot.engine.events import Event
 from moot.engine.replay import Replayed
-from moot.errors import BadImport, BadSetting, CallerError, LedgerDamaged, LedgerNewer, SessionExists
+from moot.errors import BadImport, BadSetting, CallerError, LedgerDamaged, LedgerNewer, MootError, SessionExists
 from moot.participants.human import AskPerson
 from moot.ports.kit import Plan, ProtocolKit
 from moot.projections.decision import Decision, Status
@@ -64,6 +64,7 @@ class SessionLine:
     opened_at: datetime
     last_at: datetime
     entries: int
+    is_hosted: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,6 +213,14 @@ class Moot:
             return
         await self.memory.keep(kept_decision(kit, teller, (await self.engine.standing(name)).hash))
 
+    async def remember_if_possible(self, session: str) -> None:
+        """`remember`, but what fails now is looked for again by the next `recall`: the session itself stands."""
+        try:
+            await self.remember(session)
+        except MootError as error:
+            self._is_recalled = False
+            log.warning("session %s is not remembered yet: %s", session, error)
+
     async def recall(self) -> Memory:
         """Decision memory, with every session in it that ended without being remembered: its process died over it.
 
@@ -278,6 +287,7 @@ class Moot:
                     opened_at=moment(head.first.at),
                     last_at=moment(head.last.at),
                     entries=head.last.seq,
+                    is_hosted=found.hosted if found else False,
                 )
             )
         return sorted(lines, key=lambda line: (line.last_at, line.session))

@@ -90,8 +90,9 @@ async def bonds(memory: Memory, seats: Sequence[Seat]) -> tuple[Bond, ...]:
     if len(seats) > MOST_BONDED:
         return ()
     found = []
+    pairs = await memory.pair_correlations([seat.source for seat in seats])
     for one, other in combinations(seats, 2):
-        shared, observed = await memory.pair_correlation(one.source, other.source)
+        shared, observed = pairs.get((one.source, other.source)) or pairs.get((other.source, one.source)) or (0, None)
         if observed is not None:
             before = presumed(family(one.platform, one.id), family(other.platform, other.id))
             found.append(Bond(one=one.id, other=other.id, correlation=round(correlation(before, shared, observed), 4)))

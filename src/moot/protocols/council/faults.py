@@ -85,7 +85,10 @@ def allowed_types(course: Course, state: Council, seat: SeatId) -> tuple[Contrib
             found.append("pass")
     following = course.following(state)
     if following is not None and following != "decide" and seat in course.taking_part(state, following):
-        found += _TYPES[following] if has_motion(course, state) else ()
+        # A synthesis is of what was argued: it waits until all others have had their say.
+        others = [name for name in course.taking_part(state, state.phase) if name != seat and name not in state.had]
+        is_early = following == "synthesize" and bool(others)
+        found += _TYPES[following] if has_motion(course, state) and not is_early else ()
     return tuple(found)
 
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from moot.domain.ids import SeatId
 from moot.domain.subject import normal
@@ -11,6 +11,8 @@ from moot.protocols.council.facts import Contribution
 from moot.protocols.council.state import Council, Course, Spoken
 
 ChallengeState = Literal["open", "answered", "accepted"]
+
+_STANCES: Final[dict[str, int]] = {"support": 1, "challenge": -1}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,18 +36,32 @@ def motion(course: Course, state: Council) -> Spoken | None:
     Behind a proposal stand the seats that proposed the same choice and those that support it, less those that challenge it; the
     earliest of equals. Where somebody owns the decision, it is the owner's proposal.
     """
-    for line in reversed(state.lines):
-        if line.said.type == "synthesize":
-            return line
+    synthesis = _synthesis(state)
+    if synthesis is not None:
+        return synthesis
     owner = course.owner(state.opened)
     found = proposals(state)
     if owner is not None:
         return next((line for line in found if line.seat == owner), None)
     alike = Counter(normal(line.said.choice) for line in found if line.said.choice)
+    stances = {(line.said.refers_to, line.seat): _STANCES[line.said.type] for line in state.lines if line.said.type in _STANCES}
+    authors = {line.id: line.seat for line in found}
     about: Counter[int | None] = Counter()
-    for line in state.lines:
-        about[line.said.refers_to] += {"support": 1, "challenge": -1}.get(line.said.type, 0)
+    for (number, seat), stance in stances.items():
+        # However often a seat speaks to a proposal, it stands behind it once; an author stands behind its own anyway.
+        about[number] += 0 if authors.get(number or 0) == seat else stance
     return max(found, key=lambda line: (alike[normal(line.said.choice)] + about[line.id], -line.id), default=None)
+
+
+def _synthesis(state: Council) -> Spoken | None:
+    """The last synthesis. Whoever writes again mends its own, and does not move behind the others by it."""
+    firsts: dict[tuple[int, SeatId], int] = {}
+    latest: dict[tuple[int, SeatId], Spoken] = {}
+    for line in state.lines:
+        if line.said.type == "synthesize":
+            firsts.setdefault((line.round, line.seat), line.id)
+            latest[line.round, line.seat] = line
+    return latest[max(firsts, key=lambda key: (key[0], firsts[key]))] if firsts else None
 
 
 def has_motion(course: Course, state: Council) -> bool:
@@ -65,29 +81,36 @@ def votes_ahead(state: Council, about: Spoken | None) -> dict[SeatId, int]:
 
 def challenges(state: Council) -> list[Challenge]:
     """Every challenge: accepted where another seat gave way to it, answered where another seat spoke to it, else open."""
-    return [_challenge(state, line) for line in state.lines if line.said.type == "challenge"]
+    raised = {line.id: line for line in state.lines if line.said.type == "challenge"}
+    answered: dict[int, int] = {}
+    accepted: dict[int, int] = {}
+    for line in state.lines if raised else ():
+        for number in _met(line.said):
+            challenge = raised.get(number)
+            if challenge is None or challenge.seat == line.seat or line.id <= number:
+                continue
+            if number in line.said.accepts or _taken(line.said, number):
+                accepted.setdefault(number, line.id)
+            else:
+                answered.setdefault(number, line.id)
+    return [_challenge(line, answered.get(number), accepted.get(number)) for number, line in raised.items()]
 
 
-def _challenge(state: Council, line: Spoken) -> Challenge:
-    answered: int | None = None
-    for later in state.lines[line.id - 1 :]:
-        if later.seat == line.seat:
-            continue
-        if line.id in later.said.accepts or _taken(later.said, line.id):
-            return Challenge(line=line, state="accepted", by=later.id)
-        speaks_to = later.said.refers_to == line.id and later.said.type != "vote"
-        if answered is None and (speaks_to or line.id in later.said.answers or _declined(later.said, line.id)):
-            answered = later.id
+def _met(said: Contribution) -> set[int]:
+    """The lines that a contribution answers or gives way to; a vote speaks to the motion, whatever it refers to."""
+    spoken_to = {said.refers_to} if said.refers_to is not None and said.type != "vote" else set()
+    taken = {each.entry for each in said.taken if each.how != "declined" or each.why.strip()}
+    return spoken_to | set(said.answers) | set(said.accepts) | taken
+
+
+def _challenge(line: Spoken, answered: int | None, accepted: int | None) -> Challenge:
+    if accepted is not None:
+        return Challenge(line=line, state="accepted", by=accepted)
     return Challenge(line=line, state="open" if answered is None else "answered", by=answered)
 
 
 def _taken(said: Contribution, number: int) -> bool:
     return any(taken.entry == number and taken.how != "declined" for taken in said.taken)
-
-
-def _declined(said: Contribution, number: int) -> bool:
-    """Whether an owner turned this advice down with a reason; without one it was not answered."""
-    return any(taken.entry == number and taken.how == "declined" and taken.why.strip() for taken in said.taken)
 
 
 def blind_positions(state: Council) -> Mapping[SeatId, Spoken]:

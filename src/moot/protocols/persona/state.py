@@ -62,6 +62,11 @@ class Meeting:
         return next(seat for seat in self.seats if seat.id == name)
 
     @property
+    def is_sealed(self) -> bool:
+        """Whether nobody may read what the others have written yet."""
+        return self.phase == "blind"
+
+    @property
     def is_talking(self) -> bool:
         return self.phase in {"blind", "intents", "floor", "speech"}
 

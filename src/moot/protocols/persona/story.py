@@ -179,6 +179,8 @@ def _claim(claim: facts.Claim, story: Story) -> Claim:
 
 
 def _positions(meeting: Meeting, concluded: MeetingConcluded | None) -> tuple[SeatPosition, ...]:
+    if meeting.is_sealed:
+        return ()
     after = last_words(meeting)
     weights = {position.seat: position.weight for position in (concluded.positions if concluded else ())}
     found = []

@@ -1,7 +1,9 @@
 """A call: its shape, who may make it, and how it is refused."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Final, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -13,6 +15,7 @@ from moot.runners.local import LocalRunner
 from moot.wiring.deliberations import Deliberations, Progress
 from moot.wiring.moot import Moot
 
+T = TypeVar("T")
 Role = Literal["local", "owner", "seat", "observer"]
 Needs = Literal["read", "speak", "own"]
 
@@ -91,6 +94,14 @@ class House:
     moot: Moot
     runner: LocalRunner
     deliberations: Deliberations
+    under_way: set[asyncio.Future[Any]] = field(default_factory=set)
+
+    async def carried_through(self, work: Awaitable[T]) -> T:
+        """Do it to its end, whether or not the caller still waits for it: half a change would leave others waiting."""
+        task = asyncio.ensure_future(work)
+        self.under_way.add(task)
+        task.add_done_callback(self.under_way.discard)
+        return await asyncio.shield(task)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +127,11 @@ R = TypeVar("R", bound=Wire)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Method(Generic[P, R]):
-    """One call of the table. `tool` is its name in MCP, where it has one."""
+    """One call of the table. `tool` is its name in MCP, where it has one.
+
+    One that `waits` may be broken off; any other that changes something is carried through once it has begun. One that
+    `is_of_all` sessions is refused to a token that is for one.
+    """
 
     name: str
     does: str
@@ -125,6 +140,8 @@ class Method(Generic[P, R]):
     handler: Callable[[Call, P], Awaitable[R]]
     needs: Needs
     tool: str = ""
+    waits: bool = False
+    is_of_all: bool = False
 
     @property
     def is_reading(self) -> bool:
@@ -133,14 +150,27 @@ class Method(Generic[P, R]):
     async def invoke(self, call: Call, params: object) -> dict[str, Any]:
         """Check, do, and give back the plain result; raises ValidationError or MootError."""
         call.caller.check(self.needs)
-        found = await self.handler(call, self.params.model_validate(params))
+        if self.is_of_all:
+            call.caller.check_unbound(self.name)
+        work = self.handler(call, self.params.model_validate(params))
+        found = await (work if self.is_reading or self.waits else call.house.carried_through(work))
         return found.model_dump(mode="json", by_alias=True, exclude_none=True)
 
     def input_schema(self) -> dict[str, Any]:
-        return self.params.model_json_schema(by_alias=True)
+        return _taken(self.params)
 
     def output_schema(self) -> dict[str, Any]:
-        return self.result.model_json_schema(by_alias=True, mode="serialization")
+        return _given(self.result)
+
+
+@cache
+def _taken(shape: type[Wire]) -> dict[str, Any]:
+    return shape.model_json_schema(by_alias=True)
+
+
+@cache
+def _given(shape: type[Wire]) -> dict[str, Any]:
+    return shape.model_json_schema(by_alias=True, mode="serialization")
 
 
 def method(

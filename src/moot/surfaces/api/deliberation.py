@@ -37,7 +37,6 @@ from moot.wiring.protocols import protocol
 
 
 async def open_deliberation(call: Call, params: OpenParams) -> OpenedOut:
-    call.caller.check_unbound("opening")
     about = subject(
         category=params.category,
         stakes=params.stakes,
@@ -71,7 +70,9 @@ async def open_deliberation(call: Call, params: OpenParams) -> OpenedOut:
 def seat_of(caller: Caller, given: str | ParticipantIn) -> Seat:
     """The seat for a participant that a caller names; raises BadRoster for a platform that it may not have."""
     form = ParticipantIn(id=given) if isinstance(given, str) else given
-    kind = form.platform.partition(":")[0]
+    kind = form.platform.partition(":")[0].strip().lower()
+    if not form.platform.strip():
+        raise BadRoster(f"participant {form.id!r}: the platform is empty; leave it out for somebody who comes from outside")
     if caller.role != "local" and (kind in {"script", "human", "embedded", "command"} or "://" in form.platform):
         raise BadRoster(f"participant {form.id!r}: the platform {form.platform!r} can be given on the server's own machine only")
     return Seat(
@@ -142,13 +143,15 @@ async def get_deliberation(call: Call, params: GetParams) -> DeliberationOut:
     session = params.deliberation_id
     call.caller.check_session(session)
     seat = _reader(call.caller, params.participant)
+    teller = await call.moot.teller(session) if params.since == 0 else None
     place = await call.deliberations.place(session)
+    if teller is None and place.standing.is_closed:
+        teller = await call.moot.teller(session)
     lines = sorted(place.lines(seat, params.since), key=lambda line: (place.shown_at(line, seat), line.id))
     page = lines[: params.limit]
     # Lines that came to light together stay together: the next page begins behind them.
     page += [line for line in lines[params.limit :] if place.shown_at(line, seat) == place.shown_at(page[-1], seat)]
     is_more = len(lines) > len(page)
-    teller = await call.moot.teller(session)
     return DeliberationOut(
         **standing(place),
         contributions=[contribution(line) for line in page],
@@ -157,8 +160,8 @@ async def get_deliberation(call: Call, params: GetParams) -> DeliberationOut:
             ChallengeOut(id=each.line.id, participant=each.line.seat, state=each.state, by=each.by)
             for each in challenges(place.council)
         ],
-        silences=silences(teller),
-        result=resolved(teller, place),
+        silences=[] if teller is None else silences(teller),
+        result=resolved(teller, place) if teller is not None and place.standing.is_closed else None,
     )
 
 
@@ -263,6 +266,7 @@ OPEN = Method(
     result=OpenedOut,
     handler=open_deliberation,
     needs="own",
+    is_of_all=True,
 )
 CONTRIBUTE = Method(
     name="cstp.contribute",
@@ -308,6 +312,7 @@ WAIT = Method(
     result=TurnOut,
     handler=wait_for_turn,
     needs="speak",
+    waits=True,
 )
 JOIN = Method(
     name="cstp.joinDeliberation",

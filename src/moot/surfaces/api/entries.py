@@ -3,18 +3,25 @@
 from typing import Any
 
 from moot.codec.answers import as_json
-from moot.domain.facts import Entry
-from moot.protocols.council.facts import Contributed, DeliberationClosed, PhaseBegun
+from moot.domain.facts import Entry, Reply, SeatLost
+from moot.protocols.council.facts import DeliberationClosed, PhaseBegun
 from moot.protocols.council.state import Council
 from moot.surfaces.api.views import contribution
+
+
+def is_sealed(state: object) -> bool:
+    """Whether seats are writing what nobody else may read yet."""
+    return bool(getattr(state, "is_sealed", False))
 
 
 def entry_out(entry: Entry, state: object, reader: str = "") -> dict[str, Any]:
     """One entry. `state` is where the session stands now: it says what may be read."""
     found: dict[str, Any] = {"seq": entry.seq, "at": entry.at.isoformat(), "fact": type(entry.fact).__name__}
     fact = entry.fact
-    if isinstance(state, Council) and state.is_sealed and isinstance(fact, Contributed) and fact.seat != reader:
-        return {**found, "what": {"seat": fact.seat, "sealed": True}}
+    if is_sealed(state) and isinstance(fact, Reply | SeatLost) and fact.seat != reader:
+        # How an answer was malformed may quote it.
+        told = {"reason": fact.reason} if isinstance(fact, SeatLost) else {}
+        return {**found, "what": {"seat": fact.seat, "ask": fact.ask, "sealed": True, **told}}
     found["what"] = as_json(fact)
     is_reveal = isinstance(fact, PhaseBegun | DeliberationClosed)
     if isinstance(state, Council) and state.opened.settings.blind and is_reveal and entry.seq == state.revealed_at:

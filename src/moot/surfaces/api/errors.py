@@ -38,7 +38,7 @@ STANDARD: Final[dict[int, str]] = {
     INVALID_REQUEST: "the request is no JSON-RPC 2.0 request",
     NO_METHOD: "no such method",
     INVALID_PARAMS: "a parameter is missing, unknown or not what was expected",
-    INTERNAL: "a fault of the server's own; nothing was changed",
+    INTERNAL: "a fault of the server's own; it is in its log",
 }
 
 

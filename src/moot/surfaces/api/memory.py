@@ -1,5 +1,6 @@
 """The calls on what outlives a session: decisions and their outcomes, trust, amplification, threads, circuit breakers."""
 
+from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
 from secrets import token_hex
@@ -394,7 +395,6 @@ def decision_out(kept: Kept) -> DecisionOut:
 
 
 async def review_decision(call: Call, params: ReviewParams) -> DecisionOut:
-    call.caller.check_unbound("reviewing")
     memory = await call.moot.recall()
     return decision_out(
         await memory.review(
@@ -409,7 +409,6 @@ async def review_decision(call: Call, params: ReviewParams) -> DecisionOut:
 
 
 async def search_decisions(call: Call, params: SearchParams) -> SearchOut:
-    call.caller.check_unbound("searching")
     memory = await call.moot.recall()
     hits = await memory.search(params.query, limit=params.limit, category=params.category)
     return SearchOut(decisions=[found for hit in hits if (found := await _found(call, hit.decision, hit.score, hit.snippet))])
@@ -430,7 +429,6 @@ async def _found(call: Call, decision: str, score: float, snippet: str) -> Found
 
 
 async def list_decisions(call: Call, params: DecisionsParams) -> DecisionsOut:
-    call.caller.check_unbound("listing decisions")
     memory = await call.moot.recall()
     found = await memory.listed(
         category=params.category,
@@ -453,7 +451,6 @@ async def get_decision(call: Call, params: DecisionParams) -> DecisionOut:
 
 async def record_decision(call: Call, params: RecordParams) -> RecordOut:
     """Record a decision that an agent took alone, or open the deliberation that is required instead (D-17)."""
-    call.caller.check_unbound("recording")
     memory = await call.moot.recall()
     participants = await _invited(call, params)
     found = await memory.alone(
@@ -554,12 +551,10 @@ async def get_amplification_stats(call: Call, params: Nothing) -> Amplifications
 
 
 async def get_amplification_chain(call: Call, params: DecisionParams) -> ChainOut:
-    call.caller.check_session(params.decision_id)
     return ChainOut.model_validate(await (await call.moot.recall()).chain(params.decision_id))
 
 
 async def create_thread(call: Call, params: CreateThreadParams) -> ThreadOut:
-    call.caller.check_unbound("creating threads")
     found = await call.moot.memory.create_thread(
         params.title, category=params.category, by=call.caller.name, thread=params.thread
     )
@@ -567,7 +562,6 @@ async def create_thread(call: Call, params: CreateThreadParams) -> ThreadOut:
 
 
 async def resume_thread(call: Call, params: ResumeThreadParams) -> ResumedOut:
-    call.caller.check_unbound("resuming threads")
     memory = await call.moot.recall()
     found = await memory.resume_thread(params.thread, params.participant)
     inside = {decision.decision for decision in found.view.decisions}
@@ -582,28 +576,23 @@ async def resume_thread(call: Call, params: ResumeThreadParams) -> ResumedOut:
 
 
 async def get_thread_status(call: Call, params: ThreadParams) -> ThreadOut:
-    call.caller.check_unbound("reading threads")
     return ThreadOut.model_validate(await (await call.moot.recall()).thread_status(params.thread))
 
 
 async def set_thread_status(call: Call, params: SetThreadParams) -> ThreadOut:
-    call.caller.check_unbound("changing threads")
     found = await call.moot.memory.set_thread_status(params.thread, params.status, note=params.note, by=call.caller.name)
     return ThreadOut.model_validate(found)
 
 
 async def ask_in_thread(call: Call, params: AskThreadParams) -> ThreadOut:
-    call.caller.check_unbound("changing threads")
     return ThreadOut.model_validate(await call.moot.memory.ask_in_thread(params.thread, params.question, by=call.caller.name))
 
 
 async def settle_question(call: Call, params: SettleThreadParams) -> ThreadOut:
-    call.caller.check_unbound("changing threads")
     return ThreadOut.model_validate(await call.moot.memory.settle_question(params.thread, params.number, by=call.caller.name))
 
 
 async def list_threads(call: Call, params: Nothing) -> ThreadsOut:
-    call.caller.check_unbound("reading threads")
     return ThreadsOut(threads=[ThreadOut.model_validate(each) for each in await (await call.moot.recall()).threads()])
 
 
@@ -620,12 +609,11 @@ async def list_breakers(call: Call, params: Nothing) -> BreakersOut:
 
 
 async def reset_circuit(call: Call, params: ResetParams) -> CircuitOut:
-    call.caller.check_unbound("resetting circuits")
     memory = await call.moot.recall()
     return CircuitOut.model_validate(await memory.reset_circuit(params.scope, by=call.caller.name, note=params.note))
 
 
-MEMORY_METHODS: tuple[Method[Any, Any], ...] = (
+_METHODS: tuple[Method[Any, Any], ...] = (
     method(
         "cstp.recordDecision",
         "Record a decision that one agent takes alone. Where a circuit is open or the stakes forbid it, nothing is recorded: the answer "
@@ -699,3 +687,8 @@ MEMORY_METHODS: tuple[Method[Any, Any], ...] = (
     method("cstp.listBreakers", "Every circuit that is not closed or counts a failure, and the rules.", list_breakers, "read"),
     method("cstp.resetCircuit", "Close a circuit by hand and forget its failures.", reset_circuit, "own"),
 )
+
+MEMORY_METHODS: tuple[Method[Any, Any], ...] = tuple(
+    each if each.handler is get_decision else replace(each, is_of_all=True) for each in _METHODS
+)
+"""What outlives sessions is of all of them; one decision is its own session's."""

@@ -1,6 +1,7 @@
 """The calls on sessions of every protocol: `moot.*`."""
 
 import asyncio
+from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
@@ -16,7 +17,7 @@ from moot.errors import NotAllowed
 from moot.projections.decision import Decision
 from moot.surfaces.api.call import Call, Method, Nothing, Wire, method
 from moot.surfaces.api.deliberation import seat_of
-from moot.surfaces.api.entries import entry_out
+from moot.surfaces.api.entries import entry_out, is_sealed
 from moot.surfaces.api.shapes import MOST_ENTRIES, Key, ParticipantIn, Short
 from moot.wiring.deliberations import MOST_WAIT_SECONDS, PROGRESS_SECONDS
 from moot.wiring.moot import Options
@@ -167,7 +168,6 @@ class ProtocolsOut(Wire):
 
 
 async def open_session(call: Call, params: OpenSessionParams) -> DecisionOut:
-    call.caller.check_unbound("opening")
     options: Options = {
         "seats": [seat_of(call.caller, each) for each in params.seats],
         "name": params.protocol,
@@ -208,7 +208,7 @@ async def get_session(call: Call, params: SessionParams) -> DecisionOut:
     decision: Decision = kit.decision(teller)
     fields = as_json(decision)
     assert isinstance(fields, dict)
-    if getattr(getattr(teller, "council", None), "is_sealed", False):
+    if is_sealed((await call.moot.engine.standing(session_id(params.session_id))).state):
         fields = {name: fields[name] for name in ("session", "topic", "status") if name in fields}
     return DecisionOut(
         session_id=params.session_id,
@@ -317,7 +317,7 @@ async def list_protocols(call: Call, params: Nothing) -> ProtocolsOut:
     return ProtocolsOut(protocols=sorted(protocols()))
 
 
-SESSION_METHODS: tuple[Method[Any, Any], ...] = (
+_METHODS: tuple[Method[Any, Any], ...] = (
     method(
         "moot.openSession",
         "Open a session of any protocol (persona: personas bid for the floor and a decider concludes). Seats with a platform are models "
@@ -351,4 +351,8 @@ SESSION_METHODS: tuple[Method[Any, Any], ...] = (
     ),
     method("moot.verifySession", "Check a session's hash chain.", verify_session, "read"),
     method("moot.listProtocols", "The protocols that are installed.", list_protocols, "read"),
+)
+
+SESSION_METHODS: tuple[Method[Any, Any], ...] = tuple(
+    replace(each, waits=each.handler is get_asks, is_of_all=each.handler is open_session) for each in _METHODS
 )

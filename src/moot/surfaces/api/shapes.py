@@ -259,7 +259,7 @@ class DeliberationOut(StandingOut):
     contributions: list[ContributionOut]
     next_since: int | None = Field(default=None, description="Where the next page begins; none when this was the last.")
     challenges: list[ChallengeOut]
-    silences: list[SilenceOut] = Field(description="Who passed or was lost, where and how.")
+    silences: list[SilenceOut] = Field(description="Who passed or was lost, where and how; on the first page.")
     result: ResultOut | None = None
 
 

@@ -1,5 +1,7 @@
 """The server: one app, one port."""
 
+import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -13,15 +15,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from moot.decisions.access import Access
-from moot.domain.facts import Opened
-from moot.domain.ids import session_id
+from moot.decisions.access import Access, Denied
+from moot.domain.ids import SessionId, session_id
 from moot.engine.events import EntryAdded
-from moot.errors import MootError, NotAllowed
+from moot.errors import MootError, NotAllowed, WorldError
 from moot.projections.jsontext import dumped
 from moot.runners.local import LocalRunner
 from moot.surfaces.api.call import Call, Caller, House
-from moot.surfaces.api.entries import entry_out
+from moot.surfaces.api.entries import entry_out, is_sealed
 from moot.surfaces.api.errors import TOO_MUCH, code_of
 from moot.surfaces.api.table import TABLE
 from moot.surfaces.http.doors import Doors, Rates
@@ -33,8 +34,13 @@ from moot.surfaces.rpc.openrpc import described
 from moot.wiring.deliberations import Deliberations
 from moot.wiring.moot import Moot
 
+log = logging.getLogger("moot")
+
 LARGEST_BODY: Final = 1_048_576
 PING_SECONDS: Final = 15
+LOOK_SECONDS: Final = 5.0
+"""How often the server looks what other processes have written."""
+TAKE_UP_SECONDS: Final = 0.01
 CALLS_PER_SECOND: Final = 500.0
 BURST: Final = 2_000.0
 
@@ -42,7 +48,7 @@ BURST: Final = 2_000.0
 @asynccontextmanager
 async def opened_house(moot: Moot) -> AsyncIterator[House]:
     """What calls work on, with a runner that keeps sessions going while it is open."""
-    async with moot, LocalRunner(moot.engine, moot.seating, moot.remember) as runner:
+    async with moot, LocalRunner(moot.engine, moot.seating, moot.remember_if_possible) as runner:
         yield House(moot, runner, Deliberations(moot, runner.nudge))
 
 
@@ -55,10 +61,12 @@ class Site:
     metrics: Metrics = field(default_factory=Metrics)
     house: House | None = None
     dispatcher: Dispatcher = field(init=False)
+    document: dict[str, Any] = field(init=False)
     manager: StreamableHTTPSessionManager | None = None
 
     def __post_init__(self) -> None:
-        self.dispatcher = Dispatcher(TABLE, lambda: described(TABLE), self.metrics.called)
+        self.document = described(TABLE)
+        self.dispatcher = Dispatcher(TABLE, lambda: self.document, self.metrics.called)
 
     @property
     def open_house(self) -> House:
@@ -79,9 +87,10 @@ class Site:
             self.manager = StreamableHTTPSessionManager(
                 McpDesk(self.house, _caller_of).server(), stateless=True, max_request_body_size=LARGEST_BODY
             )
-            await _take_up(self.house)
-            async with self.manager.run():
+            async with self.manager.run(), asyncio.TaskGroup() as group:
+                following = group.create_task(_follow(self.house))
                 yield
+                following.cancel()
 
     async def mcp(self, scope: Any, receive: Any, send: Any) -> None:
         assert self.manager is not None, "the server has not started"
@@ -93,7 +102,7 @@ class Site:
             told = refusal(TOO_MUCH.number, f"a request has at most {LARGEST_BODY} bytes", "TooMuch")
             return Response(told, 413, media_type="application/json")
         call = Call(house=self.open_house, caller=request.state.caller)
-        answer = await self.dispatcher.answer(call, body)
+        answer = await self.dispatcher.answer(call, body, request.state.take)
         return Response(status_code=204) if answer is None else Response(answer, media_type="application/json")
 
     async def events(self, request: Request) -> Response:
@@ -109,18 +118,22 @@ class Site:
         after = request.headers.get("last-event-id") or request.query_params.get("after", "0")
         if not after.isdecimal() or len(after) > 12:
             return PlainTextResponse("after (or Last-Event-ID) is the number of the last entry seen\n", 400)
-        return EventSourceResponse(self._entries(session, int(after), caller), ping=PING_SECONDS)
+        entries = self._entries(session, int(after), caller, request.state.secret)
+        return EventSourceResponse(entries, ping=PING_SECONDS)
 
-    async def _entries(self, session: Any, after: int, caller: Caller) -> AsyncIterator[dict[str, str]]:
+    async def _entries(self, session: SessionId, after: int, caller: Caller, secret: str) -> AsyncIterator[dict[str, str]]:
         engine = self.open_house.moot.engine
         self.metrics.watching(1)
         try:
             async for event in engine.watch(session, after):
+                standing = await engine.standing(session)
+                if secret and isinstance(await self.access().who(secret), Denied):
+                    # The token was revoked, or its time is over.
+                    return
                 if isinstance(event, EntryAdded):
-                    standing = await engine.standing(session)
                     data = dumped(entry_out(event.entry, standing.state, caller.seat))
                     yield {"id": str(event.entry.seq), "event": "entry", "data": data}
-                else:
+                elif not is_sealed(standing.state):
                     yield {"event": "text", "data": dumped({"seat": event.seat, "ask": event.ask, "text": event.text})}
             yield {"event": "end", "data": "{}"}
         finally:
@@ -130,14 +143,15 @@ class Site:
         try:
             await self.open_house.moot.engine.heads("health")
         except MootError as error:
-            return JSONResponse({"status": "failing", "why": str(error)}, 503)
+            log.error("the ledger is failing: %s", error)
+            return JSONResponse({"status": "failing"}, 503)
         return JSONResponse({"status": "ok"})
 
     async def exposed(self, request: Request) -> Response:
         return Response(self.metrics.exposed(self.open_house.runner.running), media_type=Metrics.content_type)
 
     async def description(self, request: Request) -> Response:
-        return JSONResponse(described(TABLE))
+        return JSONResponse(self.document)
 
 
 def built_app(moot: Moot, *, is_local: bool, rates: Rates | None = None) -> Starlette:
@@ -178,13 +192,20 @@ async def _caller_of(request: Any) -> Caller:
     return caller
 
 
-async def _take_up(house: House) -> None:
-    """Go on with the sessions that a server is to run and that have not ended."""
-    thinking = {line.session for line in await house.moot.sessions() if line.status == "thinking"}
-    for head in await house.moot.engine.heads():
-        opened = house.moot.engine.entry(head.first).fact if head.session in thinking else None
-        if isinstance(opened, Opened) and opened.hosted:
-            house.runner.nudge(head.session)
+async def _follow(house: House) -> None:
+    """Go on with the sessions that a server is to run and that have not ended, also where another process wrote to one."""
+    seen: dict[SessionId, int] = {}
+    while True:
+        try:
+            for line in await house.moot.sessions():
+                if line.is_hosted and line.status == "thinking" and seen.get(line.session) != line.entries:
+                    seen[line.session] = line.entries
+                    house.runner.nudge(line.session)
+                    # Not all at once: each holds a lock while it is looked at.
+                    await asyncio.sleep(TAKE_UP_SECONDS)
+        except WorldError:
+            log.exception("the ledger cannot be read; looking again")
+        await asyncio.sleep(LOOK_SECONDS)
 
 
 async def _body(request: Request) -> bytes | None:

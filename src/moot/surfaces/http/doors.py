@@ -80,9 +80,10 @@ class Doors:
             if isinstance(caller, Response):
                 refused = caller
             else:
-                host = request.client.host if request.client else ""
-                refused = None if self._rates.take(caller.token or host) else _too_many()
-                scope["state"] = {**scope.get("state", {}), "caller": caller}
+                who = caller.token or (request.client.host if request.client else "")
+                refused = None if self._rates.take(who) else _too_many()
+                known = {"caller": caller, "secret": _secret(request), "take": lambda: self._rates.take(who)}
+                scope["state"] = {**scope.get("state", {}), **known}
         await (refused or self._app)(scope, receive, send)
 
     def _misled(self, request: Request) -> Response | None:
@@ -91,7 +92,7 @@ class Doors:
         if self._is_local and not is_loopback(_name(host)):
             return PlainTextResponse(f"this server is not called {host[:100]!r}\n", 421)
         origin = request.headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != host:
+        if origin is not None and not _is_from(origin, host):
             return PlainTextResponse("requests from pages of another origin are refused\n", 403)
         if request.headers.get("sec-fetch-site") in {"cross-site", "same-site"}:
             return PlainTextResponse("requests from pages of another origin are refused\n", 403)
@@ -101,20 +102,36 @@ class Doors:
         return None
 
     async def _caller(self, request: Request) -> Caller | Response:
-        scheme, _, secret = request.headers.get("authorization", "").partition(" ")
-        if not scheme:
+        given = request.headers.get("authorization", "")
+        if not given:
             return Caller() if self._is_local else _unauthorized("a token is needed: Authorization: Bearer TOKEN")
-        if scheme.lower() != "bearer" or not secret.strip():
+        secret = _secret(request)
+        if not secret:
             return _unauthorized("expected Authorization: Bearer TOKEN")
-        identity = await self._access().who(secret.strip())
+        identity = await self._access().who(secret)
         if isinstance(identity, Denied):
             return _unauthorized(DENIED[identity.reason])
         return Caller.of(identity)
 
 
+def _secret(request: Request) -> str:
+    scheme, _, secret = request.headers.get("authorization", "").partition(" ")
+    return secret.strip() if scheme.lower() == "bearer" else ""
+
+
 def _name(host: str) -> str:
-    """The host without its port."""
-    return urlsplit(f"//{host}").hostname or ""
+    """The host without its port; empty for what is none."""
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def _is_from(origin: str, host: str) -> bool:
+    try:
+        return urlsplit(origin).netloc == host
+    except ValueError:
+        return False
 
 
 def _unauthorized(message: str) -> Response:

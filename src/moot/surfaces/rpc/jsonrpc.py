@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from moot.errors import MootError
 from moot.projections.jsontext import dumped
 from moot.surfaces.api.call import Call, Method, told
-from moot.surfaces.api.errors import INTERNAL, INVALID_PARAMS, INVALID_REQUEST, NO_METHOD, PARSE, code_of
+from moot.surfaces.api.errors import INTERNAL, INVALID_PARAMS, INVALID_REQUEST, NO_METHOD, PARSE, TOO_MUCH, code_of
 
 MOST_IN_A_BATCH: Final = 100
 DISCOVER: Final = "rpc.discover"
@@ -35,6 +35,13 @@ class Fault(Exception):
     kind: str = ""
 
 
+_TOO_MANY: Final = Fault(TOO_MUCH.number, "too many calls; slow down", "TooMuch")
+
+
+def _always() -> bool:
+    return True
+
+
 class Dispatcher:
     """Answers requests by a table of methods. `describe` gives the OpenRPC document."""
 
@@ -45,8 +52,8 @@ class Dispatcher:
         self._describe = describe
         self._observe = observe or (lambda method, outcome, seconds: None)
 
-    async def answer(self, call: Call, body: bytes) -> str | None:
-        """The response to a request body; None where nothing is to be sent back."""
+    async def answer(self, call: Call, body: bytes, take: Callable[[], bool] = _always) -> str | None:
+        """The response to a request body; None where nothing is to be sent back. `take` says whether one more call is let in."""
         try:
             request = decoded(body)
         except Fault as fault:
@@ -56,8 +63,12 @@ class Dispatcher:
             return None if single is None else dumped(single)
         if not request or len(request) > MOST_IN_A_BATCH:
             return refusal(INVALID_REQUEST, f"a batch has 1 to {MOST_IN_A_BATCH} requests, not {len(request)}", "InvalidRequest")
-        # One after another: what a caller sends together it means in that order.
-        answers = [answer for each in request if (answer := await self._one(call, each)) is not None]
+        # One after another: what a caller sends together it means in that order. The first was let in with the batch.
+        answers = []
+        for at, each in enumerate(request):
+            answer = await self._one(call, each) if at == 0 or take() else _error(_id_of(each), _TOO_MANY)
+            if answer is not None:
+                answers.append(answer)
         return dumped(answers) if answers else None
 
     async def _one(self, call: Call, request: object) -> dict[str, Any] | None:
