@@ -4,6 +4,7 @@ Each ask is one run. The prompt says everything, so that a run needs no memory o
 gets one chance to be mended, in the same session of the agent's where it has sessions.
 """
 
+import asyncio
 import os
 import shutil
 from collections.abc import Mapping
@@ -23,6 +24,7 @@ from moot.ports.participant import Answer, NoAnswer, OnText
 
 READY_SECONDS: Final = 10.0
 LONGEST_COMPLAINT: Final = 300
+LONGEST_VERSION: Final = 80
 
 PASSED: Final = frozenset(
     {"PATH", "HOME", "USER", "LANG", "LC_ALL", "TMPDIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"}
@@ -45,6 +47,19 @@ class CommandParticipant:
             hint = f"; install it: {self._recipe.install}" if self._recipe.install else ""
             return f"the program {program!r} is not found{hint}"
         return None
+
+    async def version(self) -> str | None:
+        """What the program says of its own version, in one line; None when it is not there."""
+        if await self.ready() is not None:
+            return None
+        self._folder.mkdir(parents=True, exist_ok=True)
+        argv = [self._recipe.argv[0], *self._recipe.version]
+        try:
+            async with asyncio.timeout(READY_SECONDS):
+                done = await ran(argv, words=None, folder=self._folder, environ=self._environ)
+        except (OSError, TimeoutError):
+            return "does not say its version"
+        return one_line(done.out.decode("utf-8", "replace"))[:LONGEST_VERSION] or "does not say its version"
 
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
         usage, session, complaint = FREE, str(uuid4()), ""

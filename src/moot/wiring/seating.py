@@ -10,7 +10,7 @@ from moot.domain.facts import Language
 from moot.domain.roster import Seat
 from moot.errors import BadRoster, MissingExtra, ProviderRefused
 from moot.participants import encoder, local_model, weights
-from moot.participants.agents import recipe_of
+from moot.participants.agents import AGENTS, recipe_of
 from moot.participants.command import CommandParticipant
 from moot.participants.embedded import EmbeddedParticipant
 from moot.participants.human import AskPerson, HumanParticipant
@@ -70,6 +70,12 @@ class Seating:
         for seat_id, sentence in zip(waiting, told, strict=True):
             if sentence is not None:
                 raise ProviderRefused(f"seat {seat_id!r}: {sentence}")
+
+    async def agents(self) -> dict[str, str | None]:
+        """The coding agents that Moot knows, each with its version, None for those that are not installed."""
+        seats = {name: self._made(f"command:{name}") for name in AGENTS}
+        told = await asyncio.gather(*(seat.version() for seat in seats.values() if isinstance(seat, CommandParticipant)))
+        return dict(zip(seats, told, strict=True))
 
     async def aclose(self) -> None:
         for participant in self._shared.values():

@@ -132,6 +132,8 @@ async def _checks(seats: tuple[str, ...]) -> list[Check]:
         for server in LOCAL_SERVERS:
             told = "answers on this machine" if server in found.servers else "not running"
             checks.append(Check(server, True if server in found.servers else None, told))
+        for name, says in (await moot.seating.agents()).items():
+            checks.append(Check(f"command:{name}", None if says is None else True, says or "not installed"))
         checks.append(_embedded(moot))
         checks += await asyncio.gather(*(_answers(moot, word) for word in seats))
     for extra, module in EXTRAS.items():
