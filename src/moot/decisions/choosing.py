@@ -50,6 +50,8 @@ def thread_as(book: Book, thread: str) -> Thread:
 def reviewing(book: Book, fact: OutcomeReviewed) -> Sequence[Fact]:
     """The review, unless its key has come before; raises UnknownDecision, KeyReused, BadSetting."""
     kept = kept_as(book, fact.decision)
+    if kept.record.decided is None:
+        raise BadSetting(f"{fact.decision!r} came to no decision; there is nothing to review")
     for earlier in kept.reviews:
         if fact.key and earlier.key == fact.key:
             if (earlier.outcome, earlier.choice, earlier.note) != (fact.outcome, fact.choice, fact.note):

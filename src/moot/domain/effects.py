@@ -53,12 +53,26 @@ def no_fault(said: object) -> str | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """One field of an answer that a person is asked for. `choices` narrows it; one of `ends` needs no further fields.
+
+    With `entries` it is asked for once for each of these lines.
+    """
+
+    field: str
+    choices: tuple[str, ...] = ()
+    is_needed: bool = False
+    ends: tuple[str, ...] = ()
+    entries: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Brief:
     """All that a participant gets with an ask.
 
     The prompt is `system`, then `shared` (equal for all seats), then `own`. `probe` is a yes-or-no question whose answer's
     probability can stand for the whole. `subject` is the text that the answer is about. `fault` says what is wrong with an
-    answer that has the right shape; None if nothing is.
+    answer that has the right shape; None if nothing is. `wanted` are the fields that count here, in order; empty for all.
     """
 
     ask: Ask
@@ -74,3 +88,4 @@ class Brief:
     probe: str = ""
     subject: str = ""
     fault: Callable[[object], str | None] = no_fault
+    wanted: tuple[Wanted, ...] = ()

@@ -54,6 +54,10 @@ _OPENERS: Final = (
 )
 
 
+KINDS: Final = frozenset({"position", "intent", "speech", "draft", "stand"})
+"""The kinds of answers that so small a model can give."""
+
+
 class EmbeddedParticipant:
     def __init__(self, model: LocalModel, measure: Similarity) -> None:
         self._model = model

@@ -3,11 +3,11 @@
 import asyncio
 import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from moot.codec.answers import parsed, schema
-from moot.domain.effects import Brief
+from moot.domain.effects import Brief, Wanted
 from moot.errors import BadAnswer
 from moot.ports.participant import Answer, NoAnswer, OnText
 
@@ -68,32 +68,75 @@ class HumanParticipant:
                 return Answer(said=said)
 
     async def _fields(self, ask: AskPerson, brief: Brief, context: str, complaint: str) -> object | None:
-        """The fields of the form, those that must be filled first; an empty line leaves one of the others out."""
+        """The fields that count; an empty line leaves one out that need not be filled."""
         seat = brief.seat.id
         if brief.form.form == "text":
             return await ask(Question(seat, brief.form.kind, "text", context, complaint))
         shape = schema(brief.form.shape)
-        required = shape.get("required", [])
         found: dict[str, Any] = {}
-        for name in [*required, *(name for name in shape["properties"] if name not in required)]:
-            kind = field_kind(shape["properties"][name])
-            is_needed = name in required
-            if kind is None or (kind.get("type") == "boolean" and not is_needed):
-                continue
-            while True:
-                told = hint(kind) if is_needed else f"{hint(kind)}, Enter: none"
-                reply = await ask(Question(seat, name, told, context, complaint))
-                if reply is None:
-                    return None
+        for wanted in brief.wanted or _all(shape):
+            kind = shape["properties"][wanted.field]
+            if wanted.entries:
+                value: object = await self._each(ask, seat, wanted, kind)
+            elif len(wanted.choices) == 1:
+                value = wanted.choices[0]
+            else:
+                value = await self._field(ask, Question(seat, wanted.field, "", context, complaint), wanted, field_kind(kind))
                 context = complaint = ""
-                if not reply.strip() and not is_needed:
-                    break
-                value = read(kind, reply.strip())
-                complaint = slip(kind, value)
-                if not complaint:
-                    found[name] = value
-                    break
+            if value is None:
+                return None
+            if value != LEFT_OUT:
+                found[wanted.field] = value
+            if value in wanted.ends:
+                break
         return found
+
+    async def _field(self, ask: AskPerson, question: Question, wanted: Wanted, kind: dict[str, Any] | None) -> object | None:
+        """One field: its value, `LEFT_OUT`, or None when the person left."""
+        if kind is None or (kind.get("type") == "boolean" and not wanted.is_needed):
+            return LEFT_OUT
+        if wanted.choices:
+            kind = {"enum": list(wanted.choices)}
+        told = hint(kind) if wanted.is_needed else f"{hint(kind)}, Enter: none"
+        while True:
+            reply = await ask(replace(question, hint=told))
+            if reply is None:
+                return None
+            if not reply.strip() and not wanted.is_needed:
+                return LEFT_OUT
+            value = read(kind, reply.strip())
+            complaint = slip(kind, value) or ("" if reply.strip() else "something was expected")
+            if not complaint:
+                return value
+            question = replace(question, context="", complaint=complaint)
+
+    async def _each(self, ask: AskPerson, seat: str, wanted: Wanted, kind: dict[str, Any]) -> list[dict[str, object]] | None:
+        """One answer for each line that is asked about."""
+        found: list[dict[str, object]] = []
+        for entry in wanted.entries:
+            answer: dict[str, object] = {"entry": entry}
+            for name, each in kind["items"]["properties"].items():
+                if name == "entry":
+                    continue
+                field = Wanted(field=name, is_needed=name in kind["items"].get("required", ()))
+                value = await self._field(ask, Question(seat, f"#{entry} {name}", ""), field, field_kind(each))
+                if value is None:
+                    return None
+                if value != LEFT_OUT:
+                    answer[name] = value
+            found.append(answer)
+        return found
+
+
+LEFT_OUT: Final = object()
+"""What a person did not say."""
+
+
+def _all(shape: dict[str, Any]) -> list[Wanted]:
+    """Every field, those that must be filled first."""
+    required = shape.get("required", [])
+    optional = [name for name in shape["properties"] if name not in required]
+    return [*(Wanted(field=name, is_needed=True) for name in required), *(Wanted(field=name) for name in optional)]
 
 
 def field_kind(kind: dict[str, Any]) -> dict[str, Any] | None:

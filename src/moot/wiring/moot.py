@@ -241,7 +241,8 @@ class Moot:
         """Earlier decisions on a like topic; none where there are so many that looking would hold up the opening."""
         if len(await self.memory.listed(limit=MOST_COMPARED + 1)) > MOST_COMPARED:
             return []
-        return await self.memory.like(_topic(topic))
+        hits = await self.memory.like(_topic(topic))
+        return [hit for hit in hits if (kept := await self.memory.get(hit.decision)) is not None and kept.record.decided]
 
     async def decision(self, session: str) -> Decision:
         """The decision as it stands."""
@@ -298,7 +299,7 @@ class Moot:
             return _jsonl(session_id(session), await self.engine.records(session_id(session)))
         kit, teller = await self._told(session)
         if form not in kit.exports:
-            raise BadSetting(f"unknown form {form!r}; known: jsonl, {', '.join(kit.exports)}")
+            raise BadSetting(f"a {kit.name} session has no form {form!r}; it has: jsonl, {', '.join(kit.exports)}")
         return kit.exports[form](teller)
 
     async def read_back(

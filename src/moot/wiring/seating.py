@@ -12,7 +12,7 @@ from moot.errors import BadRoster, MissingExtra, ProviderRefused
 from moot.participants import encoder, local_model, weights
 from moot.participants.agents import AGENTS, recipe_of
 from moot.participants.command import CommandParticipant
-from moot.participants.embedded import EmbeddedParticipant
+from moot.participants.embedded import KINDS, EmbeddedParticipant
 from moot.participants.human import AskPerson, HumanParticipant
 from moot.participants.local_model import LocalModel
 from moot.participants.model import ModelParticipant
@@ -50,11 +50,19 @@ class Seating:
         return self._shared[seat.platform]
 
     def check_scripts(self, seats: Sequence[Seat], forms: Mapping[str, AnswerForm]) -> None:
-        """Read every script once, so that a slip in it is told now and not in the middle of the meeting; raises BadScript."""
+        """What can be told now and not in the middle of the meeting: slips in scripts, seats that the protocol asks too much of.
+
+        Raises BadScript or BadRoster.
+        """
         for seat in seats:
             participant = self(seat)
             if isinstance(participant, ScriptParticipant):
                 participant.check(forms)
+            if isinstance(participant, EmbeddedParticipant) and not set(forms) <= KINDS:
+                raise BadRoster(
+                    f"seat {seat.id!r}: the embedded model is too small for this protocol; it takes part in persona meetings "
+                    "only. Set a provider's key, start a local model server (`moot doctor`), or seat others"
+                )
 
     async def check(self, seats: Sequence[Seat], language: Language) -> None:
         """Refuse seats that cannot work, before anything is recorded; raises with the first reason and its remedy."""

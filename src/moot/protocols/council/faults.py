@@ -4,11 +4,11 @@ from typing import Final
 
 from moot.domain.ids import SeatId
 from moot.domain.subject import normal
-from moot.protocols.council.facts import Contribution, ContributionType, Phase
+from moot.protocols.council.facts import Contribution, ContributionType
 from moot.protocols.council.state import QUESTION, Council, Course
 from moot.protocols.council.table import has_motion
 
-_TYPES: Final[dict[Phase, tuple[ContributionType, ...]]] = {
+PHASE_TYPES: Final[dict[str, tuple[ContributionType, ...]]] = {
     "propose": ("propose",),
     "argue": ("support", "challenge"),
     "synthesize": ("synthesize",),
@@ -79,7 +79,7 @@ def allowed_types(course: Course, state: Council, seat: SeatId) -> tuple[Contrib
         return ()
     found: list[ContributionType] = []
     if seat in course.taking_part(state, state.phase):
-        found += _TYPES[state.phase]
+        found += PHASE_TYPES[state.phase]
         is_owner = course.owner(state.opened) == seat
         if seat not in state.had and not is_owner:
             found.append("pass")
@@ -88,7 +88,7 @@ def allowed_types(course: Course, state: Council, seat: SeatId) -> tuple[Contrib
         # A synthesis is of what was argued: it waits until all others have had their say.
         others = [name for name in course.taking_part(state, state.phase) if name != seat and name not in state.had]
         is_early = following == "synthesize" and bool(others)
-        found += _TYPES[following] if has_motion(course, state) and not is_early else ()
+        found += PHASE_TYPES[following] if has_motion(course, state) and not is_early else ()
     return tuple(found)
 
 

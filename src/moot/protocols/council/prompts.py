@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
-from moot.domain.effects import Ask, Brief
+from moot.domain.effects import Ask, Brief, Wanted
 from moot.domain.facts import Language
 from moot.domain.fence import fenced, one_line
 from moot.domain.ids import USER, SeatId
@@ -16,7 +16,7 @@ from moot.domain.perception import Heard, Memory, Perception
 from moot.domain.roster import Seat
 from moot.domain.subject import normal
 from moot.protocols.council.facts import FORMS
-from moot.protocols.council.faults import Faults
+from moot.protocols.council.faults import PHASE_TYPES, Faults, allowed_types
 from moot.protocols.council.state import Council, Course, Spoken
 from moot.protocols.council.table import blind_positions, challenges, motion
 from moot.protocols.council.words import WORDS, Words
@@ -47,6 +47,7 @@ def briefed(course: Course, state: Council, ask: Ask) -> Brief:
         own=own(course, state, seat, ask.kind),
         subject=_subject(course, state),
         fault=Faults(course, state, seat.id),
+        wanted=_wanted(course, state, seat.id, ask.kind),
     )
 
 
@@ -168,6 +169,28 @@ def _request(course: Course, state: Council, phase: str, words: Words) -> str:
             return words.decide.format(advice=" ".join(advice) or words.nothing)
         case _:
             return words.vote
+
+
+def _wanted(course: Course, state: Council, seat: SeatId, kind: str) -> tuple[Wanted, ...]:
+    """What a person is asked for: what the phase is for, and no more."""
+    allowed = allowed_types(course, state, seat)
+    types = tuple(each for each in allowed if each in PHASE_TYPES.get(kind, allowed) or each == "pass")
+    first = Wanted(field="type", choices=types, is_needed=True, ends=("pass",))
+    text, sure = Wanted(field="text", is_needed=True), Wanted(field="confidence", is_needed=True)
+    choice = Wanted(field="choice", choices=state.opened.subject.options, is_needed=bool(state.opened.subject.options))
+    match kind:
+        case "propose" | "synthesize":
+            return (first, text, choice, sure)
+        case "argue":
+            return (first, Wanted(field="refers_to"), text, sure)
+        case "decide":
+            advice = tuple(line.id for line in state.lines if line.phase == "argue" and line.seat != USER)
+            return (first, text, choice, sure, Wanted(field="taken", entries=advice))
+        case "vote":
+            position = Wanted(field="position", is_needed=True)
+            return (first, position, sure, Wanted(field="text"), Wanted(field="condition"), Wanted(field="moved_by"))
+        case _:
+            return ()
 
 
 def _memory(lines: tuple[Spoken, ...]) -> Memory:

@@ -70,7 +70,7 @@ def first_line(story: Deliberation) -> str:
     closed = story.resolution
     if closed is None:
         return ""
-    lines = []
+    lines = [words.consensus_types["contested"].capitalize() + "."] if closed.consensus_type == "contested" else []
     if closed.open_challenges:
         numbers = ", ".join(f"#{number}" for number in closed.open_challenges)
         told = words.with_open if closed.carried else words.closed_with_open

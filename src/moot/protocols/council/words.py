@@ -149,23 +149,23 @@ ZH = Words(
     instructions="给你的说明：{instructions}",
     now="# 现在",
     propose=(
-        "你尚未读过任何人的发言。你提议什么？理由是什么？没有提议就弃过（pass）。\n"
+        "你尚未读过任何人的发言。你提议什么？理由是什么？没有提议就跳过（pass）。\n"
         '只用 JSON 回答：{"type": "propose", "text": "提议及理由", "choice": "用一到五个词给出你的答案（是非题答“是”或“否”）", '
         '"confidence": 0.0 到 1.0, "evidence": ["事实或来源", …]} 或 {"type": "pass"}'
     ),
     propose_options="`choice` 必须逐字取自可选的答案之一。",
     argue=(
-        "支持或质疑桌上的一条：补充尚未出现的证据，或提出最要紧的一点顾虑。只谈有分歧之处。若只是重复，就弃过。\n"
+        "支持或质疑桌上的一条：补充尚未出现的证据，或提出最要紧的一点顾虑。只谈有分歧之处。若只是重复，就跳过。\n"
         '只用 JSON 回答：{"type": "support" 或 "challenge", "text": "…", "refers_to": 条目编号, "confidence": 0.0 到 1.0, "evidence": [], '
         '"answers": [本条所回应的质疑], "accepts": [你接受的质疑]} 或 {"type": "pass"}'
     ),
     advise=(
-        "向作决定的 {owner} 提出建议。支持提案，或指出问题并说明怎样更好。没有补充就弃过。\n"
+        "向作决定的 {owner} 提出建议。支持提案，或指出问题并说明怎样更好。没有补充就跳过。\n"
         '只用 JSON 回答：{{"type": "support" 或 "challenge", "text": "…", "refers_to": 条目编号, "confidence": 0.0 到 1.0, "evidence": []}} '
         '或 {{"type": "pass"}}'
     ),
     synthesize=(
-        "写出供全体表决的一份决议：综合成立的内容，回应每一项质疑，或说明哪些仍未解决。若桌上已有这样的决议，就弃过。\n"
+        "写出供全体表决的一份决议：综合成立的内容，回应每一项质疑，或说明哪些仍未解决。若桌上已有这样的决议，就跳过。\n"
         '只用 JSON 回答：{"type": "synthesize", "text": "决议", "choice": "用一到五个词概括答案", "confidence": 0.0 到 1.0, "answers": '
         '[所回应的质疑], "accepts": [所接受的质疑]} 或 {"type": "pass"}'
     ),

@@ -154,13 +154,24 @@ class Method(Generic[P, R]):
             call.caller.check_unbound(self.name)
         work = self.handler(call, self.params.model_validate(params))
         found = await (work if self.is_reading or self.waits else call.house.carried_through(work))
-        return found.model_dump(mode="json", by_alias=True, exclude_none=True)
+        plain: dict[str, Any] = _plain(found.model_dump(mode="json", by_alias=True))
+        return plain
 
     def input_schema(self) -> dict[str, Any]:
         return _taken(self.params)
 
     def output_schema(self) -> dict[str, Any]:
         return _given(self.result)
+
+
+def _plain(value: Any) -> Any:
+    """What is not there is left out, but for the decision of a result: that there is none is the answer."""
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    kept = {"decision", "confidence"} if "consensusType" in value else set()
+    return {name: _plain(each) for name, each in value.items() if each is not None or name in kept}
 
 
 @cache

@@ -303,6 +303,8 @@ async def export_session(call: Call, params: ExportParams) -> ExportOut:
     call.caller.check_session(params.session_id)
     if params.form == "jsonl" and call.caller.role != "local":
         raise NotAllowed("the ledger itself is exported on the server's own machine only; ask for minutes or html")
+    if params.form == "jsonl" and is_sealed((await call.moot.engine.standing(session_id(params.session_id))).state):
+        raise NotAllowed("what seats have written is sealed until all have; the ledger can be exported then")
     return ExportOut(session_id=params.session_id, form=params.form, text=await call.moot.export(params.session_id, params.form))
 
 

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from moot.domain.budget import Budget
 from moot.domain.facts import Language
+from moot.domain.fence import one_line
 from moot.domain.ids import session_id
 from moot.domain.subject import subject
 from moot.engine.events import EntryAdded
@@ -104,7 +105,8 @@ def run(
                 return await _dry_run(moot, topic, plan, as_json)
             table.session = await moot.open(topic, **plan)
             for hit in [] if as_json else await moot.like(topic):
-                out.note(f"An earlier decision on a like question: moot decisions show {hit.decision}")
+                about = one_line(hit.snippet)[:60]
+                out.note(f"An earlier decision on a like question ({about}…): moot decisions show {hit.decision}")
             if not seats and not models and not as_json:
                 await _tell_found(moot, table.session)
             return await table.hold(moot, as_json=as_json, wait=wait)
@@ -158,7 +160,11 @@ def watch(session: str, after: int, as_json: bool) -> None:
             teller = kit.tell(session_id(session))
             view = view_of(kit, teller, console)
             with view.shown():
-                if (await moot.decision(session)).status == "thinking" and not await moot.is_running(session):
+                standing = await moot.engine.standing(session_id(session))
+                if standing.desk.is_parked:
+                    waiting = ", ".join(sorted({ask.split(".", 2)[2] for ask in standing.desk.pending}))
+                    out.note(f"It waits for answers from elsewhere: {waiting}")
+                elif not standing.is_closed and not await moot.is_running(session):
                     out.note(f"Nobody runs this session now; go on with: moot resume {session}")
                 async for event in moot.watch(session):
                     view.show(event)
@@ -279,9 +285,9 @@ async def _dry_run(moot: Moot, topic: str, plan: Options, as_json: bool) -> int:
         out.print_json(plain_json(opened))
         return out.DONE
     console: Console = out.console()
-    console.print(
-        f"[bold]{len(opened.seats)} seats[/], language {opened.language}, {opened.budget.turns} turns at most", highlight=False
-    )
+    most = f", {opened.budget.turns} turns at most" if plan.get("name") == "persona" else ""
+    head = f"[bold]{plan.get('name')}[/], {len(opened.seats)} seats, language {opened.language}{most}"
+    console.print(head, highlight=False)
     for seat in opened.seats:
         console.print(f"  {seat.id}: {seat.platform}", markup=False)
     return out.DONE

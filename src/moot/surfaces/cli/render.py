@@ -19,9 +19,10 @@ _STYLES: dict[Tone, str] = {"plain": "", "strong": "bold", "dim": "dim", "bad": 
 def show_decision(console: Console, kit: ProtocolKit, teller: Any) -> None:
     """The decision as a person wants it first."""
     session, title = teller.session, SHARED_WORDS[teller.desk.opened.language].decision
-    lines, is_decided = kit.summary(teller), kit.decision(teller).decision is not None
+    lines, decision = kit.summary(teller), kit.decision(teller)
+    is_decided = decision.decision is not None
     shown = [Text(line.text, style=_STYLES[line.tone]) for line in lines]
-    if is_decided:
+    if decision.status == "concluded":
         shown.append(Text(f"moot show {session}", style="dim"))
     if not is_decided or not console.is_terminal:
         for line in shown:

@@ -15,7 +15,7 @@ from moot.decisions.access import Denied, Issued, Token
 from moot.decisions.facts import Role
 from moot.domain.fence import one_line
 from moot.domain.ids import seat_id, session_id
-from moot.errors import BadSetting, LedgerUnavailable, NotAllowed, UnknownSeat
+from moot.errors import BadSetting, LedgerUnavailable, NotAllowed, SessionClosed, UnknownSeat
 from moot.surfaces.cli import out
 from moot.surfaces.cli.duration import Duration
 from moot.surfaces.cli.invitations import AGENTS, invitation
@@ -88,7 +88,8 @@ def _listening(host: str, port: int) -> socket.socket:
         found.listen(BACKLOG)
     except OSError as cause:
         found.close()
-        out.fail(LedgerUnavailable(f"{host}:{port} cannot be listened on: {cause.strerror or cause}; choose another --port"))
+        why = cause.strerror or str(cause)
+        out.fail(LedgerUnavailable(f"{host}:{port} cannot be listened on: {why}; choose another --host or --port"))
     return found
 
 
@@ -163,7 +164,7 @@ def invite(
     moot invite think_20261115_001 --seat minski
     moot invite --owner --lasts 30d
     moot invite --list
-    moot invite --revoke k3x9
+    moot invite --revoke 6412413f
     """
 
     async def work() -> None:
@@ -188,10 +189,15 @@ def invite(
             raise BadSetting("say for whom: --seat NAME (with a SESSION), --owner or --observer")
         if session is not None:
             standing = await moot.engine.standing(session_id(session))
+            if standing.is_closed:
+                raise SessionClosed(f"session {session!r} has ended; nobody can take part in it any more")
             names = {known.id: known for known in standing.desk.seats}
             if seat is not None and (seat not in names or not names[seat_id(seat)].is_outside):
                 outside = ", ".join(known.id for known in names.values() if known.is_outside) or "none"
-                raise UnknownSeat(f"{seat!r} is no seat of {session!r} that somebody could take; those are: {outside}")
+                raise UnknownSeat(
+                    f"{seat!r} is no seat of {session!r} that somebody could take; those are: {outside} "
+                    "(a seat is left to somebody from outside by opening the session with --seat NAME=mailbox)"
+                )
         elif seat is not None:
             raise BadSetting("a seat is a session's: moot invite SESSION --seat NAME")
         return await moot.access.issue(

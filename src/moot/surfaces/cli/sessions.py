@@ -7,7 +7,7 @@ import click
 
 from moot.codec.answers import schema
 from moot.domain.fence import plain
-from moot.domain.ids import session_id
+from moot.domain.ids import seat_id, session_id
 from moot.engine.engine import Outstanding
 from moot.errors import SessionClosed, UnknownAsk
 from moot.surfaces.cli import out
@@ -135,7 +135,8 @@ def answer(session: str, text: str | None, seat: str, ask_id: str | None, as_jso
         async with Moot() as moot:
             chosen = ask_id
             if chosen is None:
-                found = _waiting_for(await moot.asks(session), seat)
+                offered = await moot.engine.open_to(session_id(session), seat_id(seat))
+                found = offered or _waiting_for(await moot.asks(session), seat)
                 chosen = found.ask.id
                 if text is None and sys.stdin.isatty():
                     out.note(f"{plain(found.brief.shared)}\n\n{plain(found.brief.own)}\n\nYour answer (end with Ctrl-D):")
