@@ -312,7 +312,7 @@ def test_the_same_answer_counts_once(cli: Cli, waiting: str) -> None:
             "intent: reaction_score: Input should be less than or equal to 1",
         ),
         (["--seat", "eve", '{"reaction_score": "\\ud800", "intent_to_speak": true}'], "intent: reaction_score: "),
-        (["--seat", "A", "{}"], "nothing is asked of 'A' now; waited for: eve"),
+        (["--seat", "A", "{}"], "the seat 'A' is filled by a mind that Moot asks itself"),
         (
             ["--seat", "eve", "--ask", "9.intent.eve", "{}"],
             "nothing is asked under '9.intent.eve' now; outstanding: 1.intent.eve",

@@ -376,7 +376,7 @@ def test_a_chinese_topic_gives_chinese_words(cli: Cli) -> None:
         "#2 甲 提议 (0.80): 先在一个城市试点。",
         "  ■ 辩论",
         "#5 甲 质疑 → #3 (0.70): 现金只够半年。",
-        "  乙 弃过",
+        "  乙 跳过",
         "  ■ 综合",
         "  ■ 投票",
         "#9 丙 有条件支持 (0.60)",
@@ -406,7 +406,7 @@ def test_minutes_page_and_record_of_a_debate(cli: Cli, decided: str) -> None:
     assert page.startswith("<!doctype html>")
     assert "Begin with SQLite, move when a second writer comes." in page
     done = cli("export", "s", "context", code=2)
-    assert done.err == "moot: unknown form 'context'; known: jsonl, minutes, html\n"
+    assert done.err == "moot: a debate session has no form 'context'; it has: jsonl, minutes, html\n"
 
 
 def test_a_debate_that_is_exported_imports_elsewhere_record_for_record(cli: Cli, decided: str) -> None:
@@ -512,8 +512,8 @@ def test_mailbox_seats_contribute_from_other_processes_and_the_debate_goes_on(cl
         (["--seat", "eve", said("propose", refers_to=7)], "line 7 does not exist; the lines are 1 to 2"),
         (["--seat", "eve", said("propose", type="shout")], "propose: type: Input should be 'propose'"),
         (["--seat", "eve", "I am for it."], "a JSON object was expected, and none was found in the answer"),
-        (["--seat", "ada", said("propose")], "nothing is asked of 'ada' now; waited for: eve, fay"),
-        (["--seat", "zoe", said("propose")], "nothing is asked of 'zoe' now; waited for: eve, fay"),
+        (["--seat", "ada", said("propose")], "the seat 'ada' is filled by a mind that Moot asks itself"),
+        (["--seat", "zoe", said("propose")], "'zoe' has no seat in 's'; the seats are: ada, eve, fay"),
     ],
 )
 def test_a_contribution_that_has_no_place_is_refused_and_changes_nothing(
@@ -585,7 +585,7 @@ def test_proposals_stay_sealed_for_those_who_watch_until_all_have_written(cli: C
     assert lines[1:4] == [f"  {seat} has written; sealed until all have" for seat in ("ada", "eve", "fay")]
     assert [line for line in lines if "own idea" in line] == lines[4:7]
     assert lines[-1] == "Cancelled before a decision."
-    assert done.err == "Nobody runs this session now; go on with: moot resume s\n"
+    assert done.err == "It waits for answers from elsewhere: eve, fay\n"
 
 
 def test_proposals_stay_sealed_for_programs_that_watch(cli: Cli, waiting: str) -> None:

@@ -241,10 +241,11 @@ def test_a_refusal_is_an_error_of_the_tool_with_a_sentence(server: Server, mode:
 def test_a_contribution_for_a_closed_deliberation_is_refused(server: Server) -> None:
     """D-6: it has ended, and says so."""
     session = server.opened("ada", "bob")
+    token = server.invited(session, "ada")
     server.result("cstp.closeDeliberation", deliberationId=session, force=True)
 
     async def work() -> None:
-        async with sdk(server, "auto", server.invited(session, "ada")) as client:
+        async with sdk(server, "auto", token) as client:
             said = {"deliberationId": session, "type": "propose", "text": "Too late.", "confidence": 0.5}
             assert "ended" in refused(await client.call_tool("contribute", said))
             turn = plain(await client.call_tool("wait_for_turn", {"deliberationId": session}))

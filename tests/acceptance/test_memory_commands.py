@@ -265,7 +265,7 @@ def test_an_earlier_decision_on_a_like_question_is_offered(cli: Cli, db: str, tm
     platform = write_script(tmp_path / "s.toml", {"ada": {}, "bob": {}})
     words = ("--protocol", "debate", *seat_words(platform, ["ada", "bob"]))
     done = cli("run", "Which database for billing?", *words, code=4)
-    assert done.err == "An earlier decision on a like question: moot decisions show db\n"
+    assert done.err == "An earlier decision on a like question (Which database?): moot decisions show db\n"
     assert cli("run", "Shall we have lunch?", *words, code=4).err == ""
 
 

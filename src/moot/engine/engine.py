@@ -438,7 +438,7 @@ def _seated(standing: Standing, seat: SeatId) -> SeatId:
         known = ", ".join(each.id for each in standing.desk.seats)
         raise UnknownSeat(f"{seat!r} has no seat in {standing.session!r}; the seats are: {known}")
     if not found.is_outside:
-        raise UnknownSeat(f"the seat {seat!r} is filled by {found.platform!r}; nobody else may speak for it")
+        raise UnknownSeat(f"the seat {seat!r} is filled by a mind that Moot asks itself; nobody else may speak for it")
     if standing.is_closed:
         raise SessionClosed(f"session {standing.session!r} has ended; nothing is asked any more")
     return seat

@@ -11,6 +11,7 @@ from moot.domain.budget import Budget
 from moot.domain.facts import Language
 from moot.domain.fence import one_line
 from moot.domain.ids import session_id
+from moot.domain.perception import gist
 from moot.domain.subject import subject
 from moot.engine.events import EntryAdded
 from moot.errors import BadSetting
@@ -105,8 +106,9 @@ def run(
                 return await _dry_run(moot, topic, plan, as_json)
             table.session = await moot.open(topic, **plan)
             for hit in [] if as_json else await moot.like(topic):
-                about = one_line(hit.snippet)[:60]
-                out.note(f"An earlier decision on a like question ({about}…): moot decisions show {hit.decision}")
+                kept = await moot.memory.get(hit.decision)
+                about = gist(kept.record.topic) if kept is not None else ""
+                out.note(f"An earlier decision on a like question ({one_line(about)}): moot decisions show {hit.decision}")
             if not seats and not models and not as_json:
                 await _tell_found(moot, table.session)
             return await table.hold(moot, as_json=as_json, wait=wait)
