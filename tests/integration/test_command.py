@@ -152,13 +152,11 @@ def test_a_prompt_that_fits_into_no_argument_is_told(tmp_path: Path) -> None:
     assert table.respond(wanted) == NoAnswer(reason="error", detail=f"{sys.executable} cannot be run: {told}")
 
 
-@pytest.mark.xfail(reason="ValueError: embedded null byte; no argument can hold one")
 def test_a_zero_in_the_prompt_does_not_matter(tmp_path: Path) -> None:
     table = fake(tmp_path, [INTENT], "{prompt}")
     assert isinstance(table.respond(replace(brief("intent"), own="before\0after")), Answer | NoAnswer)
 
 
-@pytest.mark.xfail(reason="UnicodeEncodeError")
 @pytest.mark.parametrize("words", [None, "{prompt}"])
 def test_half_a_character_in_the_prompt_does_not_matter(tmp_path: Path, words: str | None) -> None:
     table = fake(tmp_path, [INTENT], "{prompt}" if words is None else "-", words=words)
@@ -233,7 +231,6 @@ def test_what_it_used_is_counted(tmp_path: Path) -> None:
     assert table.respond(brief("intent")) == Answer(said=MEANT, usage=usage)
 
 
-@pytest.mark.xfail(reason="OverflowError")
 @pytest.mark.parametrize("cost", [float("inf"), 10**400], ids=["infinite", "long"])
 def test_a_cost_without_an_end_does_not_lose_the_answer(tmp_path: Path, cost: float) -> None:
     table = fake(tmp_path, [events(INTENT, cost=cost)], "{prompt}", **EVENTS)
@@ -248,7 +245,7 @@ def test_a_cost_without_an_end_does_not_lose_the_answer(tmp_path: Path, cost: fl
 BINARY = r"printf '\377\376\000'"
 FAILURES = {
     "it ends with a code": ("echo 'Not logged in.' >&2; exit 3", {}, "error", "sh ended with 3: Not logged in."),
-    "it is killed": ("kill -9 $$", {}, "error", "sh ended with -9:"),
+    "it is killed": ("kill -9 $$", {}, "error", "sh ended with -9"),
     "it calls another that is missing": ("no-such-program", {}, "error", "sh ended with 127: "),
     "it floods": ("exec yes", {}, "error", "sh printed too much and was stopped"),
     "it prints nothing": ("true", {}, "malformed", "sh: it printed nothing"),
@@ -299,9 +296,6 @@ def test_its_complaints_are_told_as_one_harmless_line_that_is_not_long(tmp_path:
     assert len(found.detail) == len("sh ended with 1: ") + LONGEST_COMPLAINT
 
 
-@pytest.mark.xfail(
-    reason="what it printed is not looked at once it has ended with a code, although agents say there what went wrong"
-)
 def test_a_code_does_not_hide_what_went_wrong(tmp_path: Path) -> None:
     table = shell(tmp_path, 'echo \'{"type": "error", "message": "No credit."}\'; exit 1', **EVENTS)
     found = table.respond(brief("speech"))
@@ -333,16 +327,6 @@ def test_a_program_that_is_there_is_ready_and_is_not_run_for_it(tmp_path: Path) 
     table = shell(tmp_path, "echo Hello.")
     assert bounded(table.participant.ready()) is None
     assert not table.folder.exists()
-
-
-@pytest.mark.xfail(reason="it is looked for from where moot runs, and run from its own folder")
-def test_a_program_that_is_said_to_be_ready_can_be_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "agent").write_text("#!/bin/sh\necho Hello.\n")
-    (tmp_path / "agent").chmod(0o755)
-    monkeypatch.chdir(tmp_path)
-    table = Table(Recipe(name="agent", argv=("./agent", "{prompt}")), tmp_path / "own")
-    if bounded(table.participant.ready()) is None:
-        assert isinstance(table.respond(brief("speech")), Answer)
 
 
 def test_a_program_that_hangs_ends_with_the_callers_patience(tmp_path: Path) -> None:
@@ -436,7 +420,6 @@ def test_what_fails_while_mending_is_told_with_what_both_runs_used(tmp_path: Pat
     assert table.respond(brief("intent")) == NoAnswer(reason="error", detail="fake ended with 1: No such session.", usage=usage)
 
 
-@pytest.mark.xfail(reason="ValueError: embedded null byte")
 def test_a_session_id_that_cannot_be_an_argument_does_not_matter(tmp_path: Path) -> None:
     resume = (*PYTHON, FAKE, "{session}", "{prompt}")
     table = fake(tmp_path, [events(WRONG, "s\0"), events(INTENT)], "{prompt}", **EVENTS, resume=resume)

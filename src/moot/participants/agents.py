@@ -22,6 +22,11 @@ from moot.errors import BadPanel, UnknownPlatform
 
 Output = Literal["text", "json", "jsonl"]
 
+FAILED: Final = "it failed"
+MOST_STARTS: Final = 200
+MOST_TOKENS: Final = 10**9
+MOST_DOLLARS: Final = 10**6
+LONGEST_SESSION: Final = 200
 LONGEST_ARGUMENT: Final = 120_000
 """Bytes that one argument may have (Linux takes 128 KiB)."""
 
@@ -79,14 +84,14 @@ def printed(recipe: Recipe, out: bytes) -> Printed:
     documents = _documents(recipe.output, text)
     fault = _last(documents, recipe.faults)
     if fault is not None:
-        raise ValueError(f"it failed: {str(fault)[:200]}")
+        raise ValueError(f"{FAILED}: {str(fault)[:200]}")
     found = _last(documents, recipe.texts)
     if not isinstance(found, str) or not found.strip():
         raise ValueError(f"no answer at {' or '.join(recipe.texts)}; it printed {text[:120]!r}")
     session = _last(documents, recipe.sessions)
     return Printed(
         text=found.strip(),
-        session=session if isinstance(session, str) else "",
+        session=session if isinstance(session, str) and session.isprintable() and len(session) <= LONGEST_SESSION else "",
         tokens_in=_count(documents, recipe.tokens_in),
         tokens_out=_count(documents, recipe.tokens_out),
         dollars=_money(documents, recipe.dollars),
@@ -95,13 +100,10 @@ def printed(recipe: Recipe, out: bytes) -> Printed:
 
 def _documents(output: Output, text: str) -> list[Any]:
     if output == "json":
-        try:
-            found = json.loads(text[min((at for at in (text.find("{"), text.find("[")) if at >= 0), default=0) :])
-        except (ValueError, RecursionError) as cause:
-            raise ValueError(f"it printed no JSON: {text[:120]!r}") from cause
-        return found if isinstance(found, list) else [found]
+        return _document(text)
     documents = []
-    for line in text.splitlines():
+    # Not `splitlines`: what other marks end lines may stand in a JSON text.
+    for line in text.split("\n"):
         if line.lstrip().startswith("{"):
             try:
                 documents.append(json.loads(line))
@@ -110,6 +112,27 @@ def _documents(output: Output, text: str) -> list[Any]:
     if not documents:
         raise ValueError(f"it printed no JSON lines: {text[:120]!r}")
     return documents
+
+
+def _document(text: str) -> list[Any]:
+    """The first JSON document in a text, whatever is logged around it; raises ValueError."""
+    decoder = json.JSONDecoder()
+    starts = [at for at, char in enumerate(text) if char in "{["][:MOST_STARTS]
+    other: list[Any] = []
+    for start in starts:
+        try:
+            found = decoder.raw_decode(text, start)[0]
+        except ValueError:
+            continue
+        except RecursionError:
+            break
+        documents = found if isinstance(found, list) else [found]
+        if documents and all(isinstance(each, dict) for each in documents):
+            return documents
+        other = other or [documents]
+    if other:
+        return other
+    raise ValueError(f"it printed no JSON: {text[:120]!r}")
 
 
 def _last(documents: list[Any], paths: tuple[str, ...]) -> Any:
@@ -126,7 +149,7 @@ def _at(document: Any, path: str) -> Any:
     *conditions, wanted = path.split(":")
     for condition in conditions:
         where, _, value = condition.partition("=")
-        if str(_at(document, where)) != value:
+        if _spelled(_at(document, where)) != value:
             return None
     found = document
     for name in wanted.split("."):
@@ -139,14 +162,21 @@ def _at(document: Any, path: str) -> Any:
     return found
 
 
+def _spelled(value: Any) -> str:
+    """A value as a condition writes it: words bare, the rest as JSON does."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
 def _count(documents: list[Any], path: str) -> int:
     found = _last(documents, (path,)) if path else None
-    return found if isinstance(found, int) and found >= 0 else 0
+    return found if isinstance(found, int) and not isinstance(found, bool) and 0 <= found < MOST_TOKENS else 0
 
 
 def _money(documents: list[Any], path: str) -> float | None:
     found = _last(documents, (path,)) if path else None
-    return float(found) if isinstance(found, int | float) and found >= 0 else None
+    if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found < MOST_DOLLARS:
+        return None
+    return float(found)
 
 
 def recipe_file(path: Path) -> Recipe:
@@ -162,32 +192,56 @@ def recipe_file(path: Path) -> Recipe:
     if unknown:
         raise BadPanel(f"the agent file {path}: {unknown[0]!r} is no key here; known: {', '.join(sorted(known))}")
     argv = _words(path, "argv", found.get("argv"))
-    words, output = found.get("words"), found.get("output", "text")
-    if output not in {"text", "json", "jsonl"}:
+    resume = _words(path, "resume", found["resume"]) if "resume" in found else ()
+    words, output, text, session = (found.get(key) for key in ("words", "output", "text", "session"))
+    output = "text" if output is None else output
+    if not isinstance(output, str) or output not in {"text", "json", "jsonl"}:
         raise BadPanel(f"the agent file {path}: output = {output!r}; known: text, json, jsonl")
-    if output != "text" and not isinstance(found.get("text"), str):
+    if output != "text" and not isinstance(text, str):
         raise BadPanel(f"the agent file {path}: 'text' must say where in its {output} the answer is")
-    if "{prompt}" not in argv and words is None:
-        raise BadPanel(f"the agent file {path}: neither argv nor words holds {{prompt}}")
+    for key, value in (("words", words), ("text", text), ("session", session)):
+        if value is not None and (not isinstance(value, str) or not value or "\0" in value):
+            raise BadPanel(f"the agent file {path}: {key} must be a text")
+    if output == "text" and text is not None:
+        raise BadPanel(f"the agent file {path}: 'text' says where in json or jsonl the answer is, and only there")
+    if session is not None and output == "text":
+        raise BadPanel(f"the agent file {path}: 'session' says where in json or jsonl its id is, and only there")
+    if words is not None and "{prompt}" not in words:
+        raise BadPanel(f"the agent file {path}: words must hold {{prompt}}")
+    for key, line in (("argv", argv), ("resume", resume)):
+        if line and words is None and "{prompt}" not in line:
+            raise BadPanel(f"the agent file {path}: neither {key} nor words holds {{prompt}}")
+    named = session is not None or any("{session}" in word for word in argv)
+    if resume and not (named and any("{session}" in word for word in resume)):
+        raise BadPanel(f"the agent file {path}: resume needs {{session}}, and 'session' or argv must say which that is")
     environ = found.get("environ", {})
-    if not isinstance(environ, dict) or not all(isinstance(value, str) for value in environ.values()):
+    if not isinstance(environ, dict) or not all(_is_variable(name, value) for name, value in environ.items()):
         raise BadPanel(f"the agent file {path}: environ must be a table of texts")
     return Recipe(
         name=path.stem,
         argv=argv,
         words=words,
-        output=output,
-        texts=(found["text"],) if "text" in found else (),
-        sessions=(found["session"],) if "session" in found else (),
-        resume=_words(path, "resume", found["resume"]) if "resume" in found else (),
+        output=output,  # type: ignore[arg-type]  # one of the three, as was checked
+        texts=(text,) if isinstance(text, str) else (),
+        sessions=(session,) if isinstance(session, str) else (),
+        resume=resume,
         environ=environ,
     )
 
 
+def _is_variable(name: str, value: object) -> bool:
+    return bool(name) and "=" not in name and isinstance(value, str) and "\0" not in name + value
+
+
 def _words(path: Path, key: str, value: object) -> tuple[str, ...]:
-    if not isinstance(value, list) or not value or not all(isinstance(word, str) and word for word in value):
+    if not isinstance(value, list) or not value or not all(isinstance(word, str) and "\0" not in word for word in value):
         raise BadPanel(f"the agent file {path}: {key} must be a list of words, the program first")
-    return tuple(value)
+    if not value[0]:
+        raise BadPanel(f"the agent file {path}: {key} must be a list of words, the program first")
+    program = Path(value[0])
+    # A program that lies beside its recipe is found there, from whichever folder it is run.
+    here = str((path.parent / program).absolute()) if len(program.parts) > 1 and not program.is_absolute() else value[0]
+    return (here, *value[1:])
 
 
 def recipe_of(name: str) -> Recipe:
@@ -242,7 +296,7 @@ AGENTS: Final[Mapping[str, Recipe]] = {
             words="{prompt}",
             output="json",
             texts=("result",),
-            faults=("is_error=True:result",),
+            faults=("is_error=true:result",),
             model=("--model", "{model}"),
             tokens_in="usage.input_tokens",
             tokens_out="usage.output_tokens",
@@ -317,7 +371,7 @@ AGENTS: Final[Mapping[str, Recipe]] = {
             words="{prompt}",
             output="json",
             texts=("type=result:result",),
-            faults=("is_error=True:error.message",),
+            faults=("is_error=true:error.message",),
             model=("--model", "{model}"),
             tokens_in="type=result:usage.input_tokens",
             tokens_out="type=result:usage.output_tokens",

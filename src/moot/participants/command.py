@@ -15,9 +15,9 @@ from uuid import uuid4
 from moot.codec.answers import parsed
 from moot.domain.budget import FREE, Usage
 from moot.domain.effects import Brief
-from moot.domain.fence import one_line
+from moot.domain.fence import one_line, sound
 from moot.errors import BadAnswer
-from moot.participants.agents import LONGEST_ARGUMENT, Printed, Recipe, filled, printed
+from moot.participants.agents import FAILED, LONGEST_ARGUMENT, Printed, Recipe, filled, printed
 from moot.participants.program import Ran, ran
 from moot.participants.wording import asked, mending
 from moot.ports.participant import Answer, NoAnswer, OnText
@@ -74,7 +74,9 @@ class CommandParticipant:
             if done.is_flooded:
                 return NoAnswer(reason="error", detail=f"{self._recipe.name} printed too much and was stopped", usage=usage)
             if done.code != 0:
-                return NoAnswer(reason="error", detail=f"{self._recipe.name} ended with {done.code}: {_end(done)}", usage=usage)
+                return NoAnswer(
+                    reason="error", detail=f"{self._recipe.name} ended with {done.code}{self._why(done)}", usage=usage
+                )
             try:
                 found = printed(self._recipe, done.out)
             except ValueError as cause:
@@ -90,8 +92,19 @@ class CommandParticipant:
             return Answer(said=said, usage=usage)
         return NoAnswer(reason="malformed", detail=complaint, usage=usage)
 
+    def _why(self, done: Ran) -> str:
+        """What it says of its failure, in its output or beside it."""
+        try:
+            printed(self._recipe, done.out)
+            told = ""
+        except ValueError as cause:
+            told = str(cause) if str(cause).startswith(FAILED) else ""
+        told = told or _end(done)
+        return f": {told}" if told else ""
+
     def _prompt(self, brief: Brief, complaint: str) -> str:
-        return f"{brief.system}\n\n{asked(brief, complaint or None)}"
+        # An argument ends at a NUL, and half a character cannot be written.
+        return sound(f"{brief.system}\n\n{asked(brief, complaint or None)}").replace("\0", "")
 
     async def _run(self, argv: tuple[str, ...], prompt: str, session: str) -> Ran:
         words = self._recipe.words

@@ -22,6 +22,7 @@ MARK: Final = "MOOT_RUN"
 """The variable by which a run's processes are known, also those that left its process group."""
 
 LOOK_SECONDS: Final = 0.02
+MOST_SWEEPS: Final = 5
 
 _PIECE: Final = 65_536
 
@@ -61,12 +62,14 @@ async def ran(argv: Sequence[str], *, words: bytes | None, folder: Path, environ
     ]
     try:
         await _ended(process, out)
-        # Children that outlive it may hold its output open for ever.
-        await asyncio.wait(reading, timeout=GRACE_SECONDS)
+        if not out.is_over:
+            # Children that outlive it may hold its output open for ever.
+            await asyncio.wait(reading, timeout=GRACE_SECONDS)
     finally:
         await _swept(process, mark)
         for task in reading:
             task.cancel()
+        _let_go(process)
     code = process.returncode if process.returncode is not None else -signal.SIGKILL
     return Ran(code=code, out=bytes(out.kept), err=err.kept.decode("utf-8", "replace"), is_flooded=out.is_over)
 
@@ -105,15 +108,34 @@ async def _ended(process: asyncio.subprocess.Process, out: Pot) -> None:
 
 
 async def _swept(process: asyncio.subprocess.Process, mark: str) -> None:
-    """End the process group and whoever left it; first kindly."""
-    if process.returncode is None:
-        _signal(process.pid, signal.SIGTERM)
-        await _gone(process)
-    _signal(process.pid, signal.SIGKILL)
-    for pid in strays(mark):
-        with suppress(OSError):
-            os.kill(pid, signal.SIGKILL)
+    """End the process group and whoever left it; first kindly, and in any case for good."""
+    try:
+        if process.returncode is None:
+            _signal(process.pid, signal.SIGTERM)
+            await _gone(process)
+    finally:
+        # Without an await: whoever cancels this once more must not leave anybody behind.
+        _signal(process.pid, signal.SIGKILL)
+        _kill_strays(mark)
     await _gone(process)
+
+
+def _kill_strays(mark: str) -> None:
+    """End whoever left the group; looked for again while there are any, for they may have children meanwhile."""
+    for _ in range(MOST_SWEEPS):
+        found = strays(mark)
+        for pid in found:
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        if not found:
+            return
+
+
+def _let_go(process: asyncio.subprocess.Process) -> None:
+    """Close what is left of its pipes: a child that escaped may still hold their other ends."""
+    transport = getattr(process, "_transport", None)
+    if transport is not None:
+        transport.close()
 
 
 async def _gone(process: asyncio.subprocess.Process) -> None:

