@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 TOPIC ?= Should a small team rewrite its working product from scratch?
 LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --quiet
 
-.PHONY: run test check lint bench bench-decisions lock clean
+.PHONY: run test test-agents check lint bench bench-decisions lock clean
 
 run: $(VENV)/.run
 	@$(BIN)/moot run "$(TOPIC)"
@@ -20,6 +20,10 @@ check: $(VENV)/.dev
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+
+# Real coding agents from npm (about 800 MB, once), each pointed at a loopback stand-in for its model.
+test-agents: $(VENV)/.dev
+	@$(BIN)/python -m pytest -n 0 -s checks
 
 bench: $(VENV)/.dev
 	@$(BIN)/python -m bench.engine
