@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -63,7 +62,7 @@ def opencode_config(base: str) -> str:
 
 
 @pytest.fixture(scope="session")
-def path() -> Iterator[str]:
+def path() -> str:
     """A PATH on which the agents are; installs those that are not there yet."""
     npm = shutil.which("npm")
     assert npm is not None, "npm is needed: install Node.js 20 or newer"
@@ -75,7 +74,7 @@ def path() -> Iterator[str]:
             print(f"installing {package} into {folder.relative_to(CACHE.parents[1])}")
             subprocess.run([npm, "install", "--silent", "--prefix", str(folder), package], check=True, timeout=600)
         folders.append(str(program.parent))
-    yield os.pathsep.join([*folders, os.environ["PATH"]])
+    return os.pathsep.join([*folders, os.environ["PATH"]])
 
 
 def said(request: Request) -> Step:
@@ -84,9 +83,7 @@ def said(request: Request) -> Step:
     if "Vote on the motion" in text:
         return Reply(text='{"type": "vote", "position": "support", "confidence": 0.8, "text": "It holds."}')
     if "Write the one resolution" in text:
-        return Reply(
-            text='{"type": "synthesize", "text": "Ship on Friday, with a way back.", "choice": "yes", "confidence": 0.8}'
-        )
+        return Reply(text='{"type": "synthesize", "text": "Ship, with a way back.", "choice": "yes", "confidence": 0.8}')
     if "Support or challenge one line" in text:
         return Reply(text='{"type": "support", "text": "The tests pass.", "refers_to": 2, "confidence": 0.7}')
     if "What do you propose" in text:
@@ -119,11 +116,11 @@ def test_two_agents_hold_a_debate(path: str, tmp_path: Path) -> None:
                 decision = await moot.hold(TOPIC, seats=seats, name="debate", settings={"early_stop": False})
                 assert decision.lost == ()
                 assert decision.decision is not None
-                assert decision.decision.text == "Ship on Friday, with a way back."
+                assert decision.decision.text == "Ship, with a way back."
                 assert decision.consensus_type == "unanimous"
                 assert decision.spent.calls == 8
                 asked = [json.dumps(request.body, ensure_ascii=False) for request in stub.requests]
                 assert all("$(touch tricked)" in body and "发布吗" in body for body in asked if "What do you propose" in body)
-        assert list(tmp_path.rglob("tricked")) == []
 
     asyncio.run(asyncio.wait_for(work(), 300))
+    assert list(tmp_path.rglob("tricked")) == []
