@@ -62,6 +62,7 @@ from moot.protocols.persona.facts import (
     TurnTaken,
     Weighed,
 )
+from moot.protocols.roundtable import facts as roundtable
 from moot.wiring.protocols import all_kinds
 
 GOLDEN = Path(__file__).parent / "golden" / "facts_v1.jsonl"
@@ -251,6 +252,35 @@ SAMPLES: tuple[Fact, ...] = (
         heads=0,
         effective=0.0,
     ),
+    roundtable.ConferenceOpened(
+        topic="缓存？",
+        language="zh",
+        seed=7,
+        seats=(Seat(id=ADA, platform="command:codex"), Seat(id=SeatId("moderator"), platform="mailbox")),
+        budget=Budget(tokens=9),
+        outside_patience=60.0,
+        origin=Origin(form="context", session="one"),
+        subject=Subject(category="ops"),
+        hosted=True,
+        settings=roundtable.Settings(max_rounds=5, conference="缓存", agenda="背景。", prompt="请开场。", patience=90.0),
+    ),
+    roundtable.SpeechGiven(
+        ask=AskId("1.speech.ada"),
+        seat=ADA,
+        said=roundtable.Speech(content="## 立场\n用。", prompt="请回应。", consensus=True),
+        usage=USAGE,
+        key="k",
+    ),
+    roundtable.SpeakerSkipped(round=2, seat=BOB, reason="timeout"),
+    roundtable.TalkConcluded(round=3, reason="rounds"),
+    roundtable.MinutesWritten(
+        ask=AskId("9.minutes.moderator"),
+        seat=SeatId("moderator"),
+        said=roundtable.Minutes(content="## 最终共识\n用。"),
+        usage=USAGE,
+        key="m",
+    ),
+    roundtable.ConferenceClosed(reason="consensus", author=SeatId("moderator"), skipped=(BOB,)),
 )
 
 

@@ -10,8 +10,9 @@ from moot.protocols.advisory.kit import ADVISORY
 from moot.protocols.consensus.kit import CONSENSUS
 from moot.protocols.debate.kit import DEBATE
 from moot.protocols.persona.kit import PERSONA
+from moot.protocols.roundtable.kit import ROUNDTABLE
 
-OWN = (PERSONA, DEBATE, ADVISORY, CONSENSUS)
+OWN = (PERSONA, DEBATE, ADVISORY, CONSENSUS, ROUNDTABLE)
 
 
 @cache

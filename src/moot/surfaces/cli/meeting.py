@@ -29,7 +29,7 @@ from moot.wiring.moot import DEFAULT_TURNS, WEEK_SECONDS, Moot, Options
 @click.option("--seat", "seats", multiple=True, metavar="NAME=PLATFORM", help="A seat; repeat for more.")
 @click.option("--panel", metavar="NAME|FILE", help="A preset (`moot panel` lists them) or a panel file.")
 @click.option("--model", "models", multiple=True, metavar="PLATFORM", help="Fills seats that have no platform; repeat to mix.")
-@click.option("--protocol", default="persona", show_default=True, help="Or debate, advisory, consensus.")
+@click.option("--protocol", default="persona", show_default=True, help="Or debate, advisory, consensus, roundtable.")
 @click.option("--language", type=click.Choice(["en", "zh"]), help="Left out: the topic's own.")
 @click.option("--turns", type=click.IntRange(1, 100_000), default=DEFAULT_TURNS, show_default=True, help="Turn budget.")
 @click.option("--tokens", type=click.IntRange(1), help="Token budget.")

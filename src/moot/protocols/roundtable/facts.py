@@ -1,0 +1,130 @@
+"""The facts of a conference, and the shapes of what is said in it."""
+
+import re
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal, Self
+
+from annotated_types import Ge, Gt, Le, MaxLen, MinLen
+
+from moot.domain.effects import AnswerForm
+from moot.domain.facts import Closed, Fact, Loss, Opened, Reply
+from moot.domain.ids import SeatId
+
+Text = Annotated[str, MinLen(1), MaxLen(50_000)]
+Line = Annotated[str, MaxLen(2_000)]
+Seconds = Annotated[float, Gt(0), Le(31_536_000)]
+EndReason = Literal["rounds", "consensus", "called", "tokens", "money", "time"]
+
+MODERATOR: Final = SeatId("moderator")
+MOST_ROUNDS: Final = 100
+
+_NEXT = re.compile(
+    r"^#{1,4}\s*(?:给下一位|提示下一位|下一位|for the next speaker|next speaker)\s*[:：]?\s*$", re.IGNORECASE | re.MULTILINE
+)
+_HEADING = re.compile(r"^#{1,4}\s", re.MULTILINE)
+_CONSENSUS = re.compile(r"^\s*\[(?:共识|consensus)\]\s*$", re.IGNORECASE | re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How a conference is held. `agenda` is its background, `prompt` what the first speaker is told."""
+
+    max_rounds: Annotated[int, Ge(1), Le(MOST_ROUNDS)] = 3
+    conference: Annotated[str, MaxLen(80)] = ""
+    agenda: Annotated[str, MaxLen(50_000)] = ""
+    prompt: Line = ""
+    patience: Seconds = 600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Speech:
+    """A speech as it is written, word for word. `prompt` is what the speaker leaves for the next one."""
+
+    content: Text
+    prompt: Line = ""
+    consensus: bool = False
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        """Read what the text says of itself: a section for the next speaker, and a line `[CONSENSUS]`."""
+        return cls(content=text.strip(), prompt=left_for_next(text), consensus=_CONSENSUS.search(text) is not None)
+
+
+def left_for_next(text: str) -> str:
+    """What a speech says to the next speaker; empty where it says nothing."""
+    found = _NEXT.search(text)
+    if found is None:
+        return ""
+    rest = text[found.end() :]
+    following = _HEADING.search(rest)
+    words = " ".join(_CONSENSUS.sub("", rest[: following.start()] if following else rest).split())
+    return words[:2_000]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Minutes:
+    """The minutes as the moderator writes them, word for word."""
+
+    content: Text
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        return cls(content=text.strip())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConferenceOpened(Opened):
+    """`seats` are the speakers in their order, the moderator last."""
+
+    settings: Settings = Settings()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpeechGiven(Reply):
+    said: Speech
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpeakerSkipped(Fact):
+    """A speaker failed twice in its turn; the conference went on."""
+
+    round: int
+    seat: SeatId
+    reason: Loss
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TalkConcluded(Fact):
+    """The speeches are over; the moderator writes the minutes."""
+
+    round: int
+    reason: EndReason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MinutesWritten(Reply):
+    said: Minutes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConferenceClosed(Closed):
+    """`author` None: everyone who could have written the minutes failed, and they were made from the speeches."""
+
+    reason: EndReason
+    author: SeatId | None
+    skipped: tuple[SeatId, ...] = ()
+
+
+KINDS: dict[str, type[Fact]] = {
+    "roundtable.opened": ConferenceOpened,
+    "roundtable.speech_given": SpeechGiven,
+    "roundtable.speaker_skipped": SpeakerSkipped,
+    "roundtable.talk_concluded": TalkConcluded,
+    "roundtable.minutes_written": MinutesWritten,
+    "roundtable.closed": ConferenceClosed,
+}
+
+FORMS: dict[str, AnswerForm] = {
+    "speech": AnswerForm(kind="speech", reply=SpeechGiven, shape=Speech, form="text", max_tokens=900),
+    "minutes": AnswerForm(kind="minutes", reply=MinutesWritten, shape=Minutes, form="text", max_tokens=1_500),
+}

@@ -1,0 +1,34 @@
+"""The record of a conference as Markdown: the minutes first, then every speech."""
+
+from moot.domain.fence import one_line
+from moot.projections.costs import cost_rows
+from moot.projections.markdown import quoted, table
+from moot.projections.teller import stamp
+from moot.protocols.roundtable.facts import ConferenceClosed
+from moot.protocols.roundtable.story import ConferenceStory, summary
+
+
+def minutes(story: ConferenceStory) -> str:
+    """The record at any time of a conference."""
+    conference, words = story.conference, story.words
+    parts = [
+        [f"# {words.conference}: {one_line(story.session)}", "", f"**{words.agenda}**", "", *quoted(conference.opened.topic)]
+    ]
+    if conference.opened.settings.agenda:
+        parts.append(quoted(conference.opened.settings.agenda))
+    if conference.minutes is not None and isinstance(story.closed, ConferenceClosed):
+        parts.append([words.written_by.format(seat=story.closed.author), "", *quoted(conference.minutes.content)])
+    else:
+        parts.append([summary(story)[0].text])
+    if story.skips:
+        parts.append([f"- {words.skipped}: {skip.seat} ({words.losses[skip.reason]})" for skip in story.skips])
+    parts.append([f"## {words.speeches}"])
+    for line in story.timeline[1:]:
+        head = f"**#{line.id} {line.speaker}** · {line.timestamp}"
+        if line.speech is not None:
+            head += f" · {words.round.format(number=line.speech.round)}"
+        parts.append([head, "", *quoted(line.content)])
+    rows = cost_rows(story.costs, conference.seats, story.spent, words.total)
+    when = f"{stamp(story.opened_at)} – {stamp(story.last_at)}"
+    parts.append([f"## {words.cost}", "", *table(words.cost_heads, rows), "", when])
+    return "\n\n".join("\n".join(part) for part in parts) + "\n"

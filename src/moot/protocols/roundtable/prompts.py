@@ -1,0 +1,89 @@
+"""What a speaker or the moderator is sent: pure functions of what it may see, of bounded length."""
+
+import re
+from typing import Final
+
+from moot.domain.effects import Ask, Brief
+from moot.domain.fence import fenced, one_line
+from moot.domain.perception import Heard, Memory, Perception
+from moot.protocols.roundtable.facts import FORMS, MODERATOR, ConferenceOpened
+from moot.protocols.roundtable.state import RECENT, Conference, Spoken
+from moot.protocols.roundtable.words import WORDS, Words
+
+LONGEST_SPEECH: Final = 6_000
+LONGEST_RECORD: Final = 60_000
+"""Characters of one speech that the next speakers read, and of all speeches that the moderator reads."""
+
+_QUESTION = re.compile(r"[^。！？.!?\n]*[?？]")
+MOST_QUESTIONS: Final = 3
+
+
+def briefed(state: Conference, ask: Ask) -> Brief:
+    """The brief of an ask."""
+    words = WORDS[state.opened.language]
+    memory = Memory(window=RECENT)
+    for speech in state.recent:
+        memory = memory.hear(Heard(id=speech.number, speaker=speech.seat, text=speech.said.content), 0.5)
+    own = next((speech.said.content for speech in reversed(state.speeches) if speech.seat == ask.seat), "")
+    return Brief(
+        ask=ask,
+        seat=state.seat(ask.seat),
+        form=FORMS[ask.kind],
+        language=state.opened.language,
+        seed=state.opened.seed,
+        nth=state.round if ask.kind == "speech" else 1,
+        perception=Perception(goal=state.opened.topic, memory=memory, own_words=own),
+        system=words.system,
+        shared=_shared(state, words, ask.kind),
+        own=_own(state, words, ask),
+        subject=state.speeches[-1].said.content if state.speeches else state.opened.topic,
+    )
+
+
+def _shared(state: Conference, words: Words, kind: str) -> str:
+    opened = state.opened
+    agenda = "\n".join(part for part in (opened.topic, opened.settings.agenda) if part)
+    parts = [f"{words.agenda}\n{fenced(agenda[:LONGEST_RECORD])}\n{words.roles.format(roles=' → '.join(state.speakers))}"]
+    shown = state.speeches if kind == "minutes" else state.recent
+    if shown:
+        room = LONGEST_SPEECH if kind == "speech" else max(200, LONGEST_RECORD // len(shown))
+        older = len(state.speeches) - len(shown)
+        lines = [words.all_speeches if kind == "minutes" else words.latest]
+        lines += [words.earlier.format(count=older)] if older else []
+        lines += [_told(words, speech, room) for speech in shown]
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)
+
+
+def _told(words: Words, speech: Spoken, room: int) -> str:
+    quoted = fenced(speech.said.content)
+    cut = quoted if len(quoted) <= room else f"{quoted[:room]}…"
+    return f"{words.speech.format(number=speech.number, seat=speech.seat, round=speech.round)}\n{cut}"
+
+
+def _own(state: Conference, words: Words, ask: Ask) -> str:
+    seat = state.seat(ask.seat)
+    lines = [words.moderator if seat.id == MODERATOR else words.you.format(seat=seat.id)]
+    if seat.stance:
+        lines.append(one_line(seat.stance))
+    if seat.instructions:
+        lines.append(words.instructions.format(instructions=seat.instructions.strip()))
+    if ask.kind == "speech" and state.prompt:
+        lines += ["", words.prompt, fenced(state.prompt)]
+    if state.inputs:
+        lines += ["", words.inputs, *(fenced(text[:LONGEST_SPEECH]) for text in state.inputs[-RECENT:])]
+    return "\n".join([*lines, "", words.now, words.conclude if ask.kind == "minutes" else words.speak])
+
+
+def first_prompt(opened: ConferenceOpened) -> str:
+    """What the first speaker is told where nobody said it."""
+    return WORDS[opened.language].first
+
+
+def next_prompt(state: Conference, speech: Spoken) -> str:
+    """What the next speaker is told where the last left nothing: its questions, else that it has spoken."""
+    words = WORDS[state.opened.language]
+    questions = [one_line(found) for found in _QUESTION.findall(speech.said.content[:LONGEST_SPEECH])][-MOST_QUESTIONS:]
+    if questions:
+        return words.asked.format(seat=speech.seat, questions=" ".join(questions))[:2_000]
+    return words.following.format(seat=speech.seat)

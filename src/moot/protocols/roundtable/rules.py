@@ -1,0 +1,148 @@
+"""The rulebook of a conference: speakers in turn, round by round, then the moderator's minutes.
+
+A speaker that fails is asked once more, then skipped with its reason on the record. When the rounds are over, or everyone's last
+speech declares consensus, the moderator concludes; one that fails hands the pen to the speakers.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from moot.domain.effects import AnswerForm, Ask, Brief, Effect, Record
+from moot.domain.facts import BudgetExhausted, CloseCalled, Closed, Entry, Fact, InputGiven, Opened, SeatLost, SessionForked
+from moot.domain.ids import SeatId, ask_id
+from moot.domain.roster import swapped
+from moot.domain.values import changed
+from moot.protocols.roundtable.facts import (
+    FORMS,
+    KINDS,
+    ConferenceClosed,
+    ConferenceOpened,
+    EndReason,
+    Minutes,
+    MinutesWritten,
+    SpeakerSkipped,
+    Speech,
+    SpeechGiven,
+    TalkConcluded,
+)
+from moot.protocols.roundtable.prompts import briefed, first_prompt, next_prompt
+from moot.protocols.roundtable.state import Conference, Losses, Spoken
+
+MOST_TRIES: Final = 2
+
+
+class RoundtableRules:
+    """Implements `Rulebook[Conference]`."""
+
+    name = "roundtable"
+    kinds: Mapping[str, type[Fact]] = KINDS
+    forms: Mapping[str, AnswerForm] = FORMS
+
+    def initial(self, opened: Opened) -> Conference:
+        assert isinstance(opened, ConferenceOpened)
+        conference = Conference(opened=opened, seats=opened.seats)
+        return changed(conference, prompt=opened.settings.prompt or first_prompt(opened))
+
+    def evolve(self, state: Conference, entry: Entry) -> Conference:
+        if state.status == "closed":
+            return state
+        fact = entry.fact
+        match fact:
+            case SpeechGiven(ask=ask, seat=seat, said=Speech() as said):
+                return _spoken(state, entry, seat, said) if _is_asked(state, ask, "speech", seat) else state
+            case MinutesWritten(ask=ask, seat=seat, said=Minutes() as said):
+                return changed(state, minutes=said, author=seat) if _is_asked(state, ask, "minutes", seat) else state
+            case SeatLost():
+                return _lost(state, fact)
+            case SpeakerSkipped(seat=seat):
+                return _advanced(changed(state, skipped=(*state.skipped, seat)))
+            case TalkConcluded(reason=reason):
+                return changed(state, status="concluding", stop=reason, failed=0, turn=state.turn + 1)
+            case InputGiven(text=text):
+                return changed(state, inputs=(*state.inputs, text))
+            case BudgetExhausted(budget=budget):
+                return changed(state, stop=state.stop or (None if budget == "turns" else budget))
+            case CloseCalled():
+                return changed(state, stop=state.stop or "called")
+            case SessionForked(swaps=swaps):
+                return changed(state, seats=swapped(state.seats, swaps))
+            case Closed():
+                return changed(state, status="closed")
+            case _:
+                return state
+
+    def decide(self, state: Conference) -> tuple[Effect, ...]:
+        if state.status == "closed":
+            return ()
+        if state.status == "concluding":
+            return self._conclude(state)
+        ended = _ended(state)
+        if ended is not None:
+            last = state.speeches[-1].round if state.speeches else state.round
+            return (Record(fact=TalkConcluded(round=last, reason=ended)),)
+        if state.failed >= MOST_TRIES:
+            return (Record(fact=SpeakerSkipped(round=state.round, seat=state.current, reason=state.last_loss)),)
+        return (_ask(state, "speech", state.current),)
+
+    def _conclude(self, state: Conference) -> tuple[Effect, ...]:
+        if state.minutes is None and state.writers:
+            return (_ask(state, "minutes", state.writers[0]),)
+        reason = state.stop or "rounds"
+        return (Record(fact=ConferenceClosed(reason=reason, author=state.author, skipped=state.skipped)),)
+
+    def brief(self, state: Conference, ask: Ask) -> Brief:
+        return briefed(state, ask)
+
+
+RULES: Final = RoundtableRules()
+
+
+def _ask(state: Conference, kind: str, seat: SeatId) -> Ask:
+    patience = state.opened.settings.patience
+    return Ask(id=ask_id(state.turn, kind, seat), seat=seat, kind=kind, turn=state.round, patience=patience)
+
+
+def _is_asked(state: Conference, ask: str, kind: str, seat: SeatId) -> bool:
+    if state.status == "open":
+        awaited = state.current if kind == "speech" and _ended(state) is None and state.failed < MOST_TRIES else None
+    else:
+        awaited = state.writers[0] if kind == "minutes" and state.writers and state.minutes is None else None
+    return seat == awaited and ask == ask_id(state.turn, kind, seat)
+
+
+def _ended(state: Conference) -> EndReason | None:
+    if state.stop is not None:
+        return state.stop
+    if state.round > state.opened.settings.max_rounds:
+        return "rounds"
+    return "consensus" if state.speakers and set(state.speakers) <= state.agreeing else None
+
+
+def _spoken(state: Conference, entry: Entry, seat: SeatId, said: Speech) -> Conference:
+    number = len(state.speeches) + 1
+    speech = Spoken(number=number, seq=entry.seq, at=entry.at, round=state.round, seat=seat, said=said)
+    agreeing = state.agreeing | {seat} if said.consensus else state.agreeing - {seat}
+    after = _advanced(changed(state, speeches=(*state.speeches, speech), agreeing=agreeing, inputs=()))
+    return changed(after, prompt=said.prompt or next_prompt(after, speech))
+
+
+def _advanced(state: Conference) -> Conference:
+    """The next in turn: past the end the next round begins."""
+    index = state.index + 1
+    is_over = index >= len(state.speakers)
+    return changed(
+        state, index=0 if is_over else index, round=state.round + 1 if is_over else state.round, turn=state.turn + 1, failed=0
+    )
+
+
+def _lost(state: Conference, fact: SeatLost) -> Conference:
+    kind = "speech" if state.status == "open" else "minutes"
+    if not _is_asked(state, fact.ask, kind, fact.seat):
+        return state
+    before = state.losses.get(fact.seat)
+    losses = {**state.losses, fact.seat: Losses(1 if before is None else before.times + 1, fact.reason)}
+    failed = state.failed + 1
+    state = changed(state, losses=losses, failed=failed, last_loss=fact.reason, turn=state.turn + 1)
+    if state.status == "concluding" and failed >= MOST_TRIES:
+        return changed(state, writers_lost=(*state.writers_lost, fact.seat), failed=0)
+    return state

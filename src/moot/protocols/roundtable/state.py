@@ -1,0 +1,84 @@
+"""Where a conference stands."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from moot.domain.facts import Loss
+from moot.domain.ids import SeatId
+from moot.domain.roster import Seat
+from moot.protocols.roundtable.facts import MODERATOR, ConferenceOpened, EndReason, Minutes, Speech
+
+Status = Literal["open", "concluding", "closed"]
+RECENT = 3
+"""Speeches that a speaker reads; older ones on request."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spoken:
+    """A speech in its place. `number` counts from 1 without gaps; `seq` is the ledger's entry that made it."""
+
+    number: int
+    seq: int
+    at: datetime
+    round: int
+    seat: SeatId
+    said: Speech
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """How often a seat failed, and how last."""
+
+    times: int
+    last: Loss
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conference:
+    """The state, without slots for `changed`.
+
+    `turn` counts asks, `failed` how often the one whose turn it is has failed in it; `inputs` are the user's words since the last
+    speech. `agreeing` are those whose last speech declares consensus. `writers_lost` failed to write the minutes.
+    """
+
+    opened: ConferenceOpened
+    seats: tuple[Seat, ...]
+    status: Status = "open"
+    round: int = 1
+    index: int = 0
+    turn: int = 1
+    failed: int = 0
+    last_loss: Loss = "error"
+    prompt: str = ""
+    speeches: tuple[Spoken, ...] = ()
+    agreeing: frozenset[SeatId] = frozenset()
+    inputs: tuple[str, ...] = ()
+    skipped: tuple[SeatId, ...] = ()
+    losses: Mapping[SeatId, Losses] = field(default_factory=dict)
+    stop: EndReason | None = None
+    writers_lost: tuple[SeatId, ...] = ()
+    minutes: Minutes | None = None
+    author: SeatId | None = None
+
+    def seat(self, name: SeatId) -> Seat:
+        return next(seat for seat in self.seats if seat.id == name)
+
+    @property
+    def speakers(self) -> tuple[SeatId, ...]:
+        return tuple(seat.id for seat in self.seats if seat.id != MODERATOR)
+
+    @property
+    def current(self) -> SeatId:
+        """Whose turn it is, as `turn.json` says it."""
+        return self.speakers[self.index] if self.status == "open" else MODERATOR
+
+    @property
+    def recent(self) -> tuple[Spoken, ...]:
+        return self.speeches[-RECENT:]
+
+    @property
+    def writers(self) -> tuple[SeatId, ...]:
+        """Who may write the minutes, in order: the moderator, then the speakers."""
+        return tuple(seat for seat in (MODERATOR, *self.speakers) if seat not in self.writers_lost)

@@ -1,0 +1,158 @@
+"""The whole conference for people. Grows with it; each entry is told once."""
+
+import re
+from dataclasses import dataclass
+
+from moot.domain.facts import BudgetExhausted, Entry, InputGiven, SeatLost, SessionCancelled
+from moot.domain.fence import one_line, plain
+from moot.domain.ids import USER, SeatId
+from moot.projections.costs import money
+from moot.projections.decision import Claim, Decision, Dissent, Lost
+from moot.projections.summary import Summed
+from moot.projections.teller import Teller, stamp
+from moot.protocols.roundtable.facts import ConferenceClosed, ConferenceOpened, SpeakerSkipped, TalkConcluded
+from moot.protocols.roundtable.rules import RULES
+from moot.protocols.roundtable.state import Conference, Spoken
+from moot.protocols.roundtable.view_words import VIEW_WORDS, ViewWords
+
+_SECTION = re.compile(r"^#{1,4}\s*(.+?)\s*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimelineLine:
+    """A speech, the question or a word of the user's; `seq` is the ledger's entry that made it."""
+
+    id: int
+    seq: int
+    timestamp: str
+    speaker: SeatId
+    content: str
+    speech: Spoken | None = None
+
+
+class ConferenceStory(Teller):
+    """Told entry by entry, the opening first."""
+
+    def __init__(self, session: str) -> None:
+        super().__init__(session)  # type: ignore[arg-type]  # a session's id, checked by whoever tells
+        self.timeline: list[TimelineLine] = []
+        self.skips: list[SpeakerSkipped] = []
+        self._conference: Conference | None = None
+
+    @property
+    def conference(self) -> Conference:
+        assert self._conference is not None, "a story begins with the opening"
+        return self._conference
+
+    @property
+    def words(self) -> ViewWords:
+        return VIEW_WORDS[self.conference.opened.language]
+
+    def add(self, entry: Entry) -> None:
+        """Tell one more entry."""
+        self.keep(entry)
+        fact = entry.fact
+        if isinstance(fact, ConferenceOpened):
+            self._conference = RULES.initial(fact)
+            self._line(entry, USER, fact.topic)
+            return
+        before = self.conference
+        self._conference = after = RULES.evolve(before, entry)
+        for speech in after.speeches[len(before.speeches) :]:
+            self._line(entry, speech.seat, speech.said.content, speech)
+        if isinstance(fact, InputGiven):
+            self._line(entry, USER, fact.text)
+        if isinstance(fact, SpeakerSkipped):
+            self.skips.append(fact)
+
+    def _line(self, entry: Entry, speaker: SeatId, text: str, speech: Spoken | None = None) -> None:
+        number = len(self.timeline) + 1
+        self.timeline.append(
+            TimelineLine(id=number, seq=entry.seq, timestamp=stamp(entry.at), speaker=speaker, content=text, speech=speech)
+        )
+
+
+def section(text: str, names: tuple[str, ...]) -> str:
+    """What stands under the first heading that begins with one of these words; empty where none does."""
+    headings = list(_SECTION.finditer(text))
+    for at, heading in enumerate(headings):
+        if heading[1].strip().casefold().startswith(names):
+            end = headings[at + 1].start() if at + 1 < len(headings) else len(text)
+            return text[heading.end() : end].strip()
+    return ""
+
+
+def decided(story: ConferenceStory) -> Decision:
+    """The decision as it stands: what the minutes call the consensus."""
+    conference, words = story.conference, story.words
+    closed = story.closed if isinstance(story.closed, ConferenceClosed) else None
+    minutes = conference.minutes.content if closed is not None and conference.minutes is not None else ""
+    agreed, disputed = section(minutes, words.consensus_heads), section(minutes, words.dispute_heads)
+    is_cancelled = isinstance(story.closed, SessionCancelled)
+    total = sum(seat.weight for seat in conference.seats)
+    return Decision(
+        session=story.session,
+        topic=conference.opened.topic,
+        status="thinking" if story.closed is None else "cancelled" if is_cancelled else "concluded",
+        ended_by=closed.reason if closed else "cancelled" if is_cancelled else None,
+        decision=Claim(text=agreed or minutes) if minutes else None,
+        author=closed.author if closed else None,
+        confidence=None,
+        support=None,
+        turnout=None,
+        reasons=(),
+        positions=(),
+        dissent=(Dissent(seat=None, kind="reported", text=disputed),) if disputed else (),
+        open_questions=(),
+        lost=tuple(
+            Lost(
+                seat=seat,
+                times=lost.times,
+                last=lost.last,
+                weight_share=conference.seat(seat).weight / total,
+                voiceless=all(speech.seat != seat for speech in conference.speeches),
+            )
+            for seat, lost in conference.losses.items()
+        ),
+        could_differ=False,
+        turns=len(conference.speeches),
+        spent=story.spent,
+    )
+
+
+def told(story: ConferenceStory, entry: Entry) -> list[str]:
+    """Tell one more entry, in plain lines."""
+    before = len(story.timeline)
+    story.add(entry)
+    words = story.words
+    lines = [f"#{line.id} {line.speaker}: {one_line(line.content)}" for line in story.timeline[before:]]
+    fact = entry.fact
+    match fact:
+        case SpeakerSkipped(seat=seat, reason=reason):
+            lines.append(f"  ✗ {words.skipped}: {seat} ({words.losses[reason]})")
+        case SeatLost(seat=seat, reason=reason, detail=detail):
+            lines.append(f"  ✗ {seat}: {words.losses[reason]}" + (f" ({one_line(detail)})" if detail else ""))
+        case TalkConcluded(reason=reason):
+            lines.append(f"  ■ {words.endings[reason]}")
+        case BudgetExhausted(spent=spent):
+            lines.append(f"  ■ {spent}")
+        case _:
+            pass
+    return lines
+
+
+def summary(story: ConferenceStory) -> list[Summed]:
+    """The conclusion in short."""
+    words, decision = story.words, decided(story)
+    if decision.status != "concluded":
+        return [Summed(words.still_open if decision.status == "thinking" else words.cancelled, "strong")]
+    spent = decision.spent
+    lost = [Summed(f"{words.skipped}: {skip.seat} ({words.losses[skip.reason]})", "bad") for skip in story.skips]
+    return [
+        Summed(plain(decision.decision.text) if decision.decision else words.no_minutes, "strong"),
+        Summed(""),
+        Summed(f"{words.ended_by}: {words.endings.get(decision.ended_by or '', decision.ended_by)}"),
+        *(Summed(f"{words.disputed}: {one_line(voice.text)}") for voice in decision.dissent),
+        *lost,
+        Summed(f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {money(spent)}", "dim"),
+    ]
