@@ -10,7 +10,6 @@ class Words:
     system: str
     agenda: str
     roles: str
-    role: str
     latest: str
     earlier: str
     speech: str
@@ -26,10 +25,6 @@ class Words:
     first: str
     following: str
     asked: str
-    summary_head: str
-    made: str
-    skipped: str
-    nothing: str
 
 
 EN = Words(
@@ -40,7 +35,6 @@ EN = Words(
     ),
     agenda="# The agenda",
     roles="Roles in their order: {roles}.",
-    role="- {seat}: {stance}",
     latest="# The latest speeches",
     earlier="({count} earlier speeches are not shown)",
     speech="[{number:03d} {seat}, round {round}]",
@@ -64,10 +58,6 @@ EN = Words(
     first="Open the conference: say where you stand on the agenda from the point of view of your role.",
     following="{seat} has spoken. Respond from the point of view of your role.",
     asked="{seat} asks: {questions}",
-    summary_head="Minutes",
-    made="(Nobody could write the minutes; these lines were taken from the speeches.)",
-    skipped="Skipped: {seats}.",
-    nothing="(none)",
 )
 ZH = Words(
     system=(
@@ -76,7 +66,6 @@ ZH = Words(
     ),
     agenda="# 议程",
     roles="角色及发言顺序：{roles}。",
-    role="- {seat}：{stance}",
     latest="# 最近的发言",
     earlier="（另有 {count} 份更早的发言未列出）",
     speech="[{number:03d} {seat}，第 {round} 轮]",
@@ -97,9 +86,5 @@ ZH = Words(
     first="请开场：从你的角色出发，说明你对议题的立场。",
     following="{seat} 已发言。请从你的角色出发作出回应。",
     asked="{seat} 提问：{questions}",
-    summary_head="会议纪要",
-    made="（无人能够撰写纪要；以下内容摘自各份发言。）",
-    skipped="被跳过：{seats}。",
-    nothing="（无）",
 )
 WORDS: dict[Language, Words] = {"en": EN, "zh": ZH}

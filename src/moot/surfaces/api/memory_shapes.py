@@ -1,0 +1,354 @@
+"""What the calls on what outlives a session take and give."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import AliasChoices, Field
+
+from moot.decisions.facts import Outcome, ThreadStatus
+from moot.domain.subject import Stakes
+from moot.surfaces.api.call import Wire
+from moot.surfaces.api.shapes import Key, Score, Short
+
+DecisionRef = Annotated[
+    str,
+    Field(
+        max_length=100,
+        validation_alias=AliasChoices("decisionId", "decision_id", "deliberationId", "id"),
+        serialization_alias="decisionId",
+        description="A deliberation's id, or what recordDecision gave.",
+    ),
+]
+AgentRef = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=500,
+        validation_alias=AliasChoices("source", "agent", "participant"),
+        serialization_alias="source",
+        description="A participant by its name, a model by its platform.",
+    ),
+]
+Note = Annotated[str, Field(max_length=4_000)]
+Scope = Annotated[
+    str,
+    Field(
+        max_length=120,
+        description="global, category:NAME, stakes:NAME, agent:NAME or tag:NAME",
+        examples=["category:architecture"],
+    ),
+]
+
+
+class ReviewOut(Wire):
+    at: datetime
+    outcome: Outcome
+    choice: str = ""
+    note: str = ""
+    by: str = ""
+
+
+class MemberOut(Wire):
+    source: str
+    seat: str
+    family: str = ""
+    first: str = ""
+    first_confidence: float | None = None
+    position: str | None = None
+    confidence: float | None = None
+
+
+class DecisionOut(Wire):
+    decision_id: str
+    protocol: str
+    topic: str
+    category: str
+    stakes: str
+    tags: list[str]
+    thread: str
+    decision: str | None = None
+    choice: str
+    confidence: float | None = None
+    consensus_type: str
+    members: list[MemberOut]
+    dissent: list[str]
+    open_questions: list[str]
+    built_on: list[str]
+    opened_at: datetime
+    closed_at: datetime
+    outcome: Outcome | None = None
+    reviews: list[ReviewOut]
+
+
+class ReviewParams(Wire):
+    decision_id: DecisionRef
+    outcome: Outcome
+    choice: Annotated[Short, Field(description="The choice that proved right, if that is known.")] = ""
+    note: Note = ""
+    idempotency_key: Key = ""
+
+
+class SearchParams(Wire):
+    query: Annotated[str, Field(min_length=1, max_length=1_000)]
+    category: Short | None = None
+    limit: Annotated[int, Field(ge=1, le=100)] = 10
+
+
+class FoundOut(Wire):
+    decision_id: str
+    score: float
+    snippet: str
+    topic: str
+    decision: str | None = None
+    outcome: Outcome | None = None
+
+
+class SearchOut(Wire):
+    decisions: list[FoundOut]
+
+
+class DecisionsParams(Wire):
+    category: Short | None = None
+    protocol: Short | None = None
+    outcome: Outcome | Literal["unreviewed"] | None = None
+    source: Annotated[str | None, Field(max_length=500)] = None
+    before: Annotated[Short | None, Field(description="Go on behind this decision.")] = None
+    limit: Annotated[int, Field(ge=1, le=1_000)] = 50
+
+
+class DecisionsOut(Wire):
+    decisions: list[DecisionOut]
+
+
+class DecisionParams(Wire):
+    decision_id: DecisionRef
+
+
+class RecordParams(Wire):
+    agent: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=100,
+            validation_alias=AliasChoices("agent", "source", "participant"),
+            serialization_alias="agent",
+            description="Who decides.",
+        ),
+    ]
+    topic: Annotated[str, Field(min_length=1, max_length=4_000)]
+    decision: Annotated[str, Field(min_length=1, max_length=20_000)]
+    confidence: Score
+    category: Short = ""
+    stakes: Stakes = "medium"
+    tags: Annotated[list[Short], Field(max_length=32)] = []
+    built_on: Annotated[list[Short], Field(max_length=32)] = []
+    participants: Annotated[
+        list[Annotated[str, Field(max_length=64)]],
+        Field(max_length=63, description="Who takes part if a deliberation is required; left out: those with the best record."),
+    ] = []
+    idempotency_key: Key = ""
+
+
+class RecordOut(Wire):
+    status: Literal["recorded", "deliberation_required"]
+    decision_id: str | None = None
+    deliberation_id: str | None = None
+    participants: list[str] = []
+    open_circuits: list[str] = []
+    rules: list[str] = []
+    probe_for: list[str] = Field(default=[], description="Half-open circuits that this decision tries out.")
+    note: str
+
+
+class TrustParams(Wire):
+    source: AgentRef
+    category: Short = ""
+
+
+class CategoryTrustOut(Wire):
+    category: str
+    cases: int
+    brier: float | None = None
+    trust: float
+
+
+class TrustOut(Wire):
+    source: str
+    category: str = ""
+    trust: float = Field(description="0 to 1; 0.5 without a record.")
+    cases: int = Field(description="Reviewed forecasts behind it, in all categories.")
+    brier: float | None = Field(default=None, description="Their mean Brier score: 0 is perfect, 0.25 is knowing nothing.")
+    categories: list[CategoryTrustOut] = []
+
+
+class SourcesOut(Wire):
+    sources: list[TrustOut]
+
+
+class ShareOut(Wire):
+    right: float
+    of: int
+
+
+class AmplificationOut(Wire):
+    protocol: str
+    cases: int
+    partial: int
+    group: ShareOut
+    compared: ShareOut
+    members: ShareOut
+    members_known: int
+    members_right: int
+    members_unknown: int
+    majority: ShareOut
+    corrections: int
+    subversions: int
+    amplification: float | None = Field(
+        default=None, description="The group's rate of error over its members' on the same cases; below 1 it corrected them."
+    )
+
+
+class AmplificationsOut(Wire):
+    protocols: list[AmplificationOut]
+
+
+class LinkOut(Wire):
+    decision: str
+    steps: int
+    is_known: bool
+    topic: str = ""
+    decided: str | None = None
+    outcome: Outcome | None = None
+
+
+class ChainOut(Wire):
+    decision: str
+    built_on: list[LinkOut]
+    basis_of: list[LinkOut]
+    failed: list[str] = Field(description="What it was built on and proved wrong.")
+    stands_on_failure: bool
+
+
+class ThreadParams(Wire):
+    thread: Annotated[Short, Field(validation_alias=AliasChoices("thread", "threadId"), serialization_alias="thread")]
+
+
+class CreateThreadParams(Wire):
+    title: Annotated[str, Field(min_length=1, max_length=4_000)]
+    category: Short = ""
+    thread: Annotated[
+        Short, Field(description="A name of your own; left out: thread-N. The same name again is the same thread.")
+    ] = ""
+
+
+class ResumeThreadParams(ThreadParams):
+    participant: Annotated[str, Field(max_length=64, validation_alias=AliasChoices("participant", "agent", "seat"))]
+
+
+class SetThreadParams(ThreadParams):
+    status: ThreadStatus
+    note: Note = ""
+
+
+class AskThreadParams(ThreadParams):
+    question: Annotated[str, Field(min_length=1, max_length=4_000)]
+
+
+class SettleThreadParams(ThreadParams):
+    number: Annotated[int, Field(ge=1)]
+
+
+class QuestionOut(Wire):
+    number: int
+    text: str
+    by: str
+    asked_at: datetime
+    settled_by: str = ""
+    settled_at: datetime | None = None
+
+
+class ThreadDecisionOut(Wire):
+    decision: str
+    is_kept: bool
+    topic: str = ""
+    decided: str | None = None
+    confidence: float | None = None
+    outcome: Outcome | None = None
+
+
+class ThreadOut(Wire):
+    thread: str
+    title: str
+    category: str
+    by: str
+    status: ThreadStatus
+    note: str
+    created_at: datetime
+    changed_at: datetime
+    decisions: list[ThreadDecisionOut]
+    open_questions: list[QuestionOut]
+    settled_questions: list[QuestionOut]
+
+
+class ThreadsOut(Wire):
+    threads: list[ThreadOut]
+
+
+class HappeningOut(Wire):
+    at: datetime
+    kind: str
+    text: str = ""
+    by: str = ""
+    decision: str = ""
+    question: int = 0
+
+
+class CountOut(Wire):
+    kind: str
+    number: int
+
+
+class ResumedOut(Wire):
+    thread: ThreadOut
+    last_visit: datetime | None = None
+    missed: list[HappeningOut]
+    counts: list[CountOut]
+    like: list[FoundOut] = Field(description="Decisions on like topics outside this thread.")
+
+
+class CircuitParams(Wire):
+    scope: Scope = "global"
+
+
+class ResetParams(Wire):
+    scope: Scope
+    note: Note = ""
+
+
+class ProbeOut(Wire):
+    decision: str
+    deadline: datetime
+
+
+class CircuitOut(Wire):
+    scope: str
+    state: Literal["closed", "open", "half_open"]
+    failures: int
+    threshold: int
+    opened_at: datetime | None = None
+    half_open_at: datetime | None = None
+    probe: ProbeOut | None = None
+
+
+class PolicyOut(Wire):
+    failures: int
+    window_seconds: float
+    cooldown_seconds: float
+    probe_seconds: float
+    deliberate_stakes: list[str]
+    least_confidence: float
+
+
+class BreakersOut(Wire):
+    breakers: list[CircuitOut]
+    policy: PolicyOut
