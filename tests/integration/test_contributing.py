@@ -213,7 +213,7 @@ def test_without_anything_asked_a_contribution_is_out_of_turn_and_told_who_is_wa
 @pytest.mark.parametrize(
     ("seat", "told"),
     [
-        ("ada", "the seat 'ada' is filled by 'test'; nobody else may speak for it"),
+        ("ada", "the seat 'ada' is filled by a mind that Moot asks itself; nobody else may speak for it"),
         ("zoe", "'zoe' has no seat in 's'; the seats are: eve, ada"),
     ],
 )
