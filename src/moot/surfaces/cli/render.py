@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import click
 from rich.console import Console, Group, RenderableType
 from rich.panel import Panel
 from rich.table import Table
@@ -39,7 +40,8 @@ def show_sessions(console: Console, lines: list[SessionLine]) -> None:
         return
     for line in lines:
         opened = f"{line.opened_at:%Y-%m-%d %H:%M}"
-        console.print(Text(f"{line.session}\t{line.protocol}\t{line.status}\t{opened}\t{one_line(line.topic)}"), soft_wrap=True)
+        # Not through the console: it would make blanks of the tabs.
+        click.echo(f"{line.session}\t{line.protocol}\t{line.status}\t{opened}\t{one_line(line.topic)}")
 
 
 def sessions_table(lines: list[SessionLine]) -> RenderableType:
