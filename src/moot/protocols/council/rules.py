@@ -24,6 +24,7 @@ from moot.domain.facts import (
     SessionForked,
 )
 from moot.domain.ids import USER, AskId, SeatId, ask_id
+from moot.domain.losses import counted
 from moot.domain.roster import swapped
 from moot.domain.values import changed
 from moot.protocols.council.closing import closed, outcome
@@ -39,7 +40,7 @@ from moot.protocols.council.facts import (
 )
 from moot.protocols.council.faults import allowed_types
 from moot.protocols.council.prompts import briefed
-from moot.protocols.council.state import PASSED, Council, Course, Losses, Spoken
+from moot.protocols.council.state import PASSED, Council, Course, Spoken
 from moot.protocols.council.table import agree_blind, motion, proposals, votes_ahead
 
 MOST_CONTRIBUTIONS: Final = 200
@@ -223,8 +224,7 @@ def _heard(state: Council, entry: Entry, text: str) -> Council:
 
 
 def _lost(state: Council, fact: SeatLost) -> Council:
-    before = state.losses.get(fact.seat)
-    losses = {**state.losses, fact.seat: Losses(1 if before is None else before.times + 1, fact.reason)}
+    losses = counted(state.losses, fact)
     return changed(state, losses=losses, had={**state.had, fact.seat: None})
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Literal
 
-from moot.domain.facts import Loss
 from moot.domain.ids import SeatId
+from moot.domain.losses import Losses
 from moot.domain.roster import Seat
 from moot.protocols.council.facts import Contribution, CouncilOpened, EndReason, Phase
 from moot.weighing.resolution import Correlations, Resolution, Voice
@@ -28,14 +28,6 @@ class Spoken:
     said: Contribution
     round: int
     phase: Phase
-
-
-@dataclass(frozen=True, slots=True)
-class Losses:
-    """How often a seat failed, and how last."""
-
-    times: int
-    last: Loss
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -44,7 +44,6 @@ class ViewWords:
     passes: str
     has_written: str
     went_on: str
-    revised: str
     types: dict[str, str]
     verdicts: dict[str, str]
     kinds: dict[str, str]
@@ -142,7 +141,6 @@ EN = ViewWords(
     passes="passes",
     has_written="has written; sealed until all have",
     went_on="went on without",
-    revised="replaces its vote #{line}",
     types=WORDS["en"].types,
     verdicts={"support": "support", "conditional_support": "conditional", "oppose": "oppose", "abstain": "abstain"},
     kinds={"oppose": "opposes", "conditional": "on condition", "challenge": "challenged", "reported": "reported"},
@@ -251,7 +249,6 @@ ZH = ViewWords(
     passes="跳过",
     has_written="已写好；待所有席位写完后公开",
     went_on="直接进入下一阶段",
-    revised="取代其投票 #{line}",
     types=WORDS["zh"].types,
     verdicts={"support": "支持", "conditional_support": "有条件支持", "oppose": "反对", "abstain": "弃权"},
     kinds={"oppose": "反对", "conditional": "附条件", "challenge": "质疑", "reported": "转述"},

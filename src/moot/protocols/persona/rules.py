@@ -22,6 +22,7 @@ from moot.domain.facts import (
     SessionForked,
 )
 from moot.domain.ids import USER, SeatId, ask_id
+from moot.domain.losses import counted
 from moot.domain.perception import Heard, Memory, clipped
 from moot.domain.roster import swapped
 from moot.domain.values import changed
@@ -47,7 +48,7 @@ from moot.protocols.persona.facts import (
     TurnTaken,
 )
 from moot.protocols.persona.prompts import briefed
-from moot.protocols.persona.state import Losses, Meeting, Phase, decider, drafters
+from moot.protocols.persona.state import Meeting, Phase, decider, drafters
 
 MOST_TURNS: Final = 100_000
 IDLE_TURNS: Final = 2
@@ -241,9 +242,7 @@ def _stood(state: Meeting, seat: SeatId, stand: Stand | None) -> Meeting:
 
 def _lost(state: Meeting, fact: SeatLost) -> Meeting:
     seat = fact.seat
-    before = state.losses.get(seat)
-    times = 1 if before is None else before.times + 1
-    state = changed(state, losses={**state.losses, seat: Losses(times, fact.reason)})
+    state = changed(state, losses=counted(state.losses, fact))
     if _awaited(state, fact, "intents", "intent"):
         return _bid(state, seat, None)
     if _awaited(state, fact, "blind", "position"):

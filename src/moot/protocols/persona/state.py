@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from moot.domain.facts import Loss
 from moot.domain.ids import SeatId
+from moot.domain.losses import Losses
 from moot.domain.perception import Memory
 from moot.domain.roster import Seat
 from moot.protocols.persona.consensus import Points
@@ -14,14 +14,6 @@ from moot.protocols.persona.facts import Draft, EndReason, Intent, MeetingOpened
 Phase = Literal["blind", "intents", "floor", "speech", "draft", "stands", "concluding", "closed"]
 
 DECIDERS = frozenset({"decider", "final decider", "the decider", "决策者", "最终决策者", "定夺者"})
-
-
-@dataclass(frozen=True, slots=True)
-class Losses:
-    """How often a seat failed, and how last."""
-
-    times: int
-    last: Loss
 
 
 @dataclass(frozen=True, kw_only=True)

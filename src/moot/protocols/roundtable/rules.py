@@ -10,6 +10,7 @@ from typing import Final
 from moot.domain.effects import AnswerForm, Ask, Brief, Effect, Record
 from moot.domain.facts import BudgetExhausted, CloseCalled, Closed, Entry, Fact, InputGiven, Opened, SeatLost, SessionForked
 from moot.domain.ids import SeatId, ask_id
+from moot.domain.losses import counted
 from moot.domain.roster import swapped
 from moot.domain.values import changed
 from moot.protocols.roundtable.facts import (
@@ -26,7 +27,7 @@ from moot.protocols.roundtable.facts import (
     TalkConcluded,
 )
 from moot.protocols.roundtable.prompts import briefed, first_prompt, next_prompt
-from moot.protocols.roundtable.state import Conference, Losses, Spoken
+from moot.protocols.roundtable.state import Conference, Spoken
 
 MOST_TRIES: Final = 2
 
@@ -139,8 +140,7 @@ def _lost(state: Conference, fact: SeatLost) -> Conference:
     kind = "speech" if state.status == "open" else "minutes"
     if not _is_asked(state, fact.ask, kind, fact.seat):
         return state
-    before = state.losses.get(fact.seat)
-    losses = {**state.losses, fact.seat: Losses(1 if before is None else before.times + 1, fact.reason)}
+    losses = counted(state.losses, fact)
     failed = state.failed + 1
     state = changed(state, losses=losses, failed=failed, last_loss=fact.reason, turn=state.turn + 1)
     if state.status == "concluding" and failed >= MOST_TRIES:

@@ -7,6 +7,7 @@ from typing import Literal
 
 from moot.domain.facts import Loss
 from moot.domain.ids import SeatId
+from moot.domain.losses import Losses
 from moot.domain.roster import Seat
 from moot.protocols.roundtable.facts import MODERATOR, ConferenceOpened, EndReason, Minutes, Speech
 
@@ -25,14 +26,6 @@ class Spoken:
     round: int
     seat: SeatId
     said: Speech
-
-
-@dataclass(frozen=True, slots=True)
-class Losses:
-    """How often a seat failed, and how last."""
-
-    times: int
-    last: Loss
 
 
 @dataclass(frozen=True, kw_only=True)
