@@ -210,8 +210,11 @@ class Deliberations:
             return replace(pending, status="closed")
         try:
             ask = await self._moot.engine.open_to(session, seat)
+            is_later = (await self._moot.engine.standing(session)).seq != place.standing.seq
         except SessionClosed:
-            # It ended while we looked.
+            is_later = True
+        if is_later:
+            # It went on while we looked: what is asked and what is new must be of one moment.
             return await self._turn(session, seat, reader, cursor)
         return pending if ask is None or ask.ask.invited else replace(pending, status="your_turn", ask=ask)
 
