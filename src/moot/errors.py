@@ -17,6 +17,8 @@ MootError
 │   ├── UnknownThread
 │   ├── UnknownToken
 │   ├── UnknownSeat          a name that has no seat in the session
+│   ├── UnknownConference    a conference that has no folder here
+│   ├── FolderDamaged        a conference's folder that is not as its record says
 │   ├── OutOfTurn            a contribution that the protocol has no place for now
 │   ├── KeyReused            an idempotency key that came before, with other words
 │   ├── NotAllowed           a caller who may not do this
@@ -100,6 +102,14 @@ class UnknownToken(CallerError):
 
 
 class UnknownSeat(CallerError):
+    pass
+
+
+class UnknownConference(CallerError):
+    pass
+
+
+class FolderDamaged(CallerError):
     pass
 
 

@@ -19,8 +19,10 @@ from moot.domain.facts import (
     Entry,
     Fact,
     InputGiven,
+    Loss,
     Opened,
     Reply,
+    SeatLost,
     SessionCancelled,
     SessionForked,
     SessionResumed,
@@ -195,21 +197,45 @@ class Engine:
         return entry or await self._answered_before(await self.standing(session), ask, raw)
 
     async def contribute(
-        self, session: SessionId, seat: SeatId, raw: object, key: str = "", *, said_before: SaidBefore | None = None
+        self,
+        session: SessionId,
+        seat: SeatId,
+        raw: object,
+        key: str = "",
+        *,
+        said_before: SaidBefore | None = None,
+        of_any: bool = False,
     ) -> Entry:
         """Record what a seat that sits elsewhere says, as the answer to whatever it may say now; the same `key` counts once.
 
-        `said_before` may recognise the same words without a key: it names the entry that has them. Raises UnknownSeat, OutOfTurn,
-        BadAnswer, KeyReused, SessionClosed.
+        `said_before` may recognise the same words without a key: it names the entry that has them. With `of_any` the words may
+        be of a seat that Moot asks itself: somebody else spoke for it before Moot did. Raises UnknownSeat, OutOfTurn, BadAnswer,
+        KeyReused, SessionClosed.
         """
 
         def chosen(batch: Batch) -> Ask | None:
-            return _open_to(batch, _seated(batch.standing, seat))
+            return _open_to(batch, _seated(batch.standing, seat, of_any=of_any))
 
         entry = await self._answered(session, seat, chosen, raw, key, said_before)
         if entry is None:
             raise OutOfTurn(f"nothing is asked of {seat!r} now; {await self._waiting_for(session)}")
         return entry
+
+    async def pass_over(self, session: SessionId, seat: SeatId, reason: Loss, detail: str = "") -> Entry:
+        """Record that a seat does not answer what it is asked now. Raises UnknownSeat, OutOfTurn, SessionClosed."""
+        async with self._queue(session):
+            while True:
+                standing = await self.standing(session)
+                before = self._stepped(standing, is_left=not await self.is_running(session))
+                _seated(before.standing, seat, of_any=True)
+                ask = next((each for each in before.asks if each.seat == seat), None)
+                if ask is None:
+                    raise OutOfTurn(f"nothing is asked of {seat!r} now; {await self._waiting_for(session)}")
+                fact = SeatLost(ask=ask.id, seat=seat, reason=reason, detail=sound(detail)[:LONGEST_REASON])
+                lost, written = self._scribe.write(before.standing, self._world.clock.now(), fact)
+                after = self._stepped(lost, is_left=False)
+                if await self._commit(after.standing, [*before.written, written, *after.written]):
+                    return written.entry
 
     async def call_close(self, session: SessionId, by: str = "") -> Entry:
         """Ask for the end: the session concludes with what has been said so far; raises SessionClosed when it has ended."""
@@ -431,13 +457,13 @@ def _is_outside(batch: Batch, ask: Ask) -> bool:
     return batch.standing.desk.seat(ask.seat).is_outside if pending is None else pending.outside
 
 
-def _seated(standing: Standing, seat: SeatId) -> SeatId:
-    """The seat, if it is one that answers from elsewhere; raises UnknownSeat, SessionClosed."""
+def _seated(standing: Standing, seat: SeatId, *, of_any: bool = False) -> SeatId:
+    """The seat, if it is one that answers from elsewhere (or `of_any` kind); raises UnknownSeat, SessionClosed."""
     found = next((each for each in standing.desk.seats if each.id == seat), None)
     if found is None:
         known = ", ".join(each.id for each in standing.desk.seats)
         raise UnknownSeat(f"{seat!r} has no seat in {standing.session!r}; the seats are: {known}")
-    if not found.is_outside:
+    if not found.is_outside and not of_any:
         raise UnknownSeat(f"the seat {seat!r} is filled by a mind that Moot asks itself; nobody else may speak for it")
     if standing.is_closed:
         raise SessionClosed(f"session {standing.session!r} has ended; nothing is asked any more")

@@ -8,6 +8,7 @@ import asyncio
 import os
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 from uuid import uuid4
@@ -31,6 +32,9 @@ PASSED: Final = frozenset(
     | {"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS"}
 )
 """What every program needs of the environment; of the rest it gets what its recipe names."""
+
+
+_CALL: Final = Usage(calls=1)
 
 
 class CommandParticipant:
@@ -66,22 +70,10 @@ class CommandParticipant:
         for attempt in range(2):
             resumed = bool(attempt and self._recipe.resume)
             prompt = mending(brief.language, complaint) if resumed else self._prompt(brief, complaint)
-            try:
-                done = await self._run(self._recipe.resume if resumed else self._recipe.argv, prompt, session)
-            except OSError as cause:
-                return NoAnswer(reason="error", detail=f"{self._recipe.argv[0]} cannot be run: {cause.strerror}", usage=usage)
-            usage += Usage(calls=1)
-            if done.is_flooded:
-                return NoAnswer(reason="error", detail=f"{self._recipe.name} printed too much and was stopped", usage=usage)
-            if done.code != 0:
-                return NoAnswer(
-                    reason="error", detail=f"{self._recipe.name} ended with {done.code}{self._why(done)}", usage=usage
-                )
-            try:
-                found = printed(self._recipe, done.out)
-            except ValueError as cause:
-                return NoAnswer(reason="malformed", detail=f"{self._recipe.name}: {cause} {_end(done)}".strip(), usage=usage)
-            usage, session = usage + _used(found), found.session or session
+            found = await self._once(self._recipe.resume if resumed else self._recipe.argv, prompt, session)
+            if isinstance(found, NoAnswer):
+                return replace(found, usage=usage + found.usage)
+            usage, session = usage + Usage(calls=1) + _used(found), found.session or session
             try:
                 said = _checked(brief, found.text)
             except BadAnswer as cause:
@@ -91,6 +83,25 @@ class CommandParticipant:
                 on_text(found.text)
             return Answer(said=said, usage=usage)
         return NoAnswer(reason="malformed", detail=complaint, usage=usage)
+
+    async def told(self, prompt: str) -> tuple[str, Usage] | NoAnswer:
+        """What the program prints when it is given a prompt of the caller's own, and what that cost."""
+        found = await self._once(self._recipe.argv, sound(prompt).replace("\0", ""), str(uuid4()))
+        return found if isinstance(found, NoAnswer) else (found.text, Usage(calls=1) + _used(found))
+
+    async def _once(self, argv: tuple[str, ...], prompt: str, session: str) -> Printed | NoAnswer:
+        try:
+            done = await self._run(argv, prompt, session)
+        except OSError as cause:
+            return NoAnswer(reason="error", detail=f"{self._recipe.argv[0]} cannot be run: {cause.strerror}")
+        if done.is_flooded:
+            return NoAnswer(reason="error", detail=f"{self._recipe.name} printed too much and was stopped", usage=_CALL)
+        if done.code != 0:
+            return NoAnswer(reason="error", detail=f"{self._recipe.name} ended with {done.code}{self._why(done)}", usage=_CALL)
+        try:
+            return printed(self._recipe, done.out)
+        except ValueError as cause:
+            return NoAnswer(reason="malformed", detail=f"{self._recipe.name}: {cause} {_end(done)}".strip(), usage=_CALL)
 
     def _why(self, done: Ran) -> str:
         """What it says of its failure, in its output or beside it."""

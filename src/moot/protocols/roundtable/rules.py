@@ -27,7 +27,7 @@ from moot.protocols.roundtable.facts import (
     TalkConcluded,
 )
 from moot.protocols.roundtable.prompts import briefed, first_prompt, next_prompt
-from moot.protocols.roundtable.state import Conference, Spoken
+from moot.protocols.roundtable.state import Absent, Conference, Spoken
 
 MOST_TRIES: Final = 2
 
@@ -55,8 +55,9 @@ class RoundtableRules:
                 return changed(state, minutes=said, author=seat) if _is_asked(state, ask, "minutes", seat) else state
             case SeatLost():
                 return _lost(state, fact)
-            case SpeakerSkipped(seat=seat):
-                return _advanced(changed(state, skipped=(*state.skipped, seat)))
+            case SpeakerSkipped(seat=seat, reason=reason):
+                absent = Absent(number=state.taken + 1, at=entry.at, round=state.round, seat=seat, reason=reason)
+                return _advanced(changed(state, absences=(*state.absences, absent)))
             case TalkConcluded(reason=reason):
                 return changed(state, status="concluding", stop=reason, failed=0, turn=state.turn + 1)
             case InputGiven(text=text):
@@ -120,11 +121,12 @@ def _ended(state: Conference) -> EndReason | None:
 
 
 def _spoken(state: Conference, entry: Entry, seat: SeatId, said: Speech) -> Conference:
-    number = len(state.speeches) + 1
+    number = state.taken + 1
     speech = Spoken(number=number, seq=entry.seq, at=entry.at, round=state.round, seat=seat, said=said)
-    agreeing = state.agreeing | {seat} if said.consensus else state.agreeing - {seat}
+    read = Speech.from_text(said.content)
+    agreeing = state.agreeing | {seat} if said.consensus or read.consensus else state.agreeing - {seat}
     after = _advanced(changed(state, speeches=(*state.speeches, speech), agreeing=agreeing, inputs=()))
-    return changed(after, prompt=said.prompt or next_prompt(after, speech))
+    return changed(after, prompt=said.prompt or read.prompt or next_prompt(after, speech))
 
 
 def _advanced(state: Conference) -> Conference:

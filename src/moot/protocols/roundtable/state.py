@@ -18,7 +18,7 @@ RECENT = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spoken:
-    """A speech in its place. `number` counts from 1 without gaps; `seq` is the ledger's entry that made it."""
+    """A speech in its place. `number` counts turns from 1, those that were skipped too; `seq` is the entry that made it."""
 
     number: int
     seq: int
@@ -26,6 +26,17 @@ class Spoken:
     round: int
     seat: SeatId
     said: Speech
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Absent:
+    """A turn that was skipped: it takes a number like a speech."""
+
+    number: int
+    at: datetime
+    round: int
+    seat: SeatId
+    reason: Loss
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,12 +59,26 @@ class Conference:
     speeches: tuple[Spoken, ...] = ()
     agreeing: frozenset[SeatId] = frozenset()
     inputs: tuple[str, ...] = ()
-    skipped: tuple[SeatId, ...] = ()
+    absences: tuple[Absent, ...] = ()
     losses: Mapping[SeatId, Losses] = field(default_factory=dict)
     stop: EndReason | None = None
     writers_lost: tuple[SeatId, ...] = ()
     minutes: Minutes | None = None
     author: SeatId | None = None
+
+    @property
+    def skipped(self) -> tuple[SeatId, ...]:
+        return tuple(absent.seat for absent in self.absences)
+
+    @property
+    def taken(self) -> int:
+        """Turns that are over: spoken or skipped."""
+        return len(self.speeches) + len(self.absences)
+
+    @property
+    def turns(self) -> tuple["Spoken | Absent", ...]:
+        """The turns that are over, by their numbers."""
+        return tuple(sorted((*self.speeches, *self.absences), key=lambda turn: turn.number))
 
     def seat(self, name: SeatId) -> Seat:
         return next(seat for seat in self.seats if seat.id == name)

@@ -2,7 +2,7 @@
 
 import click
 
-from moot.surfaces.cli import meeting, memory, records, serve, sessions, setup
+from moot.surfaces.cli import meeting, memory, records, roundtable, serve, sessions, setup
 
 EPILOG = """\b
 Exit codes: 0 done · 1 the world failed (a disk, a provider) · 2 the call was wrong · 3 the session waits for seats elsewhere ·
@@ -36,6 +36,7 @@ for command in (
     records.fork,
     records.diff,
     records.verify,
+    roundtable.roundtable,
     memory.decisions,
     memory.trust,
     memory.breakers,

@@ -1,0 +1,124 @@
+"""The other files of a conference: speeches, what stands for a skipped turn, the agenda. Pure: text in, text out."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from moot.domain.facts import Loss
+from moot.domain.ids import SeatId
+from moot.protocols.roundtable.facts import ConferenceOpened
+from moot.protocols.roundtable.state import Absent, Conference, Spoken
+from moot.protocols.roundtable.turnfile import order_in
+from moot.protocols.roundtable.view_words import VIEW_WORDS
+from moot.protocols.roundtable.words import WORDS
+
+AGENDA: Final = "AGENDA.md"
+TURN: Final = "turn.json"
+MINUTES: Final = "MINUTES.md"
+GUIDE: Final = "GUIDE.md"
+OWN: Final = frozenset({AGENDA, TURN, MINUTES})
+
+_SPEECH: Final = re.compile(r"(\d{3,6})_(.+)\.md", re.DOTALL)
+_SKIPPED: Final = re.compile(r"\s*\[(?:跳过|SKIPPED)\]", re.IGNORECASE)
+_LOSS: Final = re.compile(r"\((timeout|error|malformed|refused|rejected_key|gave_up)\)")
+_ROUNDS: Final = re.compile(r"^[-*]\s*(?:max_rounds|轮次上限|Rounds)\s*[:：]\s*(\d{1,3})\s*$", re.MULTILINE)
+_ORDER: Final = re.compile(r"^[-*]\s*(?:speaker_order|发言顺序|Speaking order)\s*[:：]\s*(.+)$", re.MULTILINE)
+_TITLE: Final = re.compile(r"^#\s+(.+?)\s*$", re.MULTILINE)
+_SECTIONS: Final = (("立场", "stance"), ("分析", "analysis"), ("回应", "response", "提问", "questions"))
+_HEADING: Final = re.compile(r"^#{1,4}\s*(.+?)\s*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechName:
+    """What the name of a speech's file says."""
+
+    number: int
+    role: str
+
+
+def speech_file(number: int, role: str) -> str:
+    return f"{number:03d}_{role}.md"
+
+
+def speech_name(name: str) -> SpeechName | None:
+    """The number and role in a file's name; None for one that is no speech's, or written otherwise than we would."""
+    found = _SPEECH.fullmatch(name)
+    if found is None or speech_file(int(found[1]), found[2]) != name:
+        return None
+    return SpeechName(int(found[1]), found[2])
+
+
+def turn_file(conference: Conference, turn: Spoken | Absent) -> tuple[str, str]:
+    """The name and text of the file of a turn that is over."""
+    text = turn.said.content if isinstance(turn, Spoken) else skip_text(conference, turn.seat, turn.reason)
+    return speech_file(turn.number, turn.seat), f"{text}\n"
+
+
+def skip_text(conference: Conference, role: SeatId, reason: Loss) -> str:
+    """What stands in the file of a turn that was skipped."""
+    language = conference.opened.language
+    return WORDS[language].skipped.format(role=role, why=VIEW_WORDS[language].losses[reason], reason=reason)
+
+
+def skip_reason(text: str) -> Loss | None:
+    """Why a turn was skipped, if that is what a file says; None for a speech."""
+    if _SKIPPED.match(text) is None:
+        return None
+    found = _LOSS.search(text)
+    return found[1] if found is not None else "error"  # type: ignore[return-value]  # one of the words of Loss
+
+
+def missing_sections(text: str) -> tuple[str, ...]:
+    """The sections that a speech should have and has not, by their English names."""
+    heads = [head.casefold() for head in _HEADING.findall(text)]
+    names = ("Stance", "Analysis", "Response and questions")
+    return tuple(
+        name for name, words in zip(names, _SECTIONS, strict=True) if not any(word in head for head in heads for word in words)
+    )
+
+
+def is_speechlike(text: str) -> bool:
+    """Whether a text has at least one of a speech's sections."""
+    return len(missing_sections(text)) < len(_SECTIONS)
+
+
+def agenda_text(opened: ConferenceOpened, speakers: tuple[SeatId, ...]) -> str:
+    """AGENDA.md: title, background, roles, order, rounds."""
+    words = WORDS[opened.language]
+    settings = opened.settings
+    seats = {seat.id: seat for seat in opened.seats}
+    roles = [
+        f"- {role}" + (f": {told}" if (told := _told_role(seats[role].stance, seats[role].instructions)) else "")
+        for role in speakers
+    ]
+    topic, _, more = opened.topic.strip().partition("\n")
+    background = "\n\n".join(part for part in (more.strip(), settings.agenda.strip()) if part)
+    parts = [
+        f"# {topic}",
+        f"## {words.background}\n\n{background or opened.topic.strip()}",
+        f"## {words.role_heads}\n\n" + "\n".join(roles),
+        f"## {words.course}\n\n- {words.order}: {' → '.join(speakers)}\n- {words.rounds}: {settings.max_rounds}",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _told_role(stance: str, instructions: str) -> str:
+    return " ".join(" ".join((stance, instructions)).split())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agenda:
+    """What an agenda says of itself; empty where it says nothing."""
+
+    title: str
+    speakers: tuple[str, ...]
+    max_rounds: int | None
+
+
+def read_agenda(text: str) -> Agenda:
+    title, order, rounds = _TITLE.search(text), _ORDER.search(text), _ROUNDS.search(text)
+    return Agenda(
+        title=title[1] if title else "",
+        speakers=order_in(order[1]) if order else (),
+        max_rounds=int(rounds[1]) if rounds else None,
+    )

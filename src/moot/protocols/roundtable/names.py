@@ -1,0 +1,44 @@
+"""Names that become file names: of conferences and of roles.
+
+The rule: 1 to 64 letters and digits of any script, `_` and `-`, not beginning with `-`, at most 180 bytes in UTF-8, and none of
+the names that the conference itself or some system keeps for its own.
+"""
+
+from typing import Final
+
+from moot.domain.ids import SeatId, seat_id
+from moot.errors import BadName
+
+MOST_BYTES: Final = 180
+"""A file name may have 255: a number, the ending and a mark of ours stand beside the name."""
+
+RESERVED: Final = frozenset({"moderator", "guide", "agenda", "minutes", "turn", "aside"})
+DEVICES: Final = frozenset({"con", "prn", "aux", "nul"} | {f"{port}{number}" for port in ("com", "lpt") for number in range(10)})
+
+
+def conference_name(text: str) -> str:
+    """Check a conference's name; raises BadName."""
+    return _checked(text, "a conference")
+
+
+def role_name(text: str) -> SeatId:
+    """Check a speaker's name; raises BadName. The moderator is no speaker."""
+    return SeatId(_checked(text, "a role"))
+
+
+def _checked(text: str, what: str) -> str:
+    try:
+        name = seat_id(text)
+    except BadName as cause:
+        raise BadName(
+            f"{what} cannot be called {text[:80]!r}; expected 1 to 64 letters and digits of any script, '_' and '-'"
+        ) from cause
+    if name != text or name.startswith("-"):
+        raise BadName(f"{what} cannot be called {text[:80]!r}: no spaces around it, and no '-' at its beginning")
+    if len(name.encode()) > MOST_BYTES:
+        raise BadName(f"{what} cannot be called {text[:80]!r}: it has more than {MOST_BYTES} bytes")
+    if name.casefold() in RESERVED:
+        raise BadName(f"{what} cannot be called {text!r}; these names are kept: {', '.join(sorted(RESERVED))}")
+    if name.casefold() in DEVICES:
+        raise BadName(f"{what} cannot be called {text!r}: some systems keep that name for a device")
+    return name

@@ -1,0 +1,148 @@
+"""`turn.json`: where a conference stands, as its folder says it. Pure: text in, text out."""
+
+import json
+import re
+from dataclasses import asdict, dataclass
+from typing import Any, Final, Literal, get_args
+
+from moot.protocols.roundtable.facts import MODERATOR, MOST_ROUNDS
+from moot.protocols.roundtable.state import Conference, Status
+from moot.protocols.roundtable.words import WORDS
+
+LONGEST_PROMPT: Final = 2_000
+MOST_SPEAKERS: Final = 63
+
+KINDS: Final[dict[str, type]] = {
+    "conference": str,
+    "status": str,
+    "round": int,
+    "max_rounds": int,
+    "speaker_order": list,
+    "current_speaker_index": int,
+    "current_speaker": str,
+    "prompt_for_speaker": str,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """The fields of the file, in its order."""
+
+    conference: str
+    status: Status
+    round: int
+    max_rounds: int
+    speaker_order: tuple[str, ...]
+    current_speaker_index: int
+    current_speaker: str
+    prompt_for_speaker: str
+
+    @property
+    def place(self) -> tuple[Status, int, int, str]:
+        """What the rules determine: all but the words."""
+        return (self.status, self.round, self.current_speaker_index, self.current_speaker)
+
+    @property
+    def taken(self) -> int:
+        """Turns that are over by this file, as long as it is open."""
+        return (self.round - 1) * len(self.speaker_order) + self.current_speaker_index
+
+
+@dataclass(frozen=True, slots=True)
+class BadTurn(Exception):
+    """What is wrong with the file, and in which line."""
+
+    line: int
+    why: str
+
+
+def turn_of(conference: Conference) -> Turn:
+    """The file that a conference should have."""
+    settings = conference.opened.settings
+    prompt = conference.prompt if conference.status == "open" else WORDS[conference.opened.language].moderate
+    return Turn(
+        conference=settings.conference,
+        status=conference.status,
+        round=conference.round,
+        max_rounds=settings.max_rounds,
+        speaker_order=conference.speakers,
+        current_speaker_index=conference.index,
+        current_speaker=conference.current,
+        prompt_for_speaker=prompt,
+    )
+
+
+def turn_text(turn: Turn) -> str:
+    return json.dumps(asdict(turn), ensure_ascii=False, indent=2) + "\n"
+
+
+def parsed_turn(text: str) -> Turn:
+    """The file's fields; raises BadTurn."""
+    try:
+        found = json.loads(text, object_pairs_hook=_pairs, parse_constant=_no_constant)
+    except json.JSONDecodeError as cause:
+        raise BadTurn(cause.lineno, f"no valid JSON: {cause.msg} (column {cause.colno})") from cause
+    except (ValueError, RecursionError) as cause:
+        raise BadTurn(1, f"no valid JSON: {cause or 'too deeply nested'}") from cause
+    if not isinstance(found, dict):
+        raise BadTurn(1, f"a JSON object was expected, not {type(found).__name__}")
+    for name in found:
+        if name not in KINDS:
+            raise BadTurn(_line(text, name), f"the field {name[:80]!r} does not belong here; the fields are: {', '.join(KINDS)}")
+    for name, kind in KINDS.items():
+        if name not in found:
+            raise BadTurn(1, f"the field {name!r} is missing")
+        if type(found[name]) is not kind:
+            raise BadTurn(_line(text, name), f"{name}: {_SAID[kind]} was expected, not {found[name]!r:.60}")
+    _check(text, found)
+    return Turn(**{**found, "speaker_order": tuple(found["speaker_order"])})
+
+
+_SAID: Final = {str: "a text", int: "a whole number", list: "a list of names"}
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a field stands in it twice")
+    return found
+
+
+def _no_constant(name: str) -> Literal[0]:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _line(text: str, name: str) -> int:
+    """The line in which a field stands."""
+    at = text.find(json.dumps(name, ensure_ascii=False))
+    return text.count("\n", 0, max(0, at)) + 1
+
+
+def _check(text: str, found: dict[str, Any]) -> None:
+    """Raises BadTurn for values that cannot stand together."""
+    order = found["speaker_order"]
+    faults = (
+        ("status", found["status"] in get_args(Status), f"expected one of {', '.join(get_args(Status))}"),
+        ("max_rounds", 1 <= found["max_rounds"] <= MOST_ROUNDS, f"expected 1 to {MOST_ROUNDS}"),
+        ("round", 1 <= found["round"] <= found["max_rounds"] + 1, "expected 1 to max_rounds (one more when it is over)"),
+        ("speaker_order", 1 <= len(order) <= MOST_SPEAKERS, f"expected 1 to {MOST_SPEAKERS} names"),
+        ("speaker_order", all(type(name) is str for name in order), "expected names"),
+        ("speaker_order", len({str(name).casefold() for name in order}) == len(order), "a name stands in it twice"),
+        ("current_speaker_index", 0 <= found["current_speaker_index"] < max(1, len(order)), "expected a place in speaker_order"),
+        ("prompt_for_speaker", len(found["prompt_for_speaker"]) <= LONGEST_PROMPT, f"at most {LONGEST_PROMPT} characters"),
+    )
+    for name, is_right, why in faults:
+        if not is_right:
+            raise BadTurn(_line(text, name), f"{name}: {why}; it says {found[name]!r:.60}")
+    expected = order[found["current_speaker_index"]] if found["status"] == "open" else MODERATOR
+    if found["current_speaker"] != expected:
+        told = f"current_speaker: {expected!r} was expected by status and index; it says {found['current_speaker']!r:.60}"
+        raise BadTurn(_line(text, "current_speaker"), told)
+
+
+_ORDER_MARK = re.compile(r"\s*(?:→|->|,|，|、)\s*")
+
+
+def order_in(text: str) -> tuple[str, ...]:
+    """Names in a line such as `a → b → c`."""
+    return tuple(name for name in _ORDER_MARK.split(text.strip()) if name)

@@ -1,0 +1,491 @@
+"""`moot roundtable`: conferences in plain files."""
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+import click
+from rich.console import Console
+
+from moot.domain.facts import Language
+from moot.domain.fence import plain
+from moot.domain.ids import session_id
+from moot.domain.roster import MAILBOX
+from moot.errors import BadRoster, BadSetting
+from moot.protocols.roundtable.facts import MODERATOR
+from moot.protocols.roundtable.files import missing_sections
+from moot.protocols.roundtable.guide import GUIDES
+from moot.protocols.roundtable.rules import RULES
+from moot.protocols.roundtable.turnfile import Turn
+from moot.protocols.roundtable.words import WORDS
+from moot.surfaces.cli import out
+from moot.surfaces.cli.duration import Duration
+from moot.surfaces.cli.live import view_of
+from moot.surfaces.files.conference import Blocked, Found, Reading
+from moot.surfaces.files.hall import DEFAULT_ROUNDS, Hall, root_of
+from moot.surfaces.files.relay import Relay
+from moot.wiring.moot import WEEK_SECONDS, Moot
+
+LONGEST_SPEECH: Final = 50_000
+
+dir_option = click.option(
+    "--dir",
+    "folder",
+    type=click.Path(file_okay=False, exists=True, path_type=Path),
+    help="The project's folder. Left out: the nearest one from here upwards that has a .roundtable.",
+)
+
+
+@click.group(short_help="Conferences in plain files.")
+def roundtable() -> None:
+    """Hold a conference in plain files, which any agent that can read and write files may join.
+
+    \b
+    moot roundtable new cache "Which cache for the catalogue?" --role architect --role reviewer
+    moot roundtable join cache --as architect
+    moot roundtable say cache --as architect speech.md
+    moot roundtable relay cache
+    """
+
+
+def _hall(moot: Moot, folder: Path | None) -> Hall:
+    return Hall(moot, folder.absolute() if folder is not None else root_of(Path.cwd()))
+
+
+def _run(work: Callable[[Hall], Awaitable[int]], folder: Path | None, *, as_json: bool = False) -> None:
+    async def held() -> int:
+        async with Moot() as moot:
+            return await work(_hall(moot, folder))
+
+    raise SystemExit(out.run(held, as_json=as_json))
+
+
+@roundtable.command()
+@click.argument("name")
+@click.argument("topic")
+@click.option(
+    "--role", "roles", multiple=True, required=True, metavar="NAME[=PLATFORM]", help="A speaker, in the order of speaking."
+)
+@click.option("--moderator", default=MAILBOX, metavar="PLATFORM", help="Who writes the minutes. Left out: an agent from outside.")
+@click.option("--agenda", type=click.File(encoding="utf-8"), help="A file with the background; - for standard input.")
+@click.option("--prompt", default="", help="What the first speaker is told.")
+@click.option("--rounds", type=click.IntRange(1, 100), default=DEFAULT_ROUNDS, show_default=True)
+@click.option("--language", type=click.Choice(["en", "zh"]), help="Left out: the topic's own.")
+@click.option("--patience", type=Duration(), default=600.0, help="How long a role that Moot drives may take. Default: 10m.")
+@click.option(
+    "--outside-patience", type=Duration(), default=WEEK_SECONDS, help="How long one from outside may take. Default: 7d."
+)
+@click.option("--no-check", is_flag=True, help="Do not look first whether every role would answer.")
+@dir_option
+@out.json_option
+def new(
+    *,
+    name: str,
+    topic: str,
+    roles: tuple[str, ...],
+    moderator: str,
+    agenda: Any,
+    prompt: str,
+    rounds: int,
+    language: Language | None,
+    patience: float,
+    outside_patience: float,
+    no_check: bool,
+    folder: Path | None,
+    as_json: bool,
+) -> None:
+    """Begin the conference NAME on TOPIC: writes .roundtable/NAME with its agenda and turn.json.
+
+    A role with a platform (`reviewer=openai:gpt-5-mini`, `security=command:codex`) is driven by `moot roundtable relay`; one
+    without is an agent from outside.
+
+    \b
+    moot roundtable new cache "Which cache?" --role architect --role security=command:codex
+    """
+
+    async def work(hall: Hall) -> int:
+        found = await hall.new(
+            name,
+            topic,
+            roles=[_role(word) for word in roles],
+            moderator=moderator,
+            agenda=agenda.read() if agenda is not None else "",
+            prompt=prompt,
+            max_rounds=rounds,
+            language=language,
+            patience=patience,
+            outside_patience=outside_patience,
+            check=not no_check,
+        )
+        if as_json:
+            out.print_json(_found_json(hall, name, found))
+            return out.DONE
+        out.say(f"{hall.table / name}")
+        _tell_next(found)
+        return out.DONE
+
+    _run(work, folder, as_json=as_json)
+
+
+def _role(word: str) -> tuple[str, str]:
+    name, equals, platform = word.partition("=")
+    if equals and not platform:
+        raise BadRoster(f"--role {word!r}: expected NAME or NAME=PLATFORM, such as reviewer=openai:gpt-5-mini")
+    return name, platform or MAILBOX
+
+
+def _tell_next(found: Found) -> None:
+    """Whose turn it is, and how that role is woken."""
+    conference, turn = found.conference, found.turn
+    words = WORDS[conference.opened.language]
+    if turn.status == "closed":
+        out.say(words.over)
+        return
+    seat = conference.seat(conference.current)
+    if not seat.is_outside:
+        out.say(f"{seat.id} ({seat.platform}): moot roundtable relay {turn.conference}")
+        return
+    wake = words.wake if turn.status == "open" else words.wake_moderator
+    out.say(plain(wake.format(conference=turn.conference, role=turn.current_speaker, prompt=turn.prompt_for_speaker)))
+
+
+def _found_json(hall: Hall, name: str, found: Found) -> dict[str, Any]:
+    return {
+        "conference": name,
+        "folder": str(hall.table / name),
+        "session": found.session,
+        "turn": asdict(found.turn),
+        "turns_taken": found.conference.taken,
+        "skipped": [asdict(absent) for absent in found.conference.absences],
+        "roles": {seat.id: seat.platform for seat in found.conference.seats},
+        "writing": found.writing,
+        "damage": [asdict(each) for each in found.damage],
+    }
+
+
+@roundtable.command()
+@click.argument("name", required=False)
+@dir_option
+@out.json_option
+def status(name: str | None, folder: Path | None, as_json: bool) -> None:
+    """Where a conference stands; without NAME, a line for each.
+
+    \b
+    moot roundtable status
+    moot roundtable status cache
+    """
+
+    async def work(hall: Hall) -> int:
+        if name is None:
+            return await _listed(hall, as_json)
+        found = await hall.status(name)
+        if as_json:
+            out.print_json(_found_json(hall, name, found))
+        else:
+            _show(found)
+        return out.FAILED if found.damage else out.DONE
+
+    _run(work, folder, as_json=as_json)
+
+
+async def _listed(hall: Hall, as_json: bool) -> int:
+    lines = []
+    for each in hall.names():
+        found = await hall.status(each)
+        lines.append(_found_json(hall, each, found))
+        if not as_json:
+            out.say(f"{each}: {_standing(found)}")
+    if as_json:
+        out.print_json(lines)
+    elif not lines:
+        out.say(f"no conference in {hall.table}; begin one: moot roundtable new NAME TOPIC --role NAME --role NAME")
+    return out.DONE
+
+
+def _standing(found: Found) -> str:
+    turn = found.turn
+    where = turn.status if turn.status != "open" else f"round {turn.round} of {turn.max_rounds}, {turn.current_speaker}'s turn"
+    return where + (f", {len(found.damage)} damaged: see `check`" if found.damage else "")
+
+
+def _show(found: Found) -> None:
+    conference = found.conference
+    out.say(plain(f"{found.turn.conference}: {_standing(found)}"))
+    out.say(f"session {found.session}, {conference.taken} turns taken")
+    for seat in conference.seats:
+        spoken = sum(speech.seat == seat.id for speech in conference.speeches)
+        skipped = sum(absent.seat == seat.id for absent in conference.absences)
+        told = f"{spoken} speeches" + (f", skipped {skipped} times" if skipped else "")
+        who = "from outside" if seat.is_outside else seat.platform
+        out.say(f"  {seat.id} ({who})" + ("" if seat.id == MODERATOR else f": {told}"))
+    if found.writing:
+        out.say(f"{found.writing} is writing")
+    for each in found.damage:
+        out.say(plain(f"damaged: {each}"))
+    if not found.damage:
+        _tell_next(found)
+
+
+@roundtable.command()
+@click.argument("name")
+@click.option("--as", "role", required=True, metavar="ROLE")
+@dir_option
+@out.json_option
+def join(name: str, role: str, folder: Path | None, as_json: bool) -> None:
+    """Print what ROLE should read now: the agenda, what is expected of it, the last three speeches.
+
+    Exit code 0: it is its turn; 3: it is not; 4: the conference is over.
+
+    \b
+    moot roundtable join cache --as architect
+    """
+
+    async def work(hall: Hall) -> int:
+        found = await hall.join(name, role)
+        if as_json:
+            out.print_json(asdict(found))
+        else:
+            out.say(plain(_reading(found, role)))
+        if found.is_turn:
+            return out.DONE
+        return out.UNDECIDED if found.turn.status == "closed" else out.WAITING
+
+    _run(work, folder, as_json=as_json)
+
+
+def _reading(found: Reading, role: str) -> str:
+    """The reading as one text."""
+    if not found.is_turn:
+        return found.message
+    turn = found.turn
+    head = (
+        f"{turn.conference}, round {turn.round} of {turn.max_rounds}: {role}"
+        if turn.status == "open"
+        else f"{turn.conference}: {role}"
+    )
+    parts = [f"# {head}", f"## prompt_for_speaker\n\n{turn.prompt_for_speaker}", f"## AGENDA.md\n\n{found.agenda.strip()}"]
+    if found.earlier:
+        parts.append(f"({found.earlier} earlier speeches: .roundtable/{turn.conference}/)")
+    parts += [f"## {name}\n\n{text.strip()}" for name, text in found.speeches]
+    parts += [f"(a text of yours is kept in {kept})" for kept in found.kept]
+    parts.append(f"Then: moot roundtable say {turn.conference} --as {role} FILE")
+    return "\n\n".join(parts)
+
+
+@roundtable.command()
+@click.argument("name")
+@click.argument("file", type=click.File(encoding="utf-8"), default="-")
+@click.option("--as", "role", required=True, metavar="ROLE")
+@click.option("--key", default="", help="Makes the same call again count once.")
+@dir_option
+@out.json_option
+def say(*, name: str, file: Any, role: str, key: str, folder: Path | None, as_json: bool) -> None:
+    """Commit ROLE's speech from FILE (or standard input): the speech and the new turn.json, both or neither.
+
+    As moderator it commits the minutes. Exit code 3: it is not its turn; the text is kept.
+
+    \b
+    moot roundtable say cache --as architect speech.md
+    """
+    text = _text(file)
+
+    async def work(hall: Hall) -> int:
+        try:
+            given = await hall.say(name, role, text, key)
+        except Blocked as blocked:
+            if as_json:
+                out.print_json({"error": {"kind": "Blocked", "message": str(blocked), "kept": blocked.kept}})
+            else:
+                out.note(f"{blocked}\n({name}/{blocked.kept})")
+            return out.WAITING
+        if as_json:
+            out.print_json({"file": given.file, "turn": asdict(given.turn), "repeated": given.is_repeated})
+            return out.DONE
+        out.say(f"{name}/{given.file}")
+        missing = missing_sections(text) if role != MODERATOR else ()
+        if missing:
+            out.note(f"It has no section: {', '.join(missing)}")
+        return _told_turn(given.turn)
+
+    _run(work, folder, as_json=as_json)
+
+
+def _told_turn(turn: Turn) -> int:
+    out.say(f"next: {turn.current_speaker}" if turn.status != "closed" else "closed")
+    return out.DONE
+
+
+def _text(file: Any) -> str:
+    try:
+        text: str = file.read(LONGEST_SPEECH + 1)
+    except UnicodeDecodeError:
+        out.fail(BadSetting(f"{file.name}: no UTF-8 text"))
+    if len(text) > LONGEST_SPEECH:
+        out.fail(BadSetting(f"{file.name}: more than {LONGEST_SPEECH} characters; a speech is shorter"))
+    if not text.strip():
+        out.fail(BadSetting(f"{file.name}: empty; a speech was expected"))
+    return text
+
+
+@roundtable.command()
+@click.argument("name")
+@click.option("--role", "roles", multiple=True, metavar="NAME=PLATFORM", help="Give a role to another mind from here on.")
+@dir_option
+@out.json_option
+def relay(name: str, roles: tuple[str, ...], folder: Path | None, as_json: bool) -> None:
+    """Run the whole conference unattended, until its minutes are written.
+
+    Roles with a platform are driven by Moot: models are asked, and coding agents are woken in the folder of the project. For the
+    others it waits at the files. A role that fails is asked once more and then skipped, with the reason on the record.
+
+    \b
+    moot roundtable relay cache
+    moot roundtable relay cache --role reviewer=openai:gpt-5-mini --role moderator=command:claude
+    """
+    console = out.console()
+
+    async def work() -> int:
+        async with Moot() as moot:
+            hall = _hall(moot, folder)
+            given = dict(_role(word) for word in roles)
+            found = await (hall.reseat(name, given) if given else hall.status(name))
+            moot.seating.check_scripts(found.conference.seats, RULES.forms)
+            carried = Relay(moot, hall, name, lambda line: out.note(plain(line)))
+            if as_json:
+                out.print_json(_found_json(hall, name, await carried.run()))
+            else:
+                found = await _shown(moot, carried, found.session, console)
+                _show(found)
+        return out.DONE
+
+    again = f"\nStopped. Nothing is lost; go on with: moot roundtable relay {name}"
+    raise SystemExit(out.run(work, as_json=as_json, stopped=lambda: again))
+
+
+async def _shown(moot: Moot, carried: Relay, session: str, console: Console) -> Found:
+    """Run it, and show it as it happens."""
+    kit = await moot.kit(session)
+    view = view_of(kit, kit.tell(session_id(session)), console)
+
+    async def watch() -> None:
+        async for event in moot.watch(session):
+            view.show(event)
+
+    with view.shown():
+        watcher = asyncio.create_task(watch())
+        try:
+            found = await carried.run()
+            await watcher
+        finally:
+            watcher.cancel()
+    return found
+
+
+@roundtable.command()
+@click.argument("name")
+@dir_option
+@out.json_option
+def check(name: str, folder: Path | None, as_json: bool) -> None:
+    """Hold the whole folder against the record, and name whatever is wrong with file and line. Exit code 5 if something is.
+
+    \b
+    moot roundtable check cache
+    """
+
+    async def work(hall: Hall) -> int:
+        found = await hall.check(name)
+        if as_json:
+            out.print_json([asdict(each) for each in found])
+        elif not found:
+            out.say("nothing is wrong")
+        else:
+            for each in found:
+                out.say(plain(str(each)))
+        return out.FAILED if found else out.DONE
+
+    _run(work, folder, as_json=as_json)
+
+
+@roundtable.command()
+@click.argument("name")
+@dir_option
+@out.json_option
+def repair(name: str, folder: Path | None, as_json: bool) -> None:
+    """Mend what `check` finds. Nothing is deleted: what is in the way is moved to NAME/aside.
+
+    \b
+    moot roundtable repair cache
+    """
+
+    async def work(hall: Hall) -> int:
+        done = await hall.repair(name)
+        if as_json:
+            out.print_json(done)
+        else:
+            for line in done or ["nothing was wrong"]:
+                out.say(plain(line))
+        return out.DONE
+
+    _run(work, folder, as_json=as_json)
+
+
+@roundtable.command()
+@click.argument("name")
+@click.option(
+    "--write",
+    type=click.File(encoding="utf-8"),
+    metavar="FILE",
+    help="Commit these minutes as the moderator; - for standard input.",
+)
+@dir_option
+def minutes(name: str, write: Any, folder: Path | None) -> None:
+    """Print the minutes, or write them. Exit code 3: there are none yet.
+
+    \b
+    moot roundtable minutes cache
+    """
+    text = _text(write) if write is not None else ""
+
+    async def work(hall: Hall) -> int:
+        if text:
+            try:
+                await hall.say(name, MODERATOR, text)
+            except Blocked as blocked:
+                out.note(f"{blocked}\n({name}/{blocked.kept})")
+                return out.WAITING
+        found = await hall.minutes(name)
+        if found is None:
+            out.note(_standing(await hall.status(name)))
+            return out.WAITING
+        out.say(plain(found))
+        return out.DONE
+
+    _run(work, folder)
+
+
+@roundtable.command()
+@click.argument("name")
+@click.option("--as", "role", required=True, metavar="ROLE")
+@click.option("--why", default="skipped by hand", help="Goes on the record.")
+@dir_option
+def skip(name: str, role: str, why: str, folder: Path | None) -> None:
+    """Go on without ROLE, whose turn it is. The turn is marked as skipped.
+
+    \b
+    moot roundtable skip cache --as reviewer --why "on holiday"
+    """
+
+    async def work(hall: Hall) -> int:
+        return _told_turn((await hall.skip(name, role, why)).turn)
+
+    _run(work, folder)
+
+
+@roundtable.command()
+@click.option("--language", type=click.Choice(["en", "zh"]), default="en", show_default=True)
+def guide(language: Language) -> None:
+    """Print GUIDE.md, the whole protocol for agents that have nothing but files."""
+    sys.stdout.write(GUIDES[language])

@@ -1,0 +1,453 @@
+"""One conference, folder and ledger together.
+
+The ledger is the truth and the files are its shadow, in both directions: what the ledger has and the folder has not is written
+there; what others wrote there and fits becomes an entry. Everything that changes something holds the folder's lock. A speech
+counts from the moment in which its entry is in the ledger; whoever looks next writes the files that a crash left unwritten.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractContextManager, asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from moot.domain.facts import Language, Loss
+from moot.domain.ids import SeatId, SessionId
+from moot.engine.engine import Engine
+from moot.errors import FolderDamaged, OutOfTurn, SessionClosed, UnknownConference, UnknownSeat
+from moot.protocols.roundtable.facts import MODERATOR, Speech
+from moot.protocols.roundtable.files import AGENDA, MINUTES, TURN, agenda_text, skip_reason, speech_file, turn_file
+from moot.protocols.roundtable.state import RECENT, Conference
+from moot.protocols.roundtable.turnfile import Turn, turn_of, turn_text
+from moot.protocols.roundtable.words import WORDS
+from moot.surfaces.files.folder import Folder, Unreadable
+from moot.surfaces.files.mark import AGENDA_KEPT, LOCK, OWN_FOLDER, Mark, digest, read_mark, write_mark
+from moot.surfaces.files.seen import LONGEST_SPEECH, Damage, Seen, damages, is_settled, looked, normal, same_text
+
+ASIDE: Final = "aside"
+LOG: Final = "LOG.md"
+MOST_REPAIRS: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """Where a conference stands. `writing` is the role that has begun to write its files and is not done."""
+
+    session: SessionId
+    conference: Conference
+    turn: Turn
+    damage: tuple[Damage, ...] = ()
+    writing: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What a role should read now. `message` is the answer where it has nothing to do; `kept` are texts of its own set aside."""
+
+    is_turn: bool
+    message: str
+    agenda: str
+    turn: Turn
+    speeches: tuple[tuple[str, str], ...] = ()
+    earlier: int = 0
+    kept: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """A speech (or the minutes) that is in the ledger and in the folder."""
+
+    file: str
+    turn: Turn
+    is_repeated: bool = False
+
+
+class Blocked(OutOfTurn):
+    """Somebody spoke out of turn. `kept` is the file that holds its text."""
+
+    def __init__(self, message: str, kept: str) -> None:
+        super().__init__(message)
+        self.kept = kept
+
+
+class ConferenceFolder:
+    """A conference's folder, open. Every method that changes something is called while it is `locked`."""
+
+    def __init__(self, folder: Folder, own: Folder, engine: Engine) -> None:
+        self.folder = folder
+        self._own = own
+        self._engine = engine
+        self.mark = read_mark(own)
+        self.session = SessionId("")
+        self._accepted: set[str] = set()
+
+    @classmethod
+    @asynccontextmanager
+    async def opened(cls, path: Path, engine: Engine, *, make: bool = False) -> AsyncIterator["ConferenceFolder"]:
+        """Open and lock a conference's folder below a `.roundtable`; raises UnknownConference, BadName, SessionBusy."""
+        try:
+            with Folder.opened(path.parent) as table:
+                if make:
+                    table.made(path.name)
+                with Folder.opened(path, inside=table) as folder:
+                    folder.made(OWN_FOLDER)
+                    with Folder.opened(path / OWN_FOLDER, inside=folder) as own:
+                        async with own.locked(LOCK):
+                            if not own.has(".gitignore"):
+                                own.put(".gitignore", "*\n")
+                            yield cls(folder, own, engine)
+        except FileNotFoundError as cause:
+            raise UnknownConference(f"no conference is called {path.name!r} in {path.parent}") from cause
+
+    # --- what stands where
+
+    async def conference(self) -> Conference:
+        """Where the ledger says that it stands, with all that follows from its entries."""
+        state = (await self._engine.standing(self.session)).state
+        assert isinstance(state, Conference)
+        return state
+
+    def language(self) -> Language:
+        return self.mark.language
+
+    async def sync(self, *, held: frozenset[str] = frozenset(), whole: bool = False) -> Found:
+        """Bring ledger and folder together; what does not fit is told and left as it is.
+
+        `held` roles are at work under this process: their files are theirs to hand over.
+        """
+        conference = await self.conference()
+        self._publish(conference)
+        writing = ""
+        while True:
+            seen = looked(self.folder)
+            name, is_ready = self._coming(seen, conference)
+            if not name:
+                break
+            role = conference.current if conference.status == "open" else MODERATOR
+            if role in held or not is_ready:
+                writing = role
+                break
+            await self._take_in(seen, conference, name)
+            conference = await self.conference()
+        self._publish(conference)
+        seen = looked(self.folder)
+        found = () if writing else tuple(damages(self.folder, seen, conference, self.mark, whole=whole))
+        if not writing and not any(each.file == TURN for each in found) and seen.turn_raw is not None:
+            # Another prompt in an otherwise right file is a speaker's that was slow: it stays.
+            self._note(turn=digest(seen.turn_raw))
+        turn = seen.turn if seen.turn is not None and not found else turn_of(conference)
+        return Found(session=self.session, conference=conference, turn=turn, damage=found, writing=writing)
+
+    def _coming(self, seen: Seen, conference: Conference) -> tuple[str, bool]:
+        """The file that would be the next step, if it is there, and whether its author is done with it."""
+        if conference.status == "closed":
+            return "", False
+        is_open = conference.status == "open"
+        name = speech_file(conference.taken + 1, conference.current) if is_open else MINUTES
+        file = seen.files.get(name)
+        if file is None or file.kind != "file":
+            return "", False
+        text = same_text(self.folder, name)
+        is_done = self.is_moved() or self.mark.published > conference.taken or self.mark.minutes or is_settled(self.folder, name)
+        if text is None or not text or len(text) > LONGEST_SPEECH:
+            return ("", False) if is_done else (name, False)
+        return name, is_done
+
+    async def _take_in(self, seen: Seen, conference: Conference, name: str) -> None:
+        """Make an entry of a file that is the next step."""
+        if seen.turn is not None and seen.turn_raw is not None:
+            self._accepted.add(digest(seen.turn_raw))
+        seat = conference.current if conference.status == "open" else conference.writers[0]
+        raw = self._said(seen, conference, name)
+        if isinstance(raw, dict):
+            await self._engine.contribute(self.session, seat, raw, of_any=True)
+        else:
+            await self._skip(seat, raw, "so its file says")
+
+    def is_moved(self) -> bool:
+        """Whether somebody else has written `turn.json` since it was last right."""
+        seen = looked(self.folder)
+        return seen.turn is not None and digest(seen.turn_raw or "") != self.mark.turn
+
+    def handed_over(self, conference: Conference) -> dict[str, object] | None:
+        """What the files say for whoever is to speak now, as an answer; None where they have no next step.
+
+        The `turn.json` that belongs to it counts as ours from now on: the next one may replace it.
+        """
+        seen = looked(self.folder)
+        name, _ = self._coming(seen, conference)
+        raw = self._said(seen, conference, name) if name and same_text(self.folder, name) else None
+        if not isinstance(raw, dict):
+            return None
+        if seen.turn is not None and seen.turn_raw is not None:
+            self._note(turn=digest(seen.turn_raw))
+        return raw
+
+    def _said(self, seen: Seen, conference: Conference, name: str) -> dict[str, object] | Loss:
+        """The answer in a file that is the next step; why there is none where it says that the turn is skipped."""
+        text, turn = self.folder.read(name) or "", seen.turn
+        if conference.status == "concluding":
+            return {"content": text.strip()}
+        reason = skip_reason(text)
+        if reason is not None:
+            return reason
+        said = Speech.from_text(text)
+        is_next = turn is not None and (turn.status != "open" or turn.taken == conference.taken + 1)
+        prompt = turn.prompt_for_speaker.strip() if turn is not None and is_next and turn.status == "open" else ""
+        is_early = turn is not None and turn.status == "concluding" and turn.round <= turn.max_rounds
+        return {
+            "content": said.content,
+            "prompt": said.prompt if prompt in {"", conference.prompt} else prompt,
+            # Who ends the talk before its time says that all agree; that counts as its own word for it, not as the others'.
+            "consensus": said.consensus or is_early,
+        }
+
+    async def _skip(self, seat: SeatId, reason: Loss, detail: str) -> None:
+        before = (await self.conference()).taken
+        while (await self.conference()).taken == before:
+            await self._engine.pass_over(self.session, seat, reason, detail)
+
+    async def skip(self, role: str, detail: str) -> None:
+        """Go on without whoever is to speak; raises OutOfTurn when that is not this role."""
+        conference = await self.conference()
+        if conference.status != "open" or role != conference.current:
+            raise OutOfTurn(self._blocked(conference))
+        await self._skip(conference.current, "gave_up", detail)
+        self._publish(await self.conference())
+
+    # --- from the ledger to the folder
+
+    def _publish(self, conference: Conference) -> None:
+        """Write the files that the ledger has and the folder has not: a speech first, then `turn.json`."""
+        if conference.taken < self.mark.published or (self.mark.minutes and conference.status != "closed"):
+            # Another ledger knows more of this folder than ours: its files are to be taken in first.
+            return
+        if not self.mark.agenda:
+            self._put_agenda(conference)
+        for turn in conference.turns[self.mark.published :]:
+            name, text = turn_file(conference, turn)
+            self._put_once(name, text)
+            # Told only together with `turn.json`, below: until then the last speech may be written again.
+        if conference.status == "closed" and conference.minutes is not None and not self.mark.minutes:
+            self._put_once(MINUTES, f"{conference.minutes.content}\n")
+        wanted = turn_text(turn_of(conference))
+        if self._may_replace(wanted):
+            self.folder.put(TURN, wanted)
+            self._note(
+                published=conference.taken,
+                turn=digest(wanted),
+                minutes=conference.status == "closed",
+                language=self.mark.language,
+            )
+
+    def _may_replace(self, wanted: str) -> bool:
+        """Whether `turn.json` is one of ours, or one that was taken in. Any other is left for whoever repairs it."""
+        try:
+            raw = self.folder.read(TURN)
+        except Unreadable:
+            return False
+        if raw is None:
+            return not self.mark.turn
+        if raw == wanted:
+            return self.mark.turn != digest(wanted)
+        return digest(raw) == self.mark.turn or digest(raw) in self._accepted
+
+    def _put_agenda(self, conference: Conference) -> None:
+        """Write the agenda, or keep the one that is there."""
+        try:
+            found = self.folder.read(AGENDA)
+        except Unreadable:
+            return
+        text = agenda_text(conference.opened, conference.speakers) if found is None else found
+        if found is None:
+            self.folder.put(AGENDA, text)
+        self._own.put(AGENDA_KEPT, text)
+        self._note(agenda=digest(text), language=conference.opened.language)
+
+    def _put_once(self, name: str, text: str) -> None:
+        """Write a file that never changes. Another one of that name is set aside: its author was the later of two."""
+        if self.folder.has(name):
+            if same_text(self.folder, name) == normal(text):
+                self.folder.fix(name)
+                return
+            self.set_aside(name, "another text of this name was first")
+        self.folder.put(name, text, fresh=True, fixed=True)
+
+    def _note(self, **what: object) -> None:
+        mark = replace(self.mark, **what)  # type: ignore[arg-type]  # fields of Mark, spelled by this file
+        if mark != self.mark:
+            write_mark(self._own, mark)
+            self.mark = mark
+
+    def note_sessions(self, sessions: tuple[str, ...], language: Language) -> None:
+        self._note(sessions=sessions, path=str(self.folder.path), language=language)
+
+    def begin_anew(self) -> None:
+        """Forget what was noted: the folder is another's copy, or known to no ledger here."""
+        self.mark = Mark()
+
+    # --- speaking
+
+    async def say(self, role: str, text: str, key: str = "") -> Given:
+        """Commit a speech (or, as the moderator, the minutes).
+
+        Raises Blocked, SessionClosed, FolderDamaged, BadAnswer, UnknownSeat.
+        """
+        found = await self.sync()
+        conference = found.conference
+        if role not in {*conference.speakers, MODERATOR}:
+            raise UnknownSeat(f"{role[:80]!r} has no role here; the roles are: {', '.join((*conference.speakers, MODERATOR))}")
+        before = _said_before(conference, role, text)
+        if before:
+            return Given(file=before, turn=found.turn, is_repeated=True)
+        if found.damage:
+            kept = self.keep(role, text)
+            raise FolderDamaged(f"{told_damage(self.folder.path.name, found.damage)} Your text is kept in {kept}")
+        if conference.status == "closed":
+            raise SessionClosed(WORDS[conference.opened.language].over)
+        is_open = conference.status == "open"
+        if role != conference.current or found.writing:
+            raise Blocked(self._blocked(conference), self.keep(role, text))
+        seat = conference.current if is_open else conference.writers[0]
+        await self._engine.contribute(self.session, seat, text, key, of_any=True)
+        after = await self.conference()
+        self._publish(after)
+        file = speech_file(conference.taken + 1, role) if is_open else MINUTES
+        return Given(file=file, turn=turn_of(after))
+
+    def _blocked(self, conference: Conference) -> str:
+        words = WORDS[conference.opened.language]
+        if conference.status == "concluding":
+            return words.concluding
+        return words.over if conference.status == "closed" else words.blocked.format(current_speaker=conference.current)
+
+    def keep(self, role: str, text: str) -> str:
+        """Keep a text for its author, once; where."""
+        with self._aside() as aside:
+            number = 1
+            while (found := _read(aside, f"{role}_{number}.md")) is not None and found.strip() != text.strip():
+                number += 1
+            if found is None:
+                aside.put(f"{role}_{number}.md", text.strip() + "\n", fresh=True)
+        return f"{ASIDE}/{role}_{number}.md"
+
+    def _aside(self) -> AbstractContextManager[Folder]:
+        self.folder.made(ASIDE)
+        return Folder.opened(self.folder.path / ASIDE, inside=self.folder)
+
+    def set_aside(self, name: str, why: str) -> str:
+        """Move a file out of the way; nothing is ever deleted. Where it is now."""
+        with self._aside() as aside:
+            other, number = name, 1
+            while aside.has(other):
+                number += 1
+                other = f"{number}_{name}"
+            self.folder.move(name, other, aside)
+            log = _read(aside, LOG) or "# What was set aside, and why\n\n"
+            at = datetime.now(UTC).isoformat(timespec="seconds")
+            aside.put(LOG, f"{log}- {at} `{name}` → `{other}`: {why}\n")
+        return f"{ASIDE}/{other}"
+
+    # --- repairing
+
+    async def repair(self) -> list[str]:
+        """Mend every damage; what was done, in plain words. What is in the way is set aside."""
+        done: list[str] = []
+        for _ in range(MOST_REPAIRS):
+            found = await self.sync(whole=True)
+            if not found.damage:
+                return done
+            done.append(self._mend(found.damage[0], found.conference))
+        raise FolderDamaged(f"{self.folder.path.name} cannot be mended: {found.damage[0]}")
+
+    def _mend(self, damage: Damage, conference: Conference) -> str:
+        texts = dict(turn_file(conference, turn) for turn in conference.turns)
+        if conference.minutes is not None:
+            texts[MINUTES] = f"{conference.minutes.content}\n"
+        match damage.kind:
+            case "speech_renamed":
+                self.folder.move(damage.rename, damage.file)
+                return f"{damage}; renamed back"
+            case "gap" | "misnamed" | "number_taken" | "out_of_turn" if damage.rename and not self.folder.has(damage.rename):
+                self.folder.move(damage.file, damage.rename)
+                return f"{damage}; renamed to {damage.rename}"
+            case "speech_missing" | "minutes_missing":
+                self.folder.put(damage.file, texts[damage.file], fresh=True, fixed=True)
+                return f"{damage}; written again from the ledger"
+        aside = self.set_aside(damage.file, damage.said) if self.folder.has(damage.file) else ""
+        where = f"; set aside as {aside}" if aside else ""
+        if damage.file == TURN:
+            text = turn_text(turn_of(conference))
+            self.folder.put(TURN, text)
+            self._note(turn=digest(text), published=conference.taken)
+            return f"{damage}{where}; rebuilt from the speeches"
+        if damage.file == AGENDA:
+            text = _read(self._own, AGENDA_KEPT) or agenda_text(conference.opened, conference.speakers)
+            self.folder.put(AGENDA, text)
+            self._note(agenda=digest(text))
+            return f"{damage}{where}; written again as it was"
+        if damage.file in texts and damage.kind != "minutes_early":
+            self.folder.put(damage.file, texts[damage.file], fresh=True, fixed=True)
+            return f"{damage}{where}; written again from the ledger"
+        return f"{damage}{where}"
+
+    # --- reading
+
+    def reading(self, role: str, turn: Turn) -> Reading:
+        """What a role should read now: the agenda, its prompt, the last speeches. Opens no other speech."""
+        words = WORDS[self.mark.language]
+        is_turn = role == turn.current_speaker and turn.status != "closed"
+        agenda = _read(self.folder, AGENDA) or ""
+        if not is_turn:
+            waiting = {"closed": words.over, "concluding": words.concluding}
+            message = waiting.get(turn.status) or words.blocked.format(current_speaker=turn.current_speaker)
+            return Reading(is_turn=False, message=message, agenda=agenda, turn=turn)
+        names = sorted(looked(self.folder).speeches.items(), key=lambda each: each[1].number)
+        shown = names if turn.status == "concluding" else names[-RECENT:]
+        speeches = tuple((name, _read(self.folder, name) or "") for name, _ in shown)
+        return Reading(
+            is_turn=True,
+            message="",
+            agenda=agenda,
+            turn=turn,
+            speeches=speeches,
+            earlier=len(names) - len(shown),
+            kept=self._kept(role),
+        )
+
+    def _kept(self, role: str) -> tuple[str, ...]:
+        if not self.folder.has(ASIDE):
+            return ()
+        with self._aside() as aside:
+            names = [each.name for each in aside.names()]
+        return tuple(f"{ASIDE}/{name}" for name in names if name.startswith(f"{role}_") and name.endswith(".md"))
+
+    def as_it_was(self) -> Turn | None:
+        """Where it stands by the folder alone, if nothing has changed there since it was last right; else None."""
+        seen = looked(self.folder)
+        if seen.turn is None or digest(seen.turn_raw or "") != self.mark.turn or seen.misnamed:
+            return None
+        is_same = len(seen.speeches) == self.mark.published == seen.highest and (MINUTES in seen.files) == self.mark.minutes
+        return seen.turn if is_same else None
+
+
+def told_damage(name: str, found: tuple[Damage, ...]) -> str:
+    """Damage in a sentence, with the remedy."""
+    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    return f"the folder of {name!r} is damaged: {found[0]}{more}. See `moot roundtable check {name}`; mend it with `repair`."
+
+
+def _said_before(conference: Conference, role: str, text: str) -> str:
+    """The file of the same words by the same role, if they were its last: a call that was made again."""
+    if role == MODERATOR:
+        return MINUTES if conference.minutes is not None and conference.minutes.content == text.strip() else ""
+    own = [speech for speech in conference.speeches if speech.seat == role]
+    return speech_file(own[-1].number, role) if own and own[-1].said.content == normal(text) else ""
+
+
+def _read(folder: Folder, name: str) -> str | None:
+    try:
+        return folder.read(name)
+    except Unreadable:
+        return None

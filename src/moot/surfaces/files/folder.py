@@ -1,0 +1,219 @@
+"""A folder of other people's files: every name is checked, no link is followed, nothing is half written, nothing is deleted.
+
+All names are taken relative to an open descriptor of the folder, so that whoever moves or links it elsewhere meanwhile leads
+nobody out of it.
+"""
+
+import asyncio
+import fcntl
+import os
+import secrets
+import stat
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from moot.errors import BadName, SessionBusy, WorldError
+
+LONGEST_FILE: Final = 400_000
+"""Bytes that are read of one file."""
+
+LOCK_SECONDS: Final = 30.0
+_LOOK_AGAIN: Final = 0.02
+_READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Unreadable(Exception):
+    """A file that cannot be taken as text: a link, a folder, too large, not UTF-8. `line` is where that shows."""
+
+    def __init__(self, why: str, line: int = 1) -> None:
+        super().__init__(why)
+        self.why = why
+        self.line = line
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """A name in the folder. `kind` is `file`, or what else it is."""
+
+    name: str
+    kind: str
+    changed_at: float
+
+
+class Folder:
+    """One open folder. Use as a context manager."""
+
+    def __init__(self, path: Path, descriptor: int) -> None:
+        self.path = path
+        self._at = descriptor
+
+    @classmethod
+    @contextmanager
+    def opened(cls, path: Path, *, inside: "Folder | None" = None) -> Iterator["Folder"]:
+        """Open a folder, one that lies `inside` another by its name; raises BadName for a link, else FileNotFoundError."""
+        try:
+            descriptor = os.open(path.name if inside else path, _FOLDER, dir_fd=inside._at if inside else None)
+        except NotADirectoryError as cause:
+            raise BadName(f"{path} is a link or no folder; links are not followed, put a folder there") from cause
+        try:
+            yield cls(path, descriptor)
+        finally:
+            os.close(descriptor)
+
+    def made(self, name: str) -> None:
+        """Make a folder in it; one that is there already will do."""
+        with suppress(FileExistsError):
+            os.mkdir(name, dir_fd=self._at)
+            os.fsync(self._at)
+
+    def names(self) -> list[Looked]:
+        """What lies in it, by name; hidden names are left out."""
+        found = []
+        with os.scandir(self._at) as entries:
+            for entry in entries:
+                if entry.name.startswith("."):
+                    continue
+                with suppress(FileNotFoundError):
+                    seen = entry.stat(follow_symlinks=False)
+                    found.append(Looked(_shown(entry.name), _kind(seen.st_mode), seen.st_mtime))
+        return sorted(found, key=lambda each: each.name)
+
+    def has(self, name: str) -> bool:
+        try:
+            os.stat(name, dir_fd=self._at, follow_symlinks=False)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def read(self, name: str) -> str | None:
+        """The text of a file; None if there is none. Raises Unreadable."""
+        raw = self.read_bytes(name)
+        if raw is None:
+            return None
+        try:
+            return raw.decode()
+        except UnicodeDecodeError as cause:
+            raise Unreadable(f"not UTF-8 (byte {cause.start})", raw.count(b"\n", 0, cause.start) + 1) from cause
+
+    def read_bytes(self, name: str) -> bytes | None:
+        try:
+            descriptor = os.open(name, _READ, dir_fd=self._at)
+        except FileNotFoundError:
+            return None
+        except OSError as cause:
+            raise Unreadable(
+                "a link, which is not followed" if self._is_link(name) else f"unreadable: {cause.strerror}"
+            ) from cause
+        with os.fdopen(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise Unreadable("no plain file")
+            raw = file.read(LONGEST_FILE + 1)
+        if len(raw) > LONGEST_FILE:
+            raise Unreadable(f"more than {LONGEST_FILE} bytes")
+        return raw
+
+    def _is_link(self, name: str) -> bool:
+        with suppress(OSError):
+            return stat.S_ISLNK(os.stat(name, dir_fd=self._at, follow_symlinks=False).st_mode)
+        return False
+
+    def changed_at(self, name: str) -> float:
+        """When a file was last changed, in seconds; 0 if it is gone."""
+        try:
+            return os.stat(name, dir_fd=self._at, follow_symlinks=False).st_mtime
+        except FileNotFoundError:
+            return 0.0
+
+    def put(self, name: str, text: str, *, fresh: bool = False, fixed: bool = False) -> None:
+        """Write a file whole or not at all. `fresh`: raises FileExistsError where one is; `fixed`: read-only from now on."""
+        draft = f".draft-{secrets.token_hex(8)}"
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644, dir_fd=self._at)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(text.encode())
+                file.flush()
+                if fixed:
+                    os.fchmod(descriptor, 0o444)
+                os.fsync(descriptor)
+            if fresh:
+                self._put_fresh(draft, name)
+            else:
+                os.replace(draft, name, src_dir_fd=self._at, dst_dir_fd=self._at)
+        except BaseException:
+            with suppress(FileNotFoundError):
+                os.unlink(draft, dir_fd=self._at)
+            raise
+        os.fsync(self._at)
+
+    def _put_fresh(self, draft: str, name: str) -> None:
+        try:
+            os.link(draft, name, src_dir_fd=self._at, dst_dir_fd=self._at, follow_symlinks=False)
+        except FileExistsError:
+            raise
+        except OSError:
+            # A disk without hard links: the folder's lock keeps other writers of ours away.
+            if self.has(name):
+                raise FileExistsError(name) from None
+            os.rename(draft, name, src_dir_fd=self._at, dst_dir_fd=self._at)
+            return
+        os.unlink(draft, dir_fd=self._at)
+
+    def fix(self, name: str) -> None:
+        """Make a file read-only."""
+        with suppress(OSError):
+            descriptor = os.open(name, _READ, dir_fd=self._at)
+            try:
+                os.fchmod(descriptor, stat.S_IMODE(os.fstat(descriptor).st_mode) & ~0o222)
+            finally:
+                os.close(descriptor)
+
+    def move(self, name: str, other: str, into: "Folder | None" = None) -> None:
+        """Rename a file, never over another one; raises FileExistsError."""
+        target = into or self
+        if target.has(other):
+            raise FileExistsError(other)
+        os.rename(name, other, src_dir_fd=self._at, dst_dir_fd=target._at)
+        os.fsync(target._at)
+        os.fsync(self._at)
+
+    @asynccontextmanager
+    async def locked(self, name: str) -> AsyncIterator[None]:
+        """Hold the sole right to change the folder, among all processes; raises SessionBusy when that takes too long."""
+        descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644, dir_fd=self._at)
+        try:
+            try:
+                async with asyncio.timeout(LOCK_SECONDS):
+                    while not _try_lock(descriptor):  # noqa: ASYNC110 - the system wakes nobody
+                        await asyncio.sleep(_LOOK_AGAIN)
+            except TimeoutError:
+                raise SessionBusy(f"another process has been changing {self.path} for {LOCK_SECONDS:.0f} s; try again") from None
+            yield
+        finally:
+            os.close(descriptor)
+
+
+def _try_lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as cause:
+        raise WorldError(
+            f"the disk of this folder has no locks ({cause.strerror}); keep the conference on another one"
+        ) from cause
+    return True
+
+
+def _kind(mode: int) -> str:
+    if stat.S_ISREG(mode):
+        return "file"
+    return "link" if stat.S_ISLNK(mode) else "folder" if stat.S_ISDIR(mode) else "something else"
+
+
+def _shown(name: str) -> str:
+    """A name that is no text stays findable and printable."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

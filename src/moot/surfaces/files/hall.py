@@ -1,0 +1,274 @@
+"""The conferences of one project: everything below its `.roundtable`."""
+
+import secrets
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+from moot.domain.budget import Budget
+from moot.domain.facts import Language
+from moot.domain.ids import SessionId, session_id
+from moot.domain.language import language_of
+from moot.domain.roster import MAILBOX, Seat, Swap
+from moot.errors import BadName, FolderDamaged, MootError, SessionExists, UnknownConference, UnknownSession
+from moot.protocols.roundtable.facts import MODERATOR
+from moot.protocols.roundtable.files import AGENDA, GUIDE, TURN, read_agenda
+from moot.protocols.roundtable.guide import GUIDES
+from moot.protocols.roundtable.names import conference_name, role_name
+from moot.protocols.roundtable.turnfile import Turn
+from moot.surfaces.files.conference import ConferenceFolder, Found, Given, Reading, told_damage
+from moot.surfaces.files.folder import Folder, Unreadable
+from moot.surfaces.files.seen import Damage, Seen, looked
+from moot.wiring.moot import WEEK_SECONDS, Moot
+
+TABLE: Final = ".roundtable"
+DEFAULT_ROUNDS: Final = 3
+
+
+def root_of(start: Path) -> Path:
+    """The nearest folder from here upwards that has conferences; `start` itself where none has."""
+    here = start.absolute()
+    return next((each for each in (here, *here.parents) if (each / TABLE).is_dir()), here)
+
+
+class Hall:
+    """Works on the ledger of one `Moot` and the folders of one project."""
+
+    def __init__(self, moot: Moot, root: Path) -> None:
+        self._moot = moot
+        self.root = root
+        self.table = root / TABLE
+
+    def names(self) -> list[str]:
+        """The conferences there are."""
+        try:
+            with Folder.opened(self.table) as table:
+                return [each.name for each in table.names() if each.kind == "folder" and _is_name(each.name)]
+        except FileNotFoundError:
+            return []
+
+    async def new(
+        self,
+        name: str,
+        topic: str,
+        *,
+        roles: Sequence[tuple[str, str]],
+        moderator: str = MAILBOX,
+        agenda: str = "",
+        prompt: str = "",
+        max_rounds: int = DEFAULT_ROUNDS,
+        language: Language | None = None,
+        patience: float | None = None,
+        outside_patience: float = WEEK_SECONDS,
+        instructions: Mapping[str, str] | None = None,
+        check: bool = True,
+    ) -> Found:
+        """Begin a conference: folder, guide, agenda, `turn.json`. `roles` are names with their platforms, in their order.
+
+        Raises BadName, BadRoster, BadSetting, SessionExists.
+        """
+        path = self.table / conference_name(name)
+        told = instructions or {}
+        seats = [Seat(id=role_name(role), platform=platform, instructions=told.get(role, "")) for role, platform in roles]
+        seats.append(Seat(id=MODERATOR, platform=moderator))
+        settings = {"max_rounds": max_rounds, "conference": name, "agenda": agenda, "prompt": prompt}
+        if patience is not None:
+            settings["patience"] = patience
+        session = f"rt_{secrets.token_hex(6)}"
+        plan = await self._moot.planned(
+            topic,
+            name="roundtable",
+            seats=seats,
+            settings=settings,
+            language=language,
+            budget=Budget(),
+            outside_patience=outside_patience,
+            session=session,
+            check=check,
+        )
+        self._make_table(plan.opened.language)
+        self._check_free(name)
+        async with ConferenceFolder.opened(path, self._moot.engine, make=True) as conference:
+            if conference.folder.has(TURN):
+                raise SessionExists(f"a conference is called {name!r} already; choose another name")
+            conference.begin_anew()
+            conference.note_sessions((session,), plan.opened.language)
+            conference.session = await self._moot.engine.open(plan.opened, SessionId(session))
+            return await conference.sync()
+
+    def _make_table(self, language: Language) -> None:
+        self.table.mkdir(exist_ok=True)
+        with Folder.opened(self.table) as table:
+            if not table.has(GUIDE):
+                table.put(GUIDE, GUIDES[language])
+
+    def _check_free(self, name: str) -> None:
+        """Some disks take names that differ by case for one."""
+        for other in self.names():
+            if other != name and other.casefold() == name.casefold():
+                raise SessionExists(
+                    f"a conference is called {other!r} already, which some disks take for {name!r}; choose another name"
+                )
+
+    @asynccontextmanager
+    async def conference(self, name: str) -> AsyncIterator[ConferenceFolder]:
+        """A conference, open and locked; one that no ledger here knows is taken in. Raises UnknownConference, FolderDamaged."""
+        try:
+            path = self.table / conference_name(name)
+        except BadName as cause:
+            raise UnknownConference(str(cause)) from cause
+        async with ConferenceFolder.opened(path, self._moot.engine) as conference:
+            mark = conference.mark
+            if mark.path and mark.path != str(path) and _is_there(Path(mark.path), mark.sessions):
+                conference.begin_anew()
+            conference.session = await self._known(conference.mark.sessions) or await self._adopted(name, conference)
+            yield conference
+
+    async def _known(self, sessions: Sequence[str]) -> SessionId | None:
+        for each in sessions:
+            try:
+                found = session_id(each)
+                await self._moot.engine.standing(found)
+            except (BadName, UnknownSession):
+                continue
+            return found
+        return None
+
+    async def _adopted(self, name: str, conference: ConferenceFolder) -> SessionId:
+        """A new session for a folder that others made. Its speeches are taken in by the next `sync`."""
+        seen = looked(conference.folder)
+        try:
+            agenda = conference.folder.read(AGENDA) or ""
+        except Unreadable as cause:
+            raise FolderDamaged(f"{AGENDA}:{cause.line}: {cause.why}") from cause
+        order, rounds, prompt = _course(name, seen, agenda)
+        try:
+            seats = [Seat(id=role_name(role), platform=MAILBOX) for role in order]
+        except BadName as cause:
+            raise FolderDamaged(f"the speaking order of {name!r}: {cause}") from cause
+        title = read_agenda(agenda).title or name
+        language = language_of(agenda or name)
+        session = await self._moot.open(
+            title,
+            name="roundtable",
+            seats=[*seats, Seat(id=MODERATOR, platform=MAILBOX)],
+            settings={"max_rounds": rounds, "conference": name, "agenda": agenda[:50_000], "prompt": prompt},
+            language=language,
+            budget=Budget(),
+            session=f"rt_{secrets.token_hex(6)}",
+            check=False,
+        )
+        conference.note_sessions((*conference.mark.sessions, session), language)
+        return session
+
+    # --- what people and agents do
+
+    async def status(self, name: str, *, whole: bool = False) -> Found:
+        """Where a conference stands, after all that fits was taken in."""
+        async with self.conference(name) as conference:
+            was = (await conference.conference()).status
+            found = await conference.sync(whole=whole)
+        if found.conference.status == "closed" != was:
+            await self._moot.remember_if_possible(conference.session)
+        return found
+
+    async def check(self, name: str) -> tuple[Damage, ...]:
+        return (await self.status(name, whole=True)).damage
+
+    async def repair(self, name: str) -> list[str]:
+        async with self.conference(name) as conference:
+            return await conference.repair()
+
+    async def join(self, name: str, role: str) -> Reading:
+        """What a role should read now; as quick at the end of a long conference as at its beginning. Raises FolderDamaged."""
+        async with self._as_it_stands(name) as (conference, turn):
+            if role not in {*turn.speaker_order, MODERATOR}:
+                raise UnknownConference(f"{role[:80]!r} has no role in {name!r}; the roles are: {', '.join(turn.speaker_order)}")
+            return conference.reading(role, turn)
+
+    @asynccontextmanager
+    async def _as_it_stands(self, name: str) -> AsyncIterator[tuple[ConferenceFolder, Turn]]:
+        """A conference, and where it stands: by its folder alone if that is as it was; only if not the ledger is looked at."""
+        path = self.table / name
+        if _is_name(name):
+            async with ConferenceFolder.opened(path, self._moot.engine) as conference:
+                turn = conference.as_it_was() if conference.mark.path == str(path) else None
+                if turn is not None:
+                    yield conference, turn
+                    return
+        async with self.conference(name) as conference:
+            found = await conference.sync()
+            if found.damage:
+                raise FolderDamaged(told_damage(name, found.damage))
+            yield conference, found.turn
+
+    async def say(self, name: str, role: str, text: str, key: str = "") -> Given:
+        async with self.conference(name) as conference:
+            given = await conference.say(role, text, key)
+        if given.turn.status == "closed" and not given.is_repeated:
+            await self._moot.remember_if_possible(conference.session)
+        return given
+
+    async def skip(self, name: str, role: str, why: str) -> Found:
+        async with self.conference(name) as conference:
+            await conference.sync()
+            await conference.skip(role, why)
+            return await conference.sync()
+
+    async def minutes(self, name: str) -> str | None:
+        """MINUTES.md, if it is written."""
+        async with self.conference(name) as conference:
+            found = await conference.sync()
+            return None if found.conference.minutes is None else found.conference.minutes.content
+
+    async def reseat(self, name: str, platforms: Mapping[str, str]) -> Found:
+        """Give roles to other minds from here on: the session goes on as a fork of itself. Raises BadRoster."""
+        async with self.conference(name) as conference:
+            found = await conference.sync()
+            seats = {seat.id: seat.platform for seat in found.conference.seats}
+            changed = {role: platform for role, platform in platforms.items() if seats.get(role) != platform}  # type: ignore[call-overload]
+            if changed:
+                swaps = [
+                    Swap(seat=MODERATOR if role == MODERATOR else role_name(role), platform=platform)
+                    for role, platform in changed.items()
+                ]
+                head = (await self._moot.engine.standing(conference.session)).seq
+                session = await self._moot.engine.fork(conference.session, head, swaps, SessionId(f"rt_{secrets.token_hex(6)}"))
+                await self._moot.engine.cancel(conference.session, f"goes on as {session}")
+                conference.session = session
+                conference.note_sessions((session,), conference.mark.language)
+            return await conference.sync()
+
+
+def _course(name: str, seen: Seen, agenda: str) -> tuple[tuple[str, ...], int, str]:
+    """Speakers, rounds and first prompt of a folder: from its `turn.json`, else from its agenda and speeches."""
+    if seen.turn is not None:
+        turn = seen.turn
+        return turn.speaker_order, turn.max_rounds, "" if seen.speeches else turn.prompt_for_speaker
+    said = read_agenda(agenda)
+    roles: list[str] = []
+    for speech in sorted(seen.speeches.values(), key=lambda each: each.number):
+        if speech.role in roles:
+            break
+        roles.append(speech.role)
+    order = said.speakers or tuple(roles)
+    if not order:
+        fault = str(seen.turn_fault) if seen.turn_fault else TURN
+        raise FolderDamaged(f"{name!r} cannot be taken in: {fault}, and neither agenda nor speeches say who speaks")
+    return order, said.max_rounds or DEFAULT_ROUNDS, ""
+
+
+def _is_name(name: str) -> bool:
+    try:
+        return conference_name(name) == name
+    except MootError:
+        return False
+
+
+def _is_there(path: Path, sessions: Sequence[str]) -> bool:
+    """Whether the folder from which one was copied is still there, with the same session."""
+    try:
+        return any(session in (path / ".moot" / "mark.json").read_text() for session in sessions)
+    except OSError:
+        return False

@@ -1,0 +1,56 @@
+"""What Moot notes for itself in a conference's folder, in `.moot/`: how far the files go, and which session they are of.
+
+All of it can be lost: the ledger and the files have everything.
+"""
+
+import json
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from typing import Annotated, Final
+
+from annotated_types import Ge
+from pydantic import TypeAdapter, ValidationError
+
+from moot.domain.facts import Language
+from moot.surfaces.files.folder import Folder, Unreadable
+
+OWN_FOLDER: Final = ".moot"
+LOCK: Final = "lock"
+AGENDA_KEPT: Final = "agenda.md"
+_NAME: Final = "mark.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """`published` turns have their files; `turn` and `agenda` are the digests of the files as they were last right.
+
+    `sessions` are the ids under which ledgers know the conference: a folder may be shared by people who each have their own.
+    `path` is where the folder lay: a copy of it elsewhere is another conference.
+    """
+
+    published: Annotated[int, Ge(0)] = 0
+    turn: str = ""
+    agenda: str = ""
+    minutes: bool = False
+    language: Language = "en"
+    sessions: tuple[str, ...] = ()
+    path: str = ""
+
+
+_MARK: Final = TypeAdapter(Mark)
+
+
+def digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
+
+
+def read_mark(own: Folder) -> Mark:
+    """The mark as it stands; an empty one where there is none, or none that can be read."""
+    try:
+        return _MARK.validate_json(own.read(_NAME) or "{}")
+    except (Unreadable, ValidationError):
+        return Mark()
+
+
+def write_mark(own: Folder, mark: Mark) -> None:
+    own.put(_NAME, json.dumps(asdict(mark), ensure_ascii=False) + "\n")

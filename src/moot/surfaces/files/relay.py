@@ -1,0 +1,198 @@
+"""A whole conference, unattended: Moot drives the roles that it was given, and waits for the others at their folder."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from typing import Final
+
+from moot.codec.answers import parsed
+from moot.domain.budget import FREE, Usage
+from moot.domain.effects import Brief
+from moot.domain.fence import one_line
+from moot.domain.ids import SessionId
+from moot.domain.roster import Seat
+from moot.errors import BadAnswer
+from moot.participants.agents import recipe_of
+from moot.participants.command import CommandParticipant
+from moot.ports.participant import Answer, NoAnswer, OnText, Participant
+from moot.protocols.roundtable.files import is_speechlike
+from moot.protocols.roundtable.words import WORDS
+from moot.surfaces.files.conference import Found
+from moot.surfaces.files.hall import Hall
+from moot.surfaces.files.seen import SETTLE_SECONDS, Damage
+from moot.surfaces.files.watching import LOOK_SECONDS, changes
+from moot.wiring.moot import Moot
+
+DONE_SECONDS: Final = 20.0
+"""How long an agent that has written its files may take to end by itself."""
+
+PASSED: Final[tuple[str, ...]] = ("MOOT_HOME", "MOOT_LEDGER")
+
+Told = Callable[[str], None]
+
+
+class Relay:
+    """Runs one conference to its minutes. `told` hears what people should know beside the entries."""
+
+    def __init__(self, moot: Moot, hall: Hall, name: str, told: Told, look_seconds: float = LOOK_SECONDS) -> None:
+        self._moot = moot
+        self._hall = hall
+        self._name = name
+        self._told = told
+        self._look_seconds = look_seconds
+        self._held: set[str] = set()
+        self._damaged_since: float | None = None
+
+    async def run(self) -> Found:
+        """Go on until the conference is over; raises SessionBusy when another process does so already."""
+        found = await self._look(at_once=True)
+        session = found.session
+        running = asyncio.create_task(self._moot.engine.run(session, self._seated, wait_outside=True))
+        helpers = [asyncio.create_task(self._follow(session)), asyncio.create_task(self._watch())]
+        try:
+            await asyncio.wait([running, *helpers], return_when=asyncio.FIRST_COMPLETED)
+            for task in helpers:
+                if task.done():
+                    task.result()
+            await running
+        finally:
+            running.cancel()
+            for task in helpers:
+                task.cancel()
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait([running, *helpers])
+        found = await self._look(at_once=True)
+        await self._moot.remember_if_possible(session)
+        return found
+
+    async def _follow(self, session: SessionId) -> None:
+        """Write to the folder what comes into the ledger."""
+        seen = 0
+        while True:
+            seen = await self._moot.engine.changed(session, seen)
+            await self._look()
+
+    async def _watch(self) -> None:
+        """Take in what comes into the folder."""
+        async for _ in changes(self._hall.table / self._name, self._look_seconds):
+            await self._look()
+
+    async def _look(self, *, at_once: bool = False) -> Found:
+        """Bring folder and ledger together; damage that stays is mended, so that nobody waits for it."""
+        async with self._hall.conference(self._name) as conference:
+            found = await conference.sync(held=frozenset(self._held))
+            now = asyncio.get_running_loop().time()
+            if not found.damage or self._held:
+                self._damaged_since = None
+                return found
+            if self._damaged_since is None:
+                self._damaged_since = now
+            if at_once or now - self._damaged_since > SETTLE_SECONDS:
+                for line in await conference.repair():
+                    self._told(line)
+                self._damaged_since = None
+                return await conference.sync()
+            return found
+
+    def _seated(self, seat: Seat) -> Participant | None:
+        kind, _, name = seat.platform.partition(":")
+        if kind != "command":
+            return self._moot.seating(seat)
+        recipe = recipe_of(name)
+        environ = self._moot.environ
+        # What an agent does with `moot` itself must go into the same ledger.
+        known = {variable: environ[variable] for variable in PASSED if variable in environ}
+        recipe = replace(recipe, environ={**recipe.environ, **known})
+        return WokenAgent(CommandParticipant(recipe, self._hall.root, environ), self)
+
+    # --- for woken agents
+
+    async def wake_words(self, brief: Brief) -> str:
+        found = await self._look(at_once=True)
+        words = WORDS[brief.language]
+        wake = words.wake if brief.ask.kind == "speech" else words.wake_moderator
+        prompt = one_line(found.turn.prompt_for_speaker)
+        return f"{wake.format(conference=self._name, role=brief.seat.id, prompt=prompt)}\n\n{words.woken}"
+
+    def hold(self, role: str) -> None:
+        self._held.add(role)
+
+    def let_go(self, role: str) -> None:
+        self._held.discard(role)
+
+    async def is_written(self) -> bool:
+        """Whether the files have the next step, whole."""
+        async with self._hall.conference(self._name) as conference:
+            found = await conference.sync(held=frozenset(self._held))
+            return bool(found.writing) and conference.is_moved()
+
+    async def handed_over(self) -> tuple[dict[str, object] | None, tuple[Damage, ...]]:
+        """What an agent left in the files as its answer; what it broke is mended."""
+        async with self._hall.conference(self._name) as conference:
+            before = await conference.conference()
+            raw = conference.handed_over(before)
+            if raw is not None:
+                return raw, ()
+            found = await conference.sync(whole=True)
+            for line in await conference.repair() if found.damage else []:
+                self._told(line)
+            return None, found.damage
+
+
+class WokenAgent:
+    """A role that a program fills: woken in the project's folder, it commits its files itself, or answers with its speech."""
+
+    def __init__(self, command: CommandParticipant, relay: Relay) -> None:
+        self._command = command
+        self._relay = relay
+
+    async def ready(self) -> str | None:
+        return await self._command.ready()
+
+    async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
+        relay, role = self._relay, brief.seat.id
+        name = role if brief.ask.kind == "speech" else "moderator"
+        prompt = await relay.wake_words(brief)
+        relay.hold(name)
+        try:
+            ended = await self._ended(prompt)
+            raw, damage = await relay.handed_over()
+        finally:
+            relay.let_go(name)
+        usage = ended.usage if isinstance(ended, NoAnswer) else ended[1]
+        if raw is not None:
+            return Answer(said=parsed(brief.form, raw), usage=usage)
+        if damage:
+            return NoAnswer(reason="malformed", detail=f"it broke the files: {damage[0]}", usage=usage)
+        if isinstance(ended, NoAnswer):
+            return ended
+        return _spoken(brief, ended[0], usage, on_text)
+
+    async def _ended(self, prompt: str) -> tuple[str, Usage] | NoAnswer:
+        """Wait for the program's end; one that has written its files gets a little time for it."""
+        running = asyncio.create_task(self._command.told(prompt))
+        try:
+            while not running.done():
+                await asyncio.wait([running], timeout=LOOK_SECONDS)
+                if not running.done() and await self._relay.is_written():
+                    await asyncio.wait([running], timeout=DONE_SECONDS)
+                    break
+            return running.result() if running.done() else NoAnswer(reason="timeout", detail="it did not end", usage=FREE)
+        finally:
+            running.cancel()
+            with suppress(asyncio.CancelledError, Exception):
+                await running
+
+
+def _spoken(brief: Brief, text: str, usage: Usage, on_text: OnText) -> Answer | NoAnswer:
+    """The answer of an agent that wrote no files, if it has the form of one."""
+    if brief.ask.kind == "speech" and not is_speechlike(text):
+        told = f"it wrote no speech, neither as a file nor as its answer: {one_line(text)[:200]}"
+        return NoAnswer(reason="malformed", detail=told, usage=usage)
+    try:
+        said = parsed(brief.form, text)
+    except BadAnswer as cause:
+        return NoAnswer(reason="malformed", detail=str(cause), usage=usage)
+    on_text(text)
+    return Answer(said=said, usage=usage)

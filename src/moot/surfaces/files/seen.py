@@ -1,0 +1,244 @@
+"""A conference's folder as it was found, and what of it is not as it should be. Reads, and changes nothing."""
+
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from moot.protocols.roundtable.facts import MODERATOR, Speech
+from moot.protocols.roundtable.files import AGENDA, MINUTES, OWN, TURN, SpeechName, speech_file, speech_name, turn_file
+from moot.protocols.roundtable.state import Conference
+from moot.protocols.roundtable.turnfile import BadTurn, Turn, parsed_turn, turn_of
+from moot.surfaces.files.folder import Folder, Looked, Unreadable
+from moot.surfaces.files.mark import Mark, digest
+
+LONGEST_SPEECH: Final = 50_000
+SETTLE_SECONDS: Final = 5.0
+"""How long after its speech a speaker may take to write `turn.json`, before that is done for it."""
+
+_MISNAMED: Final = re.compile(r"0*(\d{1,6})[_\- .]+(.+?)\.(?:md|markdown|txt)", re.IGNORECASE)
+
+Kind = Literal[
+    "turn_missing",
+    "turn_torn",
+    "turn_wrong",
+    "speech_missing",
+    "speech_renamed",
+    "speech_altered",
+    "speech_unreadable",
+    "number_taken",
+    "gap",
+    "out_of_turn",
+    "misnamed",
+    "minutes_early",
+    "minutes_altered",
+    "minutes_missing",
+    "agenda_altered",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Damage:
+    """One thing that is wrong. `rename` is the file whose place it should have."""
+
+    file: str
+    line: int
+    kind: Kind
+    said: str
+    rename: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.said}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What was found. `turn_raw` is None where there is no turn.json; `turn` is None where it says nothing valid."""
+
+    files: dict[str, Looked]
+    speeches: dict[str, SpeechName]
+    turn_raw: str | None
+    turn: Turn | None
+    turn_fault: Damage | None = None
+    misnamed: tuple[str, ...] = field(default=())
+
+    @property
+    def highest(self) -> int:
+        return max((name.number for name in self.speeches.values()), default=0)
+
+
+def looked(folder: Folder) -> Seen:
+    """Look at a folder: all names, and `turn.json`."""
+    files = {each.name: each for each in folder.names()}
+    speeches = {name: found for name in files if (found := speech_name(name)) is not None}
+    misnamed = tuple(name for name in files if name not in OWN and name not in speeches and _MISNAMED.fullmatch(name))
+    raw, turn, fault = None, None, None
+    try:
+        raw = folder.read(TURN)
+        if raw is None:
+            fault = Damage(file=TURN, line=1, kind="turn_missing", said="is missing")
+        else:
+            turn = parsed_turn(raw)
+    except Unreadable as cause:
+        raw, fault = "", Damage(file=TURN, line=cause.line, kind="turn_torn", said=cause.why)
+    except BadTurn as cause:
+        fault = Damage(file=TURN, line=cause.line, kind="turn_torn", said=cause.why)
+    return Seen(files=files, speeches=speeches, turn_raw=raw, turn=turn, turn_fault=fault, misnamed=misnamed)
+
+
+def damages(folder: Folder, seen: Seen, conference: Conference, mark: Mark, *, whole: bool) -> list[Damage]:
+    """What is wrong with a folder whose conference stands so. Only with `whole` are old speeches read and compared."""
+    found = [*_turn_damage(seen, conference, mark), *_number_damage(folder, seen, conference)]
+    found += _old_damage(folder, seen, conference, whole=whole)
+    found += _other_damage(folder, seen, conference, mark, whole=whole)
+    return found
+
+
+def _turn_damage(seen: Seen, conference: Conference, mark: Mark) -> Iterator[Damage]:
+    if seen.turn is None:
+        assert seen.turn_fault is not None
+        yield seen.turn_fault
+        return
+    if digest(seen.turn_raw or "") == mark.turn:
+        return
+    expected, turn = turn_of(conference), seen.turn
+    for name in ("conference", "status", "round", "max_rounds", "speaker_order", "current_speaker_index", "current_speaker"):
+        wanted, said = getattr(expected, name), getattr(turn, name)
+        if wanted != said:
+            line = (seen.turn_raw or "").partition(f'"{name}"')[0].count("\n") + 1
+            told = f"{name} does not follow from the speeches: {_plain(wanted)} was expected, it says {_plain(said)}"
+            yield Damage(file=TURN, line=line, kind="turn_wrong", said=told)
+
+
+def _plain(value: object) -> str:
+    return repr(list(value)) if isinstance(value, tuple) else repr(value)
+
+
+def _number_damage(folder: Folder, seen: Seen, conference: Conference) -> Iterator[Damage]:
+    """Speeches that have no place: behind the last turn, or beside one."""
+    taken = {turn.number: turn_file(conference, turn)[0] for turn in conference.turns}
+    coming = speech_file(conference.taken + 1, conference.current) if conference.status == "open" else ""
+    # A file that was renamed has its damage already: the one that is missing.
+    for name, speech in sorted(seen.speeches.items(), key=lambda each: (each[1].number, each[0])):
+        if name == taken.get(speech.number):
+            continue
+        if name == coming:
+            yield from _unreadable(folder, name)
+        elif speech.number in taken:
+            told = f"the number {speech.number:03d} is {taken[speech.number]}'s"
+            yield Damage(file=name, line=1, kind="number_taken", said=told, rename=_home(folder, name, seen, conference))
+        elif speech.role == conference.current and conference.status == "open":
+            told = f"a gap in the numbers: {conference.taken + 1:03d} comes next"
+            yield Damage(file=name, line=1, kind="gap", said=told, rename="" if coming in seen.files else coming)
+        else:
+            told = f"{speech.role!r} spoke out of turn: it is {conference.current}'s turn"
+            if conference.status != "open":
+                told = "the speeches are over"
+            yield Damage(file=name, line=1, kind="out_of_turn", said=told, rename=_home(folder, name, seen, conference))
+    for name in seen.misnamed:
+        found = _MISNAMED.fullmatch(name)
+        assert found is not None
+        home = speech_file(int(found[1]), found[2])
+        fits = home not in seen.files and (home == coming or home in taken.values())
+        told = f"is no speech's name; expected {home}"
+        yield Damage(file=name, line=1, kind="misnamed", said=told, rename=home if fits else "")
+
+
+def is_settled(folder: Folder, name: str) -> bool:
+    """Whether whoever wrote a file is surely done with it."""
+    return time.time() - folder.changed_at(name) > SETTLE_SECONDS
+
+
+def _unreadable(folder: Folder, name: str) -> Iterator[Damage]:
+    """Why the speech that comes next cannot be taken, if so."""
+    try:
+        text = folder.read(name) or ""
+    except Unreadable as cause:
+        yield Damage(file=name, line=cause.line, kind="speech_unreadable", said=cause.why)
+        return
+    if not text.strip() and is_settled(folder, name):
+        yield Damage(file=name, line=1, kind="speech_unreadable", said="is empty")
+    if len(text) > LONGEST_SPEECH:
+        yield Damage(file=name, line=1, kind="speech_unreadable", said=f"more than {LONGEST_SPEECH} characters")
+
+
+def _home(folder: Folder, name: str, seen: Seen, conference: Conference) -> str:
+    """The missing file that this one is under another name, if any."""
+    missing = [turn_file(conference, turn) for turn in conference.turns]
+    missing = [(home, text) for home, text in missing if home not in seen.files]
+    if not missing:
+        return ""
+    found = same_text(folder, name)
+    return next((home for home, text in missing if found is not None and found == normal(text)), "")
+
+
+def _old_damage(folder: Folder, seen: Seen, conference: Conference, *, whole: bool) -> Iterator[Damage]:
+    for turn in conference.turns:
+        name, text = turn_file(conference, turn)
+        file = seen.files.get(name)
+        if file is None:
+            others = [*seen.speeches, *seen.misnamed]
+            moved = next((other for other in others if same_text(folder, other) == normal(text)), "") if whole else ""
+            if moved:
+                yield Damage(file=name, line=1, kind="speech_renamed", said=f"was renamed to {moved}", rename=moved)
+            else:
+                yield Damage(file=name, line=1, kind="speech_missing", said="is missing")
+        elif file.kind != "file":
+            yield Damage(file=name, line=1, kind="speech_unreadable", said=f"is a {file.kind}, no plain file")
+        elif whole and (line := _differs(folder, name, text)):
+            yield Damage(file=name, line=line, kind="speech_altered", said="differs from what was said, from this line on")
+
+
+def _other_damage(folder: Folder, seen: Seen, conference: Conference, mark: Mark, *, whole: bool) -> Iterator[Damage]:
+    if conference.status == "open" and MINUTES in seen.files:
+        said = f"minutes before the end: it is {conference.current}'s turn"
+        yield Damage(file=MINUTES, line=1, kind="minutes_early", said=said)
+    if conference.status == "closed" and conference.minutes is not None:
+        if MINUTES not in seen.files:
+            yield Damage(file=MINUTES, line=1, kind="minutes_missing", said="is missing")
+        elif whole and (line := _differs(folder, MINUTES, conference.minutes.content)):
+            yield Damage(file=MINUTES, line=line, kind="minutes_altered", said="differs from what was written, from this line on")
+    if not mark.agenda:
+        return
+    try:
+        agenda = folder.read(AGENDA)
+        if agenda is None:
+            yield Damage(file=AGENDA, line=1, kind="agenda_altered", said="is missing")
+        elif digest(agenda) != mark.agenda:
+            said = "was changed since the conference began; a word to all is given with `moot input`"
+            yield Damage(file=AGENDA, line=1, kind="agenda_altered", said=said)
+    except Unreadable as cause:
+        yield Damage(file=AGENDA, line=cause.line, kind="agenda_altered", said=cause.why)
+
+
+def normal(text: str) -> str:
+    """A speech's text as the record keeps it."""
+    return Speech.from_text(text).content
+
+
+def same_text(folder: Folder, name: str) -> str | None:
+    """A file's text as the record would keep it; None where it has none."""
+    try:
+        text = folder.read(name)
+    except Unreadable:
+        return None
+    return None if text is None else normal(text)
+
+
+def _differs(folder: Folder, name: str, text: str) -> int:
+    """The first line in which a file differs from a text; 0 if it does not."""
+    try:
+        found = folder.read(name)
+    except Unreadable as cause:
+        return cause.line
+    if found is None or normal(found) == normal(text):
+        return 0
+    lines, wanted = found.rstrip().split("\n"), text.rstrip().split("\n")
+    same = next((at for at, (one, other) in enumerate(zip(lines, wanted, strict=False)) if one != other), None)
+    return (min(len(lines), len(wanted)) if same is None else same) + 1
+
+
+def writer_of(conference: Conference) -> str:
+    """The name by which files know who is to write the minutes."""
+    return conference.writers[0] if conference.writers else MODERATOR

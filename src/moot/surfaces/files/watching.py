@@ -1,0 +1,33 @@
+"""Notice that a folder has changed, without asking for it all the time."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Final
+
+from watchfiles import Change, awatch
+
+LOOK_SECONDS: Final = 3.0
+"""How often a folder is looked at whose disk tells of no changes; that is one look at a handful of files."""
+
+QUIET_MILLISECONDS: Final = 100
+_OWN: Final = frozenset({".moot", "aside"})
+
+
+async def changes(folder: Path, look_seconds: float = LOOK_SECONDS) -> AsyncIterator[None]:
+    """Something may have changed: at once where the disk tells, and else every few seconds."""
+
+    def is_theirs(change: Change, path: str) -> bool:
+        parts = Path(path).relative_to(folder).parts
+        return not parts or (parts[0] not in _OWN and not parts[-1].startswith("."))
+
+    yield
+    async for _ in awatch(
+        folder,
+        watch_filter=is_theirs,
+        debounce=QUIET_MILLISECONDS,
+        step=QUIET_MILLISECONDS // 2,
+        rust_timeout=round(look_seconds * 1_000),
+        yield_on_timeout=True,
+        recursive=False,
+    ):
+        yield
