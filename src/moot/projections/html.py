@@ -18,6 +18,7 @@ h2{font-size:1.1rem;margin:2.2rem 0 .6rem}.soft{color:var(--soft)}
 .card{background:var(--card);border:1px solid var(--line);border-radius:.6rem;padding:1rem 1.2rem;margin:.6rem 0}
 .decision{border-left:.35rem solid var(--mark);font-size:1.08rem}.said{white-space:pre-wrap;overflow-wrap:anywhere}
 .turn{border-left:.3rem solid hsl(var(--hue) 55% 50%)}.turn header{display:flex;gap:.8rem;flex-wrap:wrap;align-items:baseline}
+.asker{border-left-color:var(--soft)}
 .who{font-weight:650}a{color:var(--mark)}table{border-collapse:collapse;width:100%;font-size:.93rem}
 th,td{text-align:left;padding:.35rem .6rem;border-bottom:1px solid var(--line);vertical-align:top;overflow-wrap:break-word}
 th{white-space:nowrap}
@@ -25,8 +26,19 @@ th{white-space:nowrap}
 
 LIST_STYLE: Final = """details summary{cursor:pointer;color:var(--soft);font-size:.88rem}dl{display:grid;
 grid-template-columns:max-content 1fr;gap:.2rem 1rem}
-dt{color:var(--soft)}dd{margin:0}"""
+dt{color:var(--soft)}dd{margin:0;overflow-wrap:anywhere}
+@media(max-width:40rem){dl{grid-template-columns:1fr}dd{margin-bottom:.4rem}}
+"""
 """For what can be unfolded, and for terms with what they mean."""
+
+TALK_STYLE: Final = """
+h3{font-size:1rem;margin:1.8rem 0 .4rem;color:var(--soft);border-bottom:1px solid var(--line);padding-bottom:.2rem}
+dl{margin:.6rem 0 0}dl:first-child{margin:0}.said+dl{font-size:1rem}.turn dl{font-size:.93rem}
+.turn header{row-gap:.1rem}.turn .said{margin-top:.3rem}
+.tag{font-size:.85rem;border:1px solid var(--line);border-radius:1rem;padding:0 .6rem}
+td:first-child{white-space:nowrap}:target{outline:2px solid var(--mark)}
+"""
+"""For talk in sections: what was said stands on cards, each with marks and terms of its own."""
 
 _HUES: Final = (212, 12, 150, 275, 40, 190, 330, 95)
 
@@ -67,9 +79,37 @@ def bullets(items: Iterable[str]) -> str:
     return f'<ul class="card" style="padding-left:2.2rem">{inner}</ul>'
 
 
-def link(entry: int) -> str:
-    """A reference to an entry of the same page."""
-    return f'<a href="#entry-{entry}">#{entry}</a>'
+def terms(rows: Iterable[Sequence[object]]) -> str:
+    """Names, each with its value; nothing where there are none."""
+    inner = "".join(f"<dt>{text(name)}</dt><dd>{text(value)}</dd>" for name, value in rows)
+    return f"<dl>{inner}</dl>" if inner else ""
+
+
+def said(words: object) -> str:
+    """Someone's words, line by line as they were written."""
+    return f'<div class="said">{text(words)}</div>'
+
+
+def soft(value: object) -> str:
+    """A value that stands back."""
+    return f'<span class="soft">{text(value)}</span>'
+
+
+def who(name: object) -> str:
+    """Whose words follow."""
+    return f'<span class="who">{text(name)}</span>'
+
+
+def card(entry: int, hue: int | None, head: Iterable[str], inner: str) -> str:
+    """A card to which a `link` leads; `hue` is None for whoever has no seat. `head` and `inner` are markup."""
+    kind = "turn asker" if hue is None else "turn"
+    style = f"--hue:{hue or 0}"
+    return f'<article class="card {kind}" id="entry-{entry}" style="{style}"><header>{"".join(head)}</header>{inner}</article>'
+
+
+def link(entry: int, name: str = "") -> str:
+    """A reference to an entry of the same page, by its number unless it has another name."""
+    return f'<a href="#entry-{entry}">{text(name or f"#{entry}")}</a>'
 
 
 def hues(seats: Iterable[Seat]) -> dict[SeatId, int]:

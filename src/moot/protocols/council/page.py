@@ -5,7 +5,23 @@ from typing import Final
 
 from moot.domain.ids import SeatId
 from moot.projections.decision import Decision
-from moot.projections.html import LIST_STYLE, STYLE, Markup, bullets, document, hues, link, table, text
+from moot.projections.html import (
+    LIST_STYLE,
+    STYLE,
+    TALK_STYLE,
+    Markup,
+    bullets,
+    card,
+    document,
+    hues,
+    link,
+    said,
+    soft,
+    table,
+    terms,
+    text,
+    who,
+)
 from moot.projections.teller import stamp
 from moot.protocols.council import tables
 from moot.protocols.council.state import Spoken
@@ -17,19 +33,12 @@ from moot.protocols.council.view_words import VIEW_WORDS, ViewWords
 _OWN_STYLE: Final = """
 :root{--for:#2f8f5b;--on:#c58a12;--against:#c8453b;--warn:#fff3d6}
 @media(prefers-color-scheme:dark){:root{--for:#4fb57e;--on:#e0ab3f;--against:#e8756b;--warn:#3a2f14}}
-h3{font-size:1rem;margin:1.8rem 0 .4rem;color:var(--soft);border-bottom:1px solid var(--line);padding-bottom:.2rem}
-dl{margin:.6rem 0 0}dl:first-child{margin:0}dd{overflow-wrap:anywhere}.said+dl{font-size:1rem}.turn dl{font-size:.93rem}
-.asker{border-left-color:var(--soft)}
-.turn header{row-gap:.1rem}.turn .said{margin-top:.3rem}
 .warn{background:var(--warn);border-left:.35rem solid var(--on);font-weight:600}
-.tag{font-size:.85rem;border:1px solid var(--line);border-radius:1rem;padding:0 .6rem}
 .challenge,.oppose{border-color:var(--against)}.support{border-color:var(--for)}
 .conditional_support{border-color:var(--on)}.synthesize{border-color:var(--mark)}
 .tally{display:flex;gap:2px;height:.7rem;border-radius:.35rem;overflow:hidden;margin:1rem 0 .4rem;background:var(--line)}
 .key{display:inline-block;width:.7rem;height:.7rem;border-radius:.2rem;margin-right:.5rem;background:var(--line)}
 .vote-support{background:var(--for)}.vote-conditional_support{background:var(--on)}.vote-oppose{background:var(--against)}
-td:first-child{white-space:nowrap}:target{outline:2px solid var(--mark)}
-@media(max-width:40rem){dl{grid-template-columns:1fr}dd{margin-bottom:.4rem}}
 """
 
 
@@ -55,7 +64,7 @@ def page(story: Deliberation) -> str:
         *_table(story, words.seats, words.seat_heads, tables.seat_rows(story)),
         *_table(story, words.cost, words.cost_heads, tables.cost_rows(story, words)),
     ]
-    return document(language, decision.topic[:80], f"{STYLE}{LIST_STYLE}{_OWN_STYLE}", body)
+    return document(language, decision.topic[:80], f"{STYLE}{LIST_STYLE}{TALK_STYLE}{_OWN_STYLE}", body)
 
 
 def _value(story: Deliberation, value: object) -> str:
@@ -72,8 +81,7 @@ def _table(story: Deliberation, title: str, heads: Sequence[str], rows: Iterable
 
 
 def _named(story: Deliberation, rows: Iterable[Row]) -> str:
-    inner = "".join(f"<dt>{text(name)}</dt><dd>{_value(story, value)}</dd>" for name, value in rows)
-    return f"<dl>{inner}</dl>" if inner else ""
+    return terms((name, Markup(_value(story, value))) for name, value in rows)
 
 
 def _decision(story: Deliberation, decision: Decision, words: ViewWords) -> list[str]:
@@ -86,7 +94,7 @@ def _decision(story: Deliberation, decision: Decision, words: ViewWords) -> list
     claim = words.no_decision if decision.decision is None else decision.decision.text
     return [
         *([f'<p class="card warn">{text(warning)}</p>'] if warning else []),
-        f'<div class="card decision"><div class="said">{text(claim)}</div>'
+        f'<div class="card decision">{said(claim)}'
         f"{_named(story, tables.resolution_rows(decision, words))}{_tally(story, words)}</div>",
         *_motion(story, words),
         *_votes(story, words),
@@ -100,7 +108,7 @@ def _motion(story: Deliberation, words: ViewWords) -> list[str]:
     title = words.motion if story.closed is None else words.not_carried
     head = f"{title} ({link(found.id)}, {words.motion_by.format(seat=text(found.seat))})"
     details = _named(story, tables.details(found, words))
-    return [f'<div class="card"><div class="soft">{head}</div><div class="said">{text(found.said.text)}</div>{details}</div>']
+    return [f'<div class="card"><div class="soft">{head}</div>{said(found.said.text)}{details}</div>']
 
 
 def _tally(story: Deliberation, words: ViewWords) -> str:
@@ -171,17 +179,12 @@ def _timeline(story: Deliberation, words: ViewWords) -> list[str]:
 
 def _card(story: Deliberation, line: TimelineLine, notes: Sequence[Refs], words: ViewWords, colours: Mapping[SeatId, int]) -> str:
     is_sealed = tables.is_sealed(story, line)
-    said = f'<div class="said">{text(line.content)}</div>' if line.content else ""
-    inner = f'<div class="soft">{words.sealed}</div>' if is_sealed else said
+    shown = said(line.content) if line.content else ""
+    inner = f'<div class="soft">{words.sealed}</div>' if is_sealed else shown
     spoken = None if is_sealed else line.spoken
-    kind = "turn" if line.speaker in colours else "turn asker"
-    return (
-        f'<article class="card {kind}" id="entry-{line.id}" style="--hue:{colours.get(line.speaker, 0)}"><header>'
-        f'<span class="soft">#{line.id}</span><span class="who">{text(line.speaker)}</span>'
-        f"{_marks(story, spoken, notes, words)}"
-        f'<span class="soft">{text(line.timestamp)}</span></header>{inner}'
-        f"{_named(story, tables.details(spoken, words)) if spoken else ''}</article>"
-    )
+    head = (soft(f"#{line.id}"), who(line.speaker), _marks(story, spoken, notes, words), soft(line.timestamp))
+    details = _named(story, tables.details(spoken, words)) if spoken else ""
+    return card(line.id, colours.get(line.speaker), head, f"{inner}{details}")
 
 
 def _marks(story: Deliberation, line: Spoken | None, notes: Sequence[Refs], words: ViewWords) -> str:

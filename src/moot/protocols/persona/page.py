@@ -5,7 +5,7 @@ from typing import Final
 from moot.domain.facts import SessionCancelled, SessionImported
 from moot.domain.ids import SeatId
 from moot.projections.decision import Claim, Decision
-from moot.projections.html import LIST_STYLE, STYLE, bullets, document, hues, link, table, text
+from moot.projections.html import LIST_STYLE, STYLE, bullets, card, document, hues, link, said, soft, table, terms, text, who
 from moot.projections.summary import percent
 from moot.protocols.persona.story import Story, Turn, decided
 from moot.protocols.persona.tables import Row, backing, cost_rows, lost_lines, position_rows, what_it_means, without_dissent
@@ -15,9 +15,7 @@ _BIDS: Final = """.bids{display:grid;gap:.2rem;margin:.5rem 0 0;font-size:.88rem
 .bid{display:grid;grid-template-columns:9rem 8rem 1fr;gap:.6rem;align-items:center}
 .bar{height:.5rem;border-radius:.25rem;background:var(--line);overflow:hidden}
 .bar i{display:block;height:100%;background:hsl(var(--hue) 55% 50%)}
-"""
-_NARROW: Final = """@media(max-width:40rem){.bid{grid-template-columns:6rem 5rem 1fr}
-dl{grid-template-columns:1fr}dd{margin-bottom:.4rem}}
+@media(max-width:40rem){.bid{grid-template-columns:6rem 5rem 1fr}}
 """
 
 
@@ -40,7 +38,7 @@ def page(story: Story) -> str:
         *_timeline(story, words, colours),
         *_seats(story, words),
     ]
-    return document(language, decision.topic[:80], f"{STYLE}{_BIDS}{LIST_STYLE}{_NARROW}", body)
+    return document(language, decision.topic[:80], f"{STYLE}{_BIDS}{LIST_STYLE}", body)
 
 
 def _refs(entries: tuple[int, ...], words: ViewWords) -> str:
@@ -58,18 +56,17 @@ def _decision(story: Story, decision: Decision, words: ViewWords) -> list[str]:
         elif decision.ended_by is not None:
             told = f"{told} ({words.ended_by}: {words.endings.get(decision.ended_by, decision.ended_by)})"
         return [head, f'<div class="card decision">{text(told)}</div>']
+    claim = said(decision.decision.text)
     if isinstance(story.closed, SessionImported):
-        told = f'<div class="said">{text(decision.decision.text)}</div><p class="soft">{words.read_back}</p>'
-        return [head, f'<div class="card decision">{told}</div>']
-    return [
-        head,
-        f'<div class="card decision"><div class="said">{text(decision.decision.text)}</div>'
-        f"<p>{words.rests_on} {_refs(decision.decision.entries, words)}</p><dl>"
-        f"<dt>{words.author}</dt><dd>{text(decision.author)}</dd>"
-        f"<dt>{words.confidence}</dt><dd>{percent(decision.confidence)}</dd>"
-        f"<dt>{words.support}</dt><dd>{backing(decision, words)}</dd>"
-        f"<dt>{words.ended_by}</dt><dd>{text(words.endings.get(decision.ended_by or '', decision.ended_by))}</dd></dl></div>",
-    ]
+        return [head, f'<div class="card decision">{claim}<p class="soft">{words.read_back}</p></div>']
+    rows = (
+        (words.author, decision.author),
+        (words.confidence, percent(decision.confidence)),
+        (words.support, backing(decision, words)),
+        (words.ended_by, words.endings.get(decision.ended_by or "", decision.ended_by)),
+    )
+    rests_on = f"<p>{words.rests_on} {_refs(decision.decision.entries, words)}</p>"
+    return [head, f'<div class="card decision">{claim}{rests_on}{terms(rows)}</div>']
 
 
 def _claims(title: str, claims: tuple[Claim, ...], words: ViewWords) -> list[str]:
@@ -113,18 +110,15 @@ def _timeline(story: Story, words: ViewWords, colours: dict[SeatId, int]) -> lis
     waiting = next(silent, None)
     cards = []
     for line in story.timeline:
-        score = "" if line.relevance_score is None else f'<span class="soft">{line.relevance_score:.2f}</span>'
+        score = "" if line.relevance_score is None else soft(f"{line.relevance_score:.2f}")
         answers = f"<span>{words.answers} {link(line.refers_to)}</span>" if line.refers_to else ""
         turn = turns.get(line.id)
         while turn is not None and waiting is not None and waiting.number < turn.number:
             cards.append(_silent(waiting, words, colours))
             waiting = next(silent, None)
-        cards.append(
-            f'<article class="card turn" id="entry-{line.id}" style="--hue:{colours.get(line.speaker, 0)}"><header>'
-            f'<span class="soft">#{line.id}</span><span class="who">{text(line.speaker)}</span>{score}{answers}'
-            f'<span class="soft">{text(line.platform)} {text(line.timestamp)}</span></header>'
-            f'<div class="said">{text(line.content)}</div>{_bids(turn, words, colours) if turn else ""}</article>'
-        )
+        head = (soft(f"#{line.id}"), who(line.speaker), score, answers, soft(f"{line.platform} {line.timestamp}"))
+        inner = f"{said(line.content)}{_bids(turn, words, colours) if turn else ''}"
+        cards.append(card(line.id, colours.get(line.speaker), head, inner))
     while waiting is not None:
         cards.append(_silent(waiting, words, colours))
         waiting = next(silent, None)
