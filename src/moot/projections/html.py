@@ -21,7 +21,7 @@ h2{font-size:1.1rem;margin:2.2rem 0 .6rem}.soft{color:var(--soft)}
 .asker{border-left-color:var(--soft)}
 .who{font-weight:650}a{color:var(--mark)}table{border-collapse:collapse;width:100%;font-size:.93rem}
 th,td{text-align:left;padding:.35rem .6rem;border-bottom:1px solid var(--line);vertical-align:top;overflow-wrap:break-word}
-th{white-space:nowrap}
+th{white-space:nowrap}@media(max-width:40rem){th{white-space:normal}th,td{padding:.3rem .4rem}}
 """
 
 LIST_STYLE: Final = """details summary{cursor:pointer;color:var(--soft);font-size:.88rem}dl{display:grid;

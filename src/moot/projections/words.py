@@ -14,6 +14,8 @@ class SharedWords:
     cost_heads: tuple[str, ...]
     total: str
     spent: str
+    author: str
+    loss_heads: tuple[str, ...]
 
 
 EN = SharedWords(
@@ -38,6 +40,8 @@ EN = SharedWords(
     cost_heads=("Seat", "Platform", "Calls", "Tokens in", "Tokens out", "Money"),
     total="Total",
     spent="Cost: {calls} model calls, {tokens} tokens",
+    author="Written by",
+    loss_heads=("Ledger entry", "Seat", "Asked for", "Lost by", "Detail"),
 )
 ZH = SharedWords(
     decision="决定",
@@ -61,5 +65,7 @@ ZH = SharedWords(
     cost_heads=("席位", "平台", "调用", "输入词元", "输出词元", "金额"),
     total="合计",
     spent="花费：{calls} 次模型调用，{tokens} 词元",
+    author="执笔",
+    loss_heads=("账本条目", "席位", "所求", "失联原因", "详情"),
 )
 SHARED_WORDS: dict[Language, SharedWords] = {"en": EN, "zh": ZH}

@@ -7,6 +7,7 @@ from moot.errors import BadRoster
 from moot.ports.kit import Plan, ProtocolKit
 from moot.protocols.roundtable.facts import MODERATOR, ConferenceOpened, Settings
 from moot.protocols.roundtable.minutes import minutes
+from moot.protocols.roundtable.page import page
 from moot.protocols.roundtable.rules import RULES
 from moot.protocols.roundtable.story import ConferenceStory, decided, summary, told
 
@@ -43,5 +44,5 @@ ROUNDTABLE: Final = ProtocolKit(
     decision=decided,
     lines=told,
     summary=summary,
-    exports={"minutes": minutes},
+    exports={"minutes": minutes, "html": page},
 )

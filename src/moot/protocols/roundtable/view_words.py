@@ -1,4 +1,4 @@
-"""The words of minutes and terminals in both languages."""
+"""The words of minutes, pages and terminals in both languages."""
 
 from dataclasses import dataclass
 
@@ -28,6 +28,29 @@ class ViewWords:
     losses: dict[str, str]
     consensus_heads: tuple[str, ...]
     dispute_heads: tuple[str, ...]
+    background: str
+    order: str
+    rounds: str
+    rounds_held: str
+    opening: str
+    minutes: str
+    author: str
+    now: str
+    awaited: str
+    expected: str
+    writing: str
+    declared: str
+    declares: str
+    no_dispute: str
+    missing: str
+    skipped_in: str
+    no_writer: str
+    never_spoke: str
+    loss_heads: tuple[str, ...]
+    asked_for: dict[str, str]
+    nothing_said: str
+    roles: str
+    role_heads: tuple[str, ...]
 
 
 EN = ViewWords(
@@ -42,7 +65,7 @@ EN = ViewWords(
     skipped="Skipped",
     speeches="Speeches",
     round="round {number}",
-    prompt="for the next speaker",
+    prompt="For the next speaker",
     cost=SHARED_WORDS["en"].cost,
     cost_heads=SHARED_WORDS["en"].cost_heads,
     total=SHARED_WORDS["en"].total,
@@ -51,6 +74,29 @@ EN = ViewWords(
     losses=SHARED_WORDS["en"].losses,
     consensus_heads=("consensus", "最终共识", "共识"),
     dispute_heads=("disagreements", "悬而未决", "分歧"),
+    background="Background",
+    order="Order of speaking",
+    rounds="Rounds",
+    rounds_held="{held} of at most {most}",
+    opening="For the first speaker",
+    minutes="Minutes",
+    author=SHARED_WORDS["en"].author,
+    now="Now",
+    awaited="Awaited",
+    expected="What it was told",
+    writing="the speeches are over, the minutes are being written",
+    declared="Consensus declared",
+    declares="declares consensus",
+    no_dispute="The minutes name no disagreement that was left open.",
+    missing="Skipped and lost",
+    skipped_in="{seat} was skipped in round {round}: {reason}",
+    no_writer="{seat} was asked for the minutes and failed twice",
+    never_spoke="{seat} never spoke",
+    loss_heads=SHARED_WORDS["en"].loss_heads,
+    asked_for={"speech": "speech", "minutes": "minutes"},
+    nothing_said="Nothing has been said.",
+    roles="Roles",
+    role_heads=("Role", "Stance and instructions", "Platform"),
 )
 ZH = ViewWords(
     conference="圆桌会议",
@@ -73,5 +119,28 @@ ZH = ViewWords(
     losses=SHARED_WORDS["zh"].losses,
     consensus_heads=EN.consensus_heads,
     dispute_heads=EN.dispute_heads,
+    background="背景",
+    order="发言顺序",
+    rounds="轮次",
+    rounds_held="已进行 {held} 轮，上限 {most} 轮",
+    opening="给首位发言者",
+    minutes="会议纪要",
+    author=SHARED_WORDS["zh"].author,
+    now="当前",
+    awaited="等待",
+    expected="给它的提示",
+    writing="发言结束，正在撰写纪要",
+    declared="宣告共识",
+    declares="宣告共识",
+    no_dispute="纪要未列出悬而未决的分歧。",
+    missing="被跳过与失联",
+    skipped_in="{seat} 在第 {round} 轮被跳过：{reason}",
+    no_writer="{seat} 受请撰写纪要，两次失败",
+    never_spoke="{seat} 从未发言",
+    loss_heads=SHARED_WORDS["zh"].loss_heads,
+    asked_for={"speech": "发言", "minutes": "纪要"},
+    nothing_said="没有发言。",
+    roles="角色",
+    role_heads=("角色", "立场与说明", "平台"),
 )
 VIEW_WORDS: dict[Language, ViewWords] = {"en": EN, "zh": ZH}

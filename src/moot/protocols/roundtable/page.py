@@ -1,0 +1,196 @@
+"""The conference as one self-contained HTML page: no script, nothing loaded from elsewhere, everything said is escaped.
+
+Speeches and minutes are Markdown of participants: shown as they were written, not rendered.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from moot.domain.facts import SessionCancelled
+from moot.domain.fence import one_line
+from moot.domain.ids import SeatId
+from moot.projections.costs import cost_rows
+from moot.projections.decision import Decision
+from moot.projections.html import (
+    LIST_STYLE,
+    STYLE,
+    TALK_STYLE,
+    Markup,
+    bullets,
+    card,
+    document,
+    hues,
+    link,
+    said,
+    soft,
+    table,
+    terms,
+    text,
+    who,
+)
+from moot.projections.teller import stamp
+from moot.protocols.roundtable.story import ConferenceStory, TimelineLine, decided
+
+LONG_AGENDA: Final = 1_200
+"""Characters from which on the background is folded up, so that the minutes stand on the first screen."""
+
+_OWN_STYLE: Final = """
+.consensus{border-color:var(--mark)}.decision .said+dl{margin-top:1rem}details .said{margin-top:.4rem}
+"""
+
+Row = tuple[object, object]
+
+
+def page(story: ConferenceStory) -> str:
+    """The page at any time of a conference."""
+    conference, words, decision = story.conference, story.words, decided(story)
+    costs = cost_rows(story.costs, conference.seats, story.spent, words.total)
+    body = [
+        f'<h1 class="said">{text(decision.topic)}</h1>',
+        f'<p class="soft">{text(story.session)} · {stamp(story.opened_at)} – {stamp(story.last_at)}</p>',
+        f"<h2>{words.agenda}</h2>",
+        _agenda(story),
+        f"<h2>{words.minutes}</h2>",
+        _conclusion(story, decision),
+        *_disputed(story, decision),
+        *_missing(story),
+        f"<h2>{words.speeches}</h2>",
+        *_speeches(story),
+        f"<h2>{words.roles}</h2>",
+        table(words.role_heads, _roles(story)),
+        f"<h2>{words.cost}</h2>",
+        table(words.cost_heads, costs),
+    ]
+    return document(conference.opened.language, decision.topic[:80], f"{STYLE}{LIST_STYLE}{TALK_STYLE}{_OWN_STYLE}", body)
+
+
+def _agenda(story: ConferenceStory) -> str:
+    settings, words = story.conference.opened.settings, story.words
+    background = said(settings.agenda) if settings.agenda else ""
+    if len(settings.agenda) > LONG_AGENDA:
+        background = f"<details><summary>{words.background}</summary>{background}</details>"
+    held = words.rounds_held.format(held=max(_rounds(story), default=0), most=settings.max_rounds)
+    rows: list[Row] = [(words.conference, settings.conference)] if settings.conference else []
+    rows += [(words.order, " → ".join(story.conference.speakers)), (words.rounds, held)]
+    rows += [(words.opening, settings.prompt)] if settings.prompt else []
+    return f'<div class="card">{background}{terms(rows)}</div>'
+
+
+def _rounds(story: ConferenceStory) -> set[int]:
+    """The rounds in which somebody spoke or was skipped."""
+    return {speech.round for speech in story.conference.speeches} | {skip.round for skip in story.skips}
+
+
+def _conclusion(story: ConferenceStory, decision: Decision) -> str:
+    """The minutes, or what there is in their place."""
+    minutes, words = story.conference.minutes, story.words
+    told = {"thinking": words.still_open, "cancelled": words.cancelled}.get(decision.status, "" if minutes else words.no_minutes)
+    if isinstance(story.closed, SessionCancelled):
+        told = f"{told} {story.closed.reason}".strip()
+    inner = [said(each) for each in (told, minutes.content if minutes else "") if each]
+    return f'<div class="card decision">{"".join(inner)}{terms(_standing(story, decision))}</div>'
+
+
+def _standing(story: ConferenceStory, decision: Decision) -> list[Row]:
+    """How it ended, or where it stands."""
+    conference, words = story.conference, story.words
+    rows: list[Row] = []
+    if conference.status == "open":
+        rows.append((words.now, words.round.format(number=conference.round)))
+        rows += [(words.awaited, conference.current), (words.expected, conference.prompt)]
+    if conference.status == "concluding":
+        rows.append((words.now, words.writing))
+        rows += [(words.awaited, seat) for seat in conference.writers[:1]]
+    if conference.author is not None:
+        rows.append((words.author, conference.author))
+    ended = decision.ended_by or conference.stop
+    if ended is not None:
+        rows.append((words.ended_by, words.endings.get(ended, ended)))
+    if conference.speeches:
+        rows.append((words.declared, _declared(story)))
+    return rows
+
+
+def _declared(story: ConferenceStory) -> Markup:
+    """How many of the speakers' last speeches declare consensus, and which."""
+    conference = story.conference
+    last = {line.speaker: line for line in story.timeline if line.speech is not None}
+    named = [f"{text(seat)} {_link(last[seat])}" for seat in conference.speakers if seat in conference.agreeing and seat in last]
+    count = f"{len(named)}/{len(conference.speakers)}"
+    return Markup(f"{count}: {', '.join(named)}" if named else count)
+
+
+def _link(line: TimelineLine) -> str:
+    return link(line.id, _number(line))
+
+
+def _number(line: TimelineLine) -> str:
+    """The number of a speech as speakers and files know it."""
+    return "" if line.speech is None else f"{line.speech.number:03d}"
+
+
+def _disputed(story: ConferenceStory, decision: Decision) -> list[str]:
+    if decision.decision is None:
+        return []
+    shown = [f'<div class="card">{said(voice.text)}</div>' for voice in decision.dissent]
+    return [f"<h2>{story.words.disputed}</h2>", *(shown or [f'<p class="soft">{story.words.no_dispute}</p>'])]
+
+
+def _missing(story: ConferenceStory) -> list[str]:
+    """Who was skipped, who could not write, who never spoke, and each single loss with its reason."""
+    conference, words = story.conference, story.words
+    spoke = {speech.seat for speech in conference.speeches}
+    silent = [seat for seat in conference.speakers if seat not in spoke] if conference.status != "open" else []
+    told = [
+        *(words.skipped_in.format(seat=skip.seat, round=skip.round, reason=words.losses[skip.reason]) for skip in story.skips),
+        *(words.no_writer.format(seat=seat) for seat in conference.writers_lost),
+        *(words.never_spoke.format(seat=seat) for seat in silent),
+    ]
+    losses = [
+        (loss.seq, loss.seat, words.asked_for.get(loss.asked_for, loss.asked_for), words.losses[loss.reason], loss.detail or "–")
+        for loss in story.losses
+    ]
+    shown = [*([bullets(text(line) for line in told)] if told else []), *([table(words.loss_heads, losses)] if losses else [])]
+    return [f"<h2>{words.missing}</h2>", *shown] if shown else []
+
+
+def _speeches(story: ConferenceStory) -> list[str]:
+    words, colours = story.words, hues(story.conference.seats)
+    parts = []
+    for number, lines in sorted(_by_round(story).items()):
+        parts.append(f"<section>\n<h3>{words.round.format(number=number).capitalize()}</h3>")
+        parts += [_card(story, line, colours) for line in lines]
+        for skip in story.skips:
+            if skip.round == number:
+                parts.append(f'<p class="soft">{text(f"{words.skipped}: {skip.seat} ({words.losses[skip.reason]})")}</p>')
+        parts.append("</section>")
+    return parts or [f'<p class="soft">{words.nothing_said}</p>']
+
+
+def _by_round(story: ConferenceStory) -> dict[int, list[TimelineLine]]:
+    """What was said in each round; a word of the user's belongs to the speech that follows it."""
+    found: dict[int, list[TimelineLine]] = {number: [] for number in _rounds(story)}
+    at = story.conference.round if story.conference.status == "open" else max(found, default=1)
+    for line in reversed(story.timeline[1:]):
+        at = at if line.speech is None else line.speech.round
+        found.setdefault(at, []).insert(0, line)
+    return found
+
+
+def _card(story: ConferenceStory, line: TimelineLine, colours: Mapping[SeatId, int]) -> str:
+    words, speech = story.words, line.speech
+    if speech is None:
+        return card(line.id, None, (who(line.speaker), soft(line.timestamp)), said(line.content))
+    tag = f'<span class="tag consensus">{words.declares}</span>' if speech.said.consensus else ""
+    # Where the speech itself has a section for the next speaker, that is it: once is enough.
+    is_apart = one_line(speech.said.prompt) not in one_line(line.content)
+    left = terms([(words.prompt, speech.said.prompt)] if is_apart else [])
+    head = (soft(_number(line)), who(line.speaker), tag, soft(line.timestamp))
+    return card(line.id, colours.get(line.speaker), head, f"{said(line.content)}{left}")
+
+
+def _roles(story: ConferenceStory) -> list[tuple[object, ...]]:
+    return [
+        (seat.id, " · ".join(part for part in (seat.stance, seat.instructions) if part) or "–", seat.platform)
+        for seat in story.conference.seats
+    ]
