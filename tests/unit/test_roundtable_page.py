@@ -143,7 +143,7 @@ def test_speeches_stand_round_by_round_with_their_numbers() -> None:
     ]
     assert heads == [
         ("Round 1", [("001", "architect"), ("002", "security"), ("", "USER"), ("003", "reviewer")]),
-        ("Round 2", [("004", "architect"), ("005", "reviewer")]),
+        ("Round 2", [("004", "architect"), ("006", "reviewer")]),
     ]
 
 
@@ -157,7 +157,7 @@ def test_what_a_speaker_leaves_for_the_next_is_shown_once() -> None:
 def test_who_declares_consensus_is_told_with_the_speech() -> None:
     """R-7: of all speakers, in their last speeches."""
     told = page(_concluded("en").story)
-    declared = 'architect <a href="#entry-6">004</a>, reviewer <a href="#entry-7">005</a>'
+    declared = 'architect <a href="#entry-6">004</a>, reviewer <a href="#entry-7">006</a>'
     assert f"<dt>Consensus declared</dt><dd>2/3: {declared}</dd>" in told
     assert told.count("declares consensus") == 2
     taken_back = Table(seat("ada"), seat("bob")).says("Yes.\n[CONSENSUS]").says("No.").says("Then no.")
