@@ -4,7 +4,7 @@ import json
 import shlex
 import sqlite3
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -124,6 +124,30 @@ def test_every_tool_is_described_and_its_schemas_are_valid(server: Server) -> No
     held(work())
 
 
+async def conference_held(call: Callable[..., Awaitable[Json]]) -> None:
+    """A conference in files, from its beginning to its minutes (R-4, R-5, R-6, R-9)."""
+    at = {"conference": "doors"}
+    await call("new_conference", **at, topic="Which door?", roles=["ada", "bob"], maxRounds=1)
+    blocked = await call("join_conference", **at, role="bob", timeoutSeconds=0.2)
+    assert blocked["message"] == "[Conference blocked] It is ada's turn to speak; please schedule that agent."
+    first = await call("join_conference", **at, role="ada")
+    assert first["isYourTurn"]
+    assert "Which door?" in first["agenda"]
+    said = await call("say_in_conference", **at, role="ada", text="## Stance\nLeft.", idempotencyKey="1")
+    assert (said["file"], said["nextSpeaker"]) == ("001_ada.md", "bob")
+    again = await call("say_in_conference", **at, role="ada", text="## Stance\nLeft.", idempotencyKey="1")
+    assert again["isRepeated"]
+    second = await call("join_conference", **at, role="bob")
+    assert [speech["text"] for speech in second["speeches"]] == ["## Stance\nLeft.\n"]
+    await call("say_in_conference", **at, role="bob", text="## Stance\nRight.")
+    assert (await call("conference_status", **at))["status"] == "concluding"
+    await call("relay_conference", **at)
+    assert (await call("check_conference", **at))["damage"] == []
+    assert (await call("repair_conference", **at))["done"] == []
+    await call("say_in_conference", **at, role="moderator", text="## Summary\nTwo doors.")
+    assert (await call("conference_minutes", **at))["minutes"] == "## Summary\nTwo doors."
+
+
 def test_what_every_tool_gives_is_what_its_schema_says(server: Server) -> None:
     """D-1 to D-5: one call of each tool at least, on a deliberation that is held to its end."""
     given: list[str] = []
@@ -186,6 +210,7 @@ def test_what_every_tool_gives_is_what_its_schema_says(server: Server) -> None:
         await call("resume_thread", thread=thread, participant="ada")
         await call("open_session", topic="Paint it?", seats=["ada", "bob"])
         await call("get_session", sessionId=session)
+        await conference_held(call)
         assert set(given) == set(schemas)
 
     async def run() -> None:

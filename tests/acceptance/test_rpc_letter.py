@@ -234,7 +234,27 @@ def test_every_schema_of_the_description_is_one(document: dict[str, Any]) -> Non
         assert {error["$ref"].rpartition("/")[2] for error in method["errors"]} == set(document["components"]["errors"])
 
 
+CONFERENCE = {"conference": "cache"}
 EXAMPLES: dict[str, dict[str, Any]] = {
+    "moot.newConference": {
+        **CONFERENCE,
+        "topic": "Which cache?",
+        "roles": ["architect", {"id": "reviewer", "instructions": "Doubt it."}],
+        "moderator": "mailbox",
+        "agenda": "The catalogue is slow.",
+        "prompt": "Open it.",
+        "maxRounds": 2,
+        "language": "en",
+    },
+    "moot.listConferences": {},
+    "moot.conferenceStatus": CONFERENCE,
+    "moot.joinConference": {**CONFERENCE, "role": "architect", "timeoutSeconds": 0},
+    "moot.sayInConference": {**CONFERENCE, "role": "architect", "text": "## Stance\nRedis.", "idempotencyKey": "first"},
+    "moot.skipSpeaker": {**CONFERENCE, "role": "reviewer", "why": "away"},
+    "moot.relayConference": CONFERENCE,
+    "moot.checkConference": CONFERENCE,
+    "moot.repairConference": CONFERENCE,
+    "moot.conferenceMinutes": CONFERENCE,
     "cstp.openDeliberation": {
         **HSM,
         "tags": ["memory"],

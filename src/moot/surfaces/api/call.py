@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any, Final, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -89,12 +90,14 @@ def _an(role: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class House:
-    """What calls work on."""
+    """What calls work on. `root` is the folder whose conferences they may reach; `relays` those that are driven from here."""
 
     moot: Moot
     runner: LocalRunner
     deliberations: Deliberations
+    root: Path = field(default_factory=Path.cwd)
     under_way: set[asyncio.Future[Any]] = field(default_factory=set)
+    relays: dict[str, asyncio.Task[None]] = field(default_factory=dict)
 
     async def carried_through(self, work: Awaitable[T]) -> T:
         """Do it to its end, whether or not the caller still waits for it: half a change would leave others waiting."""

@@ -23,6 +23,8 @@ CODES: Final[dict[type[MootError], Code]] = {
     errors.UnknownDecision: Code(-32002, "no such decision"),
     errors.UnknownThread: Code(-32002, "no such thread"),
     errors.UnknownToken: Code(-32002, "no such token"),
+    errors.UnknownConference: Code(-32002, "no such conference"),
+    errors.FolderDamaged: Code(-32003, "the conference's folder is not as its record says; it must be repaired first"),
     errors.OutOfTurn: Code(-32003, "the protocol has no place for this now"),
     errors.UnknownAsk: Code(-32003, "nothing is asked under this id now"),
     errors.UnknownSeat: Code(-32004, "this participant has no seat here that anyone may speak for"),

@@ -12,8 +12,8 @@ from rich.console import Console
 
 from moot.domain.facts import Language
 from moot.domain.fence import plain
-from moot.domain.ids import session_id
-from moot.domain.roster import MAILBOX
+from moot.domain.ids import SeatId, session_id
+from moot.domain.roster import MAILBOX, Seat
 from moot.errors import BadRoster, BadSetting
 from moot.protocols.roundtable.facts import MODERATOR
 from moot.protocols.roundtable.files import missing_sections
@@ -130,11 +130,11 @@ def new(
     _run(work, folder, as_json=as_json)
 
 
-def _role(word: str) -> tuple[str, str]:
+def _role(word: str) -> Seat:
     name, equals, platform = word.partition("=")
     if equals and not platform:
         raise BadRoster(f"--role {word!r}: expected NAME or NAME=PLATFORM, such as reviewer=openai:gpt-5-mini")
-    return name, platform or MAILBOX
+    return Seat(id=SeatId(name), platform=platform or MAILBOX)
 
 
 def _tell_next(found: Found) -> None:
@@ -350,7 +350,7 @@ def relay(name: str, roles: tuple[str, ...], folder: Path | None, as_json: bool)
     async def work() -> int:
         async with Moot() as moot:
             hall = _hall(moot, folder)
-            given = dict(_role(word) for word in roles)
+            given = {seat.id: seat.platform for seat in map(_role, roles)}
             found = await (hall.reseat(name, given) if given else hall.status(name))
             moot.seating.check_scripts(found.conference.seats, RULES.forms)
             carried = Relay(moot, hall, name, lambda line: out.note(plain(line)))

@@ -3,12 +3,13 @@
 import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from moot.domain.budget import Budget
 from moot.domain.facts import Language
-from moot.domain.ids import SessionId, session_id
+from moot.domain.ids import SeatId, SessionId, session_id
 from moot.domain.language import language_of
 from moot.domain.roster import MAILBOX, Seat, Swap
 from moot.errors import BadName, FolderDamaged, MootError, SessionExists, UnknownConference, UnknownSession
@@ -53,7 +54,7 @@ class Hall:
         name: str,
         topic: str,
         *,
-        roles: Sequence[tuple[str, str]],
+        roles: Sequence[Seat],
         moderator: str = MAILBOX,
         agenda: str = "",
         prompt: str = "",
@@ -61,16 +62,14 @@ class Hall:
         language: Language | None = None,
         patience: float | None = None,
         outside_patience: float = WEEK_SECONDS,
-        instructions: Mapping[str, str] | None = None,
         check: bool = True,
     ) -> Found:
-        """Begin a conference: folder, guide, agenda, `turn.json`. `roles` are names with their platforms, in their order.
+        """Begin a conference: folder, guide, agenda, `turn.json`. `roles` are the speakers, in their order.
 
         Raises BadName, BadRoster, BadSetting, SessionExists.
         """
         path = self.table / conference_name(name)
-        told = instructions or {}
-        seats = [Seat(id=role_name(role), platform=platform, instructions=told.get(role, "")) for role, platform in roles]
+        seats = [replace(role, id=role_name(role.id)) for role in roles]
         seats.append(Seat(id=MODERATOR, platform=moderator))
         settings = {"max_rounds": max_rounds, "conference": name, "agenda": agenda, "prompt": prompt}
         if patience is not None:
@@ -164,6 +163,10 @@ class Hall:
 
     # --- what people and agents do
 
+    async def session_of(self, name: str) -> SessionId:
+        async with self.conference(name) as conference:
+            return conference.session
+
     async def status(self, name: str, *, whole: bool = False) -> Found:
         """Where a conference stands, after all that fits was taken in."""
         async with self.conference(name) as conference:
@@ -222,12 +225,12 @@ class Hall:
             found = await conference.sync()
             return None if found.conference.minutes is None else found.conference.minutes.content
 
-    async def reseat(self, name: str, platforms: Mapping[str, str]) -> Found:
+    async def reseat(self, name: str, platforms: Mapping[SeatId, str]) -> Found:
         """Give roles to other minds from here on: the session goes on as a fork of itself. Raises BadRoster."""
         async with self.conference(name) as conference:
             found = await conference.sync()
             seats = {seat.id: seat.platform for seat in found.conference.seats}
-            changed = {role: platform for role, platform in platforms.items() if seats.get(role) != platform}  # type: ignore[call-overload]
+            changed = {role: platform for role, platform in platforms.items() if seats.get(role) != platform}
             if changed:
                 swaps = [
                     Swap(seat=MODERATOR if role == MODERATOR else role_name(role), platform=platform)

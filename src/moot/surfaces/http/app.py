@@ -5,6 +5,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
@@ -25,6 +26,7 @@ from moot.surfaces.api.call import Call, Caller, House
 from moot.surfaces.api.entries import entry_out, is_sealed
 from moot.surfaces.api.errors import TOO_MUCH, code_of
 from moot.surfaces.api.table import TABLE
+from moot.surfaces.files.hall import root_of
 from moot.surfaces.http.doors import Doors, Rates
 from moot.surfaces.http.metrics import Metrics
 from moot.surfaces.mcp.cancelling import SoftSessions
@@ -49,7 +51,14 @@ BURST: Final = 2_000.0
 async def opened_house(moot: Moot) -> AsyncIterator[House]:
     """What calls work on, with a runner that keeps sessions going while it is open."""
     async with moot, LocalRunner(moot.engine, moot.seating, moot.remember_if_possible) as runner:
-        yield House(moot, runner, Deliberations(moot, runner.nudge))
+        house = House(moot, runner, Deliberations(moot, runner.nudge), root_of(Path.cwd()))
+        try:
+            yield house
+        finally:
+            relays = list(house.relays.values())
+            for relay in relays:
+                relay.cancel()
+            await asyncio.gather(*relays, return_exceptions=True)
 
 
 @dataclass

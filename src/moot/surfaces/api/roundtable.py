@@ -1,0 +1,325 @@
+"""The calls on conferences in plain files: those below the folder in which the server was started, by their names alone."""
+
+import asyncio
+import logging
+from dataclasses import replace
+from typing import Annotated, Any, Final
+
+from pydantic import Field
+
+from moot.domain.facts import Language
+from moot.domain.roster import MAILBOX
+from moot.errors import MootError, OutOfTurn
+from moot.protocols.roundtable.facts import MODERATOR, MOST_ROUNDS
+from moot.protocols.roundtable.state import Status
+from moot.surfaces.api.call import Call, Method, Nothing, Wire, method
+from moot.surfaces.api.deliberation import seat_of
+from moot.surfaces.api.shapes import Key, ParticipantIn
+from moot.surfaces.files.conference import Blocked, Found, Reading
+from moot.surfaces.files.hall import DEFAULT_ROUNDS, Hall
+from moot.surfaces.files.relay import Relay
+from moot.surfaces.files.watching import changes
+
+log = logging.getLogger("moot")
+
+MOST_WAIT_SECONDS: Final = 45.0
+
+Name = Annotated[str, Field(max_length=64, description="The conference's name.")]
+Role = Annotated[str | None, Field(max_length=64, description="Who speaks. May be left out with a token that is a seat's.")]
+
+
+class ConferenceParams(Wire):
+    conference: Name
+
+
+class NewConferenceParams(ConferenceParams):
+    topic: Annotated[str, Field(min_length=1, max_length=20_000)]
+    roles: Annotated[list[str | ParticipantIn], Field(min_length=1, max_length=63, description="The speakers, in their order.")]
+    moderator: Annotated[str, Field(max_length=500, description="The platform of who writes the minutes.")] = MAILBOX
+    agenda: Annotated[str, Field(max_length=50_000, description="The background that every speaker reads.")] = ""
+    prompt: Annotated[str, Field(max_length=2_000, description="What the first speaker is told.")] = ""
+    max_rounds: Annotated[int, Field(ge=1, le=MOST_ROUNDS)] = DEFAULT_ROUNDS
+    language: Language | None = None
+
+
+class JoinConferenceParams(ConferenceParams):
+    role: Role = None
+    timeout_seconds: Annotated[float, Field(ge=0, le=MOST_WAIT_SECONDS, description="Wait this long for the role's turn.")] = 0.0
+
+
+class SayParams(ConferenceParams):
+    role: Role = None
+    text: Annotated[
+        str, Field(min_length=1, max_length=50_000, description="The speech, or the moderator's minutes, in Markdown.")
+    ]
+    idempotency_key: Key = ""
+
+
+class SkipParams(ConferenceParams):
+    role: Annotated[str, Field(max_length=64)]
+    why: Annotated[str, Field(max_length=2_000)] = "skipped by hand"
+
+
+class ConferenceOut(Wire):
+    conference: str
+    session_id: str
+    status: Status
+    round: int
+    max_rounds: int
+    speaker_order: list[str]
+    current_speaker: str
+    prompt_for_speaker: str
+    turns_taken: int
+    skipped: list[str]
+    damage: Annotated[list[str], Field(description="What is wrong with the folder: file, line, and what was expected.")]
+    is_relayed: Annotated[bool, Field(description="Whether this server drives the roles that have a platform.")]
+
+
+class ConferencesOut(Wire):
+    conferences: list[ConferenceOut]
+
+
+class SpeechOut(Wire):
+    file: str
+    text: str
+
+
+class JoinedOut(Wire):
+    is_your_turn: bool
+    message: Annotated[str, Field(description="What to answer and do, where it is not.")]
+    status: Status
+    round: int
+    current_speaker: str
+    prompt_for_speaker: str
+    agenda: str
+    speeches: list[SpeechOut]
+    earlier: Annotated[int, Field(description="Speeches before those; they stand in the folder.")]
+    kept: Annotated[list[str], Field(description="Texts of yours that were out of turn.")]
+
+
+class SaidOut(Wire):
+    file: str
+    status: Status
+    next_speaker: str
+    is_repeated: bool
+
+
+class CheckedOut(Wire):
+    conference: str
+    damage: list[str]
+
+
+class RepairedOut(Wire):
+    conference: str
+    done: list[str]
+
+
+class MinutesOut(Wire):
+    conference: str
+    status: Status
+    minutes: str | None = None
+
+
+def _hall(call: Call) -> Hall:
+    return Hall(call.moot, call.house.root)
+
+
+def _out(call: Call, name: str, found: Found) -> ConferenceOut:
+    turn = found.turn
+    return ConferenceOut(
+        conference=name,
+        session_id=found.session,
+        status=turn.status,
+        round=turn.round,
+        max_rounds=turn.max_rounds,
+        speaker_order=list(turn.speaker_order),
+        current_speaker=turn.current_speaker,
+        prompt_for_speaker=turn.prompt_for_speaker,
+        turns_taken=found.conference.taken,
+        skipped=list(found.conference.skipped),
+        damage=[str(each) for each in found.damage],
+        is_relayed=name in call.house.relays,
+    )
+
+
+async def _checked(call: Call, name: str) -> Hall:
+    """The hall, if this caller may read the conference."""
+    hall = _hall(call)
+    if call.caller.session:
+        call.caller.check_session(await hall.session_of(name))
+    return hall
+
+
+async def _speaker(call: Call, name: str, given: str | None) -> tuple[Hall, str]:
+    """The hall and the role that this caller speaks for; raises NotAllowed."""
+    hall = _hall(call)
+    return hall, call.caller.seat_for(await hall.session_of(name), given)
+
+
+async def new_conference(call: Call, params: NewConferenceParams) -> ConferenceOut:
+    moderator = seat_of(call.caller, ParticipantIn(id=MODERATOR, platform=params.moderator))
+    found = await _hall(call).new(
+        params.conference,
+        params.topic,
+        roles=[seat_of(call.caller, each) for each in params.roles],
+        moderator=moderator.platform,
+        agenda=params.agenda,
+        prompt=params.prompt,
+        max_rounds=params.max_rounds,
+        language=params.language,
+    )
+    return _out(call, params.conference, found)
+
+
+async def list_conferences(call: Call, params: Nothing) -> ConferencesOut:
+    hall, found = _hall(call), []
+    for name in hall.names():
+        if call.caller.session and call.caller.session != await hall.session_of(name):
+            continue
+        found.append(_out(call, name, await hall.status(name)))
+    return ConferencesOut(conferences=found)
+
+
+async def conference_status(call: Call, params: ConferenceParams) -> ConferenceOut:
+    hall = await _checked(call, params.conference)
+    return _out(call, params.conference, await hall.status(params.conference))
+
+
+async def join_conference(call: Call, params: JoinConferenceParams) -> JoinedOut:
+    hall, role = await _speaker(call, params.conference, params.role)
+    found = await hall.join(params.conference, role)
+    if not params.timeout_seconds:
+        return _joined(found)
+    try:
+        async with asyncio.timeout(params.timeout_seconds):
+            async for _ in changes(hall.table / params.conference):
+                found = await hall.join(params.conference, role)
+                if found.is_turn or found.turn.status == "closed" or call.deliberations.stopping.is_set():
+                    break
+    except TimeoutError:
+        pass
+    return _joined(found)
+
+
+def _joined(found: Reading) -> JoinedOut:
+    return JoinedOut(
+        is_your_turn=found.is_turn,
+        message=found.message or "Give your speech with say_in_conference.",
+        status=found.turn.status,
+        round=found.turn.round,
+        current_speaker=found.turn.current_speaker,
+        prompt_for_speaker=found.turn.prompt_for_speaker,
+        agenda=found.agenda,
+        speeches=[SpeechOut(file=name, text=text) for name, text in found.speeches],
+        earlier=found.earlier,
+        kept=list(found.kept),
+    )
+
+
+async def say(call: Call, params: SayParams) -> SaidOut:
+    hall, role = await _speaker(call, params.conference, params.role)
+    try:
+        given = await hall.say(params.conference, role, params.text, params.idempotency_key)
+    except Blocked as blocked:
+        raise OutOfTurn(f"{blocked} Your text is kept in {blocked.kept}") from blocked
+    return SaidOut(
+        file=given.file, status=given.turn.status, next_speaker=given.turn.current_speaker, is_repeated=given.is_repeated
+    )
+
+
+async def skip(call: Call, params: SkipParams) -> ConferenceOut:
+    hall = await _checked(call, params.conference)
+    return _out(call, params.conference, await hall.skip(params.conference, params.role, params.why))
+
+
+async def relay(call: Call, params: ConferenceParams) -> ConferenceOut:
+    hall, name = await _checked(call, params.conference), params.conference
+    found = await hall.status(name)
+    if name not in call.house.relays and found.turn.status != "closed":
+        task = asyncio.create_task(_relayed(call, hall, name))
+        call.house.relays[name] = task
+        task.add_done_callback(lambda _: call.house.relays.pop(name, None))
+    return _out(call, name, found)
+
+
+async def _relayed(call: Call, hall: Hall, name: str) -> None:
+    try:
+        await Relay(call.moot, hall, name, lambda line: log.warning("conference %s: %s", name, line)).run()
+    except MootError as error:
+        log.warning("conference %s is not relayed any more: %s", name, error)
+
+
+async def check(call: Call, params: ConferenceParams) -> CheckedOut:
+    hall = await _checked(call, params.conference)
+    return CheckedOut(conference=params.conference, damage=[str(each) for each in await hall.check(params.conference)])
+
+
+async def repair(call: Call, params: ConferenceParams) -> RepairedOut:
+    hall = await _checked(call, params.conference)
+    return RepairedOut(conference=params.conference, done=await hall.repair(params.conference))
+
+
+async def minutes(call: Call, params: ConferenceParams) -> MinutesOut:
+    hall = await _checked(call, params.conference)
+    found = await hall.status(params.conference)
+    return MinutesOut(conference=params.conference, status=found.turn.status, minutes=await hall.minutes(params.conference))
+
+
+_METHODS: tuple[Method[Any, Any], ...] = (
+    method(
+        "moot.newConference",
+        "Begin a conference in plain files: roles speak in turn, a moderator writes the minutes. Roles without a platform are agents "
+        "from outside, which join with join_conference or by the files themselves. Next: relay_conference, or each role joins.",
+        new_conference,
+        "own",
+        "new_conference",
+    ),
+    method("moot.listConferences", "The conferences of the server's folder, and where each stands.", list_conferences, "read"),
+    method(
+        "moot.conferenceStatus",
+        "Where a conference stands: whose turn it is, what is expected, what is wrong with its folder.",
+        conference_status,
+        "read",
+        "conference_status",
+    ),
+    Method(
+        name="moot.joinConference",
+        tool="join_conference",
+        does="What a role should read now: the agenda, what is expected of it, the last three speeches. With timeoutSeconds it waits "
+        "for the role's turn. Next: say_in_conference when it is your turn, else call again.",
+        params=JoinConferenceParams,
+        result=JoinedOut,
+        handler=join_conference,
+        needs="speak",
+        waits=True,
+    ),
+    method(
+        "moot.sayInConference",
+        "Give a role's speech (Markdown with the sections stance, analysis, response and questions), or the moderator's minutes. Out of "
+        "turn it is refused and kept.",
+        say,
+        "speak",
+        "say_in_conference",
+    ),
+    method("moot.skipSpeaker", "Go on without the role whose turn it is; the turn is marked as skipped.", skip, "own"),
+    method(
+        "moot.relayConference",
+        "Let this server drive the roles that have a platform, in the background, until the minutes are written.",
+        relay,
+        "own",
+        "relay_conference",
+    ),
+    method("moot.checkConference", "Hold a conference's whole folder against its record.", check, "read", "check_conference"),
+    method(
+        "moot.repairConference",
+        "Mend a conference's folder; what is in the way is set aside, nothing is deleted.",
+        repair,
+        "own",
+        "repair_conference",
+    ),
+    method("moot.conferenceMinutes", "A conference's minutes, once they are written.", minutes, "read", "conference_minutes"),
+)
+
+ROUNDTABLE_METHODS: tuple[Method[Any, Any], ...] = tuple(
+    replace(each, is_of_all=each.handler is new_conference) for each in _METHODS
+)
