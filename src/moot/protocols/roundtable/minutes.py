@@ -5,7 +5,7 @@ from moot.projections.costs import cost_rows
 from moot.projections.markdown import quoted, table
 from moot.projections.teller import stamp
 from moot.protocols.roundtable.facts import ConferenceClosed
-from moot.protocols.roundtable.story import ConferenceStory, summary
+from moot.protocols.roundtable.story import ConferenceStory, label, summary
 
 
 def minutes(story: ConferenceStory) -> str:
@@ -24,7 +24,7 @@ def minutes(story: ConferenceStory) -> str:
         parts.append([f"- {words.skipped}: {skip.seat} ({words.losses[skip.reason]})" for skip in story.skips])
     parts.append([f"## {words.speeches}"])
     for line in story.timeline[1:]:
-        head = f"**#{line.id} {line.speaker}** · {line.timestamp}"
+        head = f"**{label(line)}** · {line.timestamp}"
         if line.speech is not None:
             head += f" · {words.round.format(number=line.speech.round)}"
         parts.append([head, "", *quoted(line.content)])

@@ -72,6 +72,11 @@ class ConferenceStory(Teller):
         )
 
 
+def label(line: TimelineLine) -> str:
+    """Who speaks, with the number that its file has."""
+    return line.speaker if line.speech is None else f"{line.speech.number:03d} {line.speaker}"
+
+
 def section(text: str, names: tuple[str, ...]) -> str:
     """What stands under the first heading that begins with one of these words; empty where none does."""
     headings = list(_SECTION.finditer(text))
@@ -125,7 +130,7 @@ def told(story: ConferenceStory, entry: Entry) -> list[str]:
     before = len(story.timeline)
     story.add(entry)
     words = story.words
-    lines = [f"#{line.id} {line.speaker}: {one_line(line.content)}" for line in story.timeline[before:]]
+    lines = [f"{label(line)}: {one_line(line.content)}" for line in story.timeline[before:]]
     fact = entry.fact
     match fact:
         case SpeakerSkipped(seat=seat, reason=reason):

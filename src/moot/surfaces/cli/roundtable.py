@@ -16,7 +16,7 @@ from moot.domain.ids import SeatId, session_id
 from moot.domain.roster import MAILBOX, Seat
 from moot.errors import BadRoster, BadSetting
 from moot.protocols.roundtable.facts import MODERATOR
-from moot.protocols.roundtable.files import missing_sections
+from moot.protocols.roundtable.files import MINUTES, missing_sections
 from moot.protocols.roundtable.guide import GUIDES
 from moot.protocols.roundtable.rules import RULES
 from moot.protocols.roundtable.turnfile import Turn
@@ -24,6 +24,7 @@ from moot.protocols.roundtable.words import WORDS
 from moot.surfaces.cli import out
 from moot.surfaces.cli.duration import Duration
 from moot.surfaces.cli.live import view_of
+from moot.surfaces.cli.render import show_decision
 from moot.surfaces.files.conference import Blocked, Found, Reading
 from moot.surfaces.files.hall import DEFAULT_ROUNDS, Hall, root_of
 from moot.surfaces.files.relay import Relay
@@ -357,8 +358,8 @@ def relay(name: str, roles: tuple[str, ...], folder: Path | None, as_json: bool)
             if as_json:
                 out.print_json(_found_json(hall, name, await carried.run()))
             else:
-                found = await _shown(moot, carried, found.session, console)
-                _show(found)
+                await _shown(moot, carried, found.session, console)
+                out.say(f"{hall.table / name / MINUTES}")
         return out.DONE
 
     again = f"\nStopped. Nothing is lost; go on with: moot roundtable relay {name}"
@@ -368,7 +369,8 @@ def relay(name: str, roles: tuple[str, ...], folder: Path | None, as_json: bool)
 async def _shown(moot: Moot, carried: Relay, session: str, console: Console) -> Found:
     """Run it, and show it as it happens."""
     kit = await moot.kit(session)
-    view = view_of(kit, kit.tell(session_id(session)), console)
+    teller = kit.tell(session_id(session))
+    view = view_of(kit, teller, console)
 
     async def watch() -> None:
         async for event in moot.watch(session):
@@ -381,6 +383,7 @@ async def _shown(moot: Moot, carried: Relay, session: str, console: Console) -> 
             await watcher
         finally:
             watcher.cancel()
+    show_decision(console, kit, teller)
     return found
 
 
