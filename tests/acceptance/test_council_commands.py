@@ -280,7 +280,10 @@ def test_a_choice_that_is_none_of_the_options_loses_the_proposal(cli: Cli) -> No
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--protocol", "debat"], "unknown protocol 'debat'; known: advisory, consensus, debate, persona, roundtable"),
+        (
+            ["--protocol", "debat"],
+            "unknown protocol 'debat'; known: advisory, consensus, consultation, debate, persona, roundtable",
+        ),
         (["--option", "a", "--option", " "], "option is empty"),
         (["--tag", "\x07"], "a tag is empty"),
         (["--category", "x" * 101], "has 101 characters; at most 100 are taken"),

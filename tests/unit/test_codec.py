@@ -15,6 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 from moot.codec.chain import broken_at, checked_chain, link, microseconds, moment, opened_entry, root, sealed
 from moot.codec.stored import FactCodec
 from moot.domain.budget import Budget, Usage
+from moot.domain.consult import ConsultRequest, ConsultRules
 from moot.domain.facts import (
     AsksPut,
     AsksWithdrawn,
@@ -37,6 +38,7 @@ from moot.domain.subject import Bond, Subject
 from moot.errors import LedgerDamaged, LedgerNewer
 from moot.protocols.advisory.kit import AdvisoryOpened, AdvisorySettings
 from moot.protocols.consensus.kit import ConsensusOpened, ConsensusSettings
+from moot.protocols.consultation import facts as consultation
 from moot.protocols.council import facts as council
 from moot.protocols.debate.kit import DebateOpened
 from moot.protocols.persona.facts import (
@@ -92,6 +94,8 @@ OPENING: dict[str, Any] = {
     "subject": SUBJECT,
     "hosted": True,
 }
+CONSULT = ConsultRules(folder="/项目", token="5f2c", per_seat=2, per_session=9, gate=True, patience=30.5)
+REQUEST = ConsultRequest(to="鲍勃", question="多少钱？", background="不确定。", understanding="五元？", kind="confirmation")
 HELD: dict[str, Any] = {"blind": False, "early_stop": True, "order": "round_robin", "patience": 45.5}
 
 SAMPLES: tuple[Fact, ...] = (
@@ -281,6 +285,34 @@ SAMPLES: tuple[Fact, ...] = (
         key="m",
     ),
     roundtable.ConferenceClosed(reason="consensus", author=SeatId("moderator"), skipped=(BOB,)),
+    *(
+        opening(topic="?", language="en", seed=1, seats=SEATS, consult=CONSULT)
+        for opening in (MeetingOpened, DebateOpened, AdvisoryOpened, ConsensusOpened, roundtable.ConferenceOpened)
+    ),
+    consultation.ConsultationRequested(ask=ASK, seat=ADA, said=REQUEST, usage=USAGE, key="k"),
+    consultation.ConsultationRefused(ask=ASK, seat=ADA, to="nobody", reason="unknown", request=REQUEST),
+    consultation.ConsultationBegun(consultation=2, ask=ASK, seat=ADA, to=BOB, request=REQUEST),
+    consultation.ConsultationAnswered(
+        ask=AskId("2.consult.鲍勃"),
+        seat=BOB,
+        said=consultation.Advice(answer="我不知道。", notes="见附录。", unsure_of="成本。", ask_instead="ada", known="unknown"),
+        usage=USAGE,
+        key="k",
+    ),
+    consultation.ConsultationFailed(consultation=2, reason="withdrawn"),
+    consultation.ConsultationInsisted(ask=ASK, seat=ADA),
+    consultation.ConsultationFiled(
+        ask=AskId("2.record.@director"),
+        seat=SeatId("@director"),
+        said=consultation.Filed(number=7, path="docs/consultation/7_ada_鲍勃.md"),
+        usage=USAGE,
+        key="k",
+    ),
+    consultation.QuestionOpened(**OPENING, consult=CONSULT, asker=ADA, request=REQUEST),
+    consultation.QuestionAnswered(
+        ask=AskId("1.question.ada"), seat=ADA, said=consultation.Answered(content="So be it."), usage=USAGE, key="k"
+    ),
+    consultation.QuestionClosed(outcome="unknown"),
 )
 
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from pydantic import TypeAdapter, ValidationError
 
-from moot.domain.effects import AnswerForm
+from moot.domain.effects import AnswerForm, Instead
 from moot.domain.facts import Reply
 from moot.domain.fence import sound
 from moot.errors import BadAnswer
@@ -42,6 +42,15 @@ def schema(shape: type) -> dict[str, Any]:
     return inlined
 
 
+def form_schema(form: AnswerForm) -> dict[str, Any]:
+    """The JSON schema of all that may be given as an answer."""
+    own, instead = schema(form.shape), form.instead
+    if instead is None:
+        return own
+    other = {"type": "object", "properties": {instead.field: schema(instead.shape)}, "required": [instead.field]}
+    return {"anyOf": [own, other]}
+
+
 def _inlined(node: Any, definitions: dict[str, Any]) -> Any:
     if isinstance(node, list):
         return [_inlined(item, definitions) for item in node]
@@ -54,15 +63,41 @@ def _inlined(node: Any, definitions: dict[str, Any]) -> Any:
 
 def parsed(form: AnswerForm, raw: object) -> object:
     """The checked value in a raw answer (text, or decoded JSON); raises BadAnswer saying what was expected."""
+    if isinstance(raw, str) and len(raw) > LONGEST_ANSWER:
+        raise BadAnswer(f"the answer has {len(raw)} characters; at most {LONGEST_ANSWER} are taken")
+    if form.instead is not None and (instead := given_instead(form, form.instead, raw)) is not None:
+        return instead
     if isinstance(raw, str):
-        if len(raw) > LONGEST_ANSWER:
-            raise BadAnswer(f"the answer has {len(raw)} characters; at most {LONGEST_ANSWER} are taken")
         text = without_thoughts(sound(raw))
         raw = _from_text(form.shape, text) if form.form == "text" else found_json(text)
     try:
         return _adapter(form.shape).validate_python(raw)
     except ValidationError as cause:
         raise BadAnswer(_told(form, cause)) from cause
+
+
+def given_instead(form: AnswerForm, instead: Instead, raw: object) -> object | None:
+    """What was given in place of an answer; None when it is an answer. Raises BadAnswer when it is neither."""
+    found: object | None = None
+    try:
+        if isinstance(raw, str):
+            text = without_thoughts(sound(raw))
+            found = instead.shape.from_text(text)  # type: ignore[attr-defined]  # as `Instead` promises
+            if found is not None:
+                found = _adapter(instead.shape).dump_python(found)
+            else:
+                raw = found_json(text) if form.form == "json" or text.startswith(("{", "```")) else None
+        if isinstance(raw, dict) and instead.field in raw:
+            found = raw[instead.field]
+        return None if found is None else _adapter(instead.shape).validate_python(found)
+    except ValidationError as cause:
+        first = cause.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in (instead.field, *first["loc"]))
+        raise BadAnswer(f"{where}: {first['msg']} (given: {str(first.get('input'))[:60]!r})") from cause
+    except ValueError as cause:
+        raise BadAnswer(str(cause)) from cause
+    except BadAnswer:
+        return None
 
 
 def without_thoughts(text: str) -> str:
@@ -72,6 +107,9 @@ def without_thoughts(text: str) -> str:
 
 def reply(form: AnswerForm, ask: str, seat: str, said: object, usage: object, *, key: str = "") -> Reply:
     """The fact that keeps an answer; raises BadAnswer when it is of another kind than was asked for."""
+    if form.instead is not None and type(said) is form.instead.shape:
+        instead: Reply = form.instead.reply(ask=ask, seat=seat, said=said, usage=usage, key=key)  # type: ignore[arg-type]
+        return instead
     if type(said) is not form.shape:
         raise BadAnswer(f"{form.kind}: a {form.shape.__name__} was expected, not a {type(said).__name__}")
     return form.reply(ask=ask, seat=seat, said=said, usage=usage, key=key)  # type: ignore[arg-type]  # checked by `parsed`

@@ -23,7 +23,7 @@ from moot.domain.facts import (
     SessionResumed,
 )
 from moot.domain.ids import AskId, SeatId
-from moot.domain.roster import Seat, swapped
+from moot.domain.roster import HOUSE, Seat, swapped
 from moot.domain.values import changed
 
 MOST_ATTEMPTS: Final = 10
@@ -68,7 +68,7 @@ class Desk:
         return bool(self.pending) and all(pending.outside for pending in self.pending.values())
 
     def seat(self, name: str) -> Seat:
-        return next(seat for seat in self.seats if seat.id == name)
+        return next(seat for seat in (*self.seats, HOUSE) if seat.id == name)
 
 
 def opened_desk(entry: Entry, opened: Opened) -> Desk:

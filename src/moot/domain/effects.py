@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from moot.domain.consult import ConsultRequest
 from moot.domain.facts import Fact, Language, Reply
 from moot.domain.ids import AskId, SeatId
 from moot.domain.perception import Perception
@@ -15,7 +16,8 @@ class Ask:
     """Ask one seat for one kind of answer within `patience` seconds.
 
     An `invited` ask waits for nobody: a seat that answers from elsewhere may take it up of its own accord, no participant is
-    called for it, and the session goes on without it.
+    called for it, and the session goes on without it. `first` is a consultation that the seat is to have before it answers, where
+    the session has consultations.
     """
 
     id: AskId
@@ -24,6 +26,7 @@ class Ask:
     turn: int
     patience: float
     invited: bool = False
+    first: ConsultRequest | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +40,18 @@ Effect = Ask | Record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Instead:
+    """What may be given in place of an answer, and the fact that keeps it.
+
+    In JSON it is an object with this one field; `shape.from_text` reads it from plain text, and gives None for any other text.
+    """
+
+    field: str
+    reply: type[Reply]
+    shape: type
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerForm:
     """How one kind of answer looks: the fact that keeps it, and whether it is plain text or JSON."""
 
@@ -45,6 +60,7 @@ class AnswerForm:
     shape: type
     form: Literal["text", "json"]
     max_tokens: int
+    instead: Instead | None = None
 
 
 def no_fault(said: object) -> str | None:
@@ -73,6 +89,7 @@ class Brief:
     The prompt is `system`, then `shared` (equal for all seats), then `own`. `probe` is a yes-or-no question whose answer's
     probability can stand for the whole. `subject` is the text that the answer is about. `fault` says what is wrong with an
     answer that has the right shape; None if nothing is. `wanted` are the fields that count here, in order; empty for all.
+    `again` counts how often this very question was put before; `errand` is what the house is to do where no mind is asked.
     """
 
     ask: Ask
@@ -89,3 +106,5 @@ class Brief:
     subject: str = ""
     fault: Callable[[object], str | None] = no_fault
     wanted: tuple[Wanted, ...] = ()
+    again: int = 0
+    errand: object = None

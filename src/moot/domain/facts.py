@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Literal, NamedTuple
 
 from moot.domain.budget import FREE, Budget, BudgetKind, Usage
+from moot.domain.consult import ConsultRules
 from moot.domain.ids import AskId, SeatId, SessionId
 from moot.domain.roster import Seat, Swap
 from moot.domain.subject import Subject
@@ -35,7 +36,7 @@ class Opened(Fact):
     """The first fact of a session. All that its rulebook depends on is in here.
 
     `outside_patience` is how many seconds a seat that answers from elsewhere may take. `hosted`: whichever server serves this
-    ledger runs the session, also after it was started anew.
+    ledger runs the session, also after it was started anew. `consult`: seats may consult each other, by these rules.
     """
 
     topic: str
@@ -47,6 +48,7 @@ class Opened(Fact):
     origin: Origin | None = None
     subject: Subject = Subject()
     hosted: bool = False
+    consult: ConsultRules | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,6 +46,10 @@ class Seat:
         return self.id if kind in {MAILBOX, "human", "script"} else self.platform
 
 
+HOUSE: Final = Seat(id=SeatId("@director"), platform="director")
+"""The house itself: asked where something is to be done outside of the ledger. No seat at a table can have its name."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Swap:
     """A seat that another participant takes over from here on."""

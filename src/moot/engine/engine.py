@@ -36,7 +36,7 @@ from moot.engine.batch import Batch, step
 from moot.engine.events import EntryAdded, Event, Hub, Mailbag
 from moot.engine.replay import Replayed, replayed
 from moot.engine.run import NEW_SECONDS, Seating, SessionRun, World
-from moot.engine.standing import AnyRulebook, Scribe, Standing, Written
+from moot.engine.standing import AnyRulebook, Scribe, Standing, Wrap, Written, unwrapped
 from moot.errors import (
     BadAnswer,
     BadSetting,
@@ -78,8 +78,10 @@ Choice = Callable[[Batch], Ask | None]
 class Engine:
     """One per process and ledger. All of its state can be lost: the ledger has everything."""
 
-    def __init__(self, *, ledger: Ledger, rulebooks: Sequence[AnyRulebook], codec: FactCodec, clock: Clock) -> None:
-        self._scribe = Scribe(codec, rulebooks)
+    def __init__(
+        self, *, ledger: Ledger, rulebooks: Sequence[AnyRulebook], codec: FactCodec, clock: Clock, wrap: Wrap = unwrapped
+    ) -> None:
+        self._scribe = Scribe(codec, rulebooks, wrap)
         self._world = World(ledger, self._scribe, clock, Hub())
         self._known: OrderedDict[SessionId, Standing] = OrderedDict()
         self._runs: dict[SessionId, SessionRun] = {}

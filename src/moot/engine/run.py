@@ -178,6 +178,8 @@ class SessionRun:
 
     def _start(self, batch: Batch) -> None:
         for ask in batch.asks:
+            if ask.seat not in self._participants:
+                self._participants[ask.seat] = self._seating(self.standing.desk.seat(ask.seat))
             participant = self._participants[ask.seat]
             if participant is None or ask.id in self._tasks:
                 continue

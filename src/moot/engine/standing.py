@@ -1,6 +1,6 @@
 """Where a session stands: desk, protocol state and chain, folded once per entry."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -14,6 +14,13 @@ from moot.domain.rulebook import Rulebook
 from moot.errors import LedgerDamaged, UnknownProtocol
 
 AnyRulebook = Rulebook[Any]
+Wrap = Callable[[Opened, AnyRulebook], AnyRulebook]
+"""The rulebook that a session is run by, from that of its protocol."""
+
+
+def unwrapped(opened: Opened, rules: AnyRulebook) -> AnyRulebook:
+    """The protocol's own."""
+    return rules
 
 
 class Standing(NamedTuple):
@@ -49,8 +56,9 @@ class Written(NamedTuple):
 class Scribe:
     """Turns facts into chained records and records into standings."""
 
-    def __init__(self, codec: FactCodec, rulebooks: Iterable[AnyRulebook]) -> None:
+    def __init__(self, codec: FactCodec, rulebooks: Iterable[AnyRulebook], wrap: Wrap = unwrapped) -> None:
         self._codec = codec
+        self._wrap = wrap
         self._rules: dict[type[Fact], AnyRulebook] = {
             fact: rules for rules in rulebooks for fact in rules.kinds.values() if issubclass(fact, Opened)
         }
@@ -60,7 +68,7 @@ class Scribe:
         rules = self._rules.get(type(opened))
         if rules is None:
             raise UnknownProtocol(f"no protocol opens sessions with a {type(opened).__name__}")
-        return rules
+        return self._wrap(opened, rules)
 
     def opening(self, session: SessionId, opened: Opened, at: datetime) -> tuple[Standing, Written]:
         """The first standing of a new session, and the record that makes it."""

@@ -12,7 +12,7 @@ from functools import partial
 from threading import Event
 from typing import Any, Final
 
-from moot.codec.answers import parsed, schema
+from moot.codec.answers import form_schema, parsed, schema
 from moot.domain.budget import FREE, Usage
 from moot.domain.chance import draw, model_seed
 from moot.domain.effects import Brief
@@ -54,7 +54,7 @@ _OPENERS: Final = (
 )
 
 
-KINDS: Final = frozenset({"position", "intent", "speech", "draft", "stand"})
+KINDS: Final = frozenset({"position", "intent", "speech", "draft", "stand", "consult"})
 """The kinds of answers that so small a model can give."""
 
 
@@ -89,7 +89,7 @@ class EmbeddedParticipant:
         is_text = brief.form.form == "text"
         sampling: dict[str, object] = {"temperature": 0.7, "seed": model_seed(brief.seed, brief.ask.id)}
         if not is_text:
-            sampling["json_schema"] = schema(brief.form.shape)
+            sampling["json_schema"] = form_schema(brief.form)
         usage, complaint, fault = FREE, "", None
         for _ in range(2):
             messages = [

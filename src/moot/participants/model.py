@@ -104,7 +104,9 @@ class ModelParticipant:
         from pydantic_ai.models import ModelRequestParameters
         from pydantic_ai.output import OutputObjectDefinition
 
-        if not self._takes_schema or not model.profile.get("supports_json_schema_output", False):
+        # Providers differ on what they take at the root of a schema: a choice of shapes is asked for in the prompt alone.
+        is_choice = brief.form.instead is not None
+        if is_choice or not self._takes_schema or not model.profile.get("supports_json_schema_output", False):
             return await asking.whole(model, user, room, None)
         wanted = OutputObjectDefinition(json_schema=schema(brief.form.shape), name=brief.form.kind)
         native = ModelRequestParameters(output_mode="native", output_object=wanted, prompted_output_template=False)

@@ -12,6 +12,12 @@
     fail = "error"            # optional: be lost instead, in this way
     raw = "not JSON"          # optional: answer with these very words
 
+    [[speech]]                # where the session has consultations: ask another seat instead
+    consult = { to = "bob", question = "…" }
+
+    [[consult]]               # what this seat says when it is consulted
+    answer = "…"
+
 A file may hold many seats, each under `[seats.NAME]`; then `[[seats.NAME.intent]]` and so on. A seat without a further intent
 is silent; without a further position or stand it holds none; without a further proposal, argument or synthesis it passes;
 without a further vote it abstains; without a further speech, draft or decision it is lost.
@@ -91,9 +97,9 @@ class ScriptParticipant:
 
     def _item(self, brief: Brief) -> dict[str, Any] | None:
         items = self._items.get(brief.form.kind, [])
-        for item in items:
-            if item.get("turn") == brief.ask.turn:
-                return item
+        due = [item for item in items if item.get("turn") == brief.ask.turn]
+        if due:
+            return due[min(brief.again, len(due) - 1)]
         ordered = [item for item in items if "turn" not in item]
         if brief.nth <= len(ordered):
             return ordered[brief.nth - 1]

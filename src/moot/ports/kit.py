@@ -50,7 +50,8 @@ class ProtocolKit:
 
     `tell` begins a teller; `lines` tells it one more entry and says what happened, in plain lines; `summary` is its decision in
     short. `wire_name` is what the protocol is called in calls that other programs make; `blind_from` the
-    number of seats from which positions are taken blind, where its settings leave that open.
+    number of seats from which positions are taken blind, where its settings leave that open. `gates` are the kinds of answers
+    that are validations: nobody consults over them. With `consults` its sessions have consultations unasked.
     """
 
     name: str
@@ -64,4 +65,6 @@ class ProtocolKit:
     exports: Mapping[str, Callable[[Any], str]]
     wire_name: str = ""
     blind_from: int = 0
+    gates: frozenset[str] = frozenset()
+    consults: bool = False
     read_back: Callable[[str, tuple[Seat, ...], Budget], ReadBack] | None = None

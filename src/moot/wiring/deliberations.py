@@ -14,6 +14,7 @@ from moot.domain.roster import NEUTRAL_TRUST
 from moot.engine.engine import Outstanding
 from moot.engine.standing import Standing
 from moot.errors import KeyReused, OutOfTurn, SessionClosed, SessionExists, UnknownSeat, UnknownSession
+from moot.protocols.consultation.rules import Consulting
 from moot.protocols.council.facts import FORMS, Contribution
 from moot.protocols.council.faults import allowed_types
 from moot.protocols.council.prompts import visible
@@ -228,14 +229,18 @@ class Deliberations:
 def _compared(opened: Opened) -> Opened:
     """An opening without what chance and memory put into it."""
     seats = tuple(replace(seat, trust=NEUTRAL_TRUST) for seat in opened.seats)
-    return replace(opened, seed=0, seats=seats, subject=replace(opened.subject, bonds=()))
+    consult = None if opened.consult is None else replace(opened.consult, token="")
+    return replace(opened, seed=0, seats=seats, subject=replace(opened.subject, bonds=()), consult=consult)
 
 
 def _placed(standing: Standing) -> Place:
-    if not isinstance(standing.rules, CouncilRules):
+    rules, state = standing.rules, standing.state
+    if isinstance(rules, Consulting):
+        rules, state = rules.inner, state.inner
+    if not isinstance(rules, CouncilRules):
         told = f"session {standing.session!r} is a {standing.rules.name}, no deliberation"
         raise UnknownSession(f"{told}; use the moot.* calls for it")
-    return Place(standing, standing.rules, standing.state)
+    return Place(standing, rules, state)
 
 
 def _said_before(council: Council, seat: SeatId, said: Contribution) -> Spoken | None:

@@ -37,9 +37,10 @@ from moot.ports.kit import Plan, ProtocolKit
 from moot.projections.decision import Decision, Status
 from moot.projections.jsontext import dumped
 from moot.wiring.clock import SystemClock
+from moot.wiring.consulting import Consult, asked_kinds, rules_for
 from moot.wiring.discovery import Found, discovered
 from moot.wiring.panels import Panel, chosen_panel, seat_word, seated
-from moot.wiring.protocols import all_kinds, protocol, protocols
+from moot.wiring.protocols import all_kinds, kit_of, protocol, protocols, rules_of
 from moot.wiring.remembering import bonds, kept_decision, trusted
 from moot.wiring.seating import Seating
 from moot.wiring.settings import home, ledger_address, opened_ledger
@@ -82,7 +83,7 @@ class Options(TypedDict, total=False):
     `seats` maps names to platforms (or lists `Seat`s or `name=platform` words); `panel` is a preset, a file or a `Panel`; its
     seats without a platform share `models`, or what `discover` finds. `name` is the protocol; `check` says whether every seat
     is tried first; `subject` says where the question belongs and what is at stake; a `hosted` session is run by whichever server
-    serves the ledger.
+    serves the ledger; with `consult` its seats may consult each other.
     """
 
     seats: Mapping[str, str] | Sequence[Seat | str]
@@ -98,6 +99,7 @@ class Options(TypedDict, total=False):
     check: bool
     subject: Subject
     hosted: bool
+    consult: Consult | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +130,7 @@ class Moot:
         self._stack.push_async_callback(self.seating.aclose)
         rulebooks = [kit.rules for kit in protocols().values()]
         clock = SystemClock()
-        self._engine = Engine(ledger=ledger, rulebooks=rulebooks, codec=FactCodec(all_kinds()), clock=clock)
+        self._engine = Engine(ledger=ledger, rulebooks=rulebooks, codec=FactCodec(all_kinds()), clock=clock, wrap=rules_of)
         self._memory, self._access = Memory(ledger, clock), Access(ledger, clock)
         return self
 
@@ -184,12 +186,15 @@ class Moot:
                 hosted=options.get("hosted", False),
             )
         )
+        consult = options.get("consult") or (Consult() if kit.consults else None)
+        if consult is not None:
+            opened = replace(opened, consult=rules_for(consult))
         _check_budget(opened.budget, patience)
         session = options.get("session")
         wanted = None if session is None else session_id(session)
         if wanted is not None and await self.engine.entries(wanted, 0, 1):
             raise SessionExists(f"session {session!r} exists already; choose another id")
-        self.seating.check_scripts(roster, kit.rules.forms)
+        self.seating.check_scripts(roster, asked_kinds(kit_of(opened).rules.forms))
         if options.get("check", True):
             await self.seating.check(roster, spoken)
         return Planned(opened=opened, session=wanted)
@@ -388,7 +393,7 @@ class Moot:
                 raise BadImport(f"{cause}; say who goes on: --seat {seat.id}=PLATFORM for every seat") from cause
 
     def _kit(self, opened: Opened) -> ProtocolKit:
-        return next(kit for kit in protocols().values() if type(opened) in kit.rules.kinds.values())
+        return kit_of(opened)
 
     async def _roster(self, language: Language, options: Options) -> tuple[tuple[Seat, ...], Panel]:
         seats, panel = options.get("seats", ()), options.get("panel")

@@ -2,17 +2,21 @@
 
 from functools import cache
 from importlib.metadata import entry_points
+from typing import Any
 
-from moot.domain.facts import Fact
+from moot.domain.facts import Fact, Opened
+from moot.domain.rulebook import Rulebook
 from moot.errors import UnknownProtocol
 from moot.ports.kit import ProtocolKit
 from moot.protocols.advisory.kit import ADVISORY
 from moot.protocols.consensus.kit import CONSENSUS
+from moot.protocols.consultation.facts import KINDS as CONSULTATION_KINDS
+from moot.protocols.consultation.kit import CONSULTATION, consulted
 from moot.protocols.debate.kit import DEBATE
 from moot.protocols.persona.kit import PERSONA
 from moot.protocols.roundtable.kit import ROUNDTABLE
 
-OWN = (PERSONA, DEBATE, ADVISORY, CONSENSUS, ROUNDTABLE)
+OWN = (PERSONA, DEBATE, ADVISORY, CONSENSUS, ROUNDTABLE, CONSULTATION)
 
 
 @cache
@@ -37,4 +41,25 @@ def protocol(name: str) -> ProtocolKit:
 
 def all_kinds() -> dict[str, type[Fact]]:
     """The stored facts of all protocols."""
-    return {kind: fact for kit in protocols().values() for kind, fact in kit.rules.kinds.items()}
+    found = {kind: fact for kit in protocols().values() for kind, fact in kit.rules.kinds.items()}
+    return {**found, **CONSULTATION_KINDS}
+
+
+@cache
+def with_consultations(name: str) -> ProtocolKit:
+    """The protocol of this name, for sessions whose seats may consult each other."""
+    return consulted(protocols()[name])
+
+
+def kit_of(opened: Opened) -> ProtocolKit:
+    """The protocol that a session was opened with."""
+    kit = next(kit for kit in protocols().values() if type(opened) in kit.rules.kinds.values())
+    return kit if opened.consult is None else with_consultations(kit.name)
+
+
+def rules_of(opened: Opened, rules: Rulebook[Any]) -> Rulebook[Any]:
+    """The rulebook that a session is run by: the protocol's own, or the director round it."""
+    if opened.consult is None:
+        return rules
+    found: Rulebook[Any] = with_consultations(rules.name).rules
+    return found

@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from moot.domain.effects import AnswerForm
 from moot.domain.facts import Language
-from moot.domain.roster import Seat
+from moot.domain.roster import HOUSE, Seat
 from moot.errors import BadRoster, MissingExtra, ProviderRefused
 from moot.participants import encoder, local_model, weights
 from moot.participants.agents import AGENTS, recipe_of
@@ -17,6 +17,7 @@ from moot.participants.human import AskPerson, HumanParticipant
 from moot.participants.local_model import LocalModel
 from moot.participants.model import ModelParticipant
 from moot.participants.platforms import platform
+from moot.participants.recorder import RecorderParticipant
 from moot.participants.script import ScriptParticipant
 from moot.ports.participant import Participant
 
@@ -41,6 +42,8 @@ class Seating:
     def __call__(self, seat: Seat) -> Participant | None:
         """The participant of a seat, None for one that answers from elsewhere; raises CallerError."""
         kind, _, name = seat.platform.partition(":")
+        if seat.id == HOUSE.id:
+            return RecorderParticipant()
         if seat.is_outside:
             return None
         if kind == "script" and name:

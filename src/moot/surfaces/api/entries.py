@@ -4,6 +4,7 @@ from typing import Any
 
 from moot.codec.answers import as_json
 from moot.domain.facts import Entry, Reply, SeatLost
+from moot.protocols.consultation.state import Consultations
 from moot.protocols.council.facts import DeliberationClosed, PhaseBegun
 from moot.protocols.council.state import Council
 from moot.surfaces.api.views import contribution
@@ -23,6 +24,8 @@ def entry_out(entry: Entry, state: object, reader: str = "") -> dict[str, Any]:
         told = {"reason": fact.reason} if isinstance(fact, SeatLost) else {}
         return {**found, "what": {"seat": fact.seat, "ask": fact.ask, "sealed": True, **told}}
     found["what"] = as_json(fact)
+    if isinstance(state, Consultations):
+        state = state.inner
     is_reveal = isinstance(fact, PhaseBegun | DeliberationClosed)
     if isinstance(state, Council) and state.opened.settings.blind and is_reveal and entry.seq == state.revealed_at:
         written = [line for line in state.lines if line.seq < entry.seq]

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AliasChoices, Field
 
-from moot.codec.answers import as_json, schema
+from moot.codec.answers import as_json, form_schema
 from moot.domain.facts import Language
 from moot.domain.fence import plain
 from moot.domain.ids import seat_id, session_id
@@ -259,7 +259,7 @@ def _ask(each: Outstanding) -> AskOut:
         kind=each.ask.kind,
         deadline=each.pending.deadline,
         form=each.brief.form.form,
-        answer_schema=schema(each.brief.form.shape),
+        answer_schema=form_schema(each.brief.form),
         instructions=plain(each.brief.own),
         briefing=plain(each.brief.shared),
     )

@@ -21,6 +21,7 @@ from moot.surfaces.cli.duration import Duration
 from moot.surfaces.cli.live import View, view_of
 from moot.surfaces.cli.person import at_terminal
 from moot.surfaces.cli.render import show_decision
+from moot.wiring.consulting import Consult
 from moot.wiring.moot import DEFAULT_TURNS, WEEK_SECONDS, Moot, Options
 
 
@@ -44,6 +45,11 @@ from moot.wiring.moot import DEFAULT_TURNS, WEEK_SECONDS, Moot, Options
 @click.option("--session", metavar="ID", help="The session's id. Left out: think_YYYYMMDD_NNN.")
 @click.option("--patience", type=Duration(), default=WEEK_SECONDS, help="How long mailbox seats may take. Default: 7d.")
 @click.option("--wait", is_flag=True, help="Wait here for mailbox seats instead of parking the session.")
+@click.option("--consult", is_flag=True, help="Seats may consult each other in place of an answer.")
+@click.option("--consult-limit", type=click.IntRange(0, 100), help="Consultations of one seat (default 3); implies --consult.")
+@click.option("--consult-total", type=click.IntRange(0, 1_000), help="Consultations in all (default 24); implies --consult.")
+@click.option("--gate", is_flag=True, help="The session is a validation: requests to consult are refused, on the record.")
+@click.option("--project", type=click.Path(), help="The folder of docs/consultation/. Left out: this one.")
 @click.option("--no-check", is_flag=True, help="Do not look first whether every seat would answer.")
 @click.option("--dry-run", is_flag=True, help="Check everything, say what would happen, record nothing.")
 @out.json_option
@@ -68,6 +74,11 @@ def run(
     session: str | None,
     patience: float,
     wait: bool,
+    consult: bool,
+    consult_limit: int | None,
+    consult_total: int | None,
+    gate: bool,
+    project: str | None,
     no_check: bool,
     dry_run: bool,
     as_json: bool,
@@ -101,6 +112,7 @@ def run(
                 "session": session,
                 "check": not no_check,
                 "subject": subject(category=category, stakes=stakes, tags=tags, options=options),
+                "consult": consult_of(consult, consult_limit, consult_total, gate=gate, project=project),
             }
             if dry_run:
                 return await _dry_run(moot, topic, plan, as_json)
@@ -239,6 +251,21 @@ class Table:
     def _go_on(self) -> None:
         if self._view is not None:
             self._view.go_on()
+
+
+def consult_of(
+    wanted: bool, limit: int | None, total: int | None, *, gate: bool = False, project: str | None = None
+) -> Consult | None:
+    """Consultations as the options say; None for a session without."""
+    if not wanted and limit is None and total is None and not gate and project is None:
+        return None
+    usual = Consult()
+    return Consult(
+        per_seat=usual.per_seat if limit is None else limit,
+        per_session=usual.per_session if total is None else total,
+        gate=gate,
+        folder=project,
+    )
 
 
 def pairs(words: Sequence[str]) -> dict[str, str]:

@@ -1,0 +1,221 @@
+"""The house's clerk: writes the records of consultations, each once, numbered without gap or repeat.
+
+A project keeps its records in `docs/consultation/{i}_{from}_{to}.md`, counted by the file VERSION_MANIFEST. Whoever writes holds
+a lock on it: processes of one machine, and of machines that share the folder where its file system shares locks. Each step is
+durable before the next, so that a process may die at any of them:
+
+1. the manifest says that a number is being written, and for which consultation;
+2. the record is written under another name, then takes its own;
+3. the manifest says that it is written.
+
+Who comes next and finds a number being written looks whether its file is there: then it is written, else it was never taken.
+"""
+
+import asyncio
+import os
+import re
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from moot.codec.answers import parsed
+from moot.domain.consult import FileErrand
+from moot.domain.effects import Brief
+from moot.ports.participant import Answer, NoAnswer, OnText
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows
+    import msvcrt
+
+    def _try_lock(descriptor: int) -> None:
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+else:
+
+    def _try_lock(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+MANIFEST: Final = "VERSION_MANIFEST"
+LOCK: Final = f".{MANIFEST}.lock"
+PLACE: Final = ("docs", "consultation")
+HEAD: Final = "# Consultations of this project, counted by Moot: number, state, key, file"
+LOCK_SECONDS: Final = 30.0
+POLL_SECONDS: Final = 0.02
+LONGEST_NAME: Final = 100
+"""Bytes of a seat's name in a file name."""
+
+_NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_NUMBERED = re.compile(r"(\d{1,15})_.*\.md")
+
+
+class RecorderParticipant:
+    """Implements `Participant` for the house itself."""
+
+    async def ready(self) -> str | None:
+        return None
+
+    async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
+        errand = brief.errand
+        if not isinstance(errand, FileErrand):
+            return NoAnswer(reason="error", detail="there is nothing to record")
+        try:
+            line = await asyncio.to_thread(recorded, errand)
+        except (OSError, ValueError) as cause:
+            return NoAnswer(reason="error", detail=f"the record cannot be written: {cause}")
+        return Answer(said=parsed(brief.form, {"number": line.number, "path": "/".join((*PLACE, line.name))}))
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of the manifest."""
+
+    number: int
+    is_written: bool
+    key: str
+    name: str
+
+    def __str__(self) -> str:
+        return "\t".join((str(self.number), "written" if self.is_written else "writing", self.key, self.name))
+
+
+def checked_project(folder: Path) -> Path:
+    """The folder, if it can keep records; raises OSError or ValueError saying why not."""
+    root = folder.expanduser().absolute()
+    if not root.is_dir():
+        raise NotADirectoryError(20, "no such folder", str(root))
+    if not os.access(root, os.W_OK | os.X_OK):
+        raise PermissionError(13, "nothing can be written there", str(root))
+    _lines(root)
+    return root
+
+
+def recorded(errand: FileErrand) -> Line:
+    """The line of a record that is on disk: written now, unless it was before. Raises OSError or ValueError."""
+    root = Path(errand.folder)
+    with _locked(root):
+        place = _place(root)
+        lines = _settled(root, place)
+        known = next((line for line in lines if line.key == errand.key), None)
+        if known is not None:
+            return known
+        number = _free(lines, place)
+        line = Line(number, False, errand.key, f"{number}_{_short(errand.asker)}_{_short(errand.asked)}.md")
+        _keep(root, [*lines, line])
+        _write(place / line.name, errand.document(number))
+        line = replace(line, is_written=True)
+        _keep(root, [*lines, line])
+        return line
+
+
+def _settled(root: Path, place: Path) -> list[Line]:
+    """The manifest, with the number that somebody died over either written or never taken."""
+    lines = _lines(root)
+    if not lines or lines[-1].is_written:
+        return lines
+    last = lines.pop()
+    if (place / last.name).is_file():
+        lines.append(replace(last, is_written=True))
+    _keep(root, lines)
+    return lines
+
+
+def _free(lines: list[Line], place: Path) -> int:
+    """The number behind the last; one that a file has which nobody counted is passed over."""
+    taken = {int(found[1]) for path in place.iterdir() if (found := _NUMBERED.fullmatch(path.name))}
+    number = lines[-1].number + 1 if lines else max(taken, default=0) + 1
+    while number in taken:
+        number += 1
+    return number
+
+
+def _lines(root: Path) -> list[Line]:
+    path = root / MANIFEST
+    try:
+        descriptor = os.open(path, os.O_RDONLY | _NO_LINKS)
+    except FileNotFoundError:
+        return []
+    with os.fdopen(descriptor, encoding="utf-8") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise ValueError(f"{path} is no file")
+        text = file.read()
+    head, *rest = text.split("\n")
+    if head != HEAD:
+        raise ValueError(f"{path} is not a manifest of Moot's (it begins with {head[:40]!r}); move it, or use another folder")
+    return [_line(path, number, line) for number, line in enumerate(rest, 2) if line]
+
+
+def _line(path: Path, number: int, text: str) -> Line:
+    parts = text.split("\t")
+    if len(parts) != 4 or not parts[0].isdecimal() or parts[1] not in {"written", "writing"} or "/" in parts[3]:
+        raise ValueError(f"{path}, line {number}: {text[:60]!r}; expected number, written, key and file, with tabs between")
+    return Line(int(parts[0]), parts[1] == "written", parts[2], parts[3])
+
+
+def _keep(root: Path, lines: list[Line]) -> None:
+    _write(root / MANIFEST, "\n".join([HEAD, *map(str, lines)]) + "\n")
+
+
+def _place(root: Path) -> Path:
+    """The folder of the records, made if need be; a link in its place is not followed."""
+    place = root
+    for part in PLACE:
+        place = place / part
+        try:
+            place.mkdir()
+            _sync(place.parent)
+        except FileExistsError:
+            if not stat.S_ISDIR(place.lstat().st_mode):
+                raise NotADirectoryError(20, "not a folder of its own (links are not followed)", str(place)) from None
+    return place
+
+
+def _write(path: Path, text: str) -> None:
+    """The whole file or nothing, on disk on return."""
+    new = path.with_name(f".{path.name[:80]}.new")
+    # Whoever died over this left it behind; under the lock nobody else has it.
+    new.unlink(missing_ok=True)
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINKS, 0o644)
+    with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(descriptor)
+    new.replace(path)
+    _sync(path.parent)
+
+
+def _sync(folder: Path) -> None:
+    if os.name == "nt":  # pragma: no cover - a folder cannot be opened there
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _short(name: str) -> str:
+    return name.encode()[:LONGEST_NAME].decode("utf-8", "ignore")
+
+
+@contextmanager
+def _locked(root: Path) -> Iterator[None]:
+    """Sole right to the manifest; freed when its holder dies. Raises TimeoutError."""
+    descriptor = os.open(root / LOCK, os.O_RDWR | os.O_CREAT | _NO_LINKS, 0o644)
+    try:
+        end = time.monotonic() + LOCK_SECONDS
+        while True:
+            try:
+                _try_lock(descriptor)
+                break
+            except OSError as cause:
+                if time.monotonic() >= end:
+                    raise TimeoutError(f"{root / LOCK} was held by others for {LOCK_SECONDS:.0f} s") from cause
+                time.sleep(POLL_SECONDS)
+        yield
+    finally:
+        os.close(descriptor)

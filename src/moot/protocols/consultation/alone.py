@@ -1,0 +1,116 @@
+"""A consultation on its own: one seat's question to another, through the director, with its record."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from moot.domain.effects import AnswerForm, Ask, Brief, Effect, Record
+from moot.domain.facts import BudgetExhausted, CloseCalled, Closed, Entry, Fact, Opened, SeatLost, SessionForked
+from moot.domain.fence import fenced, one_line
+from moot.domain.ids import AskId, ask_id
+from moot.domain.perception import Memory, Perception
+from moot.domain.roster import Seat, swapped
+from moot.domain.values import changed
+from moot.protocols.consultation.facts import (
+    QUESTION,
+    QUESTION_FORMS,
+    QUESTION_KINDS,
+    Advice,
+    Answered,
+    ConsultationAnswered,
+    ConsultationFailed,
+    ConsultationFiled,
+    ConsultationRefused,
+    Outcome,
+    QuestionAnswered,
+    QuestionClosed,
+    QuestionOpened,
+)
+from moot.protocols.consultation.words import WORDS
+
+PATIENCE: Final = 600.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """`advice` is what was answered, before it counts; `outcome` is set when the question is settled."""
+
+    opened: QuestionOpened
+    seats: tuple[Seat, ...]
+    advice: Advice | None = None
+    outcome: Outcome | None = None
+    is_closed: bool = False
+
+    @property
+    def ask(self) -> AskId:
+        return ask_id(1, QUESTION, self.opened.asker)
+
+
+class QuestionRules:
+    """Implements `Rulebook[Question]`: it ends when the director has answered, whom it hears as no other protocol does."""
+
+    name = "consultation"
+    kinds: Mapping[str, type[Fact]] = QUESTION_KINDS
+    forms: Mapping[str, AnswerForm] = QUESTION_FORMS
+
+    def initial(self, opened: Opened) -> Question:
+        assert isinstance(opened, QuestionOpened)
+        return Question(opened=opened, seats=opened.seats)
+
+    def evolve(self, state: Question, entry: Entry) -> Question:
+        if state.is_closed:
+            return state
+        fact = entry.fact
+        match fact:
+            case ConsultationAnswered(said=Advice() as advice):
+                return changed(state, advice=advice)
+            case ConsultationFiled():
+                known: Outcome = "answered" if state.advice and state.advice.known == "known" else "unknown"
+                return changed(state, outcome=state.outcome or (known if state.advice else "failed"))
+            case ConsultationFailed(reason="unrecorded"):
+                return changed(state, advice=None, outcome="failed")
+            case ConsultationRefused(reason=reason) if reason != "nested":
+                return changed(state, outcome=state.outcome or "refused")
+            case QuestionAnswered(ask=ask, said=Answered()) if ask == state.ask:
+                return changed(state, outcome=state.outcome or "answered")
+            case SeatLost(ask=ask) if ask == state.ask:
+                return changed(state, outcome=state.outcome or "failed")
+            case BudgetExhausted(budget=budget):
+                return state if budget == "turns" else changed(state, outcome=state.outcome or budget)
+            case CloseCalled():
+                return changed(state, outcome=state.outcome or "called")
+            case SessionForked(swaps=swaps):
+                return changed(state, seats=swapped(state.seats, swaps))
+            case Closed():
+                return changed(state, is_closed=True)
+            case _:
+                return state
+
+    def decide(self, state: Question) -> tuple[Effect, ...]:
+        if state.is_closed:
+            return ()
+        if state.outcome is not None:
+            return (Record(fact=QuestionClosed(outcome=state.outcome)),)
+        asker = state.opened.asker
+        return (Ask(id=state.ask, seat=asker, kind=QUESTION, turn=1, patience=PATIENCE, first=state.opened.request),)
+
+    def brief(self, state: Question, ask: Ask) -> Brief:
+        words = WORDS[state.opened.language]
+        seat = next(seat for seat in state.seats if seat.id == ask.seat)
+        question = state.opened.request.question
+        return Brief(
+            ask=ask,
+            seat=seat,
+            form=QUESTION_FORMS[QUESTION],
+            language=state.opened.language,
+            seed=state.opened.seed,
+            nth=1,
+            perception=Perception(goal=question, memory=Memory(window=1)),
+            system=words.system,
+            shared=f"{words.topic}\n{fenced(question)}",
+            own=words.you.format(seat=one_line(seat.id)),
+            subject=question,
+        )
+
+
+QUESTION_RULES: Final = QuestionRules()

@@ -1,0 +1,61 @@
+"""The ids of asks that are put again after a consultation, and the ledger as the protocol within sees it.
+
+An ask `3.speech.ada` that was answered with a request is put again as `3~1.speech.ada`. The protocol knows one ask only.
+"""
+
+from dataclasses import replace
+from typing import Final
+
+from moot.domain.facts import AsksPut, AsksWithdrawn, Entry, Fact, Reply, SeatLost
+from moot.domain.ids import AskId
+from moot.protocols.consultation.facts import CONSULT, KINDS, RECORD, ConsultationInsisted
+
+INSISTED: Final = "it asked for a consultation again after one was refused"
+_OWN = tuple(KINDS.values())
+
+
+def again_id(ask: AskId, times: int) -> AskId:
+    """The id of an ask that was put so often before."""
+    turn, dot, rest = ask.partition(".")
+    return AskId(f"{turn}~{times}{dot}{rest}") if times else ask
+
+
+def plain_id(ask: AskId) -> AskId:
+    """The id by which the protocol knows an ask."""
+    turn, dot, rest = ask.partition(".")
+    return AskId(f"{turn.partition('~')[0]}{dot}{rest}") if "~" in turn else ask
+
+
+def kind_of(ask: AskId) -> str:
+    parts = ask.split(".", 2)
+    return parts[1] if len(parts) == 3 else ""
+
+
+def is_directors(ask: AskId) -> bool:
+    """Whether an ask is one of the director's own."""
+    return kind_of(ask) in {CONSULT, RECORD}
+
+
+def within(entry: Entry) -> Entry | None:
+    """The entry as the protocol sees it; None where it is none of its business."""
+    fact = _within(entry.fact)
+    if fact is entry.fact:
+        return entry
+    return None if fact is None else entry._replace(fact=fact)
+
+
+def _within(fact: Fact) -> Fact | None:
+    match fact:
+        case Reply(ask=ask) | SeatLost(ask=ask):
+            if isinstance(fact, _OWN) or is_directors(ask):
+                return None
+            return replace(fact, ask=plain_id(ask)) if "~" in ask.partition(".")[0] else fact
+        case AsksPut(asks=asks) | AsksWithdrawn(asks=asks):
+            kept = tuple(plain_id(ask) for ask in asks if not is_directors(ask))
+            if kept == asks:
+                return fact
+            return replace(fact, asks=kept) if kept else None
+        case ConsultationInsisted(ask=ask, seat=seat):
+            return SeatLost(ask=plain_id(ask), seat=seat, reason="malformed", detail=INSISTED)
+        case _:
+            return None if isinstance(fact, _OWN) else fact

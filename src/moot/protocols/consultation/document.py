@@ -1,0 +1,96 @@
+"""The record of a consultation, and the plain forms that agents read: `Director，我需要咨询 @…：` and `FROM @…：`."""
+
+from moot.domain.consult import ConsultRequest
+from moot.domain.facts import Language
+from moot.domain.fence import one_line, plain
+from moot.domain.ids import SeatId
+from moot.projections.markdown import quoted
+from moot.projections.teller import stamp
+from moot.protocols.consultation.facts import Advice
+from moot.protocols.consultation.state import Consultation
+from moot.protocols.consultation.words import WORDS, Words
+
+
+def request_text(language: Language, request: ConsultRequest, to: str) -> str:
+    """A request as an agent writes it."""
+    words = WORDS[language]
+    parts = {
+        "question": request.question,
+        "background": request.background,
+        "understanding": request.understanding,
+    }
+    return "\n".join([words.request.format(to=one_line(to)), "", *_labelled(words, language, parts)])
+
+
+def advice_text(language: Language, seat: SeatId, advice: Advice) -> str:
+    """A reply as an agent writes it."""
+    words = WORDS[language]
+    other = f"@{one_line(advice.ask_instead)}" if advice.ask_instead else ""
+    parts = {"answer": advice.answer, "notes": advice.notes, "unsure_of": advice.unsure_of, "ask_instead": other}
+    return "\n".join([words.reply.format(seat=seat), "", *_labelled(words, language, parts)])
+
+
+def document(language: Language, found: Consultation, number: int) -> str:
+    """The file `{i}_{from}_{to}.md`, in the form that the projects of such agents keep."""
+    words = WORDS[language]
+    question, reply, unsure = words.sections
+    status = "FAILED" if found.failure else "COMPLETED"
+    at = "" if found.at is None else stamp(found.at)
+    values = (str(number), found.seat, found.to, at, status)
+    lines = [
+        f"# Consultation #{number}: {found.seat} → {found.to}",
+        "",
+        f"| {words.heads[0]} | {words.heads[1]} |",
+        "|------|------|",
+        *(f"| {name} | {value} |" for name, value in zip(words.rows, values, strict=True)),
+        *_section(question),
+        *_asked(words, language, found.request),
+        *_section(reply),
+        *_replied(words, language, found),
+    ]
+    doubts = _doubts(words, found)
+    if doubts:
+        lines += [*_section(unsure), *doubts]
+    return "\n".join(lines) + "\n"
+
+
+def _section(name: str) -> list[str]:
+    return ["", "---", "", f"## {name}", ""]
+
+
+def _asked(words: Words, language: Language, request: ConsultRequest) -> list[str]:
+    colon = ":" if language == "en" else "："
+    lines = [f"**{words.labels['kind']}**{colon} {words.kinds[request.kind]}", "", *quoted(request.question)]
+    for name, text in (("background", request.background), ("understanding", request.understanding)):
+        if text:
+            lines += ["", f"**{words.labels[name]}**{colon}", "", *quoted(text)]
+    return lines
+
+
+def _replied(words: Words, language: Language, found: Consultation) -> list[str]:
+    if found.failure or found.advice is None:
+        return [words.failed.format(to=found.to, reason=words.failures.get(found.failure, found.failure))]
+    colon = ":" if language == "en" else "："
+    lines = [words.unknown.format(to=found.to), ""] if found.advice.known == "unknown" else []
+    lines += quoted(found.advice.answer)
+    if found.advice.notes:
+        lines += ["", f"**{words.labels['notes']}**{colon}", "", *quoted(found.advice.notes)]
+    return lines
+
+
+def _doubts(words: Words, found: Consultation) -> list[str]:
+    advice = found.advice
+    if advice is None or found.failure:
+        return []
+    lines = quoted(advice.unsure_of) if advice.unsure_of else []
+    if advice.ask_instead:
+        lines += [
+            *([""] if lines else []),
+            f"{words.labels['ask_instead']}: @{one_line(advice.ask_instead)}".replace("<", "&lt;"),
+        ]
+    return lines
+
+
+def _labelled(words: Words, language: Language, parts: dict[str, str]) -> list[str]:
+    colon = ": " if language == "en" else "："
+    return [f"**{words.labels[name]}**{colon}{plain(text)}" for name, text in parts.items() if text]

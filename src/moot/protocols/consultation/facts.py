@@ -1,0 +1,201 @@
+"""The facts of consultations, and the shapes of what is said in them."""
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal, Self
+
+from annotated_types import Ge, MaxLen, MinLen
+
+from moot.domain.consult import ConsultRequest, labelled
+from moot.domain.effects import AnswerForm, Instead
+from moot.domain.facts import Closed, Fact, Opened, Reply
+from moot.domain.ids import AskId, SeatId
+
+Words = Annotated[str, MaxLen(20_000)]
+Refusal = Literal["nested", "gate", "self", "unknown", "repeated", "seat_limit", "session_limit", "withdrawn"]
+Failure = Literal["withdrawn", "insisted", "unrecorded"]
+Outcome = Literal["answered", "unknown", "failed", "refused", "called", "tokens", "money", "time"]
+
+CONSULT: Final = "consult"
+RECORD: Final = "record"
+QUESTION: Final = "question"
+
+_FROM = re.compile(r"\s*\**\s*FROM\s*[@＠][\w-]+\**\s*[:：]?", re.IGNORECASE)
+_LABELS: Final[dict[str, str]] = {
+    "回答": "answer",
+    "answer": "answer",
+    "补充说明": "notes",
+    "notes": "notes",
+    "不确定点": "unsure_of",
+    "不确定": "unsure_of",
+    "unsure of": "unsure_of",
+    "建议咨询": "ask_instead",
+    "ask instead": "ask_instead",
+}
+_UNKNOWN = re.compile(r"\W*(?:I (?:do not|don['’]t) know|我?不知道|我?不清楚)(?!\w)", re.IGNORECASE)
+_UNKNOWN_ZH = re.compile(r"\W*我?(?:不知道|不清楚)")
+_NAME = re.compile(r"[@＠]?([\w-]+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """What a consulted seat says. `known` is "unknown" when it does not know, and says so; `ask_instead` is whom it would ask."""
+
+    answer: Annotated[str, MinLen(1), MaxLen(20_000)]
+    notes: Words = ""
+    unsure_of: Words = ""
+    ask_instead: Annotated[str, MaxLen(64)] = ""
+    known: Literal["known", "unknown"] = "known"
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        """Read the form `FROM @agent：**回答**：…`, an object with these fields, or else the words as they are."""
+        fields = _object(text) or labelled(_FROM.sub("", text, count=1), _LABELS, "answer")
+        answer = str(fields.get("answer") or "").strip()
+        if not answer:
+            raise ValueError("the reply holds no answer; who does not know says so")
+        name = _NAME.search(str(fields.get("ask_instead") or ""))
+        told = fields.get("known")
+        is_unknown = told == "unknown" or (told is None and says_unknown(answer))
+        return cls(
+            answer=answer,
+            notes=str(fields.get("notes") or ""),
+            unsure_of=str(fields.get("unsure_of") or ""),
+            ask_instead=name[1][:64] if name else "",
+            known="unknown" if is_unknown else "known",
+        )
+
+
+def says_unknown(answer: str) -> bool:
+    """Whether an answer begins by saying that it is none."""
+    return _UNKNOWN.match(answer) is not None or _UNKNOWN_ZH.match(answer) is not None
+
+
+def _object(text: str) -> dict[str, object]:
+    if not text.lstrip().startswith("{"):
+        return {}
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) and "answer" in found else {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filed:
+    """Where a consultation is recorded; `number` counts in the whole project."""
+
+    number: Annotated[int, Ge(1)]
+    path: Annotated[str, MinLen(1), MaxLen(500)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsultationRequested(Reply):
+    """A seat asked for a consultation in place of its answer."""
+
+    said: ConsultRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsultationRefused(Fact):
+    """The director declined: the seat is asked for a direct answer. `request` is set where no seat made it."""
+
+    ask: AskId
+    seat: SeatId
+    to: str
+    reason: Refusal
+    request: ConsultRequest | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsultationBegun(Fact):
+    """The director asks the other seat. `consultation` counts in the session; `request` is set where no seat made it."""
+
+    consultation: int
+    ask: AskId
+    seat: SeatId
+    to: SeatId
+    request: ConsultRequest | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsultationAnswered(Reply):
+    said: Advice
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsultationFailed(Fact):
+    """It came to nothing for another reason than the loss of the seat that was asked."""
+
+    consultation: int
+    reason: Failure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsultationInsisted(Fact):
+    """A seat that was refused asked for a consultation once more: to its protocol, it is lost for this ask."""
+
+    ask: AskId
+    seat: SeatId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsultationFiled(Reply):
+    """Its record is on disk; only now the answer is handed back."""
+
+    said: Filed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionOpened(Opened):
+    """A consultation on its own."""
+
+    asker: SeatId
+    request: ConsultRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """What the one who asked makes of it, where it is asked itself."""
+
+    content: Annotated[str, MinLen(1), MaxLen(20_000)]
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        return cls(content=text.strip())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionAnswered(Reply):
+    said: Answered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionClosed(Closed):
+    outcome: Outcome
+
+
+KINDS: dict[str, type[Fact]] = {
+    "consultation.requested": ConsultationRequested,
+    "consultation.refused": ConsultationRefused,
+    "consultation.begun": ConsultationBegun,
+    "consultation.answered": ConsultationAnswered,
+    "consultation.failed": ConsultationFailed,
+    "consultation.insisted": ConsultationInsisted,
+    "consultation.filed": ConsultationFiled,
+}
+QUESTION_KINDS: dict[str, type[Fact]] = {
+    "consultation.question_opened": QuestionOpened,
+    "consultation.question_answered": QuestionAnswered,
+    "consultation.question_closed": QuestionClosed,
+}
+
+INSTEAD: Final = Instead(field="consult", reply=ConsultationRequested, shape=ConsultRequest)
+FORMS: dict[str, AnswerForm] = {
+    CONSULT: AnswerForm(kind=CONSULT, reply=ConsultationAnswered, shape=Advice, form="text", max_tokens=900, instead=INSTEAD),
+    RECORD: AnswerForm(kind=RECORD, reply=ConsultationFiled, shape=Filed, form="json", max_tokens=1),
+}
+QUESTION_FORMS: dict[str, AnswerForm] = {
+    QUESTION: AnswerForm(kind=QUESTION, reply=QuestionAnswered, shape=Answered, form="text", max_tokens=900),
+}

@@ -1,0 +1,227 @@
+"""Consultation as the house takes it in: round any other protocol, and as a protocol of its own."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Annotated, Any, Final
+
+from annotated_types import MaxLen
+
+from moot.domain.consult import ConsultKind, ConsultRequest
+from moot.domain.facts import Entry, SessionCancelled
+from moot.domain.fence import one_line, plain
+from moot.domain.ids import SessionId, seat_id
+from moot.domain.roster import checked
+from moot.errors import BadSetting
+from moot.ports.kit import Plan, ProtocolKit
+from moot.projections.costs import cost_rows, money
+from moot.projections.decision import Claim, Decision
+from moot.projections.markdown import quoted, table
+from moot.projections.summary import Summed
+from moot.projections.teller import Teller, stamp
+from moot.projections.words import SHARED_WORDS
+from moot.protocols.consultation.alone import QUESTION_RULES, Question
+from moot.protocols.consultation.document import advice_text, request_text
+from moot.protocols.consultation.facts import QuestionClosed, QuestionOpened
+from moot.protocols.consultation.rules import Consulting
+from moot.protocols.consultation.story import ConsultedStory, html_section, section, told
+from moot.protocols.consultation.words import WORDS
+
+Words = Annotated[str, MaxLen(8_000)]
+_END: Final = "</main>"
+
+
+def consulted(kit: ProtocolKit) -> ProtocolKit:
+    """A protocol's kit for sessions with consultations."""
+    return replace(
+        kit,
+        rules=Consulting(kit.rules, kit.gates),
+        tell=lambda session: ConsultedStory(session, kit.tell(session)),
+        decision=lambda story: kit.decision(story.within),
+        lines=partial(told, kit.lines),
+        summary=lambda story: _summed(kit, story),
+        exports=_exports(kit),
+    )
+
+
+def _summed(kit: ProtocolKit, story: ConsultedStory) -> list[Summed]:
+    lines = kit.summary(story.within)
+    if not story.consultations and not story.refusals:
+        return lines
+    words = story.words
+    paths = [line.filed.path for line in story.consultations if line.filed is not None]
+    failed = sum(line.status == "failed" for line in story.consultations)
+    text = f"{words.consultations}: {len(story.consultations)}"
+    text += f", {words.told_failed}: {failed}" if failed else ""
+    text += f", {words.told_refused}: {len(story.refusals)}" if story.refusals else ""
+    text += f" · {one_line(', '.join(paths))}" if paths else ""
+    return [*lines[:-1], Summed(text, "dim"), *lines[-1:]]
+
+
+def _exports(kit: ProtocolKit) -> Mapping[str, Callable[[Any], str]]:
+    def minutes(story: ConsultedStory) -> str:
+        own, parts = kit.exports["minutes"](story.within), section(story)
+        return own if not parts else "\n".join([own.rstrip("\n"), "", *parts]) + "\n"
+
+    def page(story: ConsultedStory) -> str:
+        own = kit.exports["html"](story.within)
+        head, end, rest = own.rpartition(_END)
+        return f"{head}{html_section(story)}{end}{rest}"
+
+    def within(export: Callable[[Any], str], story: ConsultedStory) -> str:
+        return export(story.within)
+
+    found: dict[str, Callable[[Any], str]] = {name: partial(within, export) for name, export in kit.exports.items()}
+    found |= {"minutes": minutes} if "minutes" in found else {}
+    return found | ({"html": page} if "html" in found else {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Who asks whom. The topic is the question."""
+
+    asker: Annotated[str, MaxLen(64)] = ""
+    to: Annotated[str, MaxLen(64)] = ""
+    background: Words = ""
+    understanding: Words = ""
+    kind: ConsultKind = "knowledge"
+
+
+def opened(plan: Plan) -> QuestionOpened:
+    """The opening of a consultation on its own; raises BadSetting, BadRoster."""
+    settings = plan.settings
+    assert isinstance(settings, Settings)
+    seats = checked(plan.seats, fewest=2)
+    names = [seat.id for seat in seats]
+    asker, to = settings.asker or names[0], settings.to or names[1]
+    for what, name in (("asker", asker), ("to", to)):
+        if seat_id(name) not in names:
+            raise BadSetting(f"{what} = {name!r} has no seat; the seats are: {', '.join(names)}")
+    if asker == to:
+        raise BadSetting(f"{asker!r} cannot consult itself; name another seat")
+    if len(plan.topic) > 8_000:
+        raise BadSetting(f"the question has {len(plan.topic)} characters; at most 8000 are taken")
+    request = ConsultRequest(
+        to=to,
+        question=plan.topic,
+        background=settings.background,
+        understanding=settings.understanding,
+        kind=settings.kind,
+    )
+    return QuestionOpened(
+        topic=plan.topic,
+        language=plan.language,
+        seed=plan.seed,
+        seats=seats,
+        budget=plan.budget,
+        outside_patience=plan.outside_patience,
+        subject=plan.subject,
+        hosted=plan.hosted,
+        asker=seat_id(asker),
+        request=request,
+    )
+
+
+class QuestionStory(Teller):
+    """The question, and what became of it."""
+
+    def __init__(self, session: SessionId) -> None:
+        super().__init__(session)
+        self._question: Question | None = None
+
+    @property
+    def question(self) -> Question:
+        assert self._question is not None, "a story begins with the opening"
+        return self._question
+
+    def keep(self, entry: Entry) -> None:
+        super().keep(entry)
+        if isinstance(entry.fact, QuestionOpened):
+            self._question = QUESTION_RULES.initial(entry.fact)
+        else:
+            # Of all protocols this one hears what the director says.
+            self._question = QUESTION_RULES.evolve(self.question, entry)
+
+    def add(self, entry: Entry) -> None:
+        self.keep(entry)
+
+
+def decided(story: QuestionStory) -> Decision:
+    """What was answered; nothing where it failed."""
+    question = story.question
+    closed = story.closed if isinstance(story.closed, QuestionClosed) else None
+    is_answered = closed is not None and closed.outcome in {"answered", "unknown"} and question.advice is not None
+    is_cancelled = isinstance(story.closed, SessionCancelled)
+    return Decision(
+        session=story.session,
+        topic=question.opened.topic,
+        status="thinking" if story.closed is None else "cancelled" if is_cancelled else "concluded",
+        ended_by=closed.outcome if closed else "cancelled" if is_cancelled else None,
+        decision=Claim(text=question.advice.answer) if is_answered and question.advice else None,
+        author=seat_id(question.opened.request.to) if is_answered else None,
+        confidence=None,
+        support=None,
+        turnout=None,
+        reasons=(),
+        positions=(),
+        dissent=(),
+        open_questions=(Claim(text=question.advice.unsure_of),) if question.advice and question.advice.unsure_of else (),
+        lost=(),
+        could_differ=False,
+        turns=int(is_answered),
+        spent=story.spent,
+    )
+
+
+def lines(story: QuestionStory, entry: Entry) -> list[str]:
+    """Tell one more entry; the director tells the rest."""
+    story.add(entry)
+    return []
+
+
+def summary(story: QuestionStory) -> list[Summed]:
+    """The answer as the one who asked gets it."""
+    question, language = story.question, story.question.opened.language
+    words, decision = WORDS[language], decided(story)
+    to = seat_id(question.opened.request.to)
+    spent = decision.spent
+    cost = Summed(f"{SHARED_WORDS[language].spent.format(calls=spent.calls, tokens=spent.tokens)} · {money(spent)}", "dim")
+    if decision.decision is not None and question.advice is not None:
+        return [Summed(plain(advice_text(language, to, question.advice)), "strong"), cost]
+    status = "failed" if story.closed is not None else "open"
+    return [Summed(f"@{to}: {words.statuses[status]}", "bad" if status == "failed" else "strong"), cost]
+
+
+def minutes(story: QuestionStory) -> str:
+    """The question as it was asked, and what it cost; the director adds the rest."""
+    opening, language = story.question.opened, story.question.opened.language
+    shared = SHARED_WORDS[language]
+    rows = cost_rows(story.costs, opening.seats, story.spent, shared.total)
+    return "\n".join(
+        [
+            f"# {WORDS[language].consultations}: {opening.asker} → {one_line(opening.request.to)}",
+            "",
+            *quoted(request_text(language, opening.request, opening.request.to)),
+            "",
+            f"## {shared.cost}",
+            "",
+            *table(shared.cost_heads, rows),
+            "",
+            f"{stamp(story.opened_at)} – {stamp(story.last_at)}",
+            "",
+        ]
+    )
+
+
+CONSULTATION: Final = ProtocolKit(
+    name="consultation",
+    rules=QUESTION_RULES,
+    settings=Settings,
+    open=opened,
+    tell=QuestionStory,
+    decision=decided,
+    lines=lines,
+    summary=summary,
+    exports={"minutes": minutes},
+    consults=True,
+)

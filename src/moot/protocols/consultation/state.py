@@ -1,0 +1,105 @@
+"""Where the consultations of a session stand, beside the state of its own protocol."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+from moot.domain.consult import ConsultRequest, ConsultRules
+from moot.domain.facts import Opened
+from moot.domain.ids import AskId, SeatId
+from moot.domain.roster import HOUSE, Seat
+from moot.protocols.consultation.asks import again_id
+from moot.protocols.consultation.facts import CONSULT, RECORD, Advice, Filed, Refusal
+
+MOST_LEARNED = 6
+"""Consultations that a seat is reminded of, the newest of its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """A request that the director has not looked at yet. `is_own`: the seat made it itself."""
+
+    ask: AskId
+    seat: SeatId
+    request: ConsultRequest
+    is_own: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consultation:
+    """The one that is under way: first the other seat is asked, then the record is written.
+
+    `tries` and `filings` count what was asked in vain; `is_direct`: it was told to answer without asking further.
+    """
+
+    number: int
+    ask: AskId
+    seat: SeatId
+    to: SeatId
+    request: ConsultRequest
+    status: Literal["asking", "filing"] = "asking"
+    tries: int = 0
+    filings: int = 0
+    is_direct: bool = False
+    has_insisted: bool = False
+    advice: Advice | None = None
+    failure: str = ""
+    at: datetime | None = None
+
+    @property
+    def consult_ask(self) -> AskId:
+        return again_id(AskId(f"{self.number}.{CONSULT}.{self.to}"), self.tries)
+
+    @property
+    def record_ask(self) -> AskId:
+        return again_id(AskId(f"{self.number}.{RECORD}.{HOUSE.id}"), self.filings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learned:
+    """What came of a consultation, as the seat that asked is told."""
+
+    to: SeatId
+    request: ConsultRequest
+    advice: Advice | None
+    failure: str = ""
+    filed: Filed | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Consultations:
+    """The state, without slots for `changed`. `inner` is that of the protocol.
+
+    `put` are the asks that are out; `again` how often an ask of the protocol was put before; `extra` how many answers of a kind a
+    seat has given beside those that the protocol counts. `insisting` are seats that ask on after a refusal; `words` what
+    each seat said last.
+    """
+
+    inner: Any
+    opened: Opened
+    rules: ConsultRules
+    seats: tuple[Seat, ...]
+    token: str
+    put: tuple[AskId, ...] = ()
+    again: Mapping[AskId, int] = field(default_factory=dict)
+    extra: Mapping[str, int] = field(default_factory=dict)
+    waiting: tuple[Waiting, ...] = ()
+    nested: Waiting | None = None
+    current: Consultation | None = None
+    begun: int = 0
+    counts: Mapping[SeatId, int] = field(default_factory=dict)
+    asked: tuple[str, ...] = ()
+    learned: Mapping[SeatId, tuple[Learned, ...]] = field(default_factory=dict)
+    refused: Mapping[AskId, Refusal] = field(default_factory=dict)
+    insisting: tuple[tuple[AskId, SeatId], ...] = ()
+    words: Mapping[SeatId, str] = field(default_factory=dict)
+    is_closed: bool = False
+
+    @property
+    def is_sealed(self) -> bool:
+        """As the protocol says it."""
+        return bool(getattr(self.inner, "is_sealed", False))
+
+    def seat(self, name: SeatId) -> Seat:
+        return next(seat for seat in self.seats if seat.id == name)

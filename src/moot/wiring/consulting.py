@@ -1,0 +1,54 @@
+"""How a session comes to have consultations: what its owner wants, checked, as its opening records it."""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from moot.domain.consult import MOST_PER_SEAT, MOST_PER_SESSION, ConsultRules
+from moot.domain.effects import AnswerForm
+from moot.errors import BadSetting
+from moot.participants.recorder import checked_project
+from moot.protocols.consultation.facts import RECORD
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consult:
+    """Consultations as the owner of a session wants them.
+
+    `folder` is the project that keeps the records; left out, the folder that this process runs in. A session that is a validation
+    `gate` refuses them all.
+    """
+
+    per_seat: int = 3
+    per_session: int = 24
+    gate: bool = False
+    folder: str | Path | None = None
+    patience: float = 300.0
+
+
+def rules_for(wanted: Consult) -> ConsultRules:
+    """The rules as they are recorded; raises BadSetting."""
+    for what, count, most in (("seat", wanted.per_seat, MOST_PER_SEAT), ("session", wanted.per_session, MOST_PER_SESSION)):
+        if not 0 <= count <= most:
+            raise BadSetting(f"{count} consultations per {what}; expected 0 to {most}")
+    if not 0 < wanted.patience <= 31_536_000:
+        raise BadSetting(f"the patience with a consultation is {wanted.patience} seconds; it must be greater than 0")
+    try:
+        folder = checked_project(Path(wanted.folder) if wanted.folder is not None else Path.cwd())
+    except (OSError, ValueError) as cause:
+        told = f"{cause.filename}: {cause.strerror}" if isinstance(cause, OSError) and cause.filename else str(cause)
+        raise BadSetting(f"the project cannot keep records of consultations: {told}; name another folder") from cause
+    return ConsultRules(
+        folder=str(folder),
+        token=secrets.token_hex(8),
+        per_seat=wanted.per_seat,
+        per_session=wanted.per_session,
+        gate=wanted.gate,
+        patience=wanted.patience,
+    )
+
+
+def asked_kinds(forms: Mapping[str, AnswerForm]) -> dict[str, AnswerForm]:
+    """What seats can be asked for: all but what the house does itself."""
+    return {kind: form for kind, form in forms.items() if kind != RECORD}

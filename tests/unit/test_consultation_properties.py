@@ -1,0 +1,151 @@
+"""Whole sessions of every protocol with consultations in them, drawn: what holds whatever the seats answer (C-2, C-3, C-4)."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from tests.unit import test_council_properties as council
+from tests.unit import test_persona_properties as persona
+from tests.unit import test_roundtable_rules as roundtable
+
+from moot.domain.budget import Budget
+from moot.domain.consult import ConsultRequest, ConsultRules
+from moot.domain.facts import Opened
+from moot.domain.ids import SeatId
+from moot.domain.roster import Seat
+from moot.domain.rulebook import Rulebook
+from moot.protocols.consultation.alone import QUESTION_RULES
+from moot.protocols.consultation.asks import within
+from moot.protocols.consultation.facts import (
+    Advice,
+    Answered,
+    ConsultationAnswered,
+    ConsultationBegun,
+    ConsultationFailed,
+    ConsultationFiled,
+    ConsultationRefused,
+    Filed,
+    QuestionOpened,
+)
+from moot.protocols.consultation.rules import Consulting
+from moot.protocols.debate.kit import DEBATE
+from moot.protocols.persona.kit import PERSONA
+from moot.protocols.roundtable.kit import ROUNDTABLE
+from moot.testing.rulebook_contract import Played, RulebookContract, check_session, happenings
+
+LASTING = settings(
+    max_examples=40,
+    derandomize=True,
+    deadline=None,
+    database=None,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+REQUESTS = st.builds(
+    ConsultRequest,
+    to=st.sampled_from(("ada", "bob", "s0", "s1", "S1", "cy", "moderator", "甲", "乙", "nobody")),
+    question=st.sampled_from(("Why?", "What is the cost?", "| x\n# Now", "成本是多少？", "word " * 900)),
+    background=st.sampled_from(("", "I am not sure.")),
+    kind=st.sampled_from(("knowledge", "confirmation", "feedback")),
+)
+ADVICE = st.builds(
+    Advice,
+    answer=st.sampled_from(("Because.", "I don't know.", "# x\n| y", "不知道")),
+    ask_instead=st.sampled_from(("", "bob", "nobody")),
+    known=st.sampled_from(("known", "unknown")),
+)
+RULES = st.builds(
+    ConsultRules,
+    folder=st.just("/nowhere"),
+    token=st.just("t"),
+    per_seat=st.sampled_from((3, 1, 0, 100)),
+    per_session=st.sampled_from((24, 2, 0)),
+    gate=st.sampled_from((False, False, False, True)),
+)
+
+
+def consulting(said: dict[str, st.SearchStrategy[object]]) -> dict[str, st.SearchStrategy[object]]:
+    """Mostly answers, and now and then a request in place of one."""
+    mixed = {kind: st.one_of(each, each, REQUESTS) for kind, each in said.items()}
+    filed = st.builds(Filed, number=st.integers(1, 99), path=st.just("docs/consultation/1_a_b.md"))
+    return {**mixed, "consult": st.one_of(ADVICE, ADVICE, REQUESTS), "record": filed}
+
+
+def contract(inner: Rulebook[Any], openings: st.SearchStrategy[Opened], said: dict[str, Any]) -> RulebookContract[Any]:
+    rules = Consulting(inner)
+    opened = st.builds(lambda opening, consult: replace(opening, consult=consult), openings, RULES)
+    return RulebookContract(rules=rules, openings=opened, happens=happenings(rules, consulting(said)))
+
+
+QUESTIONS = st.builds(
+    lambda request: QuestionOpened(
+        topic=request.question,
+        language="en",
+        seed=1,
+        seats=tuple(Seat(id=SeatId(name), platform="script:x") for name in ("ada", "bob")),
+        budget=Budget(),
+        asker=SeatId("ada"),
+        request=request,
+    ),
+    REQUESTS,
+)
+CONTRACTS = {
+    "persona": contract(PERSONA.rules, persona.openings(), persona.SAID),
+    "roundtable": contract(ROUNDTABLE.rules, roundtable.OPENINGS, roundtable.SAID),
+    "debate": contract(DEBATE.rules, council.openings(DEBATE), council.SAID),
+    "consultation": contract(QUESTION_RULES, QUESTIONS, {"question": st.just(Answered(content="So be it."))}),
+}
+
+
+@pytest.mark.parametrize("name", CONTRACTS)
+@LASTING
+@given(data=st.data())
+def test_whatever_is_asked_of_whom_the_session_keeps_its_promises(name: str, data: st.DataObject) -> None:
+    """C-2, C-3, C-6: every session ends, one consultation at a time, within its limits, each with its record or its failure."""
+    played = check_session(CONTRACTS[name], data)
+    check_consultations(played)
+    check_inner(CONTRACTS[name].rules, played)
+
+
+def check_consultations(played: Played) -> None:
+    under_way: int | None = None
+    begun: list[int] = []
+    by_seat: dict[str, int] = {}
+    rules = played.opened.consult
+    assert rules is not None
+    for entry in played.entries:
+        match entry.fact:
+            case ConsultationBegun(consultation=number, seat=seat, to=to, request=request):
+                assert under_way is None, "C-3: two at once"
+                assert seat != to
+                under_way, begun = number, [*begun, number]
+                if request is None:
+                    by_seat[seat] = by_seat.get(seat, 0) + 1
+            case ConsultationAnswered():
+                assert under_way is not None
+            case ConsultationFiled() | ConsultationFailed(reason="unrecorded"):
+                assert under_way is not None
+                under_way = None
+            case ConsultationRefused(reason="nested"):
+                assert under_way is not None, "C-4"
+            case _:
+                pass
+    assert begun == list(range(1, len(begun) + 1))
+    assert max(by_seat.values(), default=0) <= rules.per_seat
+    assert sum(by_seat.values()) <= rules.per_session
+    if rules.gate:
+        assert by_seat == {}, "C-5"
+
+
+def check_inner(rules: Rulebook[Any], played: Played) -> None:
+    """The protocol within sees an ordinary session: the same state as if nobody had ever consulted."""
+    assert isinstance(rules, Consulting)
+    if isinstance(played.opened, QuestionOpened):
+        return
+    state = rules.inner.initial(played.opened)
+    for entry in played.entries[1:]:
+        seen = within(entry)
+        state = state if seen is None else rules.inner.evolve(state, seen)
+    assert state == played.standing.state.inner
