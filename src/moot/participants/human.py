@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from moot.codec.answers import parsed, schema
+from moot.codec.answers import given_instead, parsed, schema
 from moot.domain.effects import Brief, Wanted
 from moot.errors import BadAnswer
 from moot.ports.participant import Answer, NoAnswer, OnText
@@ -55,7 +55,10 @@ class HumanParticipant:
         own = brief.own.rpartition("\n")[0] if brief.form.form == "json" else brief.own
         context = f"{brief.shared}\n\n{own}"
         while True:
-            raw = await self._fields(ask, brief, context, complaint)
+            try:
+                raw = await self._fields(_listening(ask, brief), brief, context, complaint)
+            except _GivenInstead as given:
+                raw = given.text
             if raw is None:
                 return NoAnswer(reason="refused", detail="the person left")
             try:
@@ -126,6 +129,28 @@ class HumanParticipant:
                     answer[name] = value
             found.append(answer)
         return found
+
+
+class _GivenInstead(Exception):
+    """Whoever was asked for a field gave something in place of the whole answer."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+def _listening(ask: AskPerson, brief: Brief) -> AskPerson:
+    """Asks for fields, and hears what is given in place of the answer, whichever field was asked for."""
+    instead = brief.form.instead
+    if instead is None or brief.form.form == "text":
+        return ask
+
+    async def listening(question: Question) -> str | None:
+        told = await ask(question)
+        if told is not None and given_instead(brief.form, instead, told) is not None:
+            raise _GivenInstead(told)
+        return told
+
+    return listening
 
 
 LEFT_OUT: Final = object()

@@ -60,7 +60,8 @@ def _section(name: str) -> list[str]:
 
 def _asked(words: Words, language: Language, request: ConsultRequest) -> list[str]:
     colon = ":" if language == "en" else "："
-    lines = [f"**{words.labels['kind']}**{colon} {words.kinds[request.kind]}", "", *quoted(request.question)]
+    space = " " if language == "en" else ""
+    lines = [f"**{words.labels['kind']}**{colon}{space}{words.kinds[request.kind]}", "", *quoted(request.question)]
     for name, text in (("background", request.background), ("understanding", request.understanding)):
         if text:
             lines += ["", f"**{words.labels[name]}**{colon}", "", *quoted(text)]

@@ -30,7 +30,7 @@ def asked_again(state: Consultations, brief: Brief, *, is_gate: bool) -> Brief:
     rules = words.rules.format(per_seat=state.rules.per_seat, per_session=state.rules.per_session)
     return replace(
         brief,
-        system=f"{brief.system}\n\n{rules}\n{words.table.format(seats=_table(state))}",
+        shared=f"{words.consulting}\n{rules}\n{words.table.format(seats=_table(state))}\n\n{brief.shared}",
         own=f"{own}\n\n{brief.own}" if own else brief.own,
         fault=_checked(brief.fault, words.direct if ask in state.refused else None),
         nth=brief.nth + state.extra.get(f"{brief.ask.kind}.{brief.ask.seat}", 0),

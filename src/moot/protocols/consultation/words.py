@@ -10,6 +10,7 @@ from moot.protocols.consultation.facts import Refusal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
+    consulting: str
     rules: str
     table: str
     learned: str
@@ -49,6 +50,7 @@ class Words:
 
 
 EN = Words(
+    consulting="# Consultations",
     rules=(
         "If you are not sure, ask instead of guessing. In place of your answer you may ask the director for a consultation with "
         "someone at the table; you are then asked again, with the reply. Never assume what you are not sure of, and never "
@@ -89,7 +91,7 @@ EN = Words(
     own_words="# What you said last",
     asks="# {seat} asks you ({kind})",
     now=(
-        "# Now\nAnswer in this form:\nFROM @{seat}:\n**Answer**: (answer the question directly)\n**Notes**: (what else to heed; "
+        "# Now\nAnswer only what you know for certain; if you do not know, begin with “I don't know”. Answer in this form:\nFROM @{seat}:\n**Answer**: (answer the question directly)\n**Notes**: (what else to heed; "
         "optional)\n**Unsure of**: (what you are not sure of; optional)\n**Ask instead**: @NAME (who knows better; optional)"
     ),
     direct="no consultation now: give a direct answer",
@@ -132,6 +134,7 @@ EN = Words(
     asked_itself="Your question was: {question}",
 )
 ZH = Words(
+    consulting="# 咨询",
     rules=(
         "有任何不确定的问题都应该咨询，而不是自己猜测。你可以不给出回答，而请 Director 代你咨询桌上的另一位；收到回复后会再次请你回答。"
         "不确定时不得自行假设，不得编造信息。要咨询，就只写以下几行：\n"
@@ -168,7 +171,7 @@ ZH = Words(
     own_words="# 你上一次说的话",
     asks="# {seat} 向你咨询（{kind}）",
     now=(
-        "# 现在\n请按此格式回答：\nFROM @{seat}：\n**回答**：（直接回答问题）\n**补充说明**：（额外需要注意的点；可选）\n"
+        "# 现在\n只回答自己确切知道的；不知道就以“我不知道”开头。请按此格式回答：\nFROM @{seat}：\n**回答**：（直接回答问题）\n**补充说明**：（额外需要注意的点；可选）\n"
         "**不确定点**：（你不确定的内容；可选）\n**建议咨询**：@名字（更清楚的人；可选）"
     ),
     direct="现在不得咨询：请直接回答",

@@ -31,9 +31,12 @@ from moot.surfaces.api.shapes import (
     WaitParams,
 )
 from moot.surfaces.api.views import contribution, next_step, resolved, silences, standing, status, summed
+from moot.wiring.consulting import Consult
 from moot.wiring.deliberations import Turn
 from moot.wiring.moot import Options
 from moot.wiring.protocols import protocol
+
+CONSULTED = "You are being consulted: answer with answer_ask (moot.answer), not with contribute."
 
 
 async def open_deliberation(call: Call, params: OpenParams) -> OpenedOut:
@@ -58,6 +61,7 @@ async def open_deliberation(call: Call, params: OpenParams) -> OpenedOut:
         "outside_patience": params.patience_seconds,
         "subject": about,
         "hosted": True,
+        "consult": Consult() if params.consult else None,
     }
     earlier = await _earlier(call, params.topic)
     session = await call.deliberations.open(params.topic, key=params.idempotency_key, by=call.caller.name, **options)
@@ -198,7 +202,7 @@ async def _turn(call: Call, turn: Turn, seat: SeatId) -> TurnOut:
     return TurnOut(
         status=turn.status,
         cursor=turn.cursor,
-        note=next_step(turn.place, seat),
+        note=CONSULTED if ask is not None and ask.ask.kind == "consult" else next_step(turn.place, seat),
         summary=summed(turn.new),
         new=[contribution(line) for line in turn.new],
         ask=None
@@ -206,7 +210,7 @@ async def _turn(call: Call, turn: Turn, seat: SeatId) -> TurnOut:
         else AskOut(
             id=ask.ask.id,
             phase=ask.ask.kind,
-            expected=list(turn.place.allowed[seat]),
+            expected=["answer"] if ask.ask.kind == "consult" else list(turn.place.allowed[seat]),
             deadline=None if ask.pending.deadline is None else stamp(ask.pending.deadline),
             instructions=plain(ask.brief.own),
             briefing=plain(ask.brief.shared),

@@ -19,6 +19,7 @@ from moot.surfaces.api.call import Call, Method, Nothing, Wire, method
 from moot.surfaces.api.deliberation import seat_of
 from moot.surfaces.api.entries import entry_out, is_sealed
 from moot.surfaces.api.shapes import MOST_ENTRIES, Key, ParticipantIn, Short
+from moot.wiring.consulting import Consult
 from moot.wiring.deliberations import MOST_WAIT_SECONDS, PROGRESS_SECONDS
 from moot.wiring.moot import Options
 from moot.wiring.protocols import protocols
@@ -59,6 +60,8 @@ class OpenSessionParams(Wire):
     stakes: Stakes = "medium"
     tags: Annotated[list[Short], Field(max_length=32)] = []
     language: Language | None = None
+    consult: Annotated[bool, Field(description="Seats may consult each other in place of an answer.")] = False
+    consult_limit: Annotated[int | None, Field(ge=0, le=100, description="Consultations of one seat; implies consult.")] = None
     idempotency_key: Key = ""
 
 
@@ -175,9 +178,17 @@ async def open_session(call: Call, params: OpenSessionParams) -> DecisionOut:
         "settings": params.settings,
         "subject": subject(category=params.category, stakes=params.stakes, tags=params.tags),
         "hosted": True,
+        "consult": consult_of(params.consult, params.consult_limit),
     }
     session = await call.deliberations.open(params.topic, key=params.idempotency_key, by=call.caller.name, **options)
     return await get_session(call, SessionParams(session_id=session))
+
+
+def consult_of(wanted: bool, limit: int | None) -> Consult | None:
+    """Consultations as a caller wants them; their records lie in the server's own project."""
+    if not wanted and limit is None:
+        return None
+    return Consult() if limit is None else Consult(per_seat=limit)
 
 
 async def list_sessions(call: Call, params: ListSessionsParams) -> SessionsOut:

@@ -66,6 +66,7 @@ class OpenParams(Wire):
         604_800
     )
     language: Language | None = None
+    consult: Annotated[bool, Field(description="Participants may consult each other before they contribute.")] = False
     idempotency_key: Key = ""
 
 

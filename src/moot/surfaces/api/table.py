@@ -3,12 +3,18 @@
 from typing import Any, Final
 
 from moot.surfaces.api.call import Method
+from moot.surfaces.api.consulting import CONSULT_METHODS
 from moot.surfaces.api.deliberation import DELIBERATION_METHODS
 from moot.surfaces.api.memory import MEMORY_METHODS
 from moot.surfaces.api.roundtable import ROUNDTABLE_METHODS
 from moot.surfaces.api.sessions import SESSION_METHODS
 
-TABLE: Final[dict[str, Method[Any, Any]]] = {
-    method.name: method for method in (*DELIBERATION_METHODS, *MEMORY_METHODS, *ROUNDTABLE_METHODS, *SESSION_METHODS)
-}
+_METHODS: Final = (
+    *CONSULT_METHODS,
+    *DELIBERATION_METHODS,
+    *MEMORY_METHODS,
+    *ROUNDTABLE_METHODS,
+    *SESSION_METHODS,
+)
+TABLE: Final[dict[str, Method[Any, Any]]] = {method.name: method for method in _METHODS}
 TOOLS: Final[dict[str, Method[Any, Any]]] = {method.tool: method for method in TABLE.values() if method.tool}

@@ -2,7 +2,7 @@
 
 import click
 
-from moot.surfaces.cli import meeting, memory, records, roundtable, serve, sessions, setup
+from moot.surfaces.cli import consult, meeting, memory, records, roundtable, serve, sessions, setup
 
 EPILOG = """\b
 Exit codes: 0 done · 1 the world failed (a disk, a provider) · 2 the call was wrong · 3 the session waits for seats elsewhere ·
@@ -24,6 +24,7 @@ for command in (
     meeting.run,
     meeting.resume,
     meeting.watch,
+    consult.consult,
     sessions.list_sessions,
     sessions.show,
     sessions.give_input,

@@ -125,7 +125,7 @@ def run(
                 await _tell_found(moot, table.session)
             return await table.hold(moot, as_json=as_json, wait=wait)
 
-    _ended(out.run(work, as_json=as_json, stopped=table.stopped))
+    ended(out.run(work, as_json=as_json, stopped=table.stopped))
 
 
 @click.command(short_help="Go on with a session.")
@@ -145,7 +145,7 @@ def resume(session: str, wait: bool, as_json: bool) -> None:
         async with table.moot() as moot:
             return await table.hold(moot, as_json=as_json, wait=wait)
 
-    _ended(out.run(work, as_json=as_json, stopped=table.stopped))
+    ended(out.run(work, as_json=as_json, stopped=table.stopped))
 
 
 @click.command(short_help="Follow a session as it happens.")
@@ -287,7 +287,8 @@ def _millionths(money: float | None) -> int | None:
     return max(1, round(money * 1e6))
 
 
-def _ended(code: int) -> None:
+def ended(code: int) -> None:
+    """End the process with this exit code."""
     raise SystemExit(code)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from moot.codec.answers import schema
+from moot.codec.answers import form_schema
 from moot.domain.fence import plain
 from moot.domain.ids import seat_id, session_id
 from moot.engine.engine import Outstanding
@@ -204,7 +204,7 @@ def _ask_json(each: Outstanding) -> dict[str, Any]:
         "kind": each.ask.kind,
         "deadline": each.pending.deadline,
         "form": each.brief.form.form,
-        "schema": schema(each.brief.form.shape),
+        "schema": form_schema(each.brief.form),
         "system": each.brief.system,
         "shared": each.brief.shared,
         "own": each.brief.own,

@@ -1,0 +1,163 @@
+"""`moot.consult`: ask another mind through the director, from a seat of a session or on its own."""
+
+import asyncio
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from moot.domain.consult import ConsultKind
+from moot.domain.facts import Language
+from moot.domain.ids import SeatId, SessionId, seat_id, session_id
+from moot.domain.roster import MAILBOX, Seat
+from moot.errors import BadSetting
+from moot.protocols.consultation.story import ConsultedStory, ConsultLine
+from moot.surfaces.api.call import Call, Method, Wire
+from moot.surfaces.api.deliberation import seat_of
+from moot.surfaces.api.sessions import SeatRef
+from moot.surfaces.api.shapes import Key, ParticipantIn
+from moot.wiring.deliberations import MOST_WAIT_SECONDS, PROGRESS_SECONDS
+from moot.wiring.moot import Options
+
+Words = Annotated[str, Field(max_length=8_000)]
+
+
+class ConsultParams(Wire):
+    session_id: Annotated[
+        str | None,
+        Field(max_length=80, description="The session in which you are asked something now. Left out: a question on its own."),
+    ] = None
+    seat: SeatRef = None
+    to: Annotated[str, Field(min_length=1, max_length=64, description="Whom to ask: a seat's name.")]
+    question: Annotated[str, Field(min_length=1, max_length=8_000)]
+    background: Words = ""
+    understanding: Annotated[
+        str, Field(max_length=8_000, description="What you believe so far, to be confirmed or put right.")
+    ] = ""
+    kind: ConsultKind = "knowledge"
+    seats: Annotated[
+        list[str | ParticipantIn],
+        Field(max_length=64, description="Without a session: who sits behind the names, with platforms."),
+    ] = []
+    language: Language | None = None
+    timeout_seconds: Annotated[float, Field(ge=0, le=MOST_WAIT_SECONDS, description="How long to wait for the reply.")] = 45.0
+    idempotency_key: Key = ""
+
+
+class ConsultOut(Wire):
+    session_id: str
+    status: Literal["answered", "unknown", "failed", "refused", "pending"] = Field(
+        description="unknown: whoever was asked does not know, and says so."
+    )
+    answer: str = ""
+    notes: str = ""
+    unsure_of: str = ""
+    ask_instead: str = ""
+    reason: str = Field(default="", description="Why it was refused or failed.")
+    record: str = Field(default="", description="The file that keeps it, within the project.")
+    note: str = Field(description="What to do next.")
+
+
+async def consult(call: Call, params: ConsultParams) -> ConsultOut:
+    loop = asyncio.get_running_loop()
+    ends = loop.time() + params.timeout_seconds
+    if params.session_id is None:
+        session, seat, after = await call.house.carried_through(_opened(call, params))
+    else:
+        session, seat, after = await call.house.carried_through(_requested(call, params, params.session_id))
+    while True:
+        standing = await call.moot.engine.standing(session)
+        line = await _line(call, session, seat, after)
+        left = ends - loop.time()
+        is_settled = line is not None and (line.refusal or line.filed is not None or line.failure == "unrecorded")
+        if is_settled or standing.is_closed or left <= 0 or call.deliberations.stopping.is_set():
+            return _told(session, line, is_over=standing.is_closed, is_in_session=params.session_id is not None)
+        if call.progress is not None:
+            await call.progress(params.timeout_seconds - left, params.timeout_seconds)
+        await call.deliberations.changed(session, standing.seq, min(left, PROGRESS_SECONDS))
+
+
+async def _requested(call: Call, params: ConsultParams, session: str) -> tuple[SessionId, SeatId, int]:
+    """A seat asks in place of the answer that it is asked for."""
+    name = session_id(session)
+    seat = seat_id(call.caller.seat_for(name, params.seat))
+    opened = (await call.moot.engine.standing(name)).desk.opened
+    if opened.consult is None:
+        raise BadSetting(f"session {name!r} has no consultations; open one with consult = true")
+    wanted = params.model_dump(include={"to", "question", "background", "understanding", "kind"})
+    entry = await call.moot.engine.contribute(name, seat, {"consult": wanted}, params.idempotency_key)
+    call.house.runner.nudge(name)
+    return name, seat, entry.seq
+
+
+async def _opened(call: Call, params: ConsultParams) -> tuple[SessionId, SeatId, int]:
+    """A question on its own is a session of its own."""
+    call.caller.check("own")
+    call.caller.check_unbound("a consultation without a session")
+    asker = seat_id(params.seat or "caller")
+    seats = [seat_of(call.caller, each) for each in params.seats]
+    if asker not in {seat.id for seat in seats}:
+        seats.append(Seat(id=asker, platform=MAILBOX))
+    options: Options = {
+        "seats": seats,
+        "name": "consultation",
+        "language": params.language,
+        "settings": {
+            "asker": asker,
+            "to": params.to,
+            "background": params.background,
+            "understanding": params.understanding,
+            "kind": params.kind,
+        },
+        "hosted": True,
+    }
+    session = await call.deliberations.open(params.question, key=params.idempotency_key, by=call.caller.name, **options)
+    return session, asker, 0
+
+
+async def _line(call: Call, session: SessionId, seat: SeatId, after: int) -> ConsultLine | None:
+    story = await call.moot.teller(session)
+    assert isinstance(story, ConsultedStory)
+    lines = sorted((*story.consultations, *story.refusals), key=lambda line: line.seq)
+    return next((line for line in lines if line.seat == seat and line.seq > after), None)
+
+
+def _told(session: str, line: ConsultLine | None, *, is_over: bool, is_in_session: bool) -> ConsultOut:
+    on = "You are asked again: get_asks, then answer_ask." if is_in_session else "The question is settled."
+    if line is None or line.status == "open" or not (line.refusal or line.failure or line.filed):
+        lost = "The session has ended; there will be no reply." if is_over else None
+        wait = "No reply yet; you are asked again when it comes: get_asks." if is_in_session else "No reply yet: get_session."
+        return ConsultOut(session_id=session, status="failed" if is_over else "pending", note=lost or wait)
+    record = "" if line.filed is None else line.filed.path
+    if line.refusal:
+        return ConsultOut(session_id=session, status="refused", reason=line.refusal, note=f"Answer directly. {on}")
+    if line.failure or line.advice is None:
+        return ConsultOut(session_id=session, status="failed", reason=line.failure, record=record, note=on)
+    advice = line.advice
+    return ConsultOut(
+        session_id=session,
+        status="answered" if advice.known == "known" else "unknown",
+        answer=advice.answer,
+        notes=advice.notes,
+        unsure_of=advice.unsure_of,
+        ask_instead=advice.ask_instead,
+        record=record,
+        note=f"Consider asking {advice.ask_instead!r}. {on}" if advice.ask_instead else on,
+    )
+
+
+CONSULT = Method(
+    name="moot.consult",
+    tool="consult",
+    does=(
+        "Ask another mind when you are not sure, instead of guessing. In a session that asks you something (get_asks, wait_for_turn), "
+        "the director puts your question to another seat, records it and hands you the reply; then you are asked again. Without a "
+        "session: a question on its own to one of `seats`."
+    ),
+    params=ConsultParams,
+    result=ConsultOut,
+    handler=consult,
+    needs="speak",
+    waits=True,
+)
+
+CONSULT_METHODS: tuple[Method[Any, Any], ...] = (CONSULT,)

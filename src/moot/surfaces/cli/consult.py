@@ -1,0 +1,95 @@
+"""`moot consult`: one seat's question to another, with its record."""
+
+import click
+
+from moot.domain.facts import Language
+from moot.domain.ids import seat_id
+from moot.domain.language import language_of
+from moot.domain.roster import MAILBOX, Seat
+from moot.errors import BadSetting
+from moot.surfaces.cli import out
+from moot.surfaces.cli.meeting import Table, ended
+from moot.wiring.consulting import Consult
+from moot.wiring.moot import Options
+from moot.wiring.panels import Panel, chosen_panel, seat_word
+
+
+@click.command(short_help="Ask one mind on behalf of another, on the record.")
+@click.argument("question")
+@click.option("--from", "asker", required=True, metavar="NAME", help="Who asks. Needs no platform: it is you, or another agent.")
+@click.option("--to", required=True, metavar="NAME", help="Who is asked.")
+@click.option("--seat", "seats", multiple=True, metavar="NAME=PLATFORM", help="Who sits behind a name; repeat for more.")
+@click.option("--panel", metavar="NAME|FILE", help="A preset or a panel file that has the seats.")
+@click.option("--model", "models", multiple=True, metavar="PLATFORM", help="Fills seats that have no platform.")
+@click.option("--background", default="", help="Why it is asked.")
+@click.option("--understanding", default="", help="What the one who asks believes so far.")
+@click.option("--kind", type=click.Choice(["knowledge", "confirmation", "feedback"]), default="knowledge", show_default=True)
+@click.option("--project", type=click.Path(), help="The folder of docs/consultation/. Left out: this one.")
+@click.option("--language", type=click.Choice(["en", "zh"]), help="Left out: the question's own.")
+@click.option("--session", metavar="ID", help="The session's id.")
+@click.option("--wait", is_flag=True, help="Wait here for a mailbox seat instead of parking the session.")
+@click.option("--no-check", is_flag=True, help="Do not look first whether the seat would answer.")
+@out.json_option
+def consult(
+    *,
+    question: str,
+    asker: str,
+    to: str,
+    seats: tuple[str, ...],
+    panel: str | None,
+    models: tuple[str, ...],
+    background: str,
+    understanding: str,
+    kind: str,
+    project: str | None,
+    language: Language | None,
+    session: str | None,
+    wait: bool,
+    no_check: bool,
+    as_json: bool,
+) -> None:
+    """Put QUESTION to a mind through the director, print the reply, and keep docs/consultation/{i}_{from}_{to}.md.
+
+    \b
+    moot consult --from modeler --to researcher --seat researcher=openai:gpt-5-mini "Which methods forecast short series?"
+    moot consult --from writer --to critic --panel red-team "Is the claim in section 2 sound?"
+    """
+    table = Table()
+
+    async def work() -> int:
+        async with table.moot() as moot:
+            chosen = None if panel is None else chosen_panel(panel, language or language_of(question))
+            plan: Options = {
+                "seats": seated(asker, to, seats, chosen),
+                "panel": chosen,
+                "models": list(models),
+                "name": "consultation",
+                "language": language,
+                "session": session,
+                "settings": {
+                    "asker": asker,
+                    "to": to,
+                    "background": background,
+                    "understanding": understanding,
+                    "kind": kind,
+                },
+                "check": not no_check,
+                "consult": Consult(folder=project),
+            }
+            table.session = await moot.open(question, **plan)
+            return await table.hold(moot, as_json=as_json, wait=wait)
+
+    ended(out.run(work, as_json=as_json, stopped=table.stopped))
+
+
+def seated(asker: str, to: str, seats: tuple[str, ...], panel: Panel | None) -> list[Seat]:
+    """The seats that were named; who asks needs no mind behind it. Raises BadSetting, BadRoster."""
+    if seat_id(asker) == seat_id(to):
+        raise BadSetting(f"{asker!r} cannot consult itself; name another seat with --to")
+    words = [seat_word(word) for word in seats]
+    named = {seat.id for seat in (*words, *(panel.seats if panel is not None else ()))}
+    if seat_id(asker) not in named:
+        words.append(Seat(id=seat_id(asker), platform=MAILBOX))
+    if seat_id(to) not in named:
+        words.append(Seat(id=seat_id(to), platform=""))
+    return words
