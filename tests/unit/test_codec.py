@@ -64,6 +64,7 @@ from moot.protocols.persona.facts import (
     TurnTaken,
     Weighed,
 )
+from moot.protocols.pipeline import facts as pipeline
 from moot.protocols.roundtable import facts as roundtable
 from moot.wiring.protocols import all_kinds
 
@@ -313,6 +314,36 @@ SAMPLES: tuple[Fact, ...] = (
         ask=AskId("1.question.ada"), seat=ADA, said=consultation.Answered(content="So be it."), usage=USAGE, key="k"
     ),
     consultation.QuestionClosed(outcome="unknown"),
+    pipeline.PipelineOpened(
+        **OPENING,
+        consult=CONSULT,
+        settings=pipeline.Settings(
+            steps=(
+                pipeline.Step(name="model", agent="ada", task="建模。"),
+                pipeline.Step(
+                    name="check",
+                    agent="鲍勃",
+                    task="Check it.",
+                    uses=("model",),
+                    gate=True,
+                    on_reject="consult",
+                    back_to="model",
+                    most=3,
+                ),
+            ),
+            patience=90.0,
+        ),
+    ),
+    pipeline.WorkDone(ask=AskId("1.work.ada"), seat=ADA, said=pipeline.Artefact(content="y = x"), usage=USAGE, key="k"),
+    pipeline.VerdictGiven(
+        ask=AskId("2.validate.鲍勃"),
+        seat=BOB,
+        said=pipeline.Verdict(verdict="REJECTED", content="不成立。"),
+        usage=USAGE,
+        key="k",
+    ),
+    pipeline.StepRejected(step="check", times=1, then="back", to="model"),
+    pipeline.PipelineClosed(outcome="failed", step="model", agent=ADA),
 )
 
 

@@ -32,6 +32,9 @@ from moot.protocols.consultation.facts import (
 from moot.protocols.consultation.rules import Consulting
 from moot.protocols.debate.kit import DEBATE
 from moot.protocols.persona.kit import PERSONA
+from moot.protocols.pipeline.facts import Artefact, PipelineOpened, Step, Verdict
+from moot.protocols.pipeline.facts import Settings as PipelineSettings
+from moot.protocols.pipeline.kit import PIPELINE
 from moot.protocols.roundtable.kit import ROUNDTABLE
 from moot.testing.rulebook_contract import Played, RulebookContract, check_session, happenings
 
@@ -74,7 +77,7 @@ def consulting(said: dict[str, st.SearchStrategy[object]]) -> dict[str, st.Searc
 
 
 def contract(inner: Rulebook[Any], openings: st.SearchStrategy[Opened], said: dict[str, Any]) -> RulebookContract[Any]:
-    rules = Consulting(inner)
+    rules = Consulting(inner, frozenset({"validate"}))
     opened = st.builds(lambda opening, consult: replace(opening, consult=consult), openings, RULES)
     return RulebookContract(rules=rules, openings=opened, happens=happenings(rules, consulting(said)))
 
@@ -91,10 +94,36 @@ QUESTIONS = st.builds(
     ),
     REQUESTS,
 )
+STEPS = (
+    Step(name="model", agent="ada", task="Model it."),
+    Step(name="check", agent="bob", task="Check it.", gate=True, on_reject="back", most=1),
+    Step(name="write", agent="cy", task="Write it.", uses=("model",)),
+    Step(name="review", agent="bob", task="Check it.", gate=True, on_reject="consult", back_to="write", most=1),
+)
+VERDICTS = st.builds(Verdict, verdict=st.sampled_from(("APPROVED", "APPROVED", "REJECTED")), content=st.just("It is thin."))
+PIPELINES = st.builds(
+    lambda count: PipelineOpened(
+        topic="Forecast it.",
+        language="zh",
+        seed=1,
+        seats=tuple(Seat(id=SeatId(name), platform="script:x") for name in ("ada", "bob", "cy")),
+        settings=PipelineSettings(steps=STEPS[:count]),
+    ),
+    st.integers(1, len(STEPS)),
+)
 CONTRACTS = {
     "persona": contract(PERSONA.rules, persona.openings(), persona.SAID),
     "roundtable": contract(ROUNDTABLE.rules, roundtable.OPENINGS, roundtable.SAID),
     "debate": contract(DEBATE.rules, council.openings(DEBATE), council.SAID),
+    "pipeline": contract(
+        PIPELINE.rules,
+        PIPELINES,
+        {
+            "work": st.builds(Artefact, content=st.sampled_from(("y = x", "# x\n| y", "word " * 900))),
+            "validate": VERDICTS,
+            "review": VERDICTS,
+        },
+    ),
     "consultation": contract(QUESTION_RULES, QUESTIONS, {"question": st.just(Answered(content="So be it."))}),
 }
 

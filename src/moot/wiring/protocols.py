@@ -14,9 +14,10 @@ from moot.protocols.consultation.facts import KINDS as CONSULTATION_KINDS
 from moot.protocols.consultation.kit import CONSULTATION, consulted
 from moot.protocols.debate.kit import DEBATE
 from moot.protocols.persona.kit import PERSONA
+from moot.protocols.pipeline.kit import PIPELINE
 from moot.protocols.roundtable.kit import ROUNDTABLE
 
-OWN = (PERSONA, DEBATE, ADVISORY, CONSENSUS, ROUNDTABLE, CONSULTATION)
+OWN = (PERSONA, DEBATE, ADVISORY, CONSENSUS, ROUNDTABLE, CONSULTATION, PIPELINE)
 
 
 @cache

@@ -6,6 +6,7 @@ from moot.surfaces.api.call import Method
 from moot.surfaces.api.consulting import CONSULT_METHODS
 from moot.surfaces.api.deliberation import DELIBERATION_METHODS
 from moot.surfaces.api.memory import MEMORY_METHODS
+from moot.surfaces.api.pipelines import PIPELINE_METHODS
 from moot.surfaces.api.roundtable import ROUNDTABLE_METHODS
 from moot.surfaces.api.sessions import SESSION_METHODS
 
@@ -13,6 +14,7 @@ _METHODS: Final = (
     *CONSULT_METHODS,
     *DELIBERATION_METHODS,
     *MEMORY_METHODS,
+    *PIPELINE_METHODS,
     *ROUNDTABLE_METHODS,
     *SESSION_METHODS,
 )

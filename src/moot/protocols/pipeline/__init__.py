@@ -1,0 +1,1 @@
+"""Pipeline: a director takes a task through steps, one agent at work at a time, with validation gates in between."""

@@ -1,0 +1,83 @@
+"""What an agent is sent for its step: pure, of bounded length."""
+
+from typing import Final
+
+from moot.domain.consult import ConsultRequest
+from moot.domain.effects import Ask, Brief
+from moot.domain.fence import fenced, one_line
+from moot.domain.perception import Heard, Memory, Perception
+from moot.protocols.pipeline.facts import FORMS, REVIEW, VALIDATE, Step
+from moot.protocols.pipeline.state import Pipeline
+from moot.protocols.pipeline.words import WORDS, Words
+
+LONGEST_PASSED: Final = 48_000
+"""Characters of all artefacts together that a step gets."""
+LONGEST_PART: Final = 6_000
+MOST_INPUTS: Final = 3
+
+
+def briefed(state: Pipeline, ask: Ask) -> Brief:
+    """The brief of the step at work."""
+    words, step = WORDS[state.opened.language], state.step
+    assert step is not None
+    memory = Memory(window=3)
+    for number, made in enumerate(state.passed_on(step), 1):
+        memory = memory.hear(Heard(id=number, speaker=made.seat, text=made.text), 0.5)
+    own = next((made.text for made in reversed(tuple(state.made.values())) if made.seat == ask.seat), "")
+    return Brief(
+        ask=ask,
+        seat=state.seat(ask.seat),
+        form=FORMS[ask.kind],
+        language=state.opened.language,
+        seed=state.opened.seed,
+        nth=state.counts.get(f"{ask.kind}.{ask.seat}", 0) + 1,
+        perception=Perception(goal=state.opened.topic, memory=memory, own_words=own),
+        system=words.system,
+        shared=_shared(state, words),
+        own=_own(state, words, step, ask),
+        subject=step.task,
+    )
+
+
+def question(state: Pipeline, gate: Step) -> ConsultRequest:
+    """What the validator asks who made what it rejected."""
+    words, maker = WORDS[state.opened.language], state.maker(gate)
+    reasons = state.verdict.content if state.verdict is not None else state.feedback.get(gate.name, "")
+    return ConsultRequest(
+        to=maker.agent,
+        question=words.question.format(step=maker.name, reasons=reasons[:LONGEST_PART]),
+        background=words.background.format(gate=gate.name),
+        kind="feedback",
+    )
+
+
+def _shared(state: Pipeline, words: Words) -> str:
+    lines = []
+    for number, step in enumerate(state.steps, 1):
+        form = words.gate if step.gate else words.step
+        lines.append(form.format(number=number, name=one_line(step.name), agent=one_line(step.agent)))
+    return "\n".join([words.task, fenced(state.opened.topic), "", words.steps, *lines])
+
+
+def _own(state: Pipeline, words: Words, step: Step, ask: Ask) -> str:
+    seat = state.seat(ask.seat)
+    lines = [words.you.format(seat=seat.id)]
+    lines += [one_line(seat.stance)] if seat.stance else []
+    lines += [words.instructions.format(instructions=seat.instructions.strip())] if seat.instructions else []
+    passed = state.passed_on(step)
+    if passed:
+        room = max(1_000, LONGEST_PASSED // len(passed))
+        lines += ["", words.artefacts]
+        for made in passed:
+            lines += [words.artefact.format(step=made.step, seat=made.seat), fenced(_cut(made.text, room))]
+    reasons = state.feedback.get(step.name, "")
+    if reasons:
+        lines += ["", words.feedback, fenced(_cut(reasons, LONGEST_PART))]
+    if state.inputs:
+        lines += ["", words.inputs, *(fenced(_cut(text, LONGEST_PART)) for text in state.inputs[-MOST_INPUTS:])]
+    how = words.validate if ask.kind == VALIDATE else words.review if ask.kind == REVIEW else words.work
+    return "\n".join([*lines, "", words.now.format(name=step.name, task=step.task), how])
+
+
+def _cut(text: str, room: int) -> str:
+    return text if len(text) <= room else f"{text[:room]}…"

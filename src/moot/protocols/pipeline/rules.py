@@ -1,0 +1,168 @@
+"""The rulebook of a pipeline: steps in their order, one agent at work at a time.
+
+An agent that fails is asked once more; failing again it ends the pipeline, which can go on from there in a fork with another
+mind in the seat. A gate that rejects leads where its step says.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from moot.domain.effects import AnswerForm, Ask, Brief, Effect, Record
+from moot.domain.facts import BudgetExhausted, CloseCalled, Closed, Entry, Fact, InputGiven, Opened, SeatLost, SessionForked
+from moot.domain.ids import SeatId, ask_id
+from moot.domain.losses import counted
+from moot.domain.roster import swapped
+from moot.domain.values import changed
+from moot.protocols.pipeline.facts import (
+    FORMS,
+    KINDS,
+    REVIEW,
+    VALIDATE,
+    WORK,
+    Artefact,
+    OnReject,
+    PipelineClosed,
+    PipelineOpened,
+    Step,
+    StepRejected,
+    Verdict,
+    VerdictGiven,
+    WorkDone,
+)
+from moot.protocols.pipeline.prompts import briefed, question
+from moot.protocols.pipeline.state import Made, Pipeline
+
+MOST_TRIES: Final = 2
+
+
+class PipelineRules:
+    """Implements `Rulebook[Pipeline]`."""
+
+    name = "pipeline"
+    kinds: Mapping[str, type[Fact]] = KINDS
+    forms: Mapping[str, AnswerForm] = FORMS
+
+    def initial(self, opened: Opened) -> Pipeline:
+        assert isinstance(opened, PipelineOpened)
+        return Pipeline(opened=opened, seats=opened.seats)
+
+    def evolve(self, state: Pipeline, entry: Entry) -> Pipeline:
+        if state.is_closed:
+            return state
+        fact = entry.fact
+        match fact:
+            case WorkDone(ask=ask, said=Artefact() as said) if ask == _asked(state, WORK):
+                return _made(state, entry, said)
+            case VerdictGiven(ask=ask, said=Verdict() as said) if ask in {_asked(state, VALIDATE), _asked(state, REVIEW)}:
+                return _judged(state, said)
+            case SeatLost(ask=ask) if ask in {_asked(state, kind) for kind in FORMS}:
+                after = _settled(state)
+                return changed(after, losses=counted(state.losses, fact), failed=state.failed + 1, last_loss=fact.reason)
+            case StepRejected():
+                return _rejected(state, fact)
+            case InputGiven(text=text):
+                return changed(state, inputs=(*state.inputs, text))
+            case BudgetExhausted(budget=budget):
+                return state if budget == "turns" else changed(state, stop=state.stop or budget)
+            case CloseCalled():
+                return changed(state, stop=state.stop or "called")
+            case SessionForked(swaps=swaps):
+                return changed(state, seats=swapped(state.seats, swaps))
+            case Closed():
+                return changed(state, is_closed=True)
+            case _:
+                return state
+
+    def decide(self, state: Pipeline) -> tuple[Effect, ...]:
+        if state.is_closed:
+            return ()
+        step = state.step
+        if step is None:
+            return (Record(fact=PipelineClosed(outcome="completed", step=state.steps[-1].name if state.steps else "")),)
+        if state.stop is not None:
+            return (Record(fact=PipelineClosed(outcome=state.stop, step=step.name)),)
+        if state.verdict is not None:
+            return (Record(fact=_follows(state, step)),)
+        if state.failed >= MOST_TRIES:
+            return (Record(fact=PipelineClosed(outcome="failed", step=step.name, agent=SeatId(step.agent))),)
+        kind = WORK if not step.gate else REVIEW if state.is_review else VALIDATE
+        first = question(state, step) if kind == REVIEW and state.failed == 0 else None
+        seat = SeatId(step.agent)
+        patience = state.opened.settings.patience
+        return (Ask(id=ask_id(state.turn, kind, seat), seat=seat, kind=kind, turn=state.turn, patience=patience, first=first),)
+
+    def brief(self, state: Pipeline, ask: Ask) -> Brief:
+        return briefed(state, ask)
+
+
+RULES: Final = PipelineRules()
+
+
+def _asked(state: Pipeline, kind: str) -> str | None:
+    """The ask that is out, if it is of this kind."""
+    step = state.step
+    if step is None or state.verdict is not None or state.failed >= MOST_TRIES or state.stop is not None:
+        return None
+    expected = WORK if not step.gate else REVIEW if state.is_review else VALIDATE
+    return ask_id(state.turn, kind, SeatId(step.agent)) if kind == expected else None
+
+
+def _settled(state: Pipeline) -> Pipeline:
+    """The ask that is out is settled: the next has another id."""
+    step = state.step
+    assert step is not None
+    kind = WORK if not step.gate else REVIEW if state.is_review else VALIDATE
+    key = f"{kind}.{step.agent}"
+    return changed(state, turn=state.turn + 1, counts={**state.counts, key: state.counts.get(key, 0) + 1})
+
+
+def _made(state: Pipeline, entry: Entry, said: Artefact) -> Pipeline:
+    step = state.step
+    assert step is not None
+    before = state.made.get(step.name)
+    made = Made(
+        step=step.name,
+        seat=SeatId(step.agent),
+        text=said.content,
+        seq=entry.seq,
+        version=1 if before is None else before.version + 1,
+    )
+    feedback = {name: text for name, text in state.feedback.items() if name != step.name}
+    after = _settled(state)
+    return changed(after, made={**state.made, step.name: made}, feedback=feedback, index=state.index + 1, failed=0, inputs=())
+
+
+def _judged(state: Pipeline, said: Verdict) -> Pipeline:
+    after = changed(_settled(state), failed=0)
+    if said.verdict == "REJECTED":
+        return changed(after, verdict=said)
+    return changed(after, index=state.index + 1, is_review=False)
+
+
+def _follows(state: Pipeline, gate: Step) -> StepRejected:
+    """What the rejection leads to."""
+    maker = state.maker(gate)
+    times = state.rejections.get(gate.name, 0) + 1
+    then: OnReject = gate.on_reject
+    if then == "consult" and state.is_review:
+        then = "back"
+    if times > gate.most or maker is gate:
+        then = "stop"
+    return StepRejected(step=gate.name, times=times, then=then, to=maker.name if then == "back" else "")
+
+
+def _rejected(state: Pipeline, fact: StepRejected) -> Pipeline:
+    step, verdict = state.step, state.verdict
+    if step is None or verdict is None or fact.step != step.name:
+        return state
+    reasons = verdict.content
+    if fact.then == "consult":
+        return changed(state, verdict=None, is_review=True, feedback={**state.feedback, step.name: reasons})
+    after = changed(
+        state, verdict=None, is_review=False, rejections={**state.rejections, step.name: state.rejections.get(step.name, 0) + 1}
+    )
+    maker = state.maker(step)
+    if fact.then == "stop" or maker is step:
+        return changed(after, stop="rejected")
+    feedback = {name: text for name, text in state.feedback.items() if name != step.name}
+    return changed(after, index=state.position(maker.name), feedback={**feedback, maker.name: reasons or verdict.verdict})

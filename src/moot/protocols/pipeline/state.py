@@ -1,0 +1,76 @@
+"""Where a pipeline stands."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from moot.domain.facts import Loss
+from moot.domain.ids import SeatId
+from moot.domain.losses import Losses
+from moot.domain.roster import Seat
+from moot.protocols.pipeline.facts import Outcome, PipelineOpened, Step, Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """An artefact in its place; `version` counts how often its step was done."""
+
+    step: str
+    seat: SeatId
+    text: str
+    seq: int
+    version: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pipeline:
+    """The state, without slots for `changed`.
+
+    `turn` counts asks; `failed` how often the agent at work has failed in this step; `verdict` is one that has led nowhere yet;
+    `is_review`: the gate judges again after a consultation. `feedback` is what a step that is done again must heed.
+    """
+
+    opened: PipelineOpened
+    seats: tuple[Seat, ...]
+    index: int = 0
+    turn: int = 1
+    failed: int = 0
+    last_loss: Loss = "error"
+    made: Mapping[str, Made] = field(default_factory=dict)
+    verdict: Verdict | None = None
+    is_review: bool = False
+    rejections: Mapping[str, int] = field(default_factory=dict)
+    feedback: Mapping[str, str] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
+    losses: Mapping[SeatId, Losses] = field(default_factory=dict)
+    inputs: tuple[str, ...] = ()
+    stop: Outcome | None = None
+    is_closed: bool = False
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        return self.opened.settings.steps
+
+    @property
+    def step(self) -> Step | None:
+        """The step at work; None when all are done."""
+        return self.steps[self.index] if self.index < len(self.steps) else None
+
+    def seat(self, name: str) -> Seat:
+        return next(seat for seat in self.seats if seat.id == name)
+
+    def position(self, name: str) -> int:
+        return next(at for at, step in enumerate(self.steps) if step.name == name)
+
+    def maker(self, gate: Step) -> Step:
+        """The step whose work a gate judges: the one to go back to, else the last before it that makes something."""
+        before = self.steps[: self.position(gate.name)]
+        named = next((step for step in before if step.name == gate.back_to), None)
+        return named or next((step for step in reversed(before) if not step.gate), gate)
+
+    def passed_on(self, step: Step) -> tuple[Made, ...]:
+        """The artefacts that a step gets, in the order of their steps."""
+        if step.uses:
+            return tuple(self.made[name] for name in step.uses if name in self.made)
+        before = self.steps[: self.position(step.name)]
+        last = next((each.name for each in reversed(before) if not each.gate and each.name in self.made), None)
+        return () if last is None else (self.made[last],)

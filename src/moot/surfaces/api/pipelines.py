@@ -1,0 +1,139 @@
+"""The calls of a pipeline: open one, see where it stands."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from moot.domain.facts import Language
+from moot.domain.ids import session_id
+from moot.domain.roster import MAILBOX
+from moot.errors import BadSetting
+from moot.protocols.consultation.story import ConsultedStory
+from moot.protocols.pipeline.story import PipelineStory, decided, step_lines
+from moot.surfaces.api.call import Call, Method, Wire, method
+from moot.surfaces.api.deliberation import seat_of
+from moot.surfaces.api.sessions import SessionParams
+from moot.surfaces.api.shapes import Key, ParticipantIn, Short
+from moot.wiring.pipelines import PipelineFile, chosen_pipeline, parsed_pipeline, planned
+
+
+class OpenPipelineParams(Wire):
+    pipeline: Annotated[
+        str, Field(min_length=1, max_length=200_000, description="The pipeline as TOML, or the name of one that ships with Moot.")
+    ]
+    task: Annotated[str, Field(max_length=20_000, description="What it is about; left out: what the pipeline says.")] = ""
+    models: Annotated[list[Short], Field(max_length=64, description="Platforms that take all agents, in turn.")] = []
+    language: Language | None = None
+    idempotency_key: Key = ""
+
+
+class StepOut(Wire):
+    number: int
+    name: str
+    agent: str
+    gate: bool
+    state: Literal["done", "approved", "current", "waiting", "rejected"]
+    done: int = Field(description="How often it was done.")
+
+
+class ConsultationOut(Wire):
+    seat: str
+    to: str
+    status: Literal["answered", "unknown", "failed", "open"]
+    question: str = ""
+    answer: str = ""
+    record: str = ""
+
+
+class PipelineOut(Wire):
+    session_id: str
+    status: Literal["thinking", "concluded", "cancelled"]
+    ended_by: str | None = None
+    steps: list[StepOut]
+    consultations: list[ConsultationOut]
+    result: str | None = Field(default=None, description="The last artefact, once all steps are done.")
+    cursor: int
+
+
+async def open_pipeline(call: Call, params: OpenPipelineParams) -> PipelineOut:
+    found = _seated(call, _file(params), params.models)
+    options = planned(found, language=params.language)
+    options["hosted"] = True
+    topic = params.task or found.task
+    if not topic:
+        raise BadSetting("the pipeline has no task; say what it is about with 'task'")
+    session = await call.deliberations.open(topic, key=params.idempotency_key, by=call.caller.name, **options)
+    return await get_pipeline(call, SessionParams(session_id=session))
+
+
+def _file(params: OpenPipelineParams) -> PipelineFile:
+    text = params.pipeline
+    if "[" not in text and "\n" not in text:
+        # A path would let a caller read files of the server's.
+        if "/" in text or text.endswith(".toml"):
+            raise BadSetting("give the pipeline's TOML itself, or the name of one that ships with Moot")
+        return chosen_pipeline(text, params.language or "en")
+    return parsed_pipeline(text, "the pipeline", Path.cwd())
+
+
+def _seated(call: Call, found: PipelineFile, models: list[str]) -> PipelineFile:
+    """The agents with platforms that this caller may give; one without is answered for from outside."""
+    agents = []
+    for at, agent in enumerate(found.agents):
+        platform = models[at % len(models)] if models else agent.platform or MAILBOX
+        form = ParticipantIn(id=agent.id, platform=platform, stance=agent.stance, instructions=agent.instructions)
+        agents.append(replace(seat_of(call.caller, form), weight=agent.weight, patience=agent.patience))
+    return replace(found, agents=tuple(agents))
+
+
+async def get_pipeline(call: Call, params: SessionParams) -> PipelineOut:
+    call.caller.check_session(params.session_id)
+    told = await call.moot.teller(session_id(params.session_id))
+    story = told.within if isinstance(told, ConsultedStory) else told
+    if not isinstance(story, PipelineStory):
+        raise BadSetting(f"session {params.session_id!r} is no pipeline; use moot.getSession for it")
+    decision = decided(story)
+    lines = told.consultations if isinstance(told, ConsultedStory) else []
+    return PipelineOut(
+        session_id=params.session_id,
+        status=decision.status,
+        ended_by=decision.ended_by,
+        steps=[StepOut.model_validate(line) for line in step_lines(story)],
+        consultations=[
+            ConsultationOut(
+                seat=line.seat,
+                to=line.to,
+                status=line.status,  # type: ignore[arg-type]  # refusals stand in a list of their own
+                question=line.request.question if line.request else "",
+                answer=line.advice.answer if line.advice and line.filed else "",
+                record=line.filed.path if line.filed else "",
+            )
+            for line in lines
+        ],
+        result=decision.decision.text if decision.decision else None,
+        cursor=story.seq,
+    )
+
+
+PIPELINE_METHODS: tuple[Method[Any, Any], ...] = (
+    replace(
+        method(
+            "moot.openPipeline",
+            "Start a pipeline: a director takes a task through steps, one agent at a time, with validation gates (APPROVED or REJECTED) and "
+            "consultations in between. Give its TOML, or 'contest' for the one that ships with Moot. Then get_pipeline says where it stands.",
+            open_pipeline,
+            "own",
+            "open_pipeline",
+        ),
+        is_of_all=True,
+    ),
+    method(
+        "moot.getPipeline",
+        "Where a pipeline stands: its steps, who is at work, the consultations, and the result once all steps are done.",
+        get_pipeline,
+        "read",
+        "get_pipeline",
+    ),
+)

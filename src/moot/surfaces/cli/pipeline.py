@@ -1,0 +1,197 @@
+"""`moot pipeline`: a director takes a task through steps."""
+
+from typing import Any
+
+import click
+
+from moot.domain.budget import Budget
+from moot.domain.facts import Language
+from moot.domain.fence import one_line
+from moot.domain.ids import session_id
+from moot.errors import BadSetting
+from moot.protocols.consultation.story import ConsultedStory
+from moot.protocols.pipeline.story import PipelineStory, step_lines
+from moot.surfaces.cli import out
+from moot.surfaces.cli.duration import Duration
+from moot.surfaces.cli.meeting import Table, ended
+from moot.wiring.moot import WEEK_SECONDS, Moot
+from moot.wiring.pipelines import chosen_pipeline, planned, shipped, shipped_path
+
+
+@click.group()
+def pipeline() -> None:
+    """Take a task through steps: one agent at work at a time, artefacts passed on, validation gates, consultations in between.
+
+    \b
+    moot pipeline run contest
+    """
+
+
+@pipeline.command(name="run", short_help="Run the pipeline in FILE.")
+@click.argument("file")
+@click.option("--task", help="What it is about. Left out: what the file says.")
+@click.option("--model", "models", multiple=True, metavar="PLATFORM", help="Takes all agents; repeat to mix.")
+@click.option("--seat", "seats", multiple=True, metavar="NAME=PLATFORM", help="Takes one agent; repeat for more.")
+@click.option("--language", type=click.Choice(["en", "zh"]), help="Left out: what the file says.")
+@click.option("--project", type=click.Path(), help="The folder of docs/consultation/. Left out: this one.")
+@click.option("--tokens", type=click.IntRange(1), help="Token budget.")
+@click.option("--time", "seconds", type=Duration(), help="Time budget, such as 90s or 10m.")
+@click.option("--session", metavar="ID", help="The session's id.")
+@click.option("--patience", type=Duration(), default=WEEK_SECONDS, help="How long mailbox agents may take. Default: 7d.")
+@click.option("--wait", is_flag=True, help="Wait here for mailbox agents instead of parking the session.")
+@click.option("--no-check", is_flag=True, help="Do not look first whether every agent would answer.")
+@click.option("--dry-run", is_flag=True, help="Check everything, say what would happen, record nothing.")
+@out.json_option
+def run_pipeline(
+    *,
+    file: str,
+    task: str | None,
+    models: tuple[str, ...],
+    seats: tuple[str, ...],
+    language: Language | None,
+    project: str | None,
+    tokens: int | None,
+    seconds: float | None,
+    session: str | None,
+    patience: float,
+    wait: bool,
+    no_check: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Run the pipeline in FILE (TOML), or one that ships with Moot by its name.
+
+    \b
+    moot pipeline run contest
+    moot pipeline run contest --model openai:gpt-5-mini
+    moot pipeline run release.toml --seat validator=human
+    """
+    table = Table()
+
+    async def work() -> int:
+        async with table.moot() as moot:
+            found = chosen_pipeline(file, language or "en")
+            plan = planned(found, models=models, seats=seats, project=project, language=language)
+            plan["budget"] = Budget(tokens=tokens, seconds=seconds)
+            plan["session"] = session
+            plan["outside_patience"] = patience
+            plan["check"] = not no_check
+            topic = task or found.task
+            if not topic:
+                raise BadSetting(f"the pipeline {file!r} has no task; say what it is about with --task")
+            if dry_run:
+                opened = (await moot.planned(topic, **plan)).opened
+                for number, step in enumerate(found.settings["steps"], 1):
+                    out.say(f"{number}. {one_line(step['name'])}: {step['agent']}{' (gate)' if step['gate'] else ''}")
+                for seat in opened.seats:
+                    out.say(f"  {seat.id}: {seat.platform}")
+                return out.DONE
+            table.session = await moot.open(topic, **plan)
+            return await table.hold(moot, as_json=as_json, wait=wait)
+
+    ended(out.run(work, as_json=as_json, stopped=table.stopped))
+
+
+@pipeline.command(name="resume", short_help="Go on with a pipeline.")
+@click.argument("session")
+@click.option("--wait", is_flag=True, help="Wait here for mailbox agents instead of parking the session.")
+@out.json_option
+def resume_pipeline(session: str, wait: bool, as_json: bool) -> None:
+    """Go on with a pipeline where it stands: after Ctrl-C, a crash, or an answer from elsewhere.
+
+    \b
+    moot pipeline resume think_20261115_001
+    """
+    table = Table()
+    table.session = session
+
+    async def work() -> int:
+        async with table.moot() as moot:
+            await told_pipeline(moot, session)
+            return await table.hold(moot, as_json=as_json, wait=wait)
+
+    ended(out.run(work, as_json=as_json, stopped=table.stopped))
+
+
+@pipeline.command(name="status", short_help="Which step a pipeline is at.")
+@click.argument("session")
+@out.json_option
+def pipeline_status(session: str, as_json: bool) -> None:
+    """Show the steps of a pipeline, who is at work, and the consultations so far.
+
+    \b
+    moot pipeline status think_20261115_001
+    """
+
+    async def work() -> None:
+        async with Moot() as moot:
+            story, consulted = await told_pipeline(moot, session)
+            running = await moot.is_running(session)
+        if as_json:
+            out.print_json(status_json(story, consulted, is_running=running))
+            return
+        words = story.words
+        for line in step_lines(story):
+            mark = "▶" if line.state == "current" else " "
+            kind = " [gate]" if line.gate else ""
+            done = f" × {line.done}" if line.done > 1 else ""
+            out.say(f"{mark} {line.number:>2}. {line.name}{kind}: {line.agent}, {words.states[line.state]}{done}")
+        if consulted is not None:
+            for each in consulted.consultations:
+                path = each.filed.path if each.filed is not None else ""
+                out.say(f"   {each.seat} → {one_line(each.to)}: {consulted.words.statuses[each.status]} {path}".rstrip())
+        if story.closed is None and not running:
+            out.note(f"Nobody runs it now; go on with: moot pipeline resume {session}")
+
+    out.run(work, as_json=as_json)
+
+
+@pipeline.command(name="show", short_help="Print a pipeline that ships with Moot.")
+@click.argument("name", required=False)
+@click.option("--language", type=click.Choice(["en", "zh"]), default="en", show_default=True)
+def show_pipeline(name: str | None, language: Language) -> None:
+    """Print the file of a pipeline that ships with Moot, to change it; without a name, list them.
+
+    \b
+    moot pipeline show contest > mine.toml
+    """
+
+    async def work() -> None:
+        if name is None:
+            for each in shipped():
+                out.say(each)
+            return
+        out.say(shipped_path(name, language).read_text(encoding="utf-8").rstrip("\n"))
+
+    out.run(work, as_json=False)
+
+
+async def told_pipeline(moot: Moot, session: str) -> tuple[PipelineStory, ConsultedStory | None]:
+    """A pipeline and its consultations; raises BadSetting for a session of another kind."""
+    story = await moot.teller(session_id(session))
+    consulted = story if isinstance(story, ConsultedStory) else None
+    within = consulted.within if consulted is not None else story
+    if not isinstance(within, PipelineStory):
+        raise BadSetting(f"session {session!r} is no pipeline; `moot show {session}` shows it")
+    return within, consulted
+
+
+def status_json(story: PipelineStory, consulted: ConsultedStory | None, *, is_running: bool) -> dict[str, Any]:
+    """Where a pipeline stands, for programs."""
+    lines = [] if consulted is None else consulted.consultations
+    return {
+        "session": story.session,
+        "running": is_running,
+        "ended_by": getattr(story.closed, "outcome", None) if story.closed is not None else None,
+        "steps": step_lines(story),
+        "consultations": [
+            {
+                "from": each.seat,
+                "to": each.to,
+                "status": each.status,
+                "number": None if each.filed is None else each.filed.number,
+                "record": None if each.filed is None else each.filed.path,
+            }
+            for each in lines
+        ],
+    }
