@@ -16,8 +16,8 @@ class Ask:
     """Ask one seat for one kind of answer within `patience` seconds.
 
     An `invited` ask waits for nobody: a seat that answers from elsewhere may take it up of its own accord, no participant is
-    called for it, and the session goes on without it. `first` is a consultation that the seat is to have before it answers, where
-    the session has consultations.
+    called for it, and the session goes on without it. The patience of a `firm` one holds for a seat elsewhere, too. `first` is a
+    consultation that the seat is to have before it answers, where the session has consultations.
     """
 
     id: AskId
@@ -27,6 +27,7 @@ class Ask:
     patience: float
     invited: bool = False
     first: ConsultRequest | None = None
+    firm: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +84,14 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Comparing:
+    """Texts to be compared: each new one with all known ones and with the new ones before it."""
+
+    known: tuple[str, ...] = ()
+    new: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Brief:
     """All that a participant gets with an ask.
 
@@ -90,6 +99,7 @@ class Brief:
     probability can stand for the whole. `subject` is the text that the answer is about. `fault` says what is wrong with an
     answer that has the right shape; None if nothing is. `wanted` are the fields that count here, in order; empty for all.
     `again` counts how often this very question was put before; `errand` is what the house is to do where no mind is asked.
+    `comparing` are the texts that a measure of likeness is asked about.
     """
 
     ask: Ask
@@ -108,3 +118,4 @@ class Brief:
     wanted: tuple[Wanted, ...] = ()
     again: int = 0
     errand: object = None
+    comparing: Comparing = Comparing()

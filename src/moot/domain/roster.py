@@ -15,6 +15,9 @@ MAILBOX: Final = "mailbox"
 """The platform of a seat whose participant answers from elsewhere."""
 
 MOST_SEATS: Final = 64
+HELPING_SEATS: Final = 2
+"""Seats that a protocol may add to a full table: one that checks, one that compares."""
+
 LONGEST_ROLE: Final = 20_000
 MOST_WEIGHT: Final = 1e6
 MOST_PATIENCE: Final = 10 * 31_536_000.0
@@ -58,11 +61,11 @@ class Swap:
     platform: str
 
 
-def checked(seats: Iterable[Seat], *, fewest: int = 1) -> tuple[Seat, ...]:
+def checked(seats: Iterable[Seat], *, fewest: int = 1, most: int = MOST_SEATS) -> tuple[Seat, ...]:
     """The seats, if they can sit at one table; raises BadRoster with the first reason that they cannot."""
     roster = tuple(replace(seat, stance=sound(seat.stance), instructions=sound(seat.instructions)) for seat in seats)
-    if not fewest <= len(roster) <= MOST_SEATS:
-        raise BadRoster(f"{len(roster)} seats; a meeting needs {fewest} to {MOST_SEATS}: add --seat name=platform")
+    if not fewest <= len(roster) <= most:
+        raise BadRoster(f"{len(roster)} seats; a meeting needs {fewest} to {most}: add --seat name=platform")
     seen: dict[str, SeatId] = {}
     for seat in roster:
         if seat_id(seat.id) != seat.id:

@@ -90,7 +90,7 @@ def _put(scribe: Scribe, batch: Batch, now: datetime, outside: frozenset[SeatId]
         if ask.id not in pending:
             elsewhere = ask.seat in outside
             own = batch.standing.desk.seat(ask.seat).patience
-            patience = own or (batch.standing.desk.opened.outside_patience if elsewhere else ask.patience)
+            patience = own or (batch.standing.desk.opened.outside_patience if elsewhere and not ask.firm else ask.patience)
             groups.setdefault((elsewhere, patience), []).append(ask.id)
     for (elsewhere, patience), asks in groups.items():
         deadline = now + timedelta(seconds=patience)

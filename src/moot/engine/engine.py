@@ -30,7 +30,7 @@ from moot.domain.facts import (
 from moot.domain.fence import sound
 from moot.domain.ids import AskId, SeatId, SessionId, daily_id, daily_prefix
 from moot.domain.records import Head, Stored
-from moot.domain.roster import Swap, checked_swaps
+from moot.domain.roster import HELPING_SEATS, MOST_SEATS, Swap, checked_swaps
 from moot.domain.roster import checked as checked_seats
 from moot.engine.batch import Batch, step
 from moot.engine.events import EntryAdded, Event, Hub, Mailbag
@@ -324,7 +324,7 @@ class Engine:
         A chain can be forged by whoever writes the file, so that what stands in it must also be what its rulebook allows.
         """
         found = replayed(self._scribe, session, list(records))
-        checked_seats(found.standing.desk.opened.seats)
+        checked_seats(found.standing.desk.opened.seats, most=MOST_SEATS + HELPING_SEATS)
         try:
             await self._world.ledger.append(session, records)
         except SeqConflict as cause:

@@ -20,7 +20,8 @@
 
 A file may hold many seats, each under `[seats.NAME]`; then `[[seats.NAME.intent]]` and so on. A seat without a further intent
 is silent; without a further position or stand it holds none; without a further proposal, argument or synthesis it passes;
-without a further vote it abstains; without a further speech, draft or decision it is lost.
+without a further vote or ballot it abstains; without a further exploration it brings nothing; without a further speech, draft or
+decision it is lost.
 """
 
 import asyncio
@@ -46,6 +47,11 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
     "argue": {"type": "pass"},
     "synthesize": {"type": "pass"},
     "vote": {"type": "vote", "position": "abstain"},
+    "explore": {},
+    "collide": {"action": "pass"},
+    "validate": {},
+    "ballot": {},
+    "shutdown": {},
 }
 PIECE = 12
 """Characters that a scripted speech is streamed by."""

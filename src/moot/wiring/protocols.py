@@ -16,8 +16,9 @@ from moot.protocols.debate.kit import DEBATE
 from moot.protocols.persona.kit import PERSONA
 from moot.protocols.pipeline.kit import PIPELINE
 from moot.protocols.roundtable.kit import ROUNDTABLE
+from moot.protocols.swarm.kit import SWARM
 
-OWN = (PERSONA, DEBATE, ADVISORY, CONSENSUS, ROUNDTABLE, CONSULTATION, PIPELINE)
+OWN = (PERSONA, DEBATE, ADVISORY, CONSENSUS, ROUNDTABLE, SWARM, CONSULTATION, PIPELINE)
 
 
 @cache

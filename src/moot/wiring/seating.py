@@ -15,6 +15,7 @@ from moot.participants.command import CommandParticipant
 from moot.participants.embedded import KINDS, EmbeddedParticipant
 from moot.participants.human import AskPerson, HumanParticipant
 from moot.participants.local_model import LocalModel
+from moot.participants.measure import MeasureParticipant
 from moot.participants.model import ModelParticipant
 from moot.participants.platforms import platform
 from moot.participants.recorder import RecorderParticipant
@@ -50,6 +51,8 @@ class Seating:
             return ScriptParticipant(Path(name), seat.id)
         if kind == "command":
             return self._command(name, seat.id)
+        if kind == "measure":
+            return MeasureParticipant(name)
         if seat.platform not in self._shared:
             self._shared[seat.platform] = self._made(seat.platform)
         return self._shared[seat.platform]

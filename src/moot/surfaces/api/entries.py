@@ -19,7 +19,8 @@ def entry_out(entry: Entry, state: object, reader: str = "") -> dict[str, Any]:
     """One entry. `state` is where the session stands now: it says what may be read."""
     found: dict[str, Any] = {"seq": entry.seq, "at": entry.at.isoformat(), "fact": type(entry.fact).__name__}
     fact = entry.fact
-    if is_sealed(state) and isinstance(fact, Reply | SeatLost) and fact.seat != reader:
+    is_new = entry.seq > getattr(state, "sealed_after", 0)
+    if is_sealed(state) and is_new and isinstance(fact, Reply | SeatLost) and fact.seat != reader:
         # How an answer was malformed may quote it.
         told = {"reason": fact.reason} if isinstance(fact, SeatLost) else {}
         return {**found, "what": {"seat": fact.seat, "ask": fact.ask, "sealed": True, **told}}

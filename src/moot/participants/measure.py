@@ -1,0 +1,61 @@
+"""The measure of likeness as a participant: what it finds is recorded like any answer, so that a replay needs no measure.
+
+measure            the best at hand: meaning where its extra is installed, else words
+measure:meaning    a sentence encoder and a judge of stance
+measure:words      by words alone, always there
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Final, Literal
+
+from moot.codec.answers import parsed
+from moot.domain.effects import Brief, Comparing
+from moot.errors import BadAnswer, UnknownPlatform
+from moot.participants.meaning import Meaning
+from moot.ports.participant import Answer, NoAnswer, OnText
+from moot.weighing.likeness import Judgement, judged_by_words
+
+MEASURES: Final = ("meaning", "words")
+TOLD_FROM: Final = 0.4
+"""The likeness from which a pair is told: what is less alike joins nothing."""
+
+By = Literal["meaning", "words"]
+Judge = Callable[[str, Sequence[str]], list[Judgement]]
+
+
+class MeasureParticipant:
+    """Answers `compare` alone."""
+
+    def __init__(self, name: str) -> None:
+        """Raises UnknownPlatform."""
+        if name and name not in MEASURES:
+            raise UnknownPlatform(f"unknown measure {name!r}; known: {', '.join(MEASURES)}")
+        self._name = name
+
+    async def ready(self) -> str | None:
+        if self._name == "meaning" and not Meaning.is_available():
+            return 'the measure of meaning needs another package: pip install "moot[embedded]", or take measure:words'
+        return None
+
+    async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
+        if brief.form.kind != "compare":
+            return NoAnswer(reason="refused", detail=f"a measure compares; it cannot {brief.form.kind}")
+        by: By = "words" if self._name == "words" or not Meaning.is_available() else "meaning"
+        judge: Judge = judged_by_words if by == "words" else Meaning().judge
+        # Arithmetic over many pairs: on a thread, so that other sessions go on.
+        pairs = await asyncio.to_thread(_pairs, judge, brief.comparing)
+        try:
+            return Answer(said=parsed(brief.form, {"by": by, "pairs": pairs}))
+        except BadAnswer as error:
+            return NoAnswer(reason="malformed", detail=str(error))
+
+
+def _pairs(judge: Judge, compared: Comparing) -> list[dict[str, object]]:
+    texts = [*compared.known, *compared.new]
+    found: list[dict[str, object]] = []
+    for at, text in enumerate(compared.new, len(compared.known)):
+        for other, (likeness, opposed) in enumerate(judge(text, texts[:at])):
+            if likeness >= TOLD_FROM:
+                found.append({"one": at, "other": other, "likeness": round(min(1.0, likeness), 4), "opposed": opposed})
+    return found

@@ -1,0 +1,1 @@
+"""The swarm: equal explorers, a blackboard that operations alone change, and consensus that is measured."""

@@ -1,0 +1,140 @@
+"""The end of a swarm: the votes on its consensus ideas, the state sync, and how every agent ends (S-23, S-29)."""
+
+from typing import Final
+
+from moot.domain.ids import SeatId
+from moot.domain.values import changed
+from moot.protocols.swarm.facts import FEWEST_AGENTS, Ended, EndReason, Resolved, SwarmCompleted, Termination
+from moot.protocols.swarm.state import Agent, Swarm
+from moot.weighing.independence import family, presumed
+from moot.weighing.positions import VotePosition
+from moot.weighing.resolution import Correlations, Voice, resolved
+
+MOST_VOTED_ON: Final = 5
+
+
+def ballot_ideas(state: Swarm) -> tuple[int, ...]:
+    """The ideas that are voted on: those with a quorum, the best backed first; none where nobody is left to agree with."""
+    is_held = state.settings.vote and state.settings.mode != "classic"
+    left = state.measured.active if state.measured is not None else 0
+    return state.consensus[:MOST_VOTED_ON] if is_held and left >= FEWEST_AGENTS else ()
+
+
+def voting(state: Swarm) -> tuple[SeatId, ...]:
+    """Who has still to vote. A run that was stopped spends nothing more."""
+    if state.stop is not None or not ballot_ideas(state):
+        return ()
+    return tuple(seat for seat in state.active if seat not in state.ballots)
+
+
+def writing(state: Swarm) -> SeatId | None:
+    """Who is to write the synthesis of a classic run: the first who brought something and has not failed at it."""
+    if state.settings.mode != "classic" or state.synthesis or state.stop is not None:
+        return None
+    return next((seat for seat in state.explorers if seat in state.answered and seat not in state.writers_lost), None)
+
+
+def voice_position(state: Swarm, seat: SeatId, idea: int) -> tuple[VotePosition | None, float]:
+    """How a seat voted on an idea; one that left it out abstained."""
+    ballot = state.ballots.get(seat)
+    if ballot is None:
+        return None, 0.0
+    vote = next((vote for vote in ballot.votes if vote.idea == idea), None)
+    return ("abstain", 0.0) if vote is None else (vote.position, vote.confidence)
+
+
+def resolutions(state: Swarm) -> tuple[Resolved, ...]:
+    """What the votes came to, idea by idea; nothing where nobody was asked."""
+    if not state.ballots:
+        return ()
+    return tuple(_resolution(state, idea) for idea in ballot_ideas(state))
+
+
+def _resolution(state: Swarm, idea: int) -> Resolved:
+    voices = []
+    for name in state.explorers:
+        seat = state.seat(name)
+        position, confidence = voice_position(state, name, idea)
+        voices.append(
+            Voice(
+                seat=name,
+                position=position,
+                confidence=confidence,
+                weight=seat.weight,
+                trust=seat.trust,
+                family=family(seat.platform, seat.id),
+            )
+        )
+    found = resolved(voices, correlations=_correlations(state))
+    return Resolved(
+        idea=idea,
+        consensus_type=found.consensus_type,
+        carried=found.carried,
+        support=found.support,
+        turnout=found.turnout,
+        confidence=found.confidence,
+        heads=found.heads,
+        effective=found.effective,
+        could_differ=found.could_differ,
+    )
+
+
+def _correlations(state: Swarm) -> Correlations:
+    bonds = {frozenset((bond.one, bond.other)): bond.correlation for bond in state.opened.subject.bonds}
+    families = {seat.id: family(seat.platform, seat.id) for seat in state.seats}
+
+    def between(one: str, other: str) -> float:
+        known = bonds.get(frozenset((SeatId(one), SeatId(other))))
+        return presumed(families[SeatId(one)], families[SeatId(other)]) if known is None else known
+
+    return between
+
+
+def completed(state: Swarm, reason: EndReason, fault: str = "") -> SwarmCompleted:
+    """The state sync: whoever was at work is `completed`."""
+    found = state.measured
+    return SwarmCompleted(
+        round=state.round,
+        reason=reason,
+        converged=reason == "converged" and found is not None and found.converged,
+        resolved=resolutions(state),
+        synced=tuple(seat for seat, agent in state.agents.items() if agent.is_asked),
+        fault=fault,
+    )
+
+
+def synced(state: Swarm, found: SwarmCompleted) -> Swarm:
+    agents = {seat: changed(agent, status="completed") if agent.is_asked else agent for seat, agent in state.agents.items()}
+    return changed(state, agents=agents, completed=found)
+
+
+def awaited(state: Swarm) -> tuple[SeatId, ...]:
+    """Who is asked to say goodbye: agents elsewhere. What Moot calls itself holds nothing between two calls."""
+    return tuple(
+        seat
+        for seat, agent in state.agents.items()
+        if agent.status == "completed" and state.seat(seat).is_outside and not agent.missed
+    )
+
+
+def ends(state: Swarm) -> tuple[Ended, ...]:
+    """How every agent ends."""
+    return tuple(Ended(seat=seat, reason=_end(state, agent)) for seat, agent in state.agents.items())
+
+
+def _end(state: Swarm, agent: Agent) -> Termination:
+    if agent.ended is not None:
+        return agent.ended
+    if agent.seat in state.awaited:
+        is_gone = not state.goodbyes.get(agent.seat, False)
+    else:
+        is_gone = agent.missed or agent.status == "removed"
+    if not is_gone:
+        return "graceful"
+    return "auto_forced" if state.clock - agent.active_at > state.settings.silent_seconds else "forced"
+
+
+def terminated(state: Swarm) -> Swarm:
+    """Everyone ended, each with its reason."""
+    agents = {each.seat: changed(state.agents[each.seat], status="terminated", ended=each.reason) for each in ends(state)}
+    return changed(state, agents=agents)

@@ -1,0 +1,425 @@
+"""The facts of a swarm.
+
+Those that the rulebook computes confirm the steps of the execution state machine (`execution.py`); each holds what the step did,
+so that the ledger alone tells the run.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal
+
+from annotated_types import Ge, Gt, Le, Lt, MaxLen
+
+from moot.domain.effects import AnswerForm
+from moot.domain.facts import Closed, Fact, Opened, Reply
+from moot.domain.ids import SeatId
+from moot.protocols.swarm.answers import (
+    Ballot,
+    Collision,
+    Goodbye,
+    Likenesses,
+    Line,
+    RoundReport,
+    Synthesis,
+    Validation,
+)
+from moot.weighing.convergence import QuorumOf
+
+VALIDATOR: Final = SeatId("validator")
+LIKENESS: Final = SeatId("likeness")
+FEWEST_AGENTS: Final = 2
+MOST_AGENTS: Final = 64
+
+Mode = Literal["emergent", "hybrid", "classic"]
+Role = Literal["EXPLORER", "DEEP_ANALYST", "DEBATER", "SYNTHESIZER"]
+Status = Literal["active", "interrupted", "degraded", "removed", "completed", "terminated"]
+Termination = Literal["graceful", "forced", "auto_forced", "compliance_violation"]
+Severity = Literal["WARNING", "MINOR", "MAJOR", "CRITICAL"]
+CollisionMode = Literal["review_challenge", "debate", "collaborate_deepen", "early_synthesis"]
+Reason = Literal["new", "agreesWith", "measure"]
+EndReason = Literal[
+    "converged", "max_rounds", "insufficient_active_agents", "synthesis", "called", "tokens", "money", "time", "fault"
+]
+Seconds = Annotated[float, Gt(0), Le(86_400)]
+Share = Annotated[float, Ge(0), Le(1)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How a swarm runs; the defaults are those of version 2.4.
+
+    `directions` are the user's own, for the mode `hybrid`. `quorum` says whose support counts. `apart` are ideas that are never
+    joined with others but by their very words. The seconds of the three last phases are those of an agent elsewhere.
+    """
+
+    mode: Mode = "emergent"
+    max_rounds: Annotated[int, Ge(1), Le(100)] = 10
+    directions: Annotated[tuple[Line, ...], MaxLen(32)] = ()
+    round_timeout: Seconds = 120.0
+    evaporation: Annotated[float, Ge(0), Lt(1)] = 0.08
+    floor: Share = 0.1
+    deposit: Annotated[float, Gt(0), Le(0.3)] = 0.1
+    most_deposit: Annotated[float, Gt(0), Le(1)] = 0.3
+    agents_per_task: Annotated[int, Ge(1), Le(64)] = 3
+    min_rounds: Annotated[int, Ge(1), Le(100)] = 3
+    beta: Annotated[int, Ge(1), Le(100)] = 2
+    quorum_threshold: Annotated[float, Gt(0), Le(1)] = 0.67
+    quorum: QuorumOf = "all"
+    min_diversity: Share = 0.4
+    most_consensus: Share = 0.9
+    fast_before: Annotated[int, Ge(0), Le(100)] = 5
+    signal_strength: Share = 0.3
+    signal_seconds: Seconds = 300.0
+    most_inhibition: Share = 0.5
+    random_exploration: bool = True
+    stop_signals: bool = True
+    protection: bool = True
+    collisions: Annotated[int, Ge(0), Le(10)] = 3
+    vote: bool = True
+    recovery_seconds: Seconds = 120.0
+    silent_seconds: Seconds = 120.0
+    notice_seconds: Seconds = 5.0
+    graceful_seconds: Seconds = 15.0
+    forced_seconds: Seconds = 10.0
+    apart: Annotated[tuple[Line, ...], MaxLen(100)] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwarmOpened(Opened):
+    """`seats` are the explorers in their order, then the validator, if there is one, and the measure of likeness."""
+
+    settings: Settings = Settings()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """What chance gave an explorer."""
+
+    seat: SeatId
+    threshold: float
+    random_explore: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwarmFormed(Fact):
+    """The blackboard stands, with the explorers on it. `seeded` are the user's directions as they were laid down."""
+
+    agents: tuple[Drawn, ...]
+    seeded: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What one explorer is told to do in a round. `perspective` is the one given out in the classic mode."""
+
+    seat: SeatId
+    random: bool = False
+    must_switch: bool = False
+    inhibited: bool = False
+    wake: bool = False
+    recommended: str = ""
+    perspective: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundBegun(Fact):
+    """All active explorers were told to begin."""
+
+    round: int
+    orders: tuple[Order, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reported(Reply):
+    said: RoundReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Violation:
+    """A rule that a round report broke."""
+
+    seat: SeatId
+    violation: str
+    severity: Severity
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusChange:
+    """An agent that became something else, and why."""
+
+    seat: SeatId
+    old: Status
+    new: Status
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BarrierPassed(Fact):
+    """Everyone has answered, or was given up on for this round."""
+
+    round: int
+    answered: tuple[SeatId, ...]
+    lost: tuple[SeatId, ...] = ()
+    is_degraded: bool = False
+    violations: tuple[Violation, ...] = ()
+    changes: tuple[StatusChange, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperationResult:
+    """What became of one operation. `target` is the direction, signal, subtask or finding that it was about."""
+
+    number: int
+    seat: SeatId
+    operation: str
+    success: bool
+    error: str = ""
+    detail: str = ""
+    target: str = ""
+    before: float | None = None
+    after: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperationsProcessed(Fact):
+    """Every operation of a round, carried out once or refused."""
+
+    round: int
+    requests: int
+    processed: int
+    failed: int
+    results: tuple[OperationResult, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collided(Reply):
+    said: Collision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validated(Reply):
+    said: Validation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared(Reply):
+    said: Likenesses
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """A text that nobody had said before, and the idea that it is taken for. `like` is the idea's own text."""
+
+    text: str
+    idea: int
+    reason: Reason
+    likeness: float | None = None
+    like: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdeasSorted(Fact):
+    """Which texts of a round say the same. `by` names the measure, `words (fallback)` where the measure itself was lost."""
+
+    round: int
+    by: str = ""
+    placed: tuple[Placed, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A concentration before and after."""
+
+    direction: str
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opinion:
+    """The ideas that an agent holds."""
+
+    seat: SeatId
+    ideas: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoleChange:
+    """An agent's new role; `reason` names the rule, `probability` and `drawn` the chance that it was left to."""
+
+    seat: SeatId
+    old: Role
+    new: Role
+    round: int
+    reason: str
+    probability: float = 1.0
+    drawn: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundSettled(Fact):
+    """In this order: evaporation, expired signals, opinions, roles, round counts."""
+
+    round: int
+    evaporated: tuple[Change, ...] = ()
+    expired: tuple[str, ...] = ()
+    opinions: tuple[Opinion, ...] = ()
+    roles: tuple[RoleChange, ...] = ()
+    refused: tuple[SeatId, ...] = ()
+    counted: tuple[SeatId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backing:
+    """Who backs an idea; `independent` are those that held it before they could read it from others."""
+
+    idea: int
+    backers: tuple[SeatId, ...]
+    independent: tuple[SeatId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConvergenceMeasured(Fact):
+    """Every figure of the verdict on a round, with what it was reckoned from, and the protection that followed."""
+
+    round: int
+    ideas: tuple[int, ...]
+    before: tuple[int, ...]
+    active: int
+    backing: tuple[Backing, ...]
+    quorum_ideas: tuple[int, ...]
+    consensus_rate: float
+    perspectives: int
+    distinct: int
+    stated: int
+    concentrations: tuple[float, ...]
+    coverage: float
+    orthogonality: float
+    entropy: float
+    diversity: float
+    enough_rounds: bool
+    stable: bool
+    has_quorum: bool
+    is_diverse: bool
+    too_fast: bool
+    converged: bool
+    reason: str = ""
+    warnings: tuple[str, ...] = ()
+    all_random: bool = False
+    cut: Change | None = None
+    debater: RoleChange | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Voted(Reply):
+    said: Ballot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Synthesized(Reply):
+    said: Synthesis
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolved:
+    """What the votes on one idea came to."""
+
+    idea: int
+    consensus_type: str
+    carried: bool
+    support: float | None = None
+    turnout: float = 0.0
+    confidence: float | None = None
+    heads: int = 0
+    effective: float = 0.0
+    could_differ: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwarmCompleted(Fact):
+    """The exploring is over; all that were at work are `completed`."""
+
+    round: int
+    reason: EndReason
+    converged: bool
+    resolved: tuple[Resolved, ...] = ()
+    synced: tuple[SeatId, ...] = ()
+    fault: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShutdownNoticed(Fact):
+    """Everyone was told that the end is near; `awaited` are those elsewhere, who are asked to say goodbye."""
+
+    awaited: tuple[SeatId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acknowledged(Reply):
+    said: Goodbye
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShutdownAnswered(Fact):
+    """Who said goodbye when asked to."""
+
+    acknowledged: tuple[SeatId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How an agent ended."""
+
+    seat: SeatId
+    reason: Termination
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentsTerminated(Fact):
+    """Everyone who was left was ended, each with its reason; none is left."""
+
+    ends: tuple[Ended, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwarmClosed(Closed):
+    """`fault` says what broke where the reason is `fault`."""
+
+    reason: EndReason
+    converged: bool
+    rounds: int
+    fault: str = ""
+
+
+KINDS: dict[str, type[Fact]] = {
+    "swarm.opened": SwarmOpened,
+    "swarm.formed": SwarmFormed,
+    "swarm.round_begun": RoundBegun,
+    "swarm.reported": Reported,
+    "swarm.barrier_passed": BarrierPassed,
+    "swarm.operations_processed": OperationsProcessed,
+    "swarm.collided": Collided,
+    "swarm.validated": Validated,
+    "swarm.compared": Compared,
+    "swarm.ideas_sorted": IdeasSorted,
+    "swarm.round_settled": RoundSettled,
+    "swarm.convergence_measured": ConvergenceMeasured,
+    "swarm.voted": Voted,
+    "swarm.synthesized": Synthesized,
+    "swarm.completed": SwarmCompleted,
+    "swarm.shutdown_noticed": ShutdownNoticed,
+    "swarm.acknowledged": Acknowledged,
+    "swarm.shutdown_answered": ShutdownAnswered,
+    "swarm.terminated": AgentsTerminated,
+    "swarm.closed": SwarmClosed,
+}
+
+FORMS: dict[str, AnswerForm] = {
+    "explore": AnswerForm(kind="explore", reply=Reported, shape=RoundReport, form="json", max_tokens=1_500),
+    "collide": AnswerForm(kind="collide", reply=Collided, shape=Collision, form="json", max_tokens=500),
+    "validate": AnswerForm(kind="validate", reply=Validated, shape=Validation, form="json", max_tokens=800),
+    "compare": AnswerForm(kind="compare", reply=Compared, shape=Likenesses, form="json", max_tokens=2_000),
+    "ballot": AnswerForm(kind="ballot", reply=Voted, shape=Ballot, form="json", max_tokens=600),
+    "synthesis": AnswerForm(kind="synthesis", reply=Synthesized, shape=Synthesis, form="text", max_tokens=1_200),
+    "shutdown": AnswerForm(kind="shutdown", reply=Acknowledged, shape=Goodbye, form="json", max_tokens=50),
+}

@@ -1,0 +1,219 @@
+"""Which findings say the same: exact words, explicit `agreesWith`, then the recorded judgement of a measure (S-8).
+
+A text is placed once, when it is first said; later figures build on where it was placed. Ideas are never merged afterwards, so
+that who held an idea before reading it (S-28) stays true.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from moot.domain.effects import Comparing
+from moot.domain.ids import SeatId
+from moot.domain.values import changed
+from moot.protocols.swarm.answers import Likenesses, LikePair
+from moot.protocols.swarm.facts import Placed
+from moot.protocols.swarm.state import Board, Finding, Idea, Reviewing, Swarm
+from moot.weighing.likeness import JOIN_AT, judged_by_words, normal_idea
+
+MOST_COMPARED: Final = 300
+"""Known ideas, the newest, that a new text is compared with."""
+
+TOLD_FROM: Final = 0.4
+"""The likeness from which a pair is worth telling."""
+
+
+def new_findings(state: Swarm) -> list[Finding]:
+    """Those of the round under way: they stand at the end."""
+    found = []
+    for finding in reversed(state.board.findings):
+        if finding.idea:
+            break
+        found.append(finding)
+    return found[::-1]
+
+
+def fresh(state: Swarm) -> tuple[str, ...]:
+    """The texts of the round that nobody had said before, as they were first written."""
+    texts: dict[str, str] = {}
+    for finding in new_findings(state):
+        key = normal_idea(finding.core_idea)
+        if key not in state.board.by_text:
+            texts.setdefault(key, finding.core_idea)
+    return tuple(texts.values())
+
+
+def to_compare(state: Swarm, texts: Collection[str]) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """The known ideas and the new texts that a measure is asked about; nothing where there is nothing to compare."""
+    apart = _apart(state)
+    claimed = _declared(state)
+    new = tuple(text for text in texts if normal_idea(text) not in apart and normal_idea(text) not in claimed)
+    known = tuple(idea.number for idea in state.board.ideas if normal_idea(idea.text) not in apart)[-MOST_COMPARED:]
+    return (known, new) if new and len(known) + len(new) > 1 else ((), ())
+
+
+def comparing(state: Swarm) -> Comparing:
+    """What the measure is handed."""
+    review = state.review
+    texts = [idea.text for number in review.known if (idea := state.board.idea(number)) is not None]
+    return Comparing(known=tuple(texts), new=review.compared)
+
+
+def judged(compared: Comparing) -> Likenesses:
+    """The judgement by words alone: what a measure that was lost is replaced with."""
+    pairs = []
+    texts = [*compared.known, *compared.new]
+    for at, text in enumerate(compared.new, len(compared.known)):
+        for other, found in enumerate(judged_by_words(text, texts[:at])):
+            if found.likeness >= TOLD_FROM:
+                pairs.append(LikePair(one=at, other=other, likeness=round(found.likeness, 4), opposed=found.opposed))
+    return Likenesses(by="words", pairs=tuple(pairs))
+
+
+@dataclass(frozen=True, slots=True)
+class Sorting:
+    """Where the new texts belong, and by which measure."""
+
+    by: str
+    placed: tuple[Placed, ...]
+
+
+def sorted_ideas(state: Swarm) -> Sorting:
+    """Place every text that nobody had said before."""
+    review = state.review
+    found = review.likenesses
+    by = "" if not review.compared else found.by if found is not None else "words (fallback)"
+    likenesses = (found or judged(comparing(state))) if review.compared else None
+    best = _best(review, likenesses)
+    declared = _declared(state)
+    places: dict[str, int] = {}
+    texts = {idea.number: idea.text for idea in state.board.ideas}
+    placed: list[Placed] = []
+    for text in review.fresh:
+        key = normal_idea(text)
+        where = _agreed(state, text, declared.get(key, ()), places) or _alike(review, text, best.get(key, ()), places)
+        idea = where.idea or len(texts) + 1
+        texts.setdefault(idea, text)
+        places[key] = idea
+        placed.append(replace(where, idea=idea, like="" if where.reason == "new" else texts[idea]))
+    return Sorting(by, tuple(placed))
+
+
+def _agreed(state: Swarm, text: str, names: Sequence[str], places: Mapping[str, int]) -> Placed | None:
+    for name in names:
+        idea = _named(state.board, places, name)
+        if idea and normal_idea(text) not in _apart(state):
+            return Placed(text=text, idea=idea, reason="agreesWith")
+    return None
+
+
+def _alike(review: Reviewing, text: str, pairs: Sequence[LikePair], places: Mapping[str, int]) -> Placed:
+    for pair in pairs:
+        idea = _of_place(review, places, pair.other)
+        if idea:
+            return Placed(text=text, idea=idea, reason="measure", likeness=pair.likeness)
+    return Placed(text=text, idea=0, reason="new")
+
+
+def _best(review: Reviewing, found: Likenesses | None) -> dict[str, list[LikePair]]:
+    """For each new text the texts that it is one with, the most like first."""
+    known = len(review.known)
+    best: dict[str, list[LikePair]] = {}
+    for pair in found.pairs if found is not None else ():
+        if pair.opposed or pair.likeness < JOIN_AT or not known <= pair.one < known + len(review.compared):
+            continue
+        if pair.other < pair.one:
+            best.setdefault(normal_idea(review.compared[pair.one - known]), []).append(pair)
+    return {key: sorted(pairs, key=lambda pair: (-pair.likeness, pair.other)) for key, pairs in best.items()}
+
+
+def _of_place(review: Reviewing, places: Mapping[str, int], at: int) -> int:
+    if at < len(review.known):
+        return review.known[at]
+    other = at - len(review.known)
+    return places.get(normal_idea(review.compared[other]), 0) if other < len(review.compared) else 0
+
+
+def _declared(state: Swarm) -> dict[str, tuple[str, ...]]:
+    """What the author of each new text says that it agrees with, where that can be found."""
+    said = {normal_idea(finding.core_idea) for finding in new_findings(state)} | set(state.board.by_text)
+    found: dict[str, tuple[str, ...]] = {}
+    for finding in new_findings(state):
+        key = normal_idea(finding.core_idea)
+        names = tuple(name for name in finding.agrees_with if _is_known(state.board, said, name) and normal_idea(name) != key)
+        if names and key not in found:
+            found[key] = names
+    return found
+
+
+def _is_known(board: Board, said: Collection[str], name: str) -> bool:
+    if name.startswith("finding-"):
+        found = board.finding(name)
+        return found is not None and found.idea > 0
+    if name.startswith("idea-"):
+        return _numbered(board, name) > 0
+    return normal_idea(name) in said
+
+
+def _named(board: Board, places: Mapping[str, int], name: str) -> int:
+    """The idea that an `agreesWith` names: by a finding's id, an idea's id, or its words; 0 where there is none."""
+    if name.startswith("finding-"):
+        found = board.finding(name)
+        return found.idea if found is not None else 0
+    if name.startswith("idea-"):
+        return _numbered(board, name)
+    key = normal_idea(name)
+    return board.by_text.get(key, 0) or places.get(key, 0)
+
+
+def _numbered(board: Board, name: str) -> int:
+    number = name.removeprefix("idea-")
+    at = int(number) if number.isascii() and number.isdigit() and len(number) < 10 else 0
+    return at if board.idea(at) is not None else 0
+
+
+def _apart(state: Swarm) -> frozenset[str]:
+    return frozenset(normal_idea(text) for text in state.settings.apart)
+
+
+def with_ideas(state: Swarm, placed: Collection[Placed]) -> Swarm:
+    """The swarm after its new texts were placed: findings know their ideas, ideas their backers, agents what they hold."""
+    board = state.board
+    by_text = {**board.by_text, **{normal_idea(each.text): each.idea for each in placed}}
+    ideas = {idea.number: (idea, dict(idea.since)) for idea in board.ideas}
+    for each in placed:
+        if each.reason == "new":
+            ideas[each.idea] = (Idea(number=each.idea, text=each.text, round=state.round, since={}), {})
+    new = new_findings(state)
+    places = {normal_idea(each.text): each.idea for each in placed}
+    held: dict[SeatId, dict[int, None]] = {}
+    known = []
+    for finding in new:
+        idea = by_text.get(normal_idea(finding.core_idea), 0)
+        also = tuple(number for name in finding.agrees_with if (number := _named(board, places, name)) and number != idea)
+        known.append(replace(finding, idea=idea, also=tuple(dict.fromkeys(also))))
+        for number in (idea, *also):
+            if number in ideas:
+                ideas[number][1].setdefault(finding.seat, state.round)
+                held.setdefault(finding.seat, {})[number] = None
+    agents = dict(state.agents)
+    for seat, numbers in held.items():
+        agents[seat] = changed(agents[seat], holds=tuple(sorted(numbers)))
+    findings = (*board.findings[: len(board.findings) - len(new)], *known)
+    listed = tuple(replace(idea, since=since) if since != idea.since else idea for idea, since in ideas.values())
+    return changed(state, agents=agents, board=changed(board, findings=findings, ideas=listed, by_text=by_text))
+
+
+def backing(state: Swarm) -> dict[int, tuple[tuple[SeatId, ...], tuple[SeatId, ...]]]:
+    """Each idea that an active agent holds, with its backers and the independent ones among them."""
+    held: dict[int, list[SeatId]] = {}
+    for seat in state.active:
+        for number in state.agents[seat].holds:
+            held.setdefault(number, []).append(seat)
+    found = {}
+    for number in sorted(held):
+        idea = state.board.idea(number)
+        if idea is not None:
+            own = tuple(seat for seat in held[number] if idea.since.get(seat) == idea.round)
+            found[number] = (tuple(held[number]), own)
+    return found

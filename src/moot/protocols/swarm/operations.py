@@ -1,0 +1,379 @@
+"""The six operations: the only way for an agent to change the blackboard.
+
+Each is checked, numbered, carried out once or refused, and answered. An agent reaches what is its own alone: of its state the
+direction and the subtask, of everything else what its operation says. Nothing here can set a concentration.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from hashlib import sha256
+from typing import Final, get_args
+
+from moot.domain.fence import one_line, plain
+from moot.domain.ids import SeatId
+from moot.domain.subject import normal
+from moot.domain.values import changed
+from moot.protocols.swarm.answers import Confidence, FoundIdea, Operation, RoundReport
+from moot.protocols.swarm.facts import OperationResult, Role, Settings
+from moot.protocols.swarm.state import Agent, Board, Claim, Finding, Pheromone, Signal, Swarm
+from moot.weighing.likeness import normal_idea
+from moot.weighing.stigmergy import deposited, stopped
+
+REASONS: Final = ("contradictory_evidence", "better_alternative", "resource_conflict")
+OWN_FIELDS: Final = ("current.exploringDirection", "current.claimedSubtask")
+LONGEST_DIRECTION: Final = 200
+MOST_DIRECTIONS: Final = 256
+MOST_CLAIMS: Final = 256
+_FINDING: Final = (
+    "coreIdea",
+    "perspective",
+    "details",
+    "agreesWith",
+    "confidence",
+    "needsValidation",
+    "searchAttempted",
+)
+
+
+class Refused(Exception):
+    """An operation that cannot be carried out: `error` as the protocol names it, and what was expected."""
+
+    def __init__(self, error: str, detail: str = "") -> None:
+        super().__init__(error)
+        self.error = error
+        self.detail = detail
+
+
+class Done:
+    """What an operation did."""
+
+    def __init__(self, target: str = "", before: float | None = None, after: float | None = None, detail: str = "") -> None:
+        self.target, self.before, self.after, self.detail = target, before, after, detail
+
+
+class Workbench:
+    """The blackboard while the operations of one round are carried out: copied once, not once for each of them."""
+
+    def __init__(self, state: Swarm) -> None:
+        self.settings: Settings = state.settings
+        self.round = state.round
+        self.clock = state.clock
+        self.agents = dict(state.agents)
+        self._board = state.board
+        self._pheromones = dict(state.board.pheromones)
+        self._claims = dict(state.board.claims)
+        self._signals = list(state.board.signals)
+        self._signals_made = state.board.signals_made
+        self._findings = list(state.board.findings)
+        self._perspectives = set(state.board.perspectives)
+        self.results: list[OperationResult] = []
+
+    def execute(self, seat: SeatId, wanted: Operation) -> OperationResult:
+        """Carry one operation out, or refuse it; either way it is numbered and answered."""
+        number = self._board.requests + len(self.results) + 1
+        name = one_line(wanted.operation)[:100]
+        try:
+            done = self._handled(seat, name, wanted.params or {})
+        except Refused as refused:
+            result = OperationResult(
+                number=number, seat=seat, operation=name, success=False, error=refused.error, detail=refused.detail
+            )
+        else:
+            result = OperationResult(
+                number=number,
+                seat=seat,
+                operation=name,
+                success=True,
+                target=done.target,
+                before=done.before,
+                after=done.after,
+                detail=done.detail,
+            )
+        self.results.append(result)
+        return result
+
+    def board(self) -> Board:
+        """The blackboard after all of them."""
+        failed = sum(not result.success for result in self.results)
+        return changed(
+            self._board,
+            pheromones=self._pheromones,
+            claims=self._claims,
+            signals=tuple(self._signals),
+            signals_made=self._signals_made,
+            findings=tuple(self._findings),
+            perspectives=frozenset(self._perspectives),
+            requests=self._board.requests + len(self.results),
+            operations=self._board.operations + len(self.results) - failed,
+            refused=self._board.refused + failed,
+        )
+
+    def _handled(self, seat: SeatId, name: str, params: Mapping[str, object]) -> Done:
+        handler = _HANDLERS.get(name)
+        if handler is None:
+            raise Refused("unknown_operation", f"known: {', '.join(_HANDLERS)}")
+        agent = self.agents.get(seat)
+        if agent is None or agent.status in {"terminated", "removed"}:
+            raise Refused("agent_not_found", "this agent takes no part any more")
+        return handler(self, agent, params)
+
+    def _deposit(self, agent: Agent, params: Mapping[str, object]) -> Done:
+        _only(params, "direction", "amount")
+        direction = _text(params, "direction", LONGEST_DIRECTION)
+        amount = _number(params.get("amount", self.settings.deposit), "amount")
+        if not 0 < amount <= self.settings.most_deposit:
+            raise Refused("invalid_params", f"amount must be more than 0 and at most {self.settings.most_deposit:g}")
+        key = _key(direction)
+        found = self._pheromones.get(key)
+        if found is None and len(self._pheromones) >= MOST_DIRECTIONS:
+            raise Refused("invalid_params", f"the blackboard has {MOST_DIRECTIONS} directions already")
+        before = found.concentration if found is not None else 0.0
+        after = deposited(before, amount)
+        self._lay(key, direction, agent.seat, after)
+        self._change(agent, deposits=agent.deposits + 1)
+        return Done(self._pheromones[key].direction, before, after)
+
+    def _lay(self, key: str, direction: str, by: SeatId, after: float) -> None:
+        found = self._pheromones.get(key)
+        if found is None:
+            self._pheromones[key] = Pheromone(direction=direction, concentration=after, deposited_by=(by,), round=self.round)
+            return
+        others = found.deposited_by if by in found.deposited_by else (*found.deposited_by, by)
+        self._pheromones[key] = replace(found, concentration=after, deposited_by=others)
+
+    def seed(self, direction: str, by: SeatId) -> None:
+        """Lay down a direction of the user's."""
+        words = one_line(direction)[:LONGEST_DIRECTION]
+        if words:
+            key = _key(words)
+            before = self._pheromones[key].concentration if key in self._pheromones else 0.0
+            self._lay(key, words, by, deposited(before, self.settings.deposit))
+
+    def _stop(self, agent: Agent, params: Mapping[str, object]) -> Done:
+        _only(params, "targetDirection", "reason", "evidence")
+        direction = _text(params, "targetDirection", LONGEST_DIRECTION)
+        reason = params.get("reason")
+        if reason not in REASONS:
+            raise Refused("invalid_params", f"reason must be one of: {', '.join(REASONS)}")
+        evidence = _text(params, "evidence", 4_000)
+        if not self.settings.stop_signals:
+            raise Refused("invalid_params", "stop signals are switched off in this run")
+        key = _key(direction)
+        found = self._pheromones.get(key)
+        if found is None:
+            raise Refused("invalid_params", "targetDirection is not on the blackboard")
+        self._signals_made += 1
+        signal = Signal(
+            id=f"signal-{self._signals_made}",
+            sender=agent.seat,
+            target=key,
+            reason=str(reason),
+            evidence=evidence,
+            strength=self.settings.signal_strength,
+            round=self.round,
+            at=self.clock,
+        )
+        self._signals.append(signal)
+        after = stopped(found.concentration, signal.strength)
+        self._pheromones[key] = replace(found, concentration=after)
+        self._change(agent, signals_sent=agent.signals_sent + 1)
+        for seat, other in self.agents.items():
+            if seat != agent.seat and _key(other.direction) == key:
+                self._change(other, signals_received=other.signals_received + 1)
+        return Done(found.direction, found.concentration, after, signal.id)
+
+    def _claim(self, agent: Agent, params: Mapping[str, object]) -> Done:
+        _only(params, "description")
+        description = _text(params, "description", 500)
+        name = f"subtask-{sha256(normal(description).encode()).hexdigest()[:8]}"
+        found = self._claims.get(name)
+        if found is None:
+            if len(self._claims) >= MOST_CLAIMS:
+                raise Refused("invalid_params", f"the blackboard has {MOST_CLAIMS} subtasks already")
+            found = Claim(id=name, description=description, claimed_by=(), round=self.round)
+        if agent.seat not in found.claimed_by:
+            if len(found.claimed_by) >= self.settings.agents_per_task:
+                raise Refused("max_agents_reached", f"{self.settings.agents_per_task} agents work on it already")
+            found = replace(found, claimed_by=(*found.claimed_by, agent.seat))
+        self._claims[name] = found
+        self._change(agent, subtask=name)
+        return Done(name)
+
+    def _find(self, agent: Agent, params: Mapping[str, object]) -> Done:
+        if set(params) == {"finding"}:
+            inner = params["finding"]
+            if not isinstance(inner, Mapping):
+                raise Refused("invalid_params", "finding must be an object")
+            params = inner
+        _only(params, *_FINDING)
+        idea = _text(params, "coreIdea", 500)
+        if not normal_idea(idea):
+            raise Refused("invalid_params", "coreIdea must say something")
+        confidence: Confidence | None = None
+        if params.get("confidence") is not None:
+            known = {str(each): each for each in get_args(Confidence)}
+            confidence = known.get(str(params["confidence"]))
+            if confidence is None:
+                raise Refused("invalid_params", "confidence must be high, medium or low")
+        finding = Finding(
+            number=len(self._findings) + 1,
+            seat=agent.seat,
+            round=self.round,
+            direction=agent.direction,
+            core_idea=idea,
+            perspective=_text(params, "perspective", 100, is_needed=False),
+            details=plain(_text(params, "details", 4_000, is_needed=False, is_line=False)),
+            agrees_with=_texts(params.get("agreesWith")),
+            confidence=confidence,
+            needs_validation=_flag(params, "needsValidation"),
+            search_attempted=_flag(params, "searchAttempted"),
+        )
+        self._findings.append(finding)
+        if finding.perspective:
+            self._perspectives.add(normal(finding.perspective))
+        self._change(agent, findings=agent.findings + 1)
+        return Done(finding.id)
+
+    def _ask_role(self, agent: Agent, params: Mapping[str, object]) -> Done:
+        _only(params, "newRole", "reason")
+        roles: dict[object, Role] = {str(role).replace("_", ""): role for role in get_args(Role)}
+        wanted = params.get("newRole")
+        role = roles.get(wanted.upper().replace("_", "")) if isinstance(wanted, str) else None
+        if role is None:
+            raise Refused("invalid_params", f"newRole must be one of: {', '.join(get_args(Role))}")
+        _text(params, "reason", 4_000, is_needed=False)
+        self._change(agent, wanted_role=role)
+        return Done(role, detail="requested: granted at the end of the round if the rule allows it")
+
+    def _own_state(self, agent: Agent, params: Mapping[str, object]) -> Done:
+        _only(params, "updates")
+        updates = params.get("updates")
+        if not isinstance(updates, Mapping) or not updates:
+            raise Refused("invalid_params", f"updates must be an object with {' or '.join(OWN_FIELDS)}")
+        forbidden = [one_line(str(name))[:100] for name in updates if name not in OWN_FIELDS]
+        if forbidden:
+            raise Refused("invalid_params", f"{forbidden[0]!r} is not yours to set; you may set {' and '.join(OWN_FIELDS)}")
+        direction, subtask = agent.direction, agent.subtask
+        if OWN_FIELDS[0] in updates:
+            direction = "" if updates[OWN_FIELDS[0]] is None else _text(updates, OWN_FIELDS[0], LONGEST_DIRECTION)
+        if OWN_FIELDS[1] in updates:
+            subtask = "" if updates[OWN_FIELDS[1]] is None else _text(updates, OWN_FIELDS[1], 100)
+            claim = self._claims.get(subtask)
+            if subtask and (claim is None or agent.seat not in claim.claimed_by):
+                raise Refused("invalid_params", "claimedSubtask must be null or one that you have claimed")
+        self._change(agent, direction=direction, subtask=subtask)
+        return Done(agent.seat)
+
+    def turn_to(self, seat: SeatId, direction: str) -> None:
+        """An agent's report says which direction it took."""
+        words = one_line(direction)[:LONGEST_DIRECTION]
+        if words and seat in self.agents:
+            self._change(self.agents[seat], direction=words)
+
+    def _change(self, agent: Agent, **changes: object) -> None:
+        self.agents[agent.seat] = changed(self.agents[agent.seat], **changes)  # type: ignore[arg-type]  # fields of Agent
+
+
+_HANDLERS: Final[dict[str, Callable[[Workbench, Agent, Mapping[str, object]], Done]]] = {
+    "deposit_pheromone": Workbench._deposit,
+    "send_stop_signal": Workbench._stop,
+    "claim_subtask": Workbench._claim,
+    "update_finding": Workbench._find,
+    "transition_role": Workbench._ask_role,
+    "update_agent_state": Workbench._own_state,
+}
+OPERATIONS: Final = tuple(_HANDLERS)
+
+
+def direction_key(direction: str) -> str:
+    """A direction as it is compared: without case, width and surrounding marks."""
+    return _key(direction)
+
+
+def _key(direction: str) -> str:
+    return normal(direction) or direction
+
+
+def requested(report: RoundReport) -> Iterator[Operation]:
+    """The operations that a report asks for: those it lists, then its findings."""
+    yield from report.operations
+    for finding in report.findings:
+        yield Operation(operation="update_finding", params=_params(finding))
+
+
+def _params(finding: FoundIdea) -> dict[str, str | bool | tuple[str, ...] | None]:
+    return {
+        "coreIdea": finding.core_idea,
+        "perspective": finding.perspective,
+        "details": finding.details,
+        "agreesWith": finding.agrees_with,
+        "confidence": finding.confidence,
+        "needsValidation": finding.needs_validation,
+        "searchAttempted": finding.search_attempted,
+    }
+
+
+def turns(seats: Sequence[SeatId], number: int) -> tuple[SeatId, ...]:
+    """Whose operations come first: it goes round, so that nobody is always before the others; never by who answered first."""
+    at = (number - 1) % len(seats) if seats else 0
+    return (*seats[at:], *seats[:at])
+
+
+def worked(state: Swarm) -> Workbench:
+    """All operations of the round carried out, agent by agent."""
+    bench = Workbench(state)
+    for seat in turns(state.explorers, state.round):
+        report = state.answered.get(seat)
+        if report is None:
+            continue
+        bench.turn_to(seat, report.direction)
+        for wanted in requested(report):
+            bench.execute(seat, wanted)
+    return bench
+
+
+def _only(params: Mapping[str, object], *known: str) -> None:
+    unknown = [one_line(str(name))[:100] for name in params if name not in known]
+    if unknown:
+        raise Refused("invalid_params", f"unknown parameter {unknown[0]!r}; known: {', '.join(known)}")
+
+
+def _text(params: Mapping[str, object], name: str, longest: int, *, is_needed: bool = True, is_line: bool = True) -> str:
+    value = params.get(name)
+    if value is None and not is_needed:
+        return ""
+    if not isinstance(value, str):
+        raise Refused("invalid_params", f"{name} must be a text")
+    words = one_line(value) if is_line else value.strip()
+    if is_needed and not words:
+        raise Refused("invalid_params", f"{name} is empty")
+    if len(words) > longest:
+        raise Refused("invalid_params", f"{name} has {len(words)} characters; at most {longest} are taken")
+    return words
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    listed = (value,) if isinstance(value, str) else value
+    if not isinstance(listed, tuple | list) or not all(isinstance(each, str) for each in listed):
+        raise Refused("invalid_params", "agreesWith must be a list of texts")
+    return tuple(words for each in listed[:10] if (words := one_line(each)[:500]))
+
+
+def _number(value: object, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise Refused("invalid_params", f"{name} must be a number")
+    if isinstance(value, int):
+        return float(value) if abs(value) < 1_000 else math.copysign(1_000.0, value)
+    if not math.isfinite(value):
+        raise Refused("invalid_params", f"{name} must be a finite number")
+    return value
+
+
+def _flag(params: Mapping[str, object], name: str) -> bool:
+    value = params.get(name, False)
+    if not isinstance(value, bool):
+        raise Refused("invalid_params", f"{name} must be true or false")
+    return value

@@ -1,0 +1,261 @@
+"""The report as one self-contained HTML page with charts: no script, nothing loaded from elsewhere, everything said escaped."""
+
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from moot.domain.fence import one_line
+from moot.projections.costs import cost_rows
+from moot.projections.html import LIST_STYLE, STYLE, bullets, document, table, text
+from moot.projections.summary import percent
+from moot.protocols.swarm.recount import Counted, Recount, recounted
+from moot.protocols.swarm.report import (
+    agent_rows,
+    consensus_rows,
+    evolution_lines,
+    figures,
+    happened,
+    name_of,
+    round_rows,
+    unique_ideas,
+    verdict_line,
+    vote_rows,
+)
+from moot.protocols.swarm.story import SwarmStory, decided
+
+WIDTH: Final = 720
+HEIGHT: Final = 220
+LEFT, RIGHT, TOP, BOTTOM = 46, 14, 14, 30
+MOST_LINES: Final = 8
+MOST_BARS: Final = 20
+_COLORS: Final = ("#0b63ce", "#c8452d", "#2c8a4b", "#8a4bc8", "#b58a00", "#1a9aa8", "#c82d86", "#5c6570")
+_STYLE: Final = """svg{width:100%;height:auto}svg text{fill:var(--soft);font-size:12px}.grid{stroke:var(--line)}
+.limit{stroke:var(--soft);stroke-dasharray:4 4}.track{fill:var(--line)}.good{fill:#2c8a4b}.bad{fill:#c8452d}
+.mark{fill:var(--mark)}
+.key{display:flex;flex-wrap:wrap;gap:.3rem 1.1rem;font-size:.88rem}.key i{display:inline-block;width:.8rem;height:.8rem;
+border-radius:.2rem;margin-right:.35rem;vertical-align:-.08rem}pre{white-space:pre-wrap;overflow-wrap:anywhere}
+"""
+
+
+def page(story: SwarmStory, apart: Collection[str] = ()) -> str:
+    """The whole page, at any time of a run."""
+    swarm, words, found = story.swarm, story.words, recounted(story, apart)
+    body = [
+        f"<h1>{text(one_line(swarm.opened.topic))}</h1>",
+        f'<p class="soft">{text(words.report)} · {text(story.session)} · {text(words.modes[swarm.settings.mode])} · '
+        f"{len(swarm.explorers)} {text(words.agents)} · {text(words.rounds)} {swarm.round}</p>",
+    ]
+    if found.undone:
+        body.append(f'<p class="card">{text(words.undone.format(joins=", ".join(found.undone)))}</p>')
+    body.append(f'<section class="card decision"><strong>{text(verdict_line(story, found))}</strong>{_decision(story)}</section>')
+    if found.rounds:
+        body += _measured(story, found)
+    body += _agents(story)
+    body += _rest(story, found)
+    return document(swarm.opened.language, one_line(swarm.opened.topic)[:80], STYLE + LIST_STYLE + _STYLE, body)
+
+
+def _decision(story: SwarmStory) -> str:
+    decision = decided(story)
+    said = f'<p class="said">{text(decision.decision.text)}</p>' if decision.decision is not None else ""
+    for each in story.completed.resolved if story.completed is not None else ():
+        told = story.words.by_vote.format(
+            kind=each.consensus_type,
+            count=each.heads,
+            all=len(story.swarm.explorers),
+            support=percent(each.support),
+            confidence=percent(each.confidence),
+        )
+        said += f'<p class="soft">idea-{each.idea}: {text(told)}</p>'
+    return said
+
+
+def _measured(story: SwarmStory, found: Recount) -> list[str]:
+    words, last = story.words, found.rounds[-1]
+    parts = [f"<h2>{text(words.figures)}</h2>", f'<div class="card">{_gauges(story, last)}</div>']
+    head = words.consensus.format(threshold=percent(story.swarm.settings.quorum_threshold))
+    rows = consensus_rows(story, last)
+    parts.append(f"<h2>{text(head)}</h2>")
+    parts.append(table(words.consensus_heads, rows) if rows else f'<p class="card">{text(words.no_consensus)}</p>')
+    backed = {each.number: each for each in last.backed}
+    lines = [
+        text(
+            words.who_line.format(
+                idea=f"idea-{number}",
+                own=", ".join(backed[number].independent) or "–",
+                joined=", ".join(backed[number].joined) or "–",
+            )
+        )
+        for number in last.quorum
+    ]
+    if lines:
+        parts += [f"<h2>{text(words.who)}</h2>", bullets(lines), f'<p class="soft">{text(words.weak)}</p>']
+    unique = unique_ideas(found)[:40]
+    if unique:
+        parts += [f"<h2>{text(words.unique)}</h2>", bullets(f"{text(idea)} ({text(name_of(seat))})" for idea, seat in unique)]
+    parts += [
+        f"<h2>{text(words.by_round)}</h2>",
+        _card(_convergence_chart(story, found)),
+        table(words.round_heads, round_rows(story, found)),
+    ]
+    parts += [f"<h2>{text(words.pheromones)}</h2>", _card(_pheromone_chart(story)), _card(_pheromone_bars(story))]
+    return parts
+
+
+def _card(inner: str) -> str:
+    return f'<div class="card">{inner}</div>' if inner else ""
+
+
+def _agents(story: SwarmStory) -> list[str]:
+    words = story.words
+    lines = "\n".join(evolution_lines(story))
+    return [
+        f"<h2>{text(words.agent_table)}</h2>",
+        table(words.agent_heads, agent_rows(story)),
+        f"<h2>{text(words.evolution)}</h2>",
+        _card(_roles_chart(story)),
+        f'<details class="card"><summary>{text(words.evolution)}</summary><pre>{text(lines)}</pre></details>',
+    ]
+
+
+def _rest(story: SwarmStory, found: Recount) -> list[str]:
+    words, parts = story.words, []
+    joins = [
+        (
+            join.id,
+            join.placed.text,
+            f"idea-{join.placed.idea}: {join.placed.like}",
+            join.placed.reason,
+            "–" if join.placed.likeness is None else f"{join.placed.likeness:.2f}",
+        )
+        for join in story.joins
+    ]
+    if joins:
+        parts += [f"<h2>{text(words.joined)}</h2>", table(words.joined_heads, joins)]
+        parts.append(f'<p class="soft">{text(words.joined_how.format(session=story.session))}</p>')
+    votes = vote_rows(story)
+    if votes:
+        parts += [f"<h2>{text(words.votes)}</h2>", table(words.vote_heads, votes)]
+    lines = happened(story)
+    if lines:
+        inner = "".join(f"<li>{text(line)}</li>" for line in lines)
+        parts.append(f'<details class="card"><summary>{text(words.what_happened)}</summary><ul>{inner}</ul></details>')
+    rows = cost_rows(story.costs, story.swarm.seats, story.spent, words.total)
+    return [*parts, f"<h2>{text(words.cost)}</h2>", table(words.cost_heads, rows)]
+
+
+def _svg(height: int, inner: str, label: str) -> str:
+    return f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{text(label)}">{inner}</svg>'
+
+
+def _gauges(story: SwarmStory, last: Counted) -> str:
+    rows = figures(story, last)
+    inner = []
+    for at, (name, value, holds, told) in enumerate(rows):
+        y = 8 + at * 30
+        width = max(0.0, min(1.0, value)) * 400
+        inner.append(
+            f'<text x="0" y="{y + 13}">{text(name)}</text><rect class="track" x="130" y="{y}" width="400" height="16" rx="3"/>'
+            f'<rect class="{"good" if holds else "bad"}" x="130" y="{y}" width="{width:.1f}" height="16" rx="3"/>'
+            f'<text x="540" y="{y + 13}">{"✓" if holds else "✗"} {text(told)}</text>'
+        )
+    return _svg(8 + len(rows) * 30, "".join(inner), story.words.figures)
+
+
+def _x(at: int, count: int) -> float:
+    return LEFT + (WIDTH - LEFT - RIGHT) * (at / max(1, count - 1) if count > 1 else 0.5)
+
+
+def _y(value: float) -> float:
+    return TOP + (HEIGHT - TOP - BOTTOM) * (1 - max(0.0, min(1.0, value)))
+
+
+def _axes(labels: Sequence[str]) -> str:
+    grid = "".join(
+        f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{_y(value):.1f}" y2="{_y(value):.1f}"/>'
+        f'<text x="{LEFT - 8}" y="{_y(value) + 4:.1f}" text-anchor="end">{value:g}</text>'
+        for value in (0.0, 0.25, 0.5, 0.75, 1.0)
+    )
+    step = max(1, len(labels) // 20)
+    ticks = "".join(
+        f'<text x="{_x(at, len(labels)):.1f}" y="{HEIGHT - 8}" text-anchor="middle">{text(label)}</text>'
+        for at, label in enumerate(labels)
+        if at % step == 0
+    )
+    return grid + ticks
+
+
+def _line(values: Sequence[float | None], count: int, color: str, first: int = 0) -> str:
+    points = [(_x(at + first, count), _y(value)) for at, value in enumerate(values) if value is not None]
+    dots = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.6" fill="{color}"/>' for x, y in points)
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    return f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="2"/>{dots}'
+
+
+def _limit(value: float) -> str:
+    return f'<line class="limit" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{_y(value):.1f}" y2="{_y(value):.1f}"/>'
+
+
+def _key(names: Sequence[str]) -> str:
+    inner = "".join(
+        f'<span><i style="background:{_COLORS[at % len(_COLORS)]}"></i>{text(name)}</span>' for at, name in enumerate(names)
+    )
+    return f'<div class="key">{inner}</div>'
+
+
+def _convergence_chart(story: SwarmStory, found: Recount) -> str:
+    """Best support and diversity by round, with the two bounds."""
+    words, settings, rounds = story.words, story.swarm.settings, found.rounds
+    count = len(rounds)
+    inner = _axes([str(each.round) for each in rounds]) + _limit(settings.quorum_threshold) + _limit(settings.min_diversity)
+    inner += _line([each.verdict.consensus_rate for each in rounds], count, _COLORS[0])
+    inner += _line([each.diversity.overall for each in rounds], count, _COLORS[1])
+    return _svg(HEIGHT, inner, words.by_round) + _key([words.quorum, words.diversity])
+
+
+def _pheromone_chart(story: SwarmStory) -> str:
+    """The strongest directions over the rounds."""
+    settlements = story.settlements
+    if not settlements or not story.swarm.board.pheromones:
+        return ""
+    ranked = sorted(story.swarm.board.pheromones.values(), key=lambda each: (-each.concentration, each.direction))[:MOST_LINES]
+    inner = _axes([str(each.round) for each in settlements])
+    for at, each in enumerate(ranked):
+        values = [
+            next((change.after for change in settled.evaporated if change.direction == each.direction), None)
+            for settled in settlements
+        ]
+        inner += _line(values, len(settlements), _COLORS[at % len(_COLORS)])
+    return _svg(HEIGHT, inner, story.words.pheromones) + _key([each.direction for each in ranked])
+
+
+def _pheromone_bars(story: SwarmStory) -> str:
+    ranked = sorted(story.swarm.board.pheromones.values(), key=lambda each: (-each.concentration, each.direction))[:MOST_BARS]
+    inner = "".join(
+        f'<rect class="track" x="0" y="{at * 26 + 4}" width="300" height="14" rx="3"/>'
+        f'<rect class="mark" x="0" y="{at * 26 + 4}" width="{each.concentration * 300:.1f}" height="14" rx="3"/>'
+        f'<text x="310" y="{at * 26 + 16}">{each.concentration:.2f} {text(one_line(each.direction)[:70])}</text>'
+        for at, each in enumerate(ranked)
+    )
+    return _svg(len(ranked) * 26 + 6, inner, story.words.pheromones) if ranked else ""
+
+
+def _roles_chart(story: SwarmStory) -> str:
+    """How the crew is made up, round by round."""
+    roles = ("EXPLORER", "DEEP_ANALYST", "DEBATER", "SYNTHESIZER")
+    crews = story.crews
+    total = max((sum(crew.values()) for crew in crews), default=0)
+    if not total:
+        return ""
+    width = (WIDTH - LEFT - RIGHT) / len(crews)
+    inner = []
+    for at, crew in enumerate(crews):
+        y = float(HEIGHT - BOTTOM)
+        for number, role in enumerate(roles):
+            tall = (HEIGHT - TOP - BOTTOM) * crew.get(role, 0) / total
+            y -= tall
+            inner.append(
+                f'<rect x="{LEFT + at * width + width * 0.15:.1f}" y="{y:.1f}" width="{width * 0.7:.1f}" height="{tall:.1f}" '
+                f'fill="{_COLORS[number]}"/>'
+            )
+        inner.append(f'<text x="{LEFT + (at + 0.5) * width:.1f}" y="{HEIGHT - 8}" text-anchor="middle">T{at}</text>')
+    return _svg(HEIGHT, "".join(inner), story.words.evolution) + _key(roles)

@@ -1,0 +1,306 @@
+"""What each seat is sent: `round_start` and the other messages of the protocol, as pure functions of what the seat may see.
+
+What all explorers share (task, strategy, snapshot) comes first; what is the seat's own comes last. The snapshot is bounded
+however large the blackboard grows.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from moot.domain.effects import Ask, Brief, Comparing, no_fault
+from moot.domain.fence import fenced, one_line
+from moot.domain.ids import SeatId
+from moot.domain.perception import Heard, Memory, Perception
+from moot.protocols.swarm.answers import Likenesses
+from moot.protocols.swarm.collisions import colliding
+from moot.protocols.swarm.ending import ballot_ideas
+from moot.protocols.swarm.facts import FORMS, LIKENESS, VALIDATOR, OperationResult
+from moot.protocols.swarm.ideas import comparing
+from moot.protocols.swarm.rounds import TOP, active_signals, is_ping, weighed
+from moot.protocols.swarm.state import Agent, Finding, Swarm
+from moot.protocols.swarm.words import DISPLAY_NAMES, WORDS, Words
+from moot.weighing.stigmergy import effective, inhibition
+
+LONGEST_TASK: Final = 20_000
+LONGEST_DETAIL: Final = 300
+MOST_DIRECTIONS: Final = 12
+MOST_SIGNALS: Final = 8
+MOST_CLAIMS: Final = 12
+MOST_IDEAS: Final = 24
+MOST_FINDINGS: Final = 16
+MOST_RESULTS: Final = 20
+LONGEST_INPUT: Final = 2_000
+
+
+def briefed(state: Swarm, ask: Ask) -> Brief:
+    """The brief of an ask."""
+    words = WORDS[state.opened.language]
+    agent = state.agents.get(ask.seat)
+    own = _own(state, words, ask, agent)
+    last = next((each for each in reversed(state.board.findings[-200:]) if each.seat == ask.seat), None)
+    return Brief(
+        ask=ask,
+        seat=state.seat(ask.seat),
+        form=FORMS[ask.kind],
+        language=state.opened.language,
+        seed=state.opened.seed,
+        nth=_nth(state, ask, agent),
+        perception=Perception(goal=state.opened.topic, memory=_memory(state), own_words=last.core_idea if last else ""),
+        system=words.validator if ask.seat in {VALIDATOR, LIKENESS} else words.system,
+        shared=_shared(state, words, ask),
+        own=own,
+        subject=state.opened.topic,
+        fault=_fault(state, ask),
+        comparing=comparing(state) if ask.kind == "compare" else Comparing(),
+    )
+
+
+def _nth(state: Swarm, ask: Ask, agent: Agent | None) -> int:
+    if ask.kind == "explore" and agent is not None:
+        return agent.asked + 1
+    return max(1, state.round) if ask.kind in {"collide", "validate", "compare"} else 1
+
+
+def _memory(state: Swarm) -> Memory:
+    memory = Memory(window=MOST_FINDINGS)
+    for finding in state.board.findings[-MOST_FINDINGS:]:
+        memory = memory.hear(Heard(id=finding.number, speaker=finding.seat, text=finding.core_idea), 0.5)
+    return memory
+
+
+def _fault(state: Swarm, ask: Ask) -> Callable[[object], str | None]:
+    if ask.kind != "compare":
+        return no_fault
+    found = comparing(state)
+    first, end = len(found.known), len(found.known) + len(found.new)
+
+    def fault(said: object) -> str | None:
+        assert isinstance(said, Likenesses)
+        stray = next((pair for pair in said.pairs if not (first <= pair.one < end and pair.other < pair.one)), None)
+        return None if stray is None else f"there is no pair {stray.one}, {stray.other} to compare"
+
+    return fault
+
+
+def _shared(state: Swarm, words: Words, ask: Ask) -> str:
+    task = f"{words.task}\n{fenced(state.opened.topic[:LONGEST_TASK])}"
+    if ask.kind in {"compare", "shutdown"}:
+        return task
+    if ask.kind == "explore" and state.settings.mode == "classic":
+        return task
+    parts = [task]
+    if ask.kind == "explore":
+        parts.append(words.strategy)
+    parts.append(snapshot(state, words))
+    return "\n\n".join(parts)
+
+
+def snapshot(state: Swarm, words: Words) -> str:
+    """The blackboard in short."""
+    return "\n".join(
+        [
+            words.board.format(round=state.round),
+            *_pheromones(state, words),
+            *_signals(state, words),
+            *_claims(state, words),
+            *_ideas(state, words),
+            *_findings(state, words),
+        ]
+    )
+
+
+def _listed(words: Words, head: str, lines: Sequence[str], total: int) -> list[str]:
+    """A part of the snapshot: its head, its lines, and how many were left out."""
+    if not lines:
+        return []
+    rest = total - len(lines)
+    return [head, *lines, *([words.more.format(count=rest)] if rest > 0 else [])]
+
+
+def _pheromones(state: Swarm, words: Words) -> list[str]:
+    settings, counts = state.settings, active_signals(state.board)
+    ranked = sorted(state.board.pheromones.items(), key=lambda each: (-each[1].concentration, each[0]))
+    lines = []
+    for key, each in ranked[:MOST_DIRECTIONS]:
+        strength = inhibition(counts.get(key, 0), settings.signal_strength, settings.most_inhibition)
+        left = f" ({effective(each.concentration, strength):.4f})" if strength else ""
+        lines.append(fenced(f"{each.concentration:.4f}{left} {each.direction}"))
+    return _listed(words, words.pheromones, lines, len(ranked)) or [words.no_pheromones]
+
+
+def _signals(state: Swarm, words: Words) -> list[str]:
+    lines = []
+    for signal in reversed(state.board.signals[-MOST_SIGNALS:]):
+        found = state.board.pheromones.get(signal.target)
+        target = found.direction if found is not None else signal.target
+        lines.append(fenced(f"{signal.id} {signal.sender} → {target}: {signal.reason}, {_short(signal.evidence)}"))
+    return _listed(words, words.signals, lines, len(state.board.signals))
+
+
+def _claims(state: Swarm, words: Words) -> list[str]:
+    claims = [*state.board.claims.values()][-MOST_CLAIMS:][::-1]
+    lines = [fenced(f"{each.id} {each.description} ({', '.join(each.claimed_by)})") for each in claims]
+    return _listed(words, words.claims, lines, len(state.board.claims))
+
+
+def _ideas(state: Swarm, words: Words) -> list[str]:
+    held: dict[int, list[SeatId]] = {}
+    for seat, agent in state.agents.items():
+        for number in agent.holds:
+            held.setdefault(number, []).append(seat)
+    ranked = sorted(held, key=lambda number: (-len(held[number]), number))
+    lines = []
+    for number in ranked[:MOST_IDEAS]:
+        idea = state.board.idea(number)
+        if idea is not None:
+            lines.append(fenced(f"{idea.id} ({', '.join(held[number])}) {idea.text}"))
+    return _listed(words, words.ideas, lines, len(ranked))
+
+
+def _findings(state: Swarm, words: Words) -> list[str]:
+    newest = state.board.findings[-MOST_FINDINGS:][::-1]
+    return _listed(words, words.findings, [_finding(each) for each in newest], len(state.board.findings))
+
+
+def _finding(finding: Finding) -> str:
+    marks = [finding.perspective] if finding.perspective else []
+    if finding.needs_validation:
+        marks.append(finding.verdict or "needsValidation")
+    marks += [f"{review.action} {review.seat}: {_short(review.content)}" for review in finding.reviews[-2:]]
+    detail = f" — {_short(finding.details)}" if finding.details else ""
+    return fenced(f"{finding.id} {finding.seat} [{'; '.join(marks)}] {finding.core_idea}{detail}")
+
+
+def _short(text: str) -> str:
+    line = one_line(text)
+    return line if len(line) <= LONGEST_DETAIL else f"{line[: LONGEST_DETAIL - 1]}…"
+
+
+def _own(state: Swarm, words: Words, ask: Ask, agent: Agent | None) -> str:
+    match ask.kind:
+        case "validate":
+            chosen = [_finding(state.board.findings[number - 1]) for number in state.review.to_check]
+            return "\n".join([*chosen, words.validate])
+        case "compare":
+            return words.compare
+        case "synthesis":
+            return "\n".join([*(_finding(each) for each in state.board.findings[-100:]), words.synthesis])
+        case "shutdown":
+            return words.shutdown
+        case "ballot":
+            ideas = [idea for number in ballot_ideas(state) if (idea := state.board.idea(number)) is not None]
+            return "\n".join([*(fenced(f"{idea.number}. {idea.text}") for idea in ideas), words.ballot])
+        case "collide":
+            return _collision(state, words, ask)
+        case _:
+            assert agent is not None, "only explorers are asked to explore"
+            return _round_start(state, words, agent)
+
+
+def _collision(state: Swarm, words: Words, ask: Ask) -> str:
+    found = colliding(state, ask.seat)
+    targets = found.targets if found is not None else ()
+    mode = found.mode if found is not None else "review_challenge"
+    lines = [words.you.format(name=_name(ask.seat)), *(_finding(state.board.findings[number - 1]) for number in targets)]
+    return "\n".join([*lines, words.collide.format(mode=mode, what=words.modes[mode])])
+
+
+def _round_start(state: Swarm, words: Words, agent: Agent) -> str:
+    order = state.orders[agent.seat]
+    seat = state.seat(agent.seat)
+    lines = [words.you.format(name=_name(agent.seat))]
+    if seat.instructions:
+        lines.append(seat.instructions.strip())
+    if state.settings.mode == "classic":
+        return "\n".join([*lines, words.perspective.format(perspective=order.perspective), words.explore_classic])
+    lines.append(fenced(_json({"type": "round_start", "round": state.round, "agentState": agent_state(agent)})))
+    support = [
+        {
+            "direction": each.direction,
+            "rawConcentration": round(each.raw, 4),
+            "effectiveConcentration": round(each.effective, 4),
+            "responseProbability": round(each.probability, 4),
+        }
+        for each in weighed(state, agent, TOP)
+    ]
+    lines.append(fenced(_json({"decisionSupport": {"threshold": round(agent.threshold, 4), "topDirections": support}})))
+    instructions = {
+        "forceRandomExplore": order.random,
+        "mustSwitchDirection": order.must_switch,
+        "currentDirectionInhibited": order.inhibited,
+        "recommendedDirection": order.recommended or None,
+    }
+    lines.append(fenced(_json({"instructions": instructions})))
+    if agent.results:
+        lines.append(fenced(_json({"operationResults": [_result(each) for each in agent.results[:MOST_RESULTS]]})))
+    if agent.role_news is not None:
+        news = agent.role_news
+        lines.append(words.role_news.format(old=news.old, new=news.new, reason=news.reason, what=words.roles[news.new]))
+    elif agent.role != "EXPLORER":
+        lines.append(words.roles[agent.role])
+    if agent.role_refused:
+        lines.append(words.role_refused)
+    lines += [words.warnings[name] for name in state.warnings if name in words.warnings]
+    if state.inputs:
+        lines += [words.inputs, *(fenced(text[:LONGEST_INPUT]) for text in state.inputs)]
+    if state.lost.get(agent.seat):
+        lines.append(words.ping if is_ping(state, agent.seat) else words.retry)
+    if order.wake:
+        lines.append(words.wake)
+    if order.random:
+        lines.append(words.random)
+    if order.must_switch:
+        lines.append(words.switch)
+    elif order.inhibited:
+        lines.append(words.inhibited)
+    if not order.random and not order.must_switch:
+        lines.append(words.normal)
+    return "\n".join([*lines, words.explore])
+
+
+def _result(result: OperationResult) -> dict[str, object]:
+    found: dict[str, object] = {
+        "type": "operation_result",
+        "operationId": f"op-{result.number}",
+        "operation": result.operation,
+        "success": result.success,
+    }
+    if result.error:
+        found |= {"error": result.error, "detail": result.detail}
+    if result.target:
+        found["target"] = result.target
+    if result.after is not None:
+        found["newConcentration"] = round(result.after, 4)
+    return found
+
+
+def agent_state(agent: Agent) -> dict[str, object]:
+    """An agent's state as the protocol writes it."""
+    return {
+        "role": agent.role,
+        "displayName": DISPLAY_NAMES.get(agent.seat, agent.seat),
+        "status": agent.status,
+        "internalThreshold": agent.threshold,
+        "randomExploreProb": agent.random_explore,
+        "stats": {
+            "pheromoneDeposits": agent.deposits,
+            "explorationRounds": agent.rounds,
+            "findingsCount": agent.findings,
+            "signalsSent": agent.signals_sent,
+            "signalsReceived": agent.signals_received,
+            "silenceRounds": agent.silence,
+            "recoveryAttempts": agent.wakes,
+        },
+        "current": {"exploringDirection": agent.direction or None, "claimedSubtask": agent.subtask or None},
+        "violationScore": agent.score,
+    }
+
+
+def _name(seat: SeatId) -> str:
+    shown = DISPLAY_NAMES.get(seat)
+    return f"{seat} ({shown})" if shown else seat
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)

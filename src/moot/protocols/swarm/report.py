@@ -1,0 +1,366 @@
+"""The reports of a run as Markdown: `convergence-report.md` and `final-research-report.md` (S-25)."""
+
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from moot.domain.fence import one_line
+from moot.projections.costs import cost_rows
+from moot.projections.markdown import cell, quoted, table
+from moot.projections.summary import percent
+from moot.protocols.swarm.ending import ballot_ideas
+from moot.protocols.swarm.facts import VALIDATOR, SwarmClosed
+from moot.protocols.swarm.operations import direction_key
+from moot.protocols.swarm.recount import Backed, Counted, Recount, recounted
+from moot.protocols.swarm.story import SwarmStory, decided
+from moot.protocols.swarm.words import DISPLAY_NAMES
+
+BAR: Final = 20
+MOST_UNIQUE: Final = 40
+MOST_EVENTS: Final = 200
+_TOLD: Final = frozenset(
+    (
+        "round_degraded",
+        "response_lost",
+        "violation",
+        "agent_degraded",
+        "agent_removed",
+        "agent_terminated",
+        "agent_force_terminated",
+        "agent_interrupted",
+        "agent_active",
+        "force_wake",
+        "measure_lost",
+        "diversity_warning",
+        "stagnation_warning",
+        "pheromone_protected",
+        "pheromone_stopped",
+        "stop_signal_expired",
+        "role_transition_executed",
+        "swarm_completed",
+        "fault",
+    )
+)
+"""The events that a reader wants to hear of."""
+
+
+def bar(value: float) -> str:
+    """A share as a bar of twenty blocks."""
+    filled = round(max(0.0, min(1.0, value)) * BAR)
+    return "█" * filled + "░" * (BAR - filled)
+
+
+def name_of(seat: str) -> str:
+    """An agent as reports name it."""
+    shown = DISPLAY_NAMES.get(seat)
+    return f"{seat} ({shown})" if shown else seat
+
+
+def verdict_line(story: SwarmStory, found: Recount) -> str:
+    """What it came to, in one plain sentence; a run that did not converge says so first."""
+    words = story.words
+    if story.closed is None:
+        return words.still_open
+    if not isinstance(story.closed, SwarmClosed):
+        return words.cancelled
+    last = found.rounds[-1] if found.rounds else None
+    is_converged = last is not None and last.verdict.converged if found.undone else story.closed.converged
+    if is_converged:
+        return words.converged
+    reason = words.reasons[last.verdict.reason] if last is not None and last.verdict.reason else ""
+    ended = words.endings.get(story.closed.reason, story.closed.reason)
+    told = words.not_converged.format(reason="; ".join(part for part in (reason, ended) if part))
+    return told if story.closed.reason == "synthesis" else f"{words.partial} {told}"
+
+
+def figures(story: SwarmStory, last: Counted) -> list[tuple[str, float, bool, str]]:
+    """The three figures: their name, how full their bar is, whether they hold, and the numbers."""
+    words, settings = story.words, story.swarm.settings
+    stable = 0
+    sets = [each.ideas for each in _rounds_until(story, last)]
+    for ideas in reversed(sets):
+        if not ideas or ideas != sets[-1]:
+            break
+        stable += 1
+    stable = min(stable, settings.beta)
+    verdict = last.verdict
+    return [
+        (words.stability, stable / settings.beta, verdict.stable, f"{stable}/{settings.beta}"),
+        (
+            words.quorum,
+            verdict.consensus_rate,
+            verdict.quorum,
+            f"{percent(verdict.consensus_rate)} / {percent(settings.quorum_threshold)}",
+        ),
+        (
+            words.diversity,
+            last.diversity.overall,
+            verdict.diverse,
+            f"{last.diversity.overall:.2f} / {settings.min_diversity:g}",
+        ),
+    ]
+
+
+def _rounds_until(story: SwarmStory, last: Counted) -> list[Counted]:
+    return [each for each in recounted(story).rounds if each.round <= last.round]
+
+
+def pheromone_of(story: SwarmStory, idea: int) -> float | None:
+    """The strongest concentration among the directions in which an idea was found."""
+    board = story.swarm.board
+    keys = {direction_key(each.direction) for each in board.findings if each.idea == idea and each.direction}
+    return max((board.pheromones[key].concentration for key in keys if key in board.pheromones), default=None)
+
+
+def consensus_rows(story: SwarmStory, last: Counted) -> list[tuple[object, ...]]:
+    """The ideas that reached the quorum."""
+    backed = {each.number: each for each in last.backed}
+    rows: list[tuple[object, ...]] = []
+    for at, number in enumerate(last.quorum, 1):
+        each = backed[number]
+        strength = pheromone_of(story, number)
+        rows.append(
+            (
+                at,
+                each.text,
+                f"{len(each.backers)}/{last.active}",
+                percent(len(each.backers) / last.active),
+                f"{len(each.independent)}/{last.active}",
+                "–" if strength is None else f"{strength:.2f}",
+            )
+        )
+    return rows
+
+
+def unique_ideas(found: Recount) -> list[tuple[str, str]]:
+    """The ideas that one agent alone had, with its name."""
+    return [(found.texts[number], seats[0]) for number, seats in sorted(found.owners.items()) if len(seats) == 1]
+
+
+def agent_rows(story: SwarmStory) -> list[tuple[object, ...]]:
+    return [
+        (
+            name_of(seat),
+            agent.role,
+            agent.status,
+            agent.ended or "–",
+            agent.rounds,
+            agent.findings,
+            agent.deposits,
+            agent.score,
+        )
+        for seat, agent in story.swarm.agents.items()
+    ]
+
+
+def evolution_lines(story: SwarmStory) -> list[str]:
+    """How many agents had which role, round by round."""
+    return [
+        f"T{at}: " + ", ".join(f"{role} × {count}" for role, count in sorted(crew.items())) for at, crew in enumerate(story.crews)
+    ]
+
+
+def round_rows(story: SwarmStory, found: Recount) -> list[tuple[object, ...]]:
+    words = story.words
+    return [
+        (
+            each.round,
+            len(each.ideas),
+            "✓" if each.verdict.stable else "–",
+            percent(each.verdict.consensus_rate),
+            "✓" if each.verdict.quorum else "–",
+            f"{each.diversity.overall:.3f}",
+            words.reasons[each.verdict.reason],
+        )
+        for each in found.rounds
+    ]
+
+
+def conclusion(story: SwarmStory) -> list[str]:
+    """What the run decided, and by how much."""
+    words, decision = story.words, decided(story)
+    if decision.decision is None:
+        lines = [words.no_consensus if not story.swarm.consensus else words.not_carried if story.swarm.ballots else words.no_vote]
+    else:
+        lines = quoted(decision.decision.text)
+    for each in story.completed.resolved if story.completed is not None else ():
+        told = words.by_vote.format(
+            kind=each.consensus_type,
+            count=each.heads,
+            all=len(story.swarm.explorers),
+            support=percent(each.support),
+            confidence=percent(each.confidence),
+        )
+        lines += ["", f"idea-{each.idea}: {told}"]
+    return lines
+
+
+def convergence_report(story: SwarmStory, apart: Collection[str] = ()) -> str:
+    """`convergence-report.md`."""
+    words, found = story.words, recounted(story, apart)
+    parts = [[f"# {words.convergence_report}: {cell(story.session)}"], *_undone(story, found), [verdict_line(story, found)]]
+    if found.rounds:
+        parts.append([f"## {words.figures}", "", *_bars(story, found.rounds[-1])])
+        parts.append([f"## {words.by_round}", "", *table(words.round_heads, round_rows(story, found))])
+        parts.append(_consensus(story, found.rounds[-1]))
+    parts.append(_joins(story))
+    return _joined(parts)
+
+
+def final_report(story: SwarmStory, apart: Collection[str] = ()) -> str:
+    """`final-research-report.md`, at any time of a run."""
+    swarm, words, found = story.swarm, story.words, recounted(story, apart)
+    active = sum(agent.status in {"active", "completed"} or agent.ended == "graceful" for agent in swarm.agents.values())
+    head = [
+        f"# {words.report}: {cell(story.session)}",
+        "",
+        f"**{words.task}**",
+        "",
+        *quoted(swarm.opened.topic),
+        "",
+        f"- {words.mode}: {words.modes[swarm.settings.mode]}",
+        f"- {words.agents}: {words.agents_line.format(count=len(swarm.explorers), active=active)}",
+        f"- {words.time}: {words.minutes.format(minutes=story.spent.seconds / 60)}",
+        f"- {words.rounds}: {swarm.round}/{swarm.settings.max_rounds if swarm.settings.mode != 'classic' else 1}",
+    ]
+    parts = [head, *_undone(story, found), [f"**{verdict_line(story, found)}**"]]
+    if found.rounds:
+        last = found.rounds[-1]
+        parts.append([f"## {words.figures}", "", *_bars(story, last)])
+        parts += [_consensus(story, last), _independence(story, last), _unique(story, found)]
+    parts.append([f"## {words.agent_table}", "", *table(words.agent_heads, agent_rows(story))])
+    parts.append([f"## {words.evolution}", "", "```", *evolution_lines(story), "```"])
+    parts.append([f"## {words.pheromones}", "", *_pheromones(story)])
+    if found.rounds:
+        parts.append([f"## {words.by_round}", "", *table(words.round_heads, round_rows(story, found))])
+    parts += [_joins(story), _votes(story), _validation(story), _insights(story), _happened(story)]
+    parts.append([f"## {words.conclusion}", "", f"**{verdict_line(story, found)}**", "", *conclusion(story)])
+    rows = cost_rows(story.costs, swarm.seats, story.spent, words.total)
+    parts.append([f"## {words.cost}", "", *table(words.cost_heads, rows)])
+    return _joined(parts)
+
+
+def _joined(parts: list[list[str]]) -> str:
+    return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
+
+
+def _undone(story: SwarmStory, found: Recount) -> list[list[str]]:
+    return [[story.words.undone.format(joins=", ".join(found.undone))]] if found.undone else []
+
+
+def _bars(story: SwarmStory, last: Counted) -> list[str]:
+    lines = [f"{name} │ {bar(value)} │ {'✓' if holds else '✗'} {told}" for name, value, holds, told in figures(story, last)]
+    return ["```", *lines, "```"]
+
+
+def _consensus(story: SwarmStory, last: Counted) -> list[str]:
+    words = story.words
+    head = f"## {words.consensus.format(threshold=percent(story.swarm.settings.quorum_threshold))}"
+    rows = consensus_rows(story, last)
+    return [head, "", *(table(words.consensus_heads, rows) if rows else [words.no_consensus])]
+
+
+def _independence(story: SwarmStory, last: Counted) -> list[str]:
+    words = story.words
+    backed = {each.number: each for each in last.backed}
+    chosen: list[Backed] = [backed[number] for number in last.quorum]
+    if not chosen:
+        return []
+    lines = [
+        "- "
+        + words.who_line.format(
+            idea=f"idea-{each.number}", own=", ".join(each.independent) or "–", joined=", ".join(each.joined) or "–"
+        )
+        for each in chosen
+    ]
+    return [f"## {words.who}", "", *lines, "", words.weak]
+
+
+def _unique(story: SwarmStory, found: Recount) -> list[str]:
+    words = story.words
+    lines = [f"- {cell(text)} ({name_of(seat)})" for text, seat in unique_ideas(found)[:MOST_UNIQUE]]
+    return [f"## {words.unique}", "", *(lines or [words.none])]
+
+
+def _pheromones(story: SwarmStory) -> list[str]:
+    ranked = sorted(story.swarm.board.pheromones.values(), key=lambda each: (-each.concentration, each.direction))
+    lines = [f"{bar(each.concentration)} {each.concentration:.2f} {one_line(each.direction)}" for each in ranked]
+    return ["```", *(line.replace("```", "'''") for line in lines), "```"] if lines else [story.words.none]
+
+
+def _joins(story: SwarmStory) -> list[str]:
+    words = story.words
+    rows = [
+        (
+            join.id,
+            join.placed.text,
+            f"idea-{join.placed.idea}: {join.placed.like}",
+            f"{join.placed.reason} ({join.by})" if join.placed.reason == "measure" else join.placed.reason,
+            "–" if join.placed.likeness is None else f"{join.placed.likeness:.2f}",
+        )
+        for join in story.joins
+    ]
+    if not rows:
+        return []
+    return [f"## {words.joined}", "", *table(words.joined_heads, rows), "", words.joined_how.format(session=story.session)]
+
+
+def vote_rows(story: SwarmStory) -> list[tuple[object, ...]]:
+    swarm = story.swarm
+    return [
+        (f"idea-{vote.idea}", name_of(seat), vote.position, f"{vote.confidence:.2f}", vote.reason)
+        for idea in ballot_ideas(swarm)
+        for seat in swarm.explorers
+        if (ballot := swarm.ballots.get(seat)) is not None
+        for vote in ballot.votes
+        if vote.idea == idea
+    ]
+
+
+def _votes(story: SwarmStory) -> list[str]:
+    rows = vote_rows(story)
+    return [f"## {story.words.votes}", "", *table(story.words.vote_heads, rows)] if rows else []
+
+
+def _validation(story: SwarmStory) -> list[str]:
+    swarm, words = story.swarm, story.words
+    waiting = [each for each in swarm.board.findings if each.needs_validation]
+    if not waiting:
+        return []
+    lines = [
+        f"- {each.id} ({each.seat}): {cell(each.core_idea)} — "
+        + (words.validated.format(verdict=each.verdict, reason=cell(each.checked)) if each.verdict else words.unvalidated)
+        for each in waiting[:MOST_UNIQUE]
+    ]
+    note = [] if VALIDATOR in swarm.helpers else ["", words.no_validator]
+    return [f"## {words.validator}", "", *lines, *note]
+
+
+def _insights(story: SwarmStory) -> list[str]:
+    lines = [
+        f"- {cell(text)} ({review.seat}, {review.action} {each.id})"
+        for each in story.swarm.board.findings
+        for review in each.reviews
+        for text in review.insights
+    ]
+    return [f"## {story.words.insights}", "", *lines[:MOST_UNIQUE]] if lines else []
+
+
+def happened(story: SwarmStory) -> list[str]:
+    """What a reader wants to hear of, one line each, the newest kept where there is too much."""
+    found = [event for event in story.events if event["type"] in _TOLD]
+    return [_event_line(event) for event in found[-MOST_EVENTS:]]
+
+
+def _event_line(event: Mapping[str, object]) -> str:
+    rest = ", ".join(f"{name} {_told(value)}" for name, value in event.items() if name not in {"id", "type", "round"})
+    return f"[{event['round']}] {event['type']}" + (f": {rest}" if rest else "")
+
+
+def _told(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return ", ".join(str(each) for each in value) if isinstance(value, list) else str(value)
+
+
+def _happened(story: SwarmStory) -> list[str]:
+    return [f"## {story.words.what_happened}", "", *(f"- {cell(line)}" for line in happened(story))]

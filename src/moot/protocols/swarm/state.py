@@ -1,0 +1,318 @@
+"""Where a swarm stands: its blackboard, its agents, and the stage of the round.
+
+The state holds what decisions need. What only readers need (every event, every operation with its parameters) is told from the
+facts by `story.py`, so that the cost of a fact does not grow with the run.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from moot.domain.facts import Loss
+from moot.domain.ids import SeatId
+from moot.domain.losses import Losses
+from moot.domain.roster import Seat
+from moot.protocols.swarm.answers import Action, Ballot, Checked, Collision, Confidence, Likenesses, RoundReport, Validation
+from moot.protocols.swarm.execution import Execution
+from moot.protocols.swarm.facts import (
+    LIKENESS,
+    VALIDATOR,
+    CollisionMode,
+    ConvergenceMeasured,
+    EndReason,
+    OperationResult,
+    Order,
+    Role,
+    RoleChange,
+    Settings,
+    Status,
+    SwarmCompleted,
+    SwarmOpened,
+    Termination,
+    Violation,
+)
+
+Stage = Literal[
+    "init",
+    "begin",
+    "explore",
+    "process",
+    "review",
+    "settle",
+    "measure",
+    "vote",
+    "notice",
+    "graceful",
+    "terminate",
+    "close",
+    "closed",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pheromone:
+    """A direction on the blackboard. `direction` is written as whoever laid it down first wrote it."""
+
+    direction: str
+    concentration: float
+    deposited_by: tuple[SeatId, ...]
+    round: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A part of the task, and who works on it."""
+
+    id: str
+    description: str
+    claimed_by: tuple[SeatId, ...]
+    round: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signal:
+    """A stop signal. `target` is the key of its direction, `at` the second of the run's clock."""
+
+    id: str
+    sender: SeatId
+    target: str
+    reason: str
+    evidence: str
+    strength: float
+    round: int
+    at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """What a collision said to a finding."""
+
+    seat: SeatId
+    mode: CollisionMode
+    action: Action
+    weight: float
+    content: str
+    insights: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One finding. `idea` is 0 until it is known what it says; `weight` is the sum of what collisions gave it."""
+
+    number: int
+    seat: SeatId
+    round: int
+    direction: str
+    core_idea: str
+    perspective: str
+    details: str
+    agrees_with: tuple[str, ...] = ()
+    confidence: Confidence | None = None
+    needs_validation: bool = False
+    search_attempted: bool = False
+    idea: int = 0
+    also: tuple[int, ...] = ()
+    reviews: tuple[Review, ...] = ()
+    verdict: Checked | None = None
+    checked: str = ""
+
+    @property
+    def id(self) -> str:
+        return f"finding-{self.number:03d}"
+
+    @property
+    def weight(self) -> float:
+        return sum(review.weight for review in self.reviews)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Idea:
+    """What one or more texts say; `text` is the first of them. `since` tells when each backer first held it."""
+
+    number: int
+    text: str
+    round: int
+    since: Mapping[SeatId, int]
+
+    @property
+    def id(self) -> str:
+        return f"idea-{self.number}"
+
+    @property
+    def independent(self) -> tuple[SeatId, ...]:
+        """Those that held it before they could read it from others: in the round in which it first stood on the blackboard."""
+        return tuple(seat for seat, number in self.since.items() if number == self.round)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agent:
+    """An explorer. Without slots, for `changed`.
+
+    `strikes` counts timeouts in a row, `silence` rounds in a row without output, `wakes` how often it was woken over it, `asked`
+    the round asks that it has answered or missed. `active_at` is its last answer by the run's clock. `holds` are the
+    ideas of its last report that had any, `done` the ids of its operations.
+    """
+
+    seat: SeatId
+    threshold: float
+    random_explore: float
+    role: Role = "EXPLORER"
+    status: Status = "active"
+    ended: Termination | None = None
+    deposits: int = 0
+    rounds: int = 0
+    findings: int = 0
+    signals_sent: int = 0
+    signals_received: int = 0
+    direction: str = ""
+    subtask: str = ""
+    role_history: tuple[RoleChange, ...] = ()
+    violations: tuple[Violation, ...] = ()
+    score: int = 0
+    strikes: int = 0
+    silence: int = 0
+    wakes: int = 0
+    asked: int = 0
+    collided: int = 0
+    missed: bool = False
+    active_at: float = 0.0
+    holds: tuple[int, ...] = ()
+    wanted_role: Role | None = None
+    role_news: RoleChange | None = None
+    role_refused: bool = False
+    results: tuple[OperationResult, ...] = ()
+    done: frozenset[str] = frozenset()
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether it is told to explore: a degraded agent works on, it is only not counted on."""
+        return self.status in {"active", "interrupted", "degraded"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Board:
+    """What is shared. Directions and ideas are found by their normal form; `by_text` names the idea of each text."""
+
+    pheromones: Mapping[str, Pheromone] = field(default_factory=dict)
+    claims: Mapping[str, Claim] = field(default_factory=dict)
+    signals: tuple[Signal, ...] = ()
+    signals_made: int = 0
+    findings: tuple[Finding, ...] = ()
+    ideas: tuple[Idea, ...] = ()
+    by_text: Mapping[str, int] = field(default_factory=dict)
+    perspectives: frozenset[str] = frozenset()
+    operations: int = 0
+    refused: int = 0
+    requests: int = 0
+
+    def idea(self, number: int) -> Idea | None:
+        return self.ideas[number - 1] if 1 <= number <= len(self.ideas) else None
+
+    def finding(self, name: str) -> Finding | None:
+        number = name.removeprefix("finding-")
+        at = int(number) if number.isascii() and number.isdigit() and len(number) < 10 else 0
+        return self.findings[at - 1] if 1 <= at <= len(self.findings) else None
+
+    @property
+    def strongest(self) -> float:
+        return max((each.concentration for each in self.pheromones.values()), default=0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invitation:
+    """An idle agent that is to say something to findings of others."""
+
+    seat: SeatId
+    mode: CollisionMode
+    targets: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reviewing:
+    """What is asked between a round's operations and its settlement, and what came of it; None for what was lost.
+
+    `fresh` are the texts that nobody had said before; of them those are compared that no `agreesWith` places.
+    """
+
+    invitations: tuple[Invitation, ...] = ()
+    to_check: tuple[int, ...] = ()
+    fresh: tuple[str, ...] = ()
+    known: tuple[int, ...] = ()
+    compared: tuple[str, ...] = ()
+    collisions: Mapping[SeatId, Collision | None] = field(default_factory=dict)
+    validation: Validation | None = None
+    likenesses: Likenesses | None = None
+    settled: frozenset[SeatId] = frozenset()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Swarm:
+    """The state, without slots for `changed`.
+
+    `clock` counts the seconds in which a process ran. `answered` and `lost` are of the round under way: the reports, and the
+    losses of each agent in their order. `history` is the set of ideas that active agents held at the end of each round,
+    `unchanged` for how many rounds it has been the same. `ballots` and `synthesis` belong to the end.
+    What was written after the ledger's entry `sealed_after` is sealed while `is_sealed`.
+    """
+
+    opened: SwarmOpened
+    seats: tuple[Seat, ...]
+    at: datetime | None = None
+    clock: float = 0.0
+    stage: Stage = "init"
+    execution: Execution = Execution()
+    round: int = 0
+    agents: Mapping[SeatId, Agent] = field(default_factory=dict)
+    board: Board = Board()
+    orders: Mapping[SeatId, Order] = field(default_factory=dict)
+    answered: Mapping[SeatId, RoundReport] = field(default_factory=dict)
+    lost: Mapping[SeatId, tuple[Loss, ...]] = field(default_factory=dict)
+    review: Reviewing = Reviewing()
+    history: tuple[frozenset[int], ...] = ()
+    unchanged: int = 0
+    all_random: bool = False
+    warnings: tuple[str, ...] = ()
+    measured: ConvergenceMeasured | None = None
+    ballots: Mapping[SeatId, Ballot | None] = field(default_factory=dict)
+    synthesis: str = ""
+    author: SeatId | None = None
+    writers_lost: tuple[SeatId, ...] = ()
+    completed: SwarmCompleted | None = None
+    awaited: tuple[SeatId, ...] = ()
+    goodbyes: Mapping[SeatId, bool] = field(default_factory=dict)
+    inputs: tuple[str, ...] = ()
+    losses: Mapping[SeatId, Losses] = field(default_factory=dict)
+    validator_asked: int = 0
+    stop: EndReason | None = None
+    sealed_after: int = 0
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether agents write what no other agent may read yet: all explore, and all vote, at once."""
+        return self.stage in {"explore", "vote"}
+
+    @property
+    def settings(self) -> Settings:
+        return self.opened.settings
+
+    def seat(self, name: SeatId) -> Seat:
+        return next(seat for seat in self.seats if seat.id == name)
+
+    @property
+    def explorers(self) -> tuple[SeatId, ...]:
+        return tuple(seat.id for seat in self.seats if seat.id not in {VALIDATOR, LIKENESS})
+
+    @property
+    def helpers(self) -> frozenset[SeatId]:
+        return frozenset(seat.id for seat in self.seats if seat.id in {VALIDATOR, LIKENESS})
+
+    @property
+    def active(self) -> tuple[SeatId, ...]:
+        """Those that are counted on: the quorum is a share of them."""
+        return tuple(seat for seat, agent in self.agents.items() if agent.status in {"active", "interrupted"})
+
+    @property
+    def consensus(self) -> tuple[int, ...]:
+        """The ideas that reached the quorum when it was last measured."""
+        return self.measured.quorum_ideas if self.measured is not None else ()

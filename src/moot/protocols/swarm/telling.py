@@ -1,0 +1,125 @@
+"""A swarm in plain lines as it happens, and its decision in short."""
+
+from moot.domain.facts import BudgetExhausted, Entry, Reply, SeatLost
+from moot.domain.fence import one_line, plain
+from moot.projections.costs import money
+from moot.projections.summary import Summed, percent
+from moot.protocols.swarm.facts import (
+    AgentsTerminated,
+    BarrierPassed,
+    Collided,
+    ConvergenceMeasured,
+    IdeasSorted,
+    OperationsProcessed,
+    Reported,
+    RoundBegun,
+    RoundSettled,
+    SwarmClosed,
+)
+from moot.protocols.swarm.recount import recounted
+from moot.protocols.swarm.report import verdict_line
+from moot.protocols.swarm.story import SwarmStory, decided
+
+
+def told(story: SwarmStory, entry: Entry) -> list[str]:
+    """Tell one more entry, in plain lines."""
+    story.add(entry)
+    words, fact = story.words, entry.fact
+    match fact:
+        case RoundBegun(round=number, orders=orders):
+            return [f"── {words.round.format(number=number)} · {len(orders)} {words.agents}"]
+        case Reported(seat=seat, said=report):
+            lines = [f"{seat}: {one_line(each.core_idea)}" for each in report.findings]
+            return lines or [f"  {seat}: –"]
+        case Collided(seat=seat, said=said):
+            return [f"  ↯ {seat} {said.action} {one_line(said.target_finding_id)}: {one_line(said.content)[:160]}"]
+        case BarrierPassed():
+            return [
+                *(f"  ✗ {each.seat}: {each.violation} ({each.severity})" for each in fact.violations),
+                *(f"  ✗ {each.seat}: {each.old} → {each.new} ({each.reason})" for each in fact.changes),
+            ]
+        case OperationsProcessed():
+            return _operations(fact)
+        case IdeasSorted():
+            return [
+                f"  ≈ {one_line(each.text)} = {one_line(each.like)} ({each.reason}"
+                + (f" {each.likeness:.2f})" if each.likeness is not None else ")")
+                for each in fact.placed
+                if each.reason != "new"
+            ]
+        case RoundSettled():
+            return [f"  ⇄ {role.seat}: {role.old} → {role.new} ({role.reason})" for role in fact.roles]
+        case ConvergenceMeasured():
+            return _measure(story, fact)
+        case _:
+            return _rest(story, entry)
+
+
+def _operations(fact: OperationsProcessed) -> list[str]:
+    lines = [
+        f"  · {each.operation} {each.seat} {one_line(each.target)} {each.before:.2f} → {each.after:.2f}"
+        for each in fact.results
+        if each.before is not None and each.after is not None
+    ]
+    lines += [f"  ✗ {each.operation} {each.seat}: {each.error}, {each.detail}" for each in fact.results if not each.success]
+    return lines
+
+
+def _measure(story: SwarmStory, fact: ConvergenceMeasured) -> list[str]:
+    words = story.words
+    stable = "✓" if fact.stable else "✗"
+    line = (
+        f"  = {words.stability} {stable} · {words.quorum} {percent(fact.consensus_rate)} · "
+        f"{words.diversity} {fact.diversity:.2f} · {words.reasons[fact.reason]}"
+    )
+    return [line, *(f"  ! {name}" for name in fact.warnings)]
+
+
+def _rest(story: SwarmStory, entry: Entry) -> list[str]:
+    words, fact = story.words, entry.fact
+    match fact:
+        case SeatLost(seat=seat, reason=reason, detail=detail):
+            return [f"  ✗ {seat}: {words.losses[reason]}" + (f" ({one_line(detail)})" if detail else "")]
+        case BudgetExhausted(spent=spent):
+            return [f"  ■ {spent}"]
+        case AgentsTerminated(ends=ends):
+            counts: dict[str, int] = {}
+            for each in ends:
+                counts[each.reason] = counts.get(each.reason, 0) + 1
+            return ["  ■ " + ", ".join(f"{reason} × {count}" for reason, count in counts.items())]
+        case SwarmClosed(reason=reason, fault=fault):
+            return [f"  ■ {words.endings[reason]}" + (f": {fault}" if fault else "")]
+        case Reply():
+            return []
+        case _:
+            return []
+
+
+def summary(story: SwarmStory) -> list[Summed]:
+    """The conclusion in short."""
+    words, decision, found = story.words, decided(story), recounted(story)
+    if decision.status != "concluded":
+        return [Summed(words.still_open if decision.status == "thinking" else words.cancelled, "strong")]
+    spent = decision.spent
+    first = plain(decision.decision.text) if decision.decision is not None else _nothing(story)
+    lines = [Summed(first, "strong"), Summed(""), Summed(verdict_line(story, found))]
+    if decision.consensus_type is not None:
+        support = f"{decision.consensus_type}, {percent(decision.support)}, {decision.heads}/{len(story.swarm.explorers)}"
+        lines.append(Summed(f"{words.votes}: {support}"))
+    last = found.rounds[-1] if found.rounds else None
+    for number in last.quorum if last is not None else ():
+        backed = next(each for each in last.backed if each.number == number) if last is not None else None
+        if backed is not None:
+            own, joined = ", ".join(backed.independent) or "–", ", ".join(backed.joined) or "–"
+            lines.append(Summed(words.who_line.format(idea=one_line(backed.text), own=own, joined=joined)))
+    lines += [Summed(f"{words.dissent}: {voice.seat}: {one_line(voice.text)}") for voice in decision.dissent]
+    lines += [Summed(f"{words.lost}: {lost.seat} × {lost.times} ({words.losses[lost.last]})", "bad") for lost in decision.lost]
+    lines.append(Summed(f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {money(spent)}", "dim"))
+    return lines
+
+
+def _nothing(story: SwarmStory) -> str:
+    words = story.words
+    if not story.swarm.consensus:
+        return words.no_consensus
+    return words.not_carried if story.swarm.ballots else words.no_vote

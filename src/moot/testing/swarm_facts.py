@@ -1,0 +1,165 @@
+"""A swarm played in memory: seats that are functions, the engine's own `step`, and a clock that is set by hand.
+
+    run = SwarmRun(plan)
+    run.play(lambda ask, brief, state: RoundReport(...))
+
+What a seat gives back is an answer's shape, a reason to be lost, or None to be lost in time.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final, get_args
+
+from moot.codec.answers import reply
+from moot.codec.stored import FactCodec
+from moot.domain.budget import FREE, Budget
+from moot.domain.effects import Ask, Brief
+from moot.domain.facts import Entry, Fact, Language, Loss, SeatLost
+from moot.domain.ids import SeatId, SessionId
+from moot.domain.roster import Seat
+from moot.domain.subject import Subject
+from moot.engine.batch import Batch, step
+from moot.engine.standing import Scribe, Standing
+from moot.ports.kit import Plan
+from moot.protocols.swarm.answers import (
+    Candidate,
+    ConflictReview,
+    DecisionReport,
+    FoundIdea,
+    Goodbye,
+    Operation,
+    RoundReport,
+    Validation,
+)
+from moot.protocols.swarm.facts import Settings
+from moot.protocols.swarm.ideas import judged
+from moot.protocols.swarm.kit import opened
+from moot.protocols.swarm.rounds import weighed
+from moot.protocols.swarm.rules import RULES
+from moot.protocols.swarm.state import Swarm
+from moot.protocols.swarm.story import SwarmStory
+from moot.protocols.swarm.words import agent_name
+from moot.testing.rulebook_contract import START
+
+SESSION: Final = SessionId("think_20240520_001")
+Says = Callable[[Ask, Brief, Swarm], object]
+"""What a seat answers: a shape, a loss by its name, or None for no answer in time."""
+
+
+def swarm_plan(agents: int = 3, *, seed: int = 1, platform: str = "script:x", language: Language = "en", **chosen: Any) -> Plan:
+    """The plan of a swarm with so many explorers; what is left over are its settings."""
+    names = [agent_name(number) for number in range(1, agents + 1)]
+    return Plan(
+        topic="How do we make the catalogue fast?",
+        language=language,
+        seed=seed,
+        seats=tuple(Seat(id=SeatId(name), platform=platform) for name in names),
+        budget=Budget(),
+        outside_patience=60.0,
+        settings=Settings(**chosen),
+        subject=Subject(),
+    )
+
+
+def dutiful(
+    state: Swarm,
+    seat: str,
+    direction: str,
+    *ideas: str,
+    perspective: str = "",
+    operations: tuple[Operation, ...] = (),
+    agrees_with: tuple[str, ...] = (),
+) -> RoundReport:
+    """A report that keeps every rule: its decision report is right, its order is carried out."""
+    agent = state.agents[SeatId(seat)]
+    candidates = tuple(
+        Candidate(direction=each.direction, concentration=each.effective, response_prob=each.probability)
+        for each in weighed(state, agent, 3)
+    )
+    return RoundReport(
+        direction=direction,
+        findings=tuple(FoundIdea(core_idea=idea, perspective=perspective or seat, agrees_with=agrees_with) for idea in ideas),
+        operations=operations,
+        decision_report=DecisionReport(
+            threshold=agent.threshold, candidates=candidates, selected_direction=direction, selection_reason="It promises most."
+        ),
+        conflict_review=ConflictReview(),
+        random_explore_forced=state.orders[SeatId(seat)].random,
+    )
+
+
+def deposit(direction: str, amount: float | None = None) -> Operation:
+    """A deposit on a direction."""
+    params: dict[str, Any] = {"direction": direction} if amount is None else {"direction": direction, "amount": amount}
+    return Operation(operation="deposit_pheromone", params=params)
+
+
+def stop(direction: str) -> Operation:
+    """A stop signal against a direction."""
+    params = {"targetDirection": direction, "reason": "contradictory_evidence", "evidence": "It was tried."}
+    return Operation(operation="send_stop_signal", params=params)
+
+
+class SwarmRun:
+    """A run in memory. Answers are put in seat order, or in the order that `shuffle` makes of them."""
+
+    def __init__(self, plan: Plan, *, shuffle: Callable[[list[Ask]], list[Ask]] = list, seconds: float = 1.0) -> None:
+        self._scribe = Scribe(FactCodec(RULES.kinds), [RULES])
+        self._shuffle = shuffle
+        self.seconds = seconds
+        self.now: datetime = START
+        self.standing, first = self._scribe.opening(SESSION, opened(plan), START)
+        self.entries: list[Entry] = [first.entry]
+        self.asks: list[Ask] = []
+
+    @property
+    def state(self) -> Swarm:
+        found: Swarm = self.standing.state
+        return found
+
+    @property
+    def story(self) -> SwarmStory:
+        story = SwarmStory(SESSION)
+        for entry in self.entries:
+            story.add(entry)
+        return story
+
+    def facts(self, kind: type[Fact]) -> list[Any]:
+        return [entry.fact for entry in self.entries if isinstance(entry.fact, kind)]
+
+    def step(self, *arrived: Fact) -> Batch:
+        """What follows from these facts."""
+        self.now += timedelta(seconds=self.seconds)
+        batch = step(self._scribe, self.standing, arrived, self.now, frozenset(), since=START)
+        self.standing: Standing = batch.standing
+        self.entries += [written.entry for written in batch.written]
+        return batch
+
+    def play(self, says: Says | Mapping[str, Says], *, until: Callable[[Swarm], bool] | None = None) -> "SwarmRun":
+        """Play to the end, or until the state is as wanted; `says` may be one for each seat."""
+        batch = self.step()
+        while not self.standing.is_closed and not (until is not None and until(self.state)):
+            assert batch.asks, "a run that is not closed asks for something"
+            self.asks += batch.asks
+            batch = self.step(*[self._fact(ask, says) for ask in self._shuffle(list(batch.asks))])
+        return self
+
+    def _fact(self, ask: Ask, says: Says | Mapping[str, Says]) -> Fact:
+        brief = RULES.brief(self.state, ask)
+        chosen = says if callable(says) else says.get(ask.seat)
+        said = chosen(ask, brief, self.state) if chosen is not None else NotImplemented
+        if said is NotImplemented:
+            said = usual(ask, brief, self.state)
+        losses: dict[object, Loss] = {name: name for name in get_args(Loss)}
+        if said is None or isinstance(said, str):
+            return SeatLost(ask=ask.id, seat=ask.seat, reason=losses.get(said, "timeout"))
+        return reply(brief.form, ask.id, ask.seat, said, FREE)
+
+
+def usual(ask: Ask, brief: Brief, state: Swarm) -> object:
+    """What the seats that nobody speaks for say: the measure judges by words, the validator nothing, all others go gently."""
+    if ask.kind == "compare":
+        return judged(brief.comparing)
+    if ask.kind == "validate":
+        return Validation()
+    return Goodbye() if ask.kind == "shutdown" else None

@@ -1,0 +1,92 @@
+"""Whether a swarm has converged, with every figure that says so (swarm protocol 2.4, §9.0.6)."""
+
+from collections.abc import Collection, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Final, Literal
+
+QuorumOf = Literal["all", "independent"]
+Shortfall = Literal["", "min_rounds", "not_stable", "no_quorum", "diversity", "consensus_too_fast"]
+
+_ROUNDING: Final = 1e-9
+"""Shares that differ by less are equal: how a share was divided must not decide."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """What convergence asks for."""
+
+    min_rounds: int = 3
+    beta: int = 2
+    quorum: float = 0.67
+    diversity: float = 0.4
+    most_consensus: float = 0.9
+    fast_before: int = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """The figures of one round and what they amount to; `reason` is the first condition that fails, empty where none does."""
+
+    round: int
+    enough_rounds: bool
+    stable: bool
+    quorum: bool
+    diverse: bool
+    too_fast: bool
+    consensus_rate: float
+    converged: bool
+    reason: Shortfall
+
+
+def is_stable(history: Sequence[Set[int]], beta: int) -> bool:
+    """Whether the last `beta` rounds held the same set of ideas. Rounds in which nobody holds any idea are no agreement."""
+    if beta < 1 or len(history) < beta:
+        return False
+    last = history[-1]
+    return bool(last) and all(ideas == last for ideas in history[-beta:])
+
+
+def share(backers: int, active: int) -> float:
+    """The share of the active agents that back an idea; 0 where none is active."""
+    return backers / active if active > 0 else 0.0
+
+
+def quorum_ideas(backers: Mapping[int, Collection[object]], active: int, threshold: float) -> tuple[int, ...]:
+    """The ideas that enough of the active agents back, the best backed first."""
+    rates = {idea: share(len(seats), active) for idea, seats in backers.items()}
+    reached = [idea for idea, rate in rates.items() if active > 0 and rate >= threshold - _ROUNDING]
+    return tuple(sorted(reached, key=lambda idea: (-rates[idea], idea)))
+
+
+def is_too_fast(rate: float, round_number: int, bounds: Bounds) -> bool:
+    """Whether nearly all agree before there was time to look around (§9.0.6, version 2.2)."""
+    return rate > bounds.most_consensus + _ROUNDING and round_number < bounds.fast_before
+
+
+def judged(
+    *, round_number: int, history: Sequence[Set[int]], has_quorum: bool, consensus_rate: float, diversity: float, bounds: Bounds
+) -> Verdict:
+    """Converged: enough rounds, β-stable, quorum, diverse, and not too fast; all of them, each told."""
+    enough = round_number >= bounds.min_rounds
+    stable = is_stable(history, bounds.beta)
+    diverse = diversity >= bounds.diversity - _ROUNDING
+    too_fast = is_too_fast(consensus_rate, round_number, bounds)
+    failed: tuple[tuple[bool, Shortfall], ...] = (
+        (not enough, "min_rounds"),
+        (not stable, "not_stable"),
+        (not has_quorum, "no_quorum"),
+        (not diverse, "diversity"),
+        (too_fast, "consensus_too_fast"),
+    )
+    reason: Shortfall = next((name for fails, name in failed if fails), "")
+    return Verdict(
+        round=round_number,
+        enough_rounds=enough,
+        stable=stable,
+        quorum=has_quorum,
+        diverse=diverse,
+        too_fast=too_fast,
+        consensus_rate=consensus_rate,
+        converged=not reason,
+        reason=reason,
+    )
