@@ -33,6 +33,7 @@ MootError
     ├── LedgerUnavailable    it cannot be opened, read or written
     │   └── LedgerFull       no room to write
     ├── ReplayDiffers        a ledger that its own rulebook would not have written
+    ├── FolderUnwritable     files for people that cannot be written; the ledger has everything
     └── ProviderRefused      a provider that rejects the key, the model or the address
 """
 
@@ -172,6 +173,10 @@ class LedgerFull(LedgerUnavailable):
 
 
 class ReplayDiffers(WorldError):
+    pass
+
+
+class FolderUnwritable(WorldError):
     pass
 
 

@@ -28,7 +28,7 @@ from moot.protocols.swarm.answers import (
     Validation,
 )
 from moot.protocols.swarm.blackboard import blackboard
-from moot.protocols.swarm.facts import ConvergenceMeasured, OperationsProcessed, Settings
+from moot.protocols.swarm.facts import ConvergenceMeasured, Mode, OperationsProcessed, Settings
 from moot.protocols.swarm.kit import opened
 from moot.protocols.swarm.page import page
 from moot.protocols.swarm.report import final_report
@@ -168,7 +168,8 @@ def openings(draw: st.DrawFn) -> Opened:
     count = draw(st.integers(2, 5))
     platforms = draw(st.sampled_from((("script:x",), ("script:x", MAILBOX), ("openai:m", MAILBOX))))
     seats = tuple(Seat(id=SeatId(f"agent{at}"), platform=platforms[at % len(platforms)]) for at in range(count))
-    mode = draw(st.sampled_from(("emergent", "emergent", "emergent", "hybrid", "classic")))
+    modes: tuple[Mode, ...] = ("emergent", "emergent", "emergent", "hybrid", "classic")
+    mode = draw(st.sampled_from(modes))
     chosen = Settings(
         mode=mode,
         directions=("caching", "rewriting") if mode == "hybrid" else (),

@@ -19,7 +19,7 @@ from moot.domain.ids import SeatId, SessionId
 from moot.domain.roster import Seat
 from moot.domain.subject import Subject
 from moot.engine.batch import Batch, step
-from moot.engine.standing import Scribe, Standing
+from moot.engine.standing import Scribe
 from moot.ports.kit import Plan
 from moot.protocols.swarm.answers import (
     Candidate,
@@ -131,7 +131,7 @@ class SwarmRun:
         """What follows from these facts."""
         self.now += timedelta(seconds=self.seconds)
         batch = step(self._scribe, self.standing, arrived, self.now, frozenset(), since=START)
-        self.standing: Standing = batch.standing
+        self.standing = batch.standing
         self.entries += [written.entry for written in batch.written]
         return batch
 

@@ -7,7 +7,7 @@ from moot.domain.fence import one_line
 from moot.projections.costs import cost_rows
 from moot.projections.html import LIST_STYLE, STYLE, bullets, document, table, text
 from moot.projections.summary import percent
-from moot.protocols.swarm.recount import Counted, Recount, recounted
+from moot.protocols.swarm.recount import Recount, recounted
 from moot.protocols.swarm.report import (
     agent_rows,
     consensus_rows,
@@ -71,7 +71,7 @@ def _decision(story: SwarmStory) -> str:
 
 def _measured(story: SwarmStory, found: Recount) -> list[str]:
     words, last = story.words, found.rounds[-1]
-    parts = [f"<h2>{text(words.figures)}</h2>", f'<div class="card">{_gauges(story, last)}</div>']
+    parts = [f"<h2>{text(words.figures)}</h2>", f'<div class="card">{_gauges(story, found)}</div>']
     head = words.consensus.format(threshold=percent(story.swarm.settings.quorum_threshold))
     rows = consensus_rows(story, last)
     parts.append(f"<h2>{text(head)}</h2>")
@@ -147,8 +147,8 @@ def _svg(height: int, inner: str, label: str) -> str:
     return f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{text(label)}">{inner}</svg>'
 
 
-def _gauges(story: SwarmStory, last: Counted) -> str:
-    rows = figures(story, last)
+def _gauges(story: SwarmStory, found: Recount) -> str:
+    rows = figures(story, found)
     inner = []
     for at, (name, value, holds, told) in enumerate(rows):
         y = 8 + at * 30

@@ -72,11 +72,11 @@ def verdict_line(story: SwarmStory, found: Recount) -> str:
     return told if story.closed.reason == "synthesis" else f"{words.partial} {told}"
 
 
-def figures(story: SwarmStory, last: Counted) -> list[tuple[str, float, bool, str]]:
+def figures(story: SwarmStory, found: Recount) -> list[tuple[str, float, bool, str]]:
     """The three figures: their name, how full their bar is, whether they hold, and the numbers."""
-    words, settings = story.words, story.swarm.settings
+    words, settings, last = story.words, story.swarm.settings, found.rounds[-1]
     stable = 0
-    sets = [each.ideas for each in _rounds_until(story, last)]
+    sets = [each.ideas for each in found.rounds]
     for ideas in reversed(sets):
         if not ideas or ideas != sets[-1]:
             break
@@ -98,10 +98,6 @@ def figures(story: SwarmStory, last: Counted) -> list[tuple[str, float, bool, st
             f"{last.diversity.overall:.2f} / {settings.min_diversity:g}",
         ),
     ]
-
-
-def _rounds_until(story: SwarmStory, last: Counted) -> list[Counted]:
-    return [each for each in recounted(story).rounds if each.round <= last.round]
 
 
 def pheromone_of(story: SwarmStory, idea: int) -> float | None:
@@ -199,7 +195,7 @@ def convergence_report(story: SwarmStory, apart: Collection[str] = ()) -> str:
     words, found = story.words, recounted(story, apart)
     parts = [[f"# {words.convergence_report}: {cell(story.session)}"], *_undone(story, found), [verdict_line(story, found)]]
     if found.rounds:
-        parts.append([f"## {words.figures}", "", *_bars(story, found.rounds[-1])])
+        parts.append([f"## {words.figures}", "", *_bars(story, found)])
         parts.append([f"## {words.by_round}", "", *table(words.round_heads, round_rows(story, found))])
         parts.append(_consensus(story, found.rounds[-1]))
     parts.append(_joins(story))
@@ -209,7 +205,7 @@ def convergence_report(story: SwarmStory, apart: Collection[str] = ()) -> str:
 def final_report(story: SwarmStory, apart: Collection[str] = ()) -> str:
     """`final-research-report.md`, at any time of a run."""
     swarm, words, found = story.swarm, story.words, recounted(story, apart)
-    active = sum(agent.status in {"active", "completed"} or agent.ended == "graceful" for agent in swarm.agents.values())
+    active = swarm.measured.active if swarm.measured is not None else len(swarm.active)
     head = [
         f"# {words.report}: {cell(story.session)}",
         "",
@@ -225,7 +221,7 @@ def final_report(story: SwarmStory, apart: Collection[str] = ()) -> str:
     parts = [head, *_undone(story, found), [f"**{verdict_line(story, found)}**"]]
     if found.rounds:
         last = found.rounds[-1]
-        parts.append([f"## {words.figures}", "", *_bars(story, last)])
+        parts.append([f"## {words.figures}", "", *_bars(story, found)])
         parts += [_consensus(story, last), _independence(story, last), _unique(story, found)]
     parts.append([f"## {words.agent_table}", "", *table(words.agent_heads, agent_rows(story))])
     parts.append([f"## {words.evolution}", "", "```", *evolution_lines(story), "```"])
@@ -247,8 +243,8 @@ def _undone(story: SwarmStory, found: Recount) -> list[list[str]]:
     return [[story.words.undone.format(joins=", ".join(found.undone))]] if found.undone else []
 
 
-def _bars(story: SwarmStory, last: Counted) -> list[str]:
-    lines = [f"{name} │ {bar(value)} │ {'✓' if holds else '✗'} {told}" for name, value, holds, told in figures(story, last)]
+def _bars(story: SwarmStory, found: Recount) -> list[str]:
+    lines = [f"{name} │ {bar(value)} │ {'✓' if holds else '✗'} {told}" for name, value, holds, told in figures(story, found)]
     return ["```", *lines, "```"]
 
 

@@ -32,7 +32,11 @@ def told(story: SwarmStory, entry: Entry) -> list[str]:
             lines = [f"{seat}: {one_line(each.core_idea)}" for each in report.findings]
             return lines or [f"  {seat}: –"]
         case Collided(seat=seat, said=said):
-            return [f"  ↯ {seat} {said.action} {one_line(said.target_finding_id)}: {one_line(said.content)[:160]}"]
+            return (
+                []
+                if said.action == "pass"
+                else [f"  ↯ {seat} {said.action} {one_line(said.target_finding_id)}: {one_line(said.content)[:160]}"]
+            )
         case BarrierPassed():
             return [
                 *(f"  ✗ {each.seat}: {each.violation} ({each.severity})" for each in fact.violations),

@@ -49,6 +49,10 @@ def view_of(kit: ProtocolKit, teller: Any, console: Console) -> View:
     """How a session is shown here; the view tells the teller."""
     if not console.is_terminal:
         return PlainView(kit, teller, console)
+    if kit.name == "swarm":
+        from moot.surfaces.cli.swarm_view import SwarmView
+
+        return SwarmView(kit, teller, console)
     return LiveView(teller, console) if isinstance(teller, Story) else SeatsView(kit, teller, console)
 
 

@@ -2,7 +2,7 @@
 
 import click
 
-from moot.surfaces.cli import consult, meeting, memory, pipeline, records, roundtable, serve, sessions, setup
+from moot.surfaces.cli import consult, meeting, memory, pipeline, records, roundtable, serve, sessions, setup, swarm
 
 EPILOG = """\b
 Exit codes: 0 done · 1 the world failed (a disk, a provider) · 2 the call was wrong · 3 the session waits for seats elsewhere ·
@@ -26,6 +26,8 @@ for command in (
     meeting.watch,
     consult.consult,
     pipeline.pipeline,
+    swarm.swarm,
+    swarm.swarm_report,
     sessions.list_sessions,
     sessions.show,
     sessions.give_input,

@@ -3,6 +3,7 @@
 import asyncio
 import math
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 from rich.console import Console
@@ -15,6 +16,7 @@ from moot.domain.perception import gist
 from moot.domain.subject import subject
 from moot.engine.events import EntryAdded
 from moot.errors import BadSetting
+from moot.ports.kit import ProtocolKit
 from moot.projections.decision import Decision
 from moot.surfaces.cli import out
 from moot.surfaces.cli.duration import Duration
@@ -23,6 +25,7 @@ from moot.surfaces.cli.person import at_terminal
 from moot.surfaces.cli.render import show_decision
 from moot.wiring.consulting import Consult
 from moot.wiring.moot import DEFAULT_TURNS, WEEK_SECONDS, Moot, Options
+from moot.wiring.swarm_runs import kept_folder
 
 
 @click.command(short_help="Hold a meeting on TOPIC.")
@@ -30,7 +33,7 @@ from moot.wiring.moot import DEFAULT_TURNS, WEEK_SECONDS, Moot, Options
 @click.option("--seat", "seats", multiple=True, metavar="NAME=PLATFORM", help="A seat; repeat for more.")
 @click.option("--panel", metavar="NAME|FILE", help="A preset (`moot panel` lists them) or a panel file.")
 @click.option("--model", "models", multiple=True, metavar="PLATFORM", help="Fills seats that have no platform; repeat to mix.")
-@click.option("--protocol", default="persona", show_default=True, help="Or debate, advisory, consensus, roundtable.")
+@click.option("--protocol", default="persona", show_default=True, help="Or debate, advisory, consensus, roundtable, swarm.")
 @click.option("--language", type=click.Choice(["en", "zh"]), help="Left out: the topic's own.")
 @click.option("--turns", type=click.IntRange(1, 100_000), default=DEFAULT_TURNS, show_default=True, help="Turn budget.")
 @click.option("--tokens", type=click.IntRange(1), help="Token budget.")
@@ -97,7 +100,7 @@ def run(
     table = Table()
 
     async def work() -> int:
-        budget = Budget(turns=turns, tokens=tokens, money=_millionths(money), seconds=seconds)
+        budget = Budget(turns=turns, tokens=tokens, money=millionths(money), seconds=seconds)
         async with table.moot() as moot:
             plan: Options = {
                 "seats": list(seats),
@@ -115,14 +118,14 @@ def run(
                 "consult": consult_of(consult, consult_limit, consult_total, gate=gate, project=project),
             }
             if dry_run:
-                return await _dry_run(moot, topic, plan, as_json)
+                return await tell_plan(moot, topic, plan, as_json)
             table.session = await moot.open(topic, **plan)
             for hit in [] if as_json else await moot.like(topic):
                 kept = await moot.memory.get(hit.decision)
                 about = gist(kept.record.topic) if kept is not None else ""
                 out.note(f"An earlier decision on a like question ({one_line(about)}): moot decisions show {hit.decision}")
             if not seats and not models and not as_json:
-                await _tell_found(moot, table.session)
+                await tell_found(moot, table.session)
             return await table.hold(moot, as_json=as_json, wait=wait)
 
     ended(out.run(work, as_json=as_json, stopped=table.stopped))
@@ -192,6 +195,7 @@ class Table:
 
     def __init__(self) -> None:
         self.session = ""
+        self.runs: Path | None = None
         self._view: View | None = None
         self._console = out.console()
 
@@ -205,11 +209,18 @@ class Table:
 
     async def hold(self, moot: Moot, *, as_json: bool, wait: bool) -> int:
         """Run the session, show it, print the decision; the exit code."""
+        kit = await moot.kit(self.session)
+        async with kept_folder(moot, kit, self.session, self.runs) as folder:
+            code = await self._held(moot, kit, as_json=as_json, wait=wait)
+        if folder is not None and not as_json:
+            out.say(f"{folder.path}/")
+        return code
+
+    async def _held(self, moot: Moot, kit: ProtocolKit, *, as_json: bool, wait: bool) -> int:
         if as_json:
             decision = await moot.run(self.session, wait=wait)
             out.print_json(decision)
             return await self._code(moot, decision, quiet=True)
-        kit = await moot.kit(self.session)
         teller = kit.tell(session_id(self.session))
         self._view = view_of(kit, teller, self._console)
         if not self._console.is_terminal:
@@ -279,7 +290,7 @@ def pairs(words: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _millionths(money: float | None) -> int | None:
+def millionths(money: float | None) -> int | None:
     if money is None:
         return None
     if not math.isfinite(money):
@@ -292,7 +303,7 @@ def ended(code: int) -> None:
     raise SystemExit(code)
 
 
-async def _tell_found(moot: Moot, session: str) -> None:
+async def tell_found(moot: Moot, session: str) -> None:
     """Which of the minds at hand took seats that nobody was named for."""
     found = await moot.discover()
     taken = {seat.platform for seat in (await moot.engine.standing(session_id(session))).desk.seats}
@@ -306,7 +317,7 @@ async def _tell_found(moot: Moot, session: str) -> None:
         out.note("Found the embedded model; it is very small: set a provider's key for better minds (`moot doctor`)")
 
 
-async def _dry_run(moot: Moot, topic: str, plan: Options, as_json: bool) -> int:
+async def tell_plan(moot: Moot, topic: str, plan: Options, as_json: bool) -> int:
     """Everything that `open` checks, and nothing recorded."""
     opened = (await moot.planned(topic, **plan)).opened
     if as_json:

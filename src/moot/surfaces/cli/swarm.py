@@ -1,0 +1,185 @@
+"""`moot swarm` and `swarm-report`: equal explorers on one task, and their report with joins undone."""
+
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from moot.domain.budget import Budget
+from moot.domain.facts import Language
+from moot.domain.ids import SeatId
+from moot.domain.roster import Seat
+from moot.domain.subject import subject
+from moot.errors import BadRoster, BadSetting
+from moot.projections.markdown import cell
+from moot.protocols.swarm.facts import FEWEST_AGENTS, LIKENESS, MOST_AGENTS, VALIDATOR
+from moot.protocols.swarm.page import page
+from moot.protocols.swarm.recount import recounted
+from moot.protocols.swarm.report import convergence_report, final_report
+from moot.protocols.swarm.story import SwarmStory
+from moot.protocols.swarm.words import agent_name
+from moot.surfaces.cli import out
+from moot.surfaces.cli.meeting import Table, ended, millionths, pairs, tell_found, tell_plan
+from moot.wiring.moot import Moot, Options
+from moot.wiring.panels import seat_word
+from moot.wiring.swarm_runs import RUNS, RunFolder
+
+DEFAULT_AGENTS: Final = 5
+
+
+@click.command(short_help="Let a swarm explore TASK.")
+@click.argument("task")
+@click.option("--agents", type=click.IntRange(FEWEST_AGENTS, MOST_AGENTS), help="Explorers. Default: 5, or the seats given.")
+@click.option("--max-rounds", type=click.IntRange(1, 100), default=10, show_default=True)
+@click.option("--timeout", type=click.FloatRange(0, min_open=True), default=60.0, show_default=True, help="Minutes.")
+@click.option("--mode", type=click.Choice(["emergent", "hybrid", "classic"]), help="Left out: emergent; with --direction hybrid.")
+@click.option("--direction", "directions", multiple=True, metavar="WORDS", help="A direction to begin with; repeat for more.")
+@click.option("--seat", "seats", multiple=True, metavar="NAME=PLATFORM", help="An explorer, `validator` or `likeness`; repeat.")
+@click.option("--panel", metavar="NAME|FILE", help="Explorers from a panel.")
+@click.option(
+    "--model", "models", multiple=True, metavar="PLATFORM", help="Fills explorers that have no platform; repeat to mix."
+)
+@click.option("--seed", type=click.IntRange(0, 2**31 - 1), help="The run's seed.")
+@click.option(
+    "--quorum", type=click.Choice(["all", "independent"]), default="all", show_default=True, help="Whose support counts."
+)
+@click.option("--language", type=click.Choice(["en", "zh"]), help="Left out: the task's own.")
+@click.option("--tokens", type=click.IntRange(1), help="Token budget.")
+@click.option("--money", type=click.FloatRange(0, min_open=True), help="Money budget in US dollars.")
+@click.option("--category", default="", help="Where the task belongs; trust is kept by category.")
+@click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="A setting of the protocol, such as evaporation=0.05."
+)
+@click.option("--session", metavar="ID", help="The session's id. Left out: think_YYYYMMDD_NNN.")
+@click.option(
+    "--runs",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path(RUNS),
+    help=f"Where the folder goes. Default: {RUNS}.",
+)
+@click.option("--no-wait", is_flag=True, help="Park the session while only mailbox seats are waited for.")
+@click.option("--no-check", is_flag=True, help="Do not look first whether every seat would answer.")
+@click.option("--dry-run", is_flag=True, help="Check everything, say what would happen, record nothing.")
+@out.json_option
+def swarm(
+    *,
+    task: str,
+    agents: int | None,
+    max_rounds: int,
+    timeout: float,
+    mode: str | None,
+    directions: tuple[str, ...],
+    seats: tuple[str, ...],
+    panel: str | None,
+    models: tuple[str, ...],
+    seed: int | None,
+    quorum: str,
+    language: Language | None,
+    tokens: int | None,
+    money: float | None,
+    category: str,
+    settings: tuple[str, ...],
+    session: str | None,
+    runs: Path,
+    no_wait: bool,
+    no_check: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Let equal explorers work on TASK round by round until what they hold is stable, shared and diverse enough.
+
+    The report, the blackboard and every agent's reports are written to a folder of the run's own.
+
+    \b
+    moot swarm "How do we halve the page load time?" --agents 5 --model openai:gpt-5-mini
+    moot swarm "Which market first?" --direction "small clinics" --direction "insurers" --max-rounds 6
+    """
+    table = Table()
+    table.runs = runs
+
+    async def work() -> int:
+        chosen: dict[str, Any] = {
+            "max_rounds": max_rounds,
+            "mode": mode or ("hybrid" if directions else "emergent"),
+            "directions": directions,
+            "quorum": quorum,
+            **pairs(settings),
+        }
+        async with table.moot() as moot:
+            plan: Options = {
+                "seats": crew(seats, agents, panel is not None),
+                "panel": panel,
+                "models": list(models),
+                "name": "swarm",
+                "language": language,
+                "seed": seed,
+                "budget": Budget(tokens=tokens, money=millionths(money), seconds=timeout * 60),
+                "settings": chosen,
+                "session": session,
+                "check": not no_check,
+                "subject": subject(category=category),
+            }
+            if dry_run:
+                return await tell_plan(moot, task, plan, as_json)
+            table.session = await moot.open(task, **plan)
+            if not seats and not models and not as_json:
+                await tell_found(moot, table.session)
+            return await table.hold(moot, as_json=as_json, wait=not no_wait)
+
+    ended(out.run(work, as_json=as_json, stopped=table.stopped))
+
+
+def crew(words: tuple[str, ...], count: int | None, has_panel: bool) -> list[Seat]:
+    """The seats of a swarm: those given, then explorers by their own names up to `count`; raises BadRoster."""
+    given = [seat_word(word) for word in words]
+    explorers = [seat.id for seat in given if seat.id not in {VALIDATOR, LIKENESS}]
+    if has_panel:
+        return given
+    wanted = count or (len(explorers) if len(explorers) >= FEWEST_AGENTS else DEFAULT_AGENTS)
+    if len(explorers) > wanted:
+        raise BadRoster(f"{len(explorers)} explorers are seated, and --agents says {wanted}")
+    names = [SeatId(agent_name(number)) for number in range(1, MOST_AGENTS * 2)]
+    free = [name for name in names if name not in explorers][: wanted - len(explorers)]
+    filled = [Seat(id=name, platform="") for name in free]
+    # The usual order of names, whoever of them was given a platform.
+    rank = {name: at for at, name in enumerate(names)}
+    return sorted([*given, *filled], key=lambda seat: rank.get(seat.id, len(names)))
+
+
+@click.command("swarm-report", short_help="A swarm's report, with joins undone.")
+@click.argument("session")
+@click.option("--apart", multiple=True, metavar="JOIN", help="Undo this join and reckon every figure anew; repeat for more.")
+@click.option("--form", type=click.Choice(["md", "html", "convergence"]), default="md", show_default=True)
+@click.option(
+    "--folder", type=click.Path(file_okay=False, path_type=Path), help="Write the run's folder anew below this one instead."
+)
+@out.json_option
+def swarm_report(session: str, apart: tuple[str, ...], form: str, folder: Path | None, as_json: bool) -> None:
+    """Print a swarm's report, told from the record alone. The joins of ideas in it have names; `--apart` undoes them.
+
+    \b
+    moot swarm-report think_20261115_001 --apart join-2
+    """
+
+    async def work() -> None:
+        async with Moot() as moot:
+            story = await moot.teller(session)
+        if not isinstance(story, SwarmStory):
+            raise BadSetting(f"{session!r} is no swarm; `moot show {session}` tells it")
+        if folder is not None:
+            run = RunFolder(folder)
+            run.write(story)
+            out.say(f"{run.path}/")
+            return
+        if as_json:
+            found = recounted(story, apart)
+            out.print_json({"joins": [{"id": join.id, **_join(join.placed)} for join in story.joins], "rounds": found.rounds})
+            return
+        told = {"md": final_report, "html": page, "convergence": convergence_report}[form]
+        out.say(told(story, apart).rstrip("\n"))
+
+    out.run(work, as_json=as_json)
+
+
+def _join(placed: Any) -> dict[str, object]:
+    return {"text": cell(placed.text), "takenFor": cell(placed.like), "reason": placed.reason, "likeness": placed.likeness}

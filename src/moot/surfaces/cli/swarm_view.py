@@ -1,0 +1,108 @@
+"""A swarm as it happens: findings scroll by; below them the round, the pheromones, the agents and the figures."""
+
+from typing import Final
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from moot.domain.fence import one_line
+from moot.engine.events import EntryAdded, Event
+from moot.ports.kit import ProtocolKit
+from moot.projections.costs import money
+from moot.projections.summary import percent
+from moot.protocols.swarm.report import name_of
+from moot.protocols.swarm.story import SwarmStory
+from moot.surfaces.cli.live import COLORS, MovingView
+
+BAR: Final = 20
+MOST_DIRECTIONS: Final = 8
+MOST_AGENTS: Final = 12
+
+
+class SwarmView(MovingView):
+    """The live view of a swarm."""
+
+    def __init__(self, kit: ProtocolKit, story: SwarmStory, console: Console) -> None:
+        self._kit = kit
+        self._story = story
+        self._asked: dict[str, str] = {}
+        super().__init__(console)
+
+    def _show(self, event: Event) -> None:
+        if not isinstance(event, EntryAdded):
+            return
+        for line in self._kit.lines(self._story, event.entry):
+            style = (
+                "red" if line.startswith("  ✗") else "bold" if line.startswith("──") else "dim" if line.startswith("  ") else ""
+            )
+            self._console.print(Text(line, style=style))
+        self._asked = {ask.split(".", 2)[2]: ask.split(".", 2)[1] for ask in self._story.desk.pending}
+
+    def _render(self) -> RenderableType:
+        if not self._story.seq:
+            return Text("")
+        return Group(self._head(), self._pheromones(), self._agents(), self._figures(), self._foot())
+
+    def _head(self) -> Text:
+        swarm, words = self._story.swarm, self._story.words
+        most = 1 if swarm.settings.mode == "classic" else swarm.settings.max_rounds
+        state = f"{len(swarm.active)}/{len(swarm.explorers)} {words.agents} · {swarm.stage}"
+        return Text.assemble((f"{words.round.format(number=swarm.round)}/{most}", "bold"), f"  {state}")
+
+    def _pheromones(self) -> RenderableType:
+        ranked = sorted(self._story.swarm.board.pheromones.values(), key=lambda each: (-each.concentration, each.direction))
+        table = Table.grid(padding=(0, 1))
+        for each in ranked[:MOST_DIRECTIONS]:
+            table.add_row(_bar(each.concentration, "magenta"), Text(one_line(each.direction)[:60]))
+        rest = len(ranked) - MOST_DIRECTIONS
+        if rest > 0:
+            table.add_row(Text(f"+ {rest}", style="dim"), Text(""))
+        return table
+
+    def _agents(self) -> RenderableType:
+        swarm = self._story.swarm
+        table = Table.grid(padding=(0, 2))
+        # Many agents: those that are still being asked are the ones to look at.
+        agents = sorted(swarm.agents.items(), key=lambda each: each[0] not in self._asked)[:MOST_AGENTS]
+        for at, (seat, agent) in enumerate(agents):
+            table.add_row(
+                Text(name_of(seat), style=f"bold {COLORS[at % len(COLORS)]}"),
+                Text(agent.role),
+                Text(agent.status, style="" if agent.status in {"active", "completed"} else "red"),
+                Text(f"{agent.findings} · {agent.deposits}", style="dim"),
+                Text(f"… {self._asked[seat]}" if seat in self._asked else one_line(agent.direction)[:40], style="dim"),
+            )
+        rest = len(swarm.agents) - len(agents)
+        if rest > 0:
+            table.add_row(Text(f"+ {rest}", style="dim"), Text(""), Text(""), Text(""), Text(""))
+        return table
+
+    def _figures(self) -> RenderableType:
+        if not self._story.measures:
+            return Text("")
+        words, last, settings = self._story.words, self._story.measures[-1], self._story.swarm.settings
+        table = Table.grid(padding=(0, 1))
+        rows = (
+            (words.stability, float(last.stable), last.stable, f"β = {settings.beta}"),
+            (
+                words.quorum,
+                last.consensus_rate,
+                last.has_quorum,
+                f"{percent(last.consensus_rate)} / {percent(settings.quorum_threshold)}",
+            ),
+            (words.diversity, last.diversity, last.is_diverse, f"{last.diversity:.2f} / {settings.min_diversity:g}"),
+        )
+        for name, value, holds, told in rows:
+            table.add_row(Text(name), _bar(value, "green" if holds else "yellow"), Text(f"{'✓' if holds else '✗'} {told}"))
+        return table
+
+    def _foot(self) -> Text:
+        spent = self._story.spent
+        told = f"{self._story.session}  ·  {spent.tokens} tokens  ·  {money(spent)}  ·  Ctrl-C stops, nothing is lost"
+        return Text(told, style="dim")
+
+
+def _bar(value: float, color: str) -> Text:
+    filled = round(max(0.0, min(1.0, value)) * BAR)
+    return Text.assemble(("█" * filled, color), ("░" * (BAR - filled), "dim"), (f" {value:.2f}", "dim"))

@@ -1,0 +1,148 @@
+"""The folders of swarm runs: `swarm-runs/YYYY-MM-DD-task-slug/`, written after every round and at the end.
+
+A folder belongs to the session that its run-config.json names; another session never writes into it. Each file is replaced as a
+whole, so that a reader sees the old one or the new one.
+"""
+
+import asyncio
+import json
+import logging
+import os
+import shutil
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from threading import Lock
+from typing import Final
+
+from moot.domain.facts import Closed
+from moot.domain.ids import session_id
+from moot.engine.events import EntryAdded
+from moot.errors import FolderUnwritable
+from moot.ports.kit import ProtocolKit
+from moot.protocols.swarm.facts import ConvergenceMeasured
+from moot.protocols.swarm.files import CONFIG, folder_name, run_files
+from moot.protocols.swarm.story import SwarmStory
+from moot.wiring.moot import Moot
+
+RUNS: Final = "swarm-runs"
+MOST_SUFFIXES: Final = 10_000
+
+log = logging.getLogger("moot")
+
+
+class RunFolder:
+    """The folder of one session below `base`; it is made, or found again, with the first writing."""
+
+    def __init__(self, base: Path) -> None:
+        self.base = base
+        self.path: Path | None = None
+        self._written: dict[tuple[str, ...], str] = {}
+        self._seq = 0
+        self._lock = Lock()
+
+    def write(self, story: SwarmStory) -> None:
+        """Write what has changed since the last writing; what is older than that changes nothing. Raises FolderUnwritable."""
+        with self._lock:
+            if story.seq < self._seq:
+                return
+            try:
+                self._write(story)
+            except OSError as cause:
+                where = f"{cause.filename or self.base}: {cause.strerror}"
+                raise FolderUnwritable(f"the run's folder cannot be written ({where}); give another with --runs") from cause
+            self._seq = story.seq
+
+    def _write(self, story: SwarmStory) -> None:
+        if self.path is None:
+            self.path = _own_folder(self.base, story)
+        for path, text in run_files(story):
+            if self._written.get(path) != text:
+                _replace(self.path.joinpath(*path), text)
+                self._written[path] = text
+
+
+def _own_folder(base: Path, story: SwarmStory) -> Path:
+    """The session's folder: the one that it has already, else a new one under the first name that is free."""
+    base.mkdir(parents=True, exist_ok=True)
+    name = folder_name(story.opened_at, story.swarm.opened.topic)
+    for number in range(1, MOST_SUFFIXES):
+        path = base / (name if number == 1 else f"{name}-{number}")
+        if _owner(path) == story.session or (not path.exists() and _made(path, story)):
+            return path
+    raise OSError(0, f"there are {MOST_SUFFIXES} runs of this name", str(base / name))
+
+
+def _owner(path: Path) -> str | None:
+    try:
+        found = json.loads((path / CONFIG).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return found.get("session") if isinstance(found, dict) else None
+
+
+def _made(path: Path, story: SwarmStory) -> bool:
+    """Make the folder with its run-config.json in it, in one step; False when somebody else was first."""
+    made = Path(tempfile.mkdtemp(prefix=".", dir=path.parent))
+    try:
+        config = next(file.text for file in run_files(story) if file.path == (CONFIG,))
+        (made / CONFIG).write_text(config, encoding="utf-8")
+        made.chmod(0o755)
+        made.rename(path)
+    except OSError:
+        shutil.rmtree(made, ignore_errors=True)
+        if path.exists():
+            return False
+        raise
+    return True
+
+
+def _replace(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=".", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        Path(name).chmod(0o644)
+        Path(name).replace(path)
+    except OSError:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+@asynccontextmanager
+async def kept_folder(moot: Moot, kit: ProtocolKit, session: str, base: Path | None = None) -> AsyncIterator[RunFolder | None]:
+    """While a session is run here, keep its folder; None for a protocol that has none."""
+    if kit.name != "swarm":
+        yield None
+        return
+    folder = RunFolder(base or Path(RUNS))
+    keeper = asyncio.create_task(_keep(moot, session, folder))
+    try:
+        yield folder
+        await _write_whole(moot, session, folder)
+    finally:
+        keeper.cancel()
+        with suppress(asyncio.CancelledError):
+            await keeper
+
+
+async def _write_whole(moot: Moot, session: str, folder: RunFolder) -> None:
+    await asyncio.to_thread(folder.write, await moot.teller(session))
+
+
+async def _keep(moot: Moot, session: str, folder: RunFolder) -> None:
+    """Write after every round. What fails now is tried again with the next one, and at the end it is told."""
+    story = SwarmStory(session_id(session))
+    async for event in moot.watch(session):
+        if not isinstance(event, EntryAdded):
+            continue
+        story.add(event.entry)
+        if isinstance(event.entry.fact, Closed):
+            return
+        if isinstance(event.entry.fact, ConvergenceMeasured):
+            try:
+                await asyncio.to_thread(folder.write, story)
+            except FolderUnwritable as error:
+                log.warning("%s", error)
