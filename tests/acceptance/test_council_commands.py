@@ -282,7 +282,7 @@ def test_a_choice_that_is_none_of_the_options_loses_the_proposal(cli: Cli) -> No
     [
         (
             ["--protocol", "debat"],
-            "unknown protocol 'debat'; known: advisory, consensus, consultation, debate, persona, pipeline, roundtable",
+            "unknown protocol 'debat'; known: advisory, consensus, consultation, debate, persona, pipeline, roundtable, swarm",
         ),
         (["--option", "a", "--option", " "], "option is empty"),
         (["--tag", "\x07"], "a tag is empty"),

@@ -48,7 +48,7 @@ REFUSED = {
     "unknown platform": Refused(("--seat", "A=nonsense:model"), "nonsense"),
     "unknown protocol": Refused(
         (*GOOD, "--protocol", "debat"),
-        "unknown protocol 'debat'; known: advisory, consensus, consultation, debate, persona, pipeline, roundtable",
+        "unknown protocol 'debat'; known: advisory, consensus, consultation, debate, persona, pipeline, roundtable, swarm",
     ),
     "empty topic": Refused(GOOD, "the topic is empty; say what the meeting is about", topic="  \n "),
     "a topic without an end": Refused(GOOD, "the topic has 20001 characters; at most 20000 are taken", topic="x" * 20_001),

@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from tests.acceptance.doors import Cli
 from tests.acceptance.server import HSM, MET, SEATS, Answer, Client, Server
 
-PROTOCOLS = {"protocols": ["advisory", "consensus", "consultation", "debate", "persona", "pipeline", "roundtable"]}
+PROTOCOLS = {"protocols": ["advisory", "consensus", "consultation", "debate", "persona", "pipeline", "roundtable", "swarm"]}
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
+from tests.unit.swarm_samples import SWARM_SAMPLES
 
 from moot.codec.chain import broken_at, checked_chain, link, microseconds, moment, opened_entry, root, sealed
 from moot.codec.stored import FactCodec
@@ -344,6 +345,7 @@ SAMPLES: tuple[Fact, ...] = (
     ),
     pipeline.StepRejected(step="check", times=1, then="back", to="model"),
     pipeline.PipelineClosed(outcome="failed", step="model", agent=ADA),
+    *SWARM_SAMPLES,
 )
 
 

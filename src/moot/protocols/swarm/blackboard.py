@@ -126,7 +126,7 @@ def board_json(story: SwarmStory) -> dict[str, Any]:
         "convergence": [convergence_json(measured, swarm) for measured in story.measures],
         "agentStates": {seat: _agent(agent) for seat, agent in swarm.agents.items()},
         "operations": {"requested": board.requests, "processed": board.operations, "failed": board.refused},
-        "votes": _votes(swarm),
+        "votes": {} if swarm.is_sealed else _votes(swarm),
         "result": _result(story),
         "execution": {"lastStep": swarm.execution.last, "confirmedSteps": swarm.execution.count},
         "events": story.events,

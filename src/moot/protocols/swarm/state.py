@@ -174,7 +174,6 @@ class Agent:
     silence: int = 0
     wakes: int = 0
     asked: int = 0
-    collided: int = 0
     missed: bool = False
     active_at: float = 0.0
     holds: tuple[int, ...] = ()
@@ -283,7 +282,6 @@ class Swarm:
     goodbyes: Mapping[SeatId, bool] = field(default_factory=dict)
     inputs: tuple[str, ...] = ()
     losses: Mapping[SeatId, Losses] = field(default_factory=dict)
-    validator_asked: int = 0
     stop: EndReason | None = None
     sealed_after: int = 0
 

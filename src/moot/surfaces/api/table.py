@@ -9,6 +9,7 @@ from moot.surfaces.api.memory import MEMORY_METHODS
 from moot.surfaces.api.pipelines import PIPELINE_METHODS
 from moot.surfaces.api.roundtable import ROUNDTABLE_METHODS
 from moot.surfaces.api.sessions import SESSION_METHODS
+from moot.surfaces.api.swarm import SWARM_METHODS
 
 _METHODS: Final = (
     *CONSULT_METHODS,
@@ -17,6 +18,7 @@ _METHODS: Final = (
     *PIPELINE_METHODS,
     *ROUNDTABLE_METHODS,
     *SESSION_METHODS,
+    *SWARM_METHODS,
 )
 TABLE: Final[dict[str, Method[Any, Any]]] = {method.name: method for method in _METHODS}
 TOOLS: Final[dict[str, Method[Any, Any]]] = {method.tool: method for method in TABLE.values() if method.tool}

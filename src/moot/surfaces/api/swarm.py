@@ -1,0 +1,236 @@
+"""The calls of a swarm: `moot.swarm*`. An agent elsewhere loops over `swarmRound` and `swarmReport`."""
+
+from dataclasses import replace
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field
+
+from moot.domain.budget import Budget
+from moot.domain.facts import Language
+from moot.domain.ids import seat_id
+from moot.domain.roster import MAILBOX
+from moot.domain.subject import subject
+from moot.errors import BadSetting
+from moot.protocols.swarm.blackboard import board_json, convergence_json
+from moot.protocols.swarm.facts import LIKENESS, VALIDATOR
+from moot.protocols.swarm.story import SwarmStory
+from moot.protocols.swarm.words import agent_name
+from moot.surfaces.api.call import Call, Method, Wire, method
+from moot.surfaces.api.deliberation import seat_of
+from moot.surfaces.api.sessions import (
+    AnswerParams,
+    AskOut,
+    AsksParams,
+    SeatRef,
+    SessionParams,
+    SessionRef,
+    WrittenOut,
+    answer,
+    get_asks,
+)
+from moot.surfaces.api.shapes import Key, ParticipantIn, Short
+from moot.wiring.deliberations import MOST_WAIT_SECONDS
+from moot.wiring.moot import Options
+
+MOST_AGENTS: Final = 64
+NEWEST: Final = 20
+
+
+class OpenSwarmParams(Wire):
+    task: Annotated[str, Field(min_length=1, max_length=20_000)]
+    agents: Annotated[
+        int | None, Field(ge=2, le=MOST_AGENTS, description="Explorers in all; left out: as many as seats, or 5.")
+    ] = None
+    seats: Annotated[
+        list[str | ParticipantIn],
+        Field(
+            max_length=MOST_AGENTS + 2,
+            description="Explorers by name, also `validator` and `likeness`; one without a platform comes from outside.",
+        ),
+    ] = []
+    models: Annotated[
+        list[Annotated[str, Field(max_length=500)]], Field(max_length=64, description="Platforms that the other explorers share.")
+    ] = []
+    mode: Literal["emergent", "hybrid", "classic"] = "emergent"
+    directions: Annotated[
+        list[Annotated[str, Field(max_length=200)]], Field(max_length=32, description="Your own directions, for the mode hybrid.")
+    ] = []
+    max_rounds: Annotated[int, Field(ge=1, le=100)] = 10
+    timeout_minutes: Annotated[float, Field(gt=0, le=525_600)] = 60.0
+    quorum: Literal["all", "independent"] = "all"
+    seed: Annotated[int | None, Field(ge=0, lt=2**31)] = None
+    settings: Annotated[dict[str, Any], Field(max_length=32, description="Further settings of the protocol.")] = {}
+    category: Short = ""
+    language: Language | None = None
+    idempotency_key: Key = ""
+
+
+class SwarmOut(Wire):
+    session_id: str
+    status: Literal["exploring", "concluded", "cancelled"]
+    round: int
+    max_rounds: int
+    stage: str
+    active: list[str]
+    waiting_for: list[str] = Field(description="Who is asked for something now.")
+    ended_by: str | None = None
+    converged: bool
+    convergence: dict[str, Any] | None = Field(default=None, description="The figures of the last round, with their inputs.")
+    blackboard: dict[str, Any]
+    cursor: int
+
+
+class SwarmStatusParams(SessionParams):
+    whole: Annotated[bool, Field(description="The whole blackboard with every event; else the newest of everything.")] = False
+
+
+class RoundParams(Wire):
+    session_id: SessionRef
+    seat: SeatRef = None
+    timeout_seconds: Annotated[float, Field(ge=0, le=MOST_WAIT_SECONDS, description="Wait this long to be asked.")] = 0.0
+
+
+class RoundOut(Wire):
+    session_id: str
+    status: Literal["your_turn", "pending", "ended"]
+    ask: AskOut | None = Field(
+        default=None, description="What is asked: round_start for the kind explore, else as its instructions say."
+    )
+    next: str
+
+
+class ReportParams(Wire):
+    session_id: SessionRef
+    seat: SeatRef = None
+    ask: Annotated[str | None, Field(max_length=200, description="The ask's id; left out: the one that waits for the seat.")] = (
+        None
+    )
+    report: Annotated[dict[str, Any], Field(description="The fields that answerSchema of the ask names.")]
+    idempotency_key: Key = ""
+
+
+async def open_swarm(call: Call, params: OpenSwarmParams) -> SwarmOut:
+    given = [seat_of(call.caller, each) for each in params.seats]
+    explorers = [seat.id for seat in given if seat.id not in {VALIDATOR, LIKENESS}]
+    wanted = params.agents or (len(explorers) if len(explorers) > 1 else 5)
+    names = [name for number in range(1, 2 * MOST_AGENTS) if (name := agent_name(number)) not in explorers]
+    models = params.models or [MAILBOX]
+    filled = [
+        seat_of(call.caller, ParticipantIn(id=name, platform=models[at % len(models)]))
+        for at, name in enumerate(names[: max(0, wanted - len(explorers))])
+    ]
+    options: Options = {
+        "seats": [*given, *filled],
+        "name": "swarm",
+        "language": params.language,
+        "seed": params.seed,
+        "budget": Budget(seconds=params.timeout_minutes * 60),
+        "settings": {
+            "mode": params.mode,
+            "directions": params.directions,
+            "max_rounds": params.max_rounds,
+            "quorum": params.quorum,
+            **params.settings,
+        },
+        "subject": subject(category=params.category),
+        "hosted": True,
+    }
+    session = await call.deliberations.open(params.task, key=params.idempotency_key, by=call.caller.name, **options)
+    return await swarm_status(call, SwarmStatusParams(session_id=session))
+
+
+async def swarm_status(call: Call, params: SwarmStatusParams) -> SwarmOut:
+    call.caller.check_session(params.session_id)
+    story = await _story(call, params.session_id)
+    swarm, kit = story.swarm, await call.moot.kit(params.session_id)
+    decision = kit.decision(story)
+    whole = board_json(story)
+    shown = whole if params.whole else {name: _newest(value) for name, value in whole.items() if name not in {"events", "config"}}
+    return SwarmOut(
+        session_id=params.session_id,
+        status="exploring" if decision.status == "thinking" else decision.status,
+        round=swarm.round,
+        max_rounds=swarm.settings.max_rounds,
+        stage=swarm.stage,
+        active=list(swarm.active),
+        waiting_for=sorted({ask.split(".", 2)[2] for ask in story.desk.pending}),
+        ended_by=decision.ended_by,
+        converged=story.completed.converged if story.completed is not None else False,
+        convergence=convergence_json(story.measures[-1], swarm) if story.measures else None,
+        blackboard=shown,
+        cursor=story.seq,
+    )
+
+
+def _newest(value: Any) -> Any:
+    return value[-NEWEST:] if isinstance(value, list) else value
+
+
+async def swarm_round(call: Call, params: RoundParams) -> RoundOut:
+    await _story(call, params.session_id)
+    seat = call.caller.seat_for(params.session_id, params.seat)
+    found = await get_asks(call, AsksParams(session_id=params.session_id, seat=seat, timeout_seconds=params.timeout_seconds))
+    if found.asks:
+        return RoundOut(
+            session_id=params.session_id,
+            status="your_turn",
+            ask=found.asks[0],
+            next="Answer with moot.swarmReport (tool swarm_report).",
+        )
+    if found.status == "ended":
+        return RoundOut(session_id=params.session_id, status="ended", next="The swarm has ended; moot.swarmStatus tells how.")
+    return RoundOut(session_id=params.session_id, status="pending", next="Nothing is asked of you yet: call again.")
+
+
+async def swarm_report(call: Call, params: ReportParams) -> WrittenOut:
+    await _story(call, params.session_id)
+    seat = seat_id(call.caller.seat_for(params.session_id, params.seat))
+    given = AnswerParams(
+        session_id=params.session_id, seat=seat, ask=params.ask, answer=params.report, idempotency_key=params.idempotency_key
+    )
+    return await answer(call, given)
+
+
+async def _story(call: Call, session: str) -> SwarmStory:
+    call.caller.check_session(session)
+    story = await call.moot.teller(session)
+    if not isinstance(story, SwarmStory):
+        raise BadSetting(f"{session!r} is no swarm; moot.getSession tells it")
+    return story
+
+
+_METHODS: tuple[Method[Any, Any], ...] = (
+    method(
+        "moot.swarmOpen",
+        "Let equal explorers work on a task round by round on a shared blackboard until their ideas are stable, shared and diverse enough. "
+        "Explorers with a platform are models that Moot asks; those without are agents that take part by swarm_round and swarm_report.",
+        open_swarm,
+        "own",
+        "open_swarm",
+    ),
+    method(
+        "moot.swarmStatus",
+        "Where a swarm stands: round, figures of convergence, and a snapshot of its blackboard.",
+        swarm_status,
+        "read",
+        "swarm_status",
+    ),
+    method(
+        "moot.swarmRound",
+        "Wait for what a swarm asks of your seat: round_start with your state, decision support and instructions, then its other messages.",
+        swarm_round,
+        "speak",
+        "swarm_round",
+    ),
+    method(
+        "moot.swarmReport",
+        "Bring your report of the round (or answer whatever else the swarm asked): findings, operations, decision report, conflict review.",
+        swarm_report,
+        "speak",
+        "swarm_report",
+    ),
+)
+
+SWARM_METHODS: tuple[Method[Any, Any], ...] = tuple(
+    replace(each, waits=each.handler is swarm_round, is_of_all=each.handler is open_swarm) for each in _METHODS
+)
