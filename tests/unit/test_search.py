@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moot.decisions.search import HEAVIEST, SNIPPET, Document, Index, snippet
-from moot.decisions.terms import spans, stem, terms, wanted
+from moot.decisions.terms import spans, terms, wanted
+from moot.weighing.stems import stem
 
 TOPICS = {
     "hsm": "Should we adopt HSM architecture for long-context processing?",

@@ -53,6 +53,13 @@ def _encoder() -> Any:
     return USE(threads=1)
 
 
+def encoded(text: str) -> Any:
+    """The text's vector, of unit length. Alone, not in a batch: a vector must not depend on what is encoded beside it."""
+    readable = text[:LONGEST].encode(errors="replace").decode()
+    with _lock:
+        return _encoder().encode(readable)
+
+
 @lru_cache(maxsize=2_048)
 def _vector(text: str) -> Any:
     with _lock:

@@ -1,0 +1,1 @@
+"""Which ideas count as one, measured on pairs written for it."""

@@ -1,0 +1,64 @@
+"""The pairs, and what a measure makes of them."""
+
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from moot.weighing.likeness import Judgement, is_one
+
+DATA: Final = Path(__file__).resolve().parents[1] / "data"
+LANGUAGES: Final = ("en", "zh", "across")
+KINDS: Final = ("same", "opposed", "near")
+HALVES: Final = ("tuning", "held-out")
+
+Measure = Callable[[str, Sequence[str]], list[Judgement]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """Two ideas: `same` is one said twice, `opposed` the other side of one question, `near` another idea on a near topic."""
+
+    kind: str
+    half: str
+    one: str
+    other: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """A pair as a measure judged it."""
+
+    pair: Pair
+    judgement: Judgement
+
+    @property
+    def is_right(self) -> bool:
+        return is_one(self.judgement) == (self.pair.kind == "same")
+
+
+@cache
+def pairs(language: str) -> tuple[Pair, ...]:
+    """The pairs in one language; across: the one half of each in the one language, the other in the other, both ways."""
+    if language == "across":
+        english, chinese = pairs("en"), pairs("zh")
+        return tuple(
+            replace(one, other=other.other) for first, second in ((english, chinese), (chinese, english)) for one, other in zip(first, second, strict=True)
+        )
+    with (DATA / f"idea_pairs_{language}.toml").open("rb") as file:
+        return tuple(Pair(**row) for row in tomllib.load(file)["pair"])
+
+
+def verdicts(measure: Measure, language: str, half: str) -> list[Verdict]:
+    """What a measure makes of the pairs of one half."""
+    return [
+        Verdict(pair=pair, judgement=measure(pair.one, [pair.other])[0]) for pair in pairs(language) if pair.half == half
+    ]
+
+
+def share(found: Sequence[Verdict], kind: str) -> float:
+    """The share of the pairs of a kind that are rightly joined or kept apart."""
+    listed = [verdict.is_right for verdict in found if verdict.pair.kind == kind]
+    return sum(listed) / len(listed)

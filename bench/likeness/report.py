@@ -1,0 +1,61 @@
+"""The figures as plain text."""
+
+import time
+from collections.abc import Sequence
+
+from bench.likeness.pairs import HALVES, KINDS, LANGUAGES, Measure, Verdict, pairs, share, verdicts
+from moot.participants.meaning import Meaning
+from moot.weighing.likeness import judged_by_words
+
+
+def report(*, wrong: bool) -> str:
+    """Everything that is measured, and the pairs that are judged wrongly if they are wanted."""
+    meaning = Meaning()
+    measures: dict[str, Measure] = {"words": judged_by_words}
+    if meaning.is_available():
+        measures["meaning"] = meaning.judge
+    found = {
+        (name, language, half): verdicts(measure, language, half)
+        for name, measure in measures.items()
+        for language in LANGUAGES
+        for half in HALVES
+    }
+    parts = [_table([_row(*key, listed) for key, listed in found.items()])]
+    if meaning.is_available():
+        parts.append(_cost(meaning))
+    if wrong:
+        parts += [_wrong(*key, listed) for key, listed in found.items() if key[0] == "meaning" and key[1] != "across"]
+    return "\n\n".join(parts)
+
+
+def _row(name: str, language: str, half: str, found: Sequence[Verdict]) -> tuple[str, ...]:
+    opposed = [verdict.judgement.opposed for verdict in found if verdict.pair.kind == "opposed"]
+    shares = [f"{share(found, kind):.0%}" for kind in KINDS]
+    return name, language, half, str(len(found)), *shares, f"{sum(opposed) / len(opposed):.0%}"
+
+
+def _wrong(name: str, language: str, half: str, found: Sequence[Verdict]) -> str:
+    lines = [f"{name}, {language}, {half}: judged wrongly"]
+    for verdict in found:
+        if not verdict.is_right:
+            pair, judgement = verdict.pair, verdict.judgement
+            side = ", opposed" if judgement.opposed else ""
+            lines.append(f"  {pair.kind:8}{judgement.likeness:.2f}{side}  {pair.one} | {pair.other}")
+    return "\n".join(lines)
+
+
+def _cost(meaning: Meaning) -> str:
+    """The processor time of comparing one new idea with 2,000 known ones: real sentences, made different by a number."""
+    texts = [text for language in ("en", "zh") for pair in pairs(language) for text in (pair.one, pair.other)]
+    known = [f"{texts[index % len(texts)]} ({index})" for index in range(2_000)]
+    meaning.judge(texts[0], known)
+    began = time.process_time()
+    meaning.judge("Store every vote twice, in two regions", known)
+    return f"one new idea against 2,000 known ones: {time.process_time() - began:.2f} s of processor time"
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    heading = ("measure", "language", "half", "pairs", "paraphrases joined", "opposites apart", "near topics apart", "opposites seen as such")
+    widths = [max(len(row[column]) for row in (heading, *rows)) for column in range(len(heading))]
+    lines = [heading, ["-" * width for width in widths], *rows]
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines)

@@ -1,0 +1,42 @@
+"""Numbers in a statement, whether in digits or in words, in one form."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+_ENGLISH: Final = {
+    word: str(value)
+    for value, word in enumerate("two three four five six seven eight nine ten eleven twelve".split(), start=2)
+} | {"twenty": "20", "thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "seventy": "70", "eighty": "80", "ninety": "90"}
+_DIGITS: Final = {digit: value for value, digit in enumerate("零一二三四五六七八九")} | {"两": 2}
+_TENS: Final = {"十": 10, "百": 100, "千": 1_000}
+_MYRIADS: Final = {"万": 10_000, "亿": 100_000_000}
+_NUMBER: Final = re.compile(r"\d+(?:\.\d+)?|[a-z]+|[零一二两三四五六七八九十百千万亿]+")
+_EMPTY: Final = frozenset({"一", "千万", "万一", "百", "千", "万", "亿", "零"})
+"""What is written like a number and mostly is none."""
+
+
+def number_in(text: str) -> Iterator[str]:
+    """Every number above one, without a leading or trailing zero."""
+    for match in _NUMBER.finditer(text):
+        piece = match.group()
+        if piece[0].isdigit():
+            yield piece.rstrip("0").rstrip(".") if "." in piece else piece.lstrip("0") or "0"
+        elif piece in _ENGLISH:
+            yield _ENGLISH[piece]
+        elif not piece.isascii() and piece not in _EMPTY:
+            yield str(_chinese(piece))
+
+
+def _chinese(numeral: str) -> int:
+    whole = section = digit = 0
+    for sign in numeral:
+        if sign in _DIGITS:
+            digit = _DIGITS[sign]
+        elif sign in _TENS:
+            section += (digit or 1) * _TENS[sign]
+            digit = 0
+        else:
+            whole = (whole + (section + digit or 1)) * _MYRIADS[sign]
+            section = digit = 0
+    return whole + section + digit

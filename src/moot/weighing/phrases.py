@@ -1,0 +1,229 @@
+"""How a statement is cut up to be compared: words and single Chinese characters in order, which of them take a side, which deny.
+
+A word that denies turns round the next word with a side that follows closely; one that turns nothing round denies the whole.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from moot.weighing.numerals import number_in
+from moot.weighing.sides import DENYING, IDLE, LONGEST_WORD, SIDED, Side
+from moot.weighing.stems import stem
+
+REACH: Final = 4
+"""How many words away a denial still turns a word round, and how far about a word its context reaches; twice as many characters."""
+
+_PIECES: Final = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]|\d+(?:\.\d+)?%?|[^\W\d_\u3400-\u4dbf\u4e00-\u9fff]+|[,;.，；。]")
+_HAN: Final = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
+_APOSTROPHE: Final = re.compile("(?<=\\w)['’](?=\\w)")
+_CONTRASTS: Final = re.compile(
+    r"\bno (?:more|less|fewer|later|longer) than\b|\bnot (?:only|just|merely)\b|\bno (?:doubt|matter)\b|\bnothing but\b"
+    r"|(?<=,) not\b|\bnot (?=because|by|from|in|at|on|for)\b|\bnot(?= [^,.]*\bbut\b)|\bnot yet\b|并非(?=[^。]*而是)|不是(?=[^。]*而是)"
+)
+"""Turns of speech that look like a denial and exclude an alternative, or bound a number."""
+
+_COMMON: Final = (
+    """a about also an and any are as at be because been being but by can could did do does for from had has have how i if in into is it
+    its itself may might of off on or our out over shall should so some such than that the their them themselves then there these they
+    this those to us was we were what when where which while who why will with would you your ought rather each only mainly mostly
+    chiefly just even still again through per via up down not no never very much too quite almost already instead however therefore thus
+    hence already within upon onto every both either other others another own same way ways thing things something anything make makes
+    making made let lets get gets getting got put puts place placed belong hold held give given gives take takes taken taking become
+    becomes come comes go goes going find found show shows shown apply applied like well able one ones now here it's he she his her him"""
+)
+COMMON: Final = frozenset(stem(word) for word in _COMMON.split())
+"""Stems of English words that say nothing of what a statement is about."""
+_COMMON_HAN: Final = frozenset("的了是在和与把被也就又而但之其这那让使会")
+_EMPTY_HAN: Final = re.compile(
+    "可以|(?<!不)应[该当]|因此|因为|由于|而且|以及|一个|一种|一些|这[个种些样]|那[个种些样]|[它他我]们|通过|从而|所以|并且|或者|还是|以便|对于|关于|例如|比如"
+)
+"""Their like in Chinese: characters, and words that would else be cut into pairs."""
+
+
+class Unit(NamedTuple):
+    """A word, or one character of a text without spaces."""
+
+    term: str
+    text: str
+    is_han: bool
+
+
+_BREAK: Final = Unit(" ", " ", False)
+
+
+class Mark(NamedTuple):
+    """A word that takes a side: where it stands, and the terms about it."""
+
+    axis: str
+    sign: int
+    turned: bool
+    near: frozenset[str]
+
+
+class Sided(NamedTuple):
+    """Where a word with a side stands, and the pole it names there."""
+
+    start: int
+    end: int
+    pole: str
+
+
+class Phrase(NamedTuple):
+    """A statement cut up: what it is about, the same with words of one pole made one, its sides, denials of the whole, numbers."""
+
+    terms: frozenset[str]
+    gist: frozenset[str]
+    marks: tuple[Mark, ...]
+    denials: int
+    numbers: frozenset[str]
+    units: tuple[Unit, ...]
+    sided: tuple["Sided", ...]
+
+
+def folded(text: str) -> str:
+    """One form for wide and narrow, large and small letters."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+
+
+@lru_cache(maxsize=8_192)
+def phrase(text: str) -> Phrase:
+    """A statement, cut up."""
+    plain = _CONTRASTS.sub(" ", _APOSTROPHE.sub("", folded(text)))
+    units = tuple(_units(_EMPTY_HAN.sub(" ", plain)))
+    found = list(_words(units))
+    denied, denials = _denied(found)
+    marks: list[Mark] = []
+    sided: list[Sided] = []
+    for index, word in enumerate(found):
+        turn = -1 if index in denied else 1
+        sides = [Side(side.axis, turn * side.sign) for side in SIDED.get(word.term, ())]
+        marks += [Mark(side.axis, side.sign, turn < 0, _near(units, word)) for side in sides]
+        sided += [Sided(word.start, word.end, f"{side.axis}{side.sign:+}") for side in sides[:1]]
+    return Phrase(
+        terms=terms_of(units),
+        gist=_gist(units, sided),
+        marks=tuple(marks),
+        denials=denials,
+        numbers=frozenset(number_in(units_text(units))),
+        units=units,
+        sided=tuple(sided),
+    )
+
+
+def units_text(units: Sequence[Unit]) -> str:
+    """The units written out again, words apart and characters together."""
+    return re.sub(r"(?<=[\u3400-\u9fff]) (?=[\u3400-\u9fff])", "", " ".join(unit.text for unit in units))
+
+
+def terms_of(units: Iterable[Unit]) -> frozenset[str]:
+    """What a run of units is about: the stems of its words, and each two neighbouring characters."""
+    listed = [unit for unit in units if unit.term not in COMMON and unit.term not in _COMMON_HAN]
+    words = {unit.term for unit in listed if not unit.is_han and unit.term[0].isalnum()}
+    pairs = {one.term + other.term for one, other in pairwise(listed) if one.is_han and other.is_han}
+    return frozenset(words | pairs)
+
+
+def _gist(units: Sequence[Unit], sided: Iterable[Sided]) -> frozenset[str]:
+    """The terms, where a word with a side is replaced by its pole, so that those of one pole are one."""
+    left = list(units)
+    poles: set[str] = set()
+    for word in sided:
+        left[word.start : word.end] = [_BREAK] * (word.end - word.start)
+        poles.add(word.pole)
+    return terms_of(left) | poles
+
+
+def rest_of(one: Phrase, other: Phrase) -> tuple[str, ...]:
+    """What the one says that the other does not, in pieces as they stood together; words that say nothing are left out."""
+    told = _told(one, other)
+    pieces: list[str] = []
+    joins = False
+    for unit, is_told in zip(one.units, told, strict=True):
+        is_empty = unit.term in COMMON or unit.term in _COMMON_HAN or not unit.term[0].isalnum()
+        if is_told or is_empty:
+            joins = False
+            continue
+        if joins and unit.is_han:
+            pieces[-1] += unit.text
+        else:
+            pieces.append(unit.text)
+        joins = unit.is_han
+    return tuple(pieces)
+
+
+def _told(one: Phrase, other: Phrase) -> list[bool]:
+    """Which units of the one belong to a term or a pole of both."""
+    told = [not unit.is_han and unit.term in other.terms for unit in one.units]
+    for index, (left, right) in enumerate(pairwise(one.units)):
+        if left.is_han and right.is_han and left.term + right.term in other.terms:
+            told[index] = told[index + 1] = True
+    poles = {word.pole for word in other.sided}
+    for word in one.sided:
+        if word.pole in poles:
+            told[word.start : word.end] = [True] * (word.end - word.start)
+    return told
+
+
+class _Word(NamedTuple):
+    term: str
+    start: int
+    end: int
+
+
+def _units(text: str) -> Iterator[Unit]:
+    for match in _PIECES.finditer(text):
+        piece = match.group()
+        is_han = _HAN.match(piece) is not None
+        yield Unit(piece if is_han else stem(piece), piece, is_han)
+
+
+def _words(units: Sequence[Unit]) -> Iterator[_Word]:
+    """The words that take a side or deny, the longest first."""
+    place = 0
+    while place < len(units):
+        length, term = _known(units, place)
+        if term and term not in IDLE:
+            yield _Word(term, place, place + length)
+        place += length
+
+
+def _known(units: Sequence[Unit], place: int) -> tuple[int, str]:
+    """The longest known word that begins here and its length; an empty one if there is none."""
+    unit = units[place]
+    if not unit.is_han:
+        return 1, unit.term if unit.term in SIDED or unit.term in DENYING else ""
+    run = ""
+    best = (1, "")
+    for length in range(1, LONGEST_WORD + 1):
+        if place + length > len(units) or not units[place + length - 1].is_han:
+            break
+        run += units[place + length - 1].term
+        if run in SIDED or run in DENYING or run in IDLE:
+            best = (length, run)
+    return best
+
+
+def _denied(found: Sequence[_Word]) -> tuple[frozenset[int], int]:
+    """Which words are turned round, and how many denials turn none."""
+    turned: set[int] = set()
+    loose = 0
+    for index, word in enumerate(found):
+        if word.term not in DENYING:
+            continue
+        reach = REACH if word.term.isascii() else REACH + 1
+        following = index + 1
+        if following < len(found) and found[following].term not in DENYING and found[following].start - word.end < reach:
+            turned ^= {following}
+        else:
+            loose += 1
+    return frozenset(turned), loose
+
+
+def _near(units: Sequence[Unit], word: _Word) -> frozenset[str]:
+    reach = 2 * REACH if units[word.start].is_han else REACH
+    before, after = units[max(0, word.start - reach) : word.start], units[word.end : word.end + reach]
+    return terms_of(before) | terms_of(after)

@@ -1,0 +1,96 @@
+"""Whether two statements about one subject take opposite sides.
+
+A measure of meaning sees what a statement is about and not its side ("raise taxes" and "lower taxes" are alike to it). Four signs
+of opposition are looked for: words of opposite poles in like surroundings (`sides.py`), a denial on one side only, a comparison turned
+round, and different numbers in otherwise like statements. Reading is shallow: irony, and opposition that only the world knows of, are
+not seen.
+"""
+
+from typing import Final, NamedTuple
+
+from moot.weighing.phrases import Mark, Phrase, Unit, phrase, terms_of
+
+SHARED: Final = 0.5
+"""The share of the shorter statement's terms that the other must hold before a single denial or number sets them against each other."""
+
+_COMPARING: Final = frozenset({"than", "比"})
+
+
+def is_opposed(one: str, other: str) -> bool:
+    """Whether two statements, taken to be about one subject, contradict each other."""
+    first, second = phrase(one), phrase(other)
+    if first.terms == second.terms and first.units == second.units:
+        return False
+    turned = _is_turned(first.units, second.units)
+    if _clashes(first, second):
+        return not turned
+    return turned or (_shared(first, second) >= SHARED and (_is_denied(first, second) or _numbers_differ(first, second)))
+
+
+def _shared(one: Phrase, other: Phrase) -> float:
+    shorter = min(len(one.terms), len(other.terms))
+    return len(one.terms & other.terms) / shorter if shorter else 0.0
+
+
+def _clashes(one: Phrase, other: Phrase) -> bool:
+    """Whether some word's nearest counterpart on its axis takes the other side."""
+    is_across = _is_across(one, other)
+    return _has_clash(one.marks, other.marks, is_across) or _has_clash(other.marks, one.marks, is_across)
+
+
+def _is_across(one: Phrase, other: Phrase) -> bool:
+    """Whether the two are in different languages, so that surroundings cannot be compared."""
+    return any(unit.is_han for unit in one.units) != any(unit.is_han for unit in other.units)
+
+
+class _Counterpart(NamedTuple):
+    shared: int
+    agrees: bool
+
+
+def _has_clash(marks: tuple[Mark, ...], others: tuple[Mark, ...], is_across: bool) -> bool:
+    for mark in marks:
+        counterparts = [
+            _Counterpart(len(mark.near & other.near), mark.sign == other.sign) for other in others if other.axis == mark.axis
+        ]
+        best = max(counterparts, default=None)
+        if best is not None and not best.agrees and (best.shared or is_across):
+            return True
+    return False
+
+
+def _is_denied(one: Phrase, other: Phrase) -> bool:
+    """Whether one of the two is denied and the other is not."""
+    return (_denials(one, other) - _denials(other, one)) % 2 == 1
+
+
+def _denials(one: Phrase, other: Phrase) -> int:
+    """Denials of the whole, and those of a word on whose axis the other says nothing."""
+    axes = {mark.axis for mark in other.marks}
+    alone = any(mark.turned and mark.sign < 0 and mark.axis not in axes for mark in one.marks)
+    return one.denials + alone
+
+
+def _numbers_differ(one: Phrase, other: Phrase) -> bool:
+    return bool(one.numbers) and bool(other.numbers) and not one.numbers & other.numbers
+
+
+def _is_turned(one: tuple[Unit, ...], other: tuple[Unit, ...]) -> bool:
+    """Whether both compare the same two things the other way round."""
+    first, second = _compared(one), _compared(other)
+    if first is None or second is None:
+        return False
+    straight = len(first[0] & second[0]) + len(first[1] & second[1])
+    return len(first[0] & second[1]) + len(first[1] & second[0]) > straight
+
+
+def _compared(units: tuple[Unit, ...]) -> tuple[frozenset[str], frozenset[str]] | None:
+    """What is compared with what: the terms before and after the comparing word, without those that stand on both sides."""
+    terms = [unit.term for unit in units]
+    place = next((index for index, term in enumerate(terms) if term in _COMPARING), None)
+    if place is None and "prefer" in terms and "to" in terms[terms.index("prefer") :]:
+        place = terms.index("to", terms.index("prefer"))
+    if place is None:
+        return None
+    left, right = terms_of(units[:place]), terms_of(units[place + 1 :])
+    return left - right, right - left
