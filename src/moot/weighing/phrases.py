@@ -99,6 +99,8 @@ def phrase(text: str) -> Phrase:
     marks: list[Mark] = []
     sided: list[Sided] = []
     for index, word in enumerate(found):
+        if word.term in DENYING:
+            continue
         turn = -1 if index in denied else 1
         sides = [Side(side.axis, turn * side.sign) for side in SIDED.get(word.term, ())]
         marks += [Mark(side.axis, side.sign, turn < 0, _near(units, word)) for side in sides]

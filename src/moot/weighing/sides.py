@@ -125,12 +125,13 @@ def _sided() -> dict[str, tuple[Side, ...]]:
 SIDED: Final = _sided()
 """What side a word takes, by its stem."""
 
-DENYING: Final = frozenset(
+_DENYING: Final = (
     "not no never without cannot neither nor nothing none nobody fail unable hardly scarcely isnt dont doesnt didnt wont cant shouldnt"
     " wouldnt couldnt arent wasnt werent hasnt havent mustnt"
-    " 不 没 没有 未 未能 无 无法 非 并非 并不 并未 不是 不会 不能 不应 不应该 不该 不要 不再 毫无 从未 尚未 别 勿".split()
+    " 不 没 没有 未 未能 无 无法 非 并非 并不 并未 不是 不会 不能 不应 不应该 不该 不要 不再 毫无 从未 尚未 别 勿"
 )
-"""Words that turn what follows round."""
+DENYING: Final = frozenset(stem(word) for word in _DENYING.split())
+"""Words that turn what follows round, by their stems."""
 
 IDLE: Final = frozenset(
     "不断 不同 不过 不久 不管 不论 无论 非常 未来 无线 无限 无人机 不仅 不但 不只 不少 不得不 不超过 不要超过 不多于 不少于 不低于 不高于"

@@ -21,10 +21,13 @@ def is_opposed(one: str, other: str) -> bool:
     first, second = phrase(one), phrase(other)
     if first.terms == second.terms and first.units == second.units:
         return False
-    turned = _is_turned(first.units, second.units)
+    if _is_turned(first.units, second.units):
+        # "A is larger than B" and "B is smaller than A" are one; what is compared ("new", "old") is no side.
+        return not _clashes(_without_both_poles(first), _without_both_poles(second))
     if _clashes(first, second):
-        return not turned
-    return turned or (_shared(first, second) >= SHARED and (_is_denied(first, second) or _numbers_differ(first, second)))
+        return True
+    is_close = _is_across(first, second) or _shared(first, second) >= SHARED
+    return is_close and (_is_denied(first, second) or _numbers_differ(first, second))
 
 
 def _shared(one: Phrase, other: Phrase) -> float:
@@ -36,6 +39,12 @@ def _clashes(one: Phrase, other: Phrase) -> bool:
     """Whether some word's nearest counterpart on its axis takes the other side."""
     is_across = _is_across(one, other)
     return _has_clash(one.marks, other.marks, is_across) or _has_clash(other.marks, one.marks, is_across)
+
+
+def _without_both_poles(cut: Phrase) -> Phrase:
+    """The same without the axes on which it names both poles."""
+    poles = {(mark.axis, mark.sign) for mark in cut.marks}
+    return cut._replace(marks=tuple(mark for mark in cut.marks if (mark.axis, -mark.sign) not in poles))
 
 
 def _is_across(one: Phrase, other: Phrase) -> bool:
@@ -80,8 +89,7 @@ def _is_turned(one: tuple[Unit, ...], other: tuple[Unit, ...]) -> bool:
     first, second = _compared(one), _compared(other)
     if first is None or second is None:
         return False
-    straight = len(first[0] & second[0]) + len(first[1] & second[1])
-    return len(first[0] & second[1]) + len(first[1] & second[0]) > straight
+    return bool(first[0] & second[1]) and bool(first[1] & second[0])
 
 
 def _compared(units: tuple[Unit, ...]) -> tuple[frozenset[str], frozenset[str]] | None:
