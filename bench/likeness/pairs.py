@@ -12,7 +12,7 @@ from moot.weighing.likeness import Judgement, is_one
 DATA: Final = Path(__file__).resolve().parents[1] / "data"
 LANGUAGES: Final = ("en", "zh", "across")
 KINDS: Final = ("same", "opposed", "near")
-HALVES: Final = ("tuning", "held-out")
+HALVES: Final = ("tuning", "held-out", "fresh")
 
 Measure = Callable[[str, Sequence[str]], list[Judgement]]
 

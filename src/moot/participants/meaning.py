@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from moot.participants.encoder import encoded, is_installed
 from moot.weighing.likeness import SAME, Judgement, judged, judged_by_words, normal_idea, scaled
-from moot.weighing.phrases import phrase, rest_of
+from moot.weighing.phrases import is_across, phrase, rest_of, shared
 
 RESTS: Final = 0.65
 """What the likeness of the rests weighs against that of the whole."""
@@ -22,6 +22,15 @@ LENGTH: Final = 0.09
 
 THRESHOLD: Final = 0.58
 """The likeness from which two ideas count as one: chosen on one half of the pairs, see docs/swarm-likeness.md."""
+
+FRAMED: Final = 0.55
+"""The share of common words from which two ideas differ in a few words only. These then decide: they must be synonyms."""
+
+SYNONYMS: Final = 0.7
+"""The likeness of synonyms (raise, increase: 0.78); that of opposites is mostly lower (raise, lower: 0.50; safe, dangerous: 0.64)."""
+
+SLIP: Final = 2
+"""So few words more on one side only may turn an idea round, as "spared" does; more of them explain it."""
 
 LEAST: Final = 0.3
 """The cosine of two ideas below which their rests are not looked at."""
@@ -65,13 +74,18 @@ class Meaning:
 
     def _likeness(self, one: str, other: str, cosine: float) -> float:
         first, second = phrase(one), phrase(other)
-        rest, other_rest = rest_of(first, second), rest_of(second, first)
-        if not rest or not other_rest:
+        if is_across(first, second):
+            return min(cosine, _BELOW)
+        rest, other_rest = _words(rest_of(first, second)), _words(rest_of(second, first))
+        if not rest and not other_rest:
             return cosine
-        return (1 - RESTS) * cosine + RESTS * self._rests(_words(rest), _words(other_rest))
-
-    def _rests(self, one: Sequence[str], other: Sequence[str]) -> float:
-        return float(self._sum(one) @ self._sum(other)) - LENGTH * math.log(len(one) * len(other)) / 2
+        if not rest or not other_rest:
+            is_slip = len(rest) + len(other_rest) <= SLIP
+            return min(cosine, _BELOW) if is_slip else cosine
+        rests = float(self._sum(rest) @ self._sum(other_rest))
+        likeness = (1 - RESTS) * cosine + RESTS * (rests - LENGTH * math.log(len(rest) * len(other_rest)) / 2)
+        is_framed = shared(first, second) >= FRAMED and rests < SYNONYMS
+        return min(likeness, _BELOW) if is_framed else likeness
 
     def _sum(self, words: Iterable[str]) -> Any:
         """The direction of some words together."""
@@ -89,6 +103,7 @@ class Meaning:
 
 
 _TINY: Final = 1e-9
+_BELOW: Final = THRESHOLD * 0.99
 
 
 def _words(pieces: Iterable[str]) -> list[str]:

@@ -121,6 +121,11 @@ def units_text(units: Sequence[Unit]) -> str:
     return re.sub(r"(?<=[\u3400-\u9fff]) (?=[\u3400-\u9fff])", "", " ".join(unit.text for unit in units))
 
 
+def telling(units: Iterable[Unit]) -> frozenset[str]:
+    """The stems and single characters of a run of units, but for those that say nothing."""
+    return frozenset(unit.term for unit in units if unit.term not in COMMON and unit.term not in _COMMON_HAN)
+
+
 def terms_of(units: Iterable[Unit]) -> frozenset[str]:
     """What a run of units is about: the stems of its words, and each two neighbouring characters."""
     listed = [unit for unit in units if unit.term not in COMMON and unit.term not in _COMMON_HAN]
@@ -137,6 +142,17 @@ def _gist(units: Sequence[Unit], sided: Iterable[Sided]) -> frozenset[str]:
         left[word.start : word.end] = [_BREAK] * (word.end - word.start)
         poles.add(word.pole)
     return terms_of(left) | poles
+
+
+def is_across(one: Phrase, other: Phrase) -> bool:
+    """Whether the two are in different languages, so that their words cannot be compared."""
+    return any(unit.is_han for unit in one.units) != any(unit.is_han for unit in other.units)
+
+
+def shared(one: Phrase, other: Phrase) -> float:
+    """The share of terms that two statements have in common (Dice)."""
+    size = len(one.terms) + len(other.terms)
+    return 2 * len(one.terms & other.terms) / size if size else 0.0
 
 
 def rest_of(one: Phrase, other: Phrase) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ _AXES: Final = (
         " surge extend widen double triple intensify strengthen multiply amplify 提高 增加 增长 上升 上涨 上调 提升 扩大 扩张 加大 增多 升高"
         " 增强 加强 翻倍 更高 更大 更多 加息 涨价 增加了 拓宽",
         "lower reduce reduction decrease cut drop decline fall fell fallen shrink shrank fewer less smaller downward diminish lessen halve"
-        " weaken curb trim slash minimise minimize dwindle 降低 减少 下降 下跌 下调 减小 缩小 缩减 削减 减弱 减轻 更低 更小 更少 降息"
+        " weaken curb trim slash minimise minimize dwindle 降低 减少 下降 下跌 下调 减小 缩小 缩减 削减 减弱 减轻 减半 更低 更小 更少 降息"
         " 降价 缩短 少 抑制 收缩",
     ),
     _Axis(

@@ -8,7 +8,7 @@ not seen.
 
 from typing import Final, NamedTuple
 
-from moot.weighing.phrases import Mark, Phrase, Unit, phrase, terms_of
+from moot.weighing.phrases import Mark, Phrase, Unit, is_across, phrase, telling
 
 SHARED: Final = 0.5
 """The share of the shorter statement's terms that the other must hold before a single denial or number sets them against each other."""
@@ -26,7 +26,7 @@ def is_opposed(one: str, other: str) -> bool:
         return not _clashes(_without_both_poles(first), _without_both_poles(second))
     if _clashes(first, second):
         return True
-    is_close = _is_across(first, second) or _shared(first, second) >= SHARED
+    is_close = is_across(first, second) or _shared(first, second) >= SHARED
     return is_close and (_is_denied(first, second) or _numbers_differ(first, second))
 
 
@@ -37,8 +37,8 @@ def _shared(one: Phrase, other: Phrase) -> float:
 
 def _clashes(one: Phrase, other: Phrase) -> bool:
     """Whether some word's nearest counterpart on its axis takes the other side."""
-    is_across = _is_across(one, other)
-    return _has_clash(one.marks, other.marks, is_across) or _has_clash(other.marks, one.marks, is_across)
+    across = is_across(one, other)
+    return _has_clash(one.marks, other.marks, across) or _has_clash(other.marks, one.marks, across)
 
 
 def _without_both_poles(cut: Phrase) -> Phrase:
@@ -47,23 +47,18 @@ def _without_both_poles(cut: Phrase) -> Phrase:
     return cut._replace(marks=tuple(mark for mark in cut.marks if (mark.axis, -mark.sign) not in poles))
 
 
-def _is_across(one: Phrase, other: Phrase) -> bool:
-    """Whether the two are in different languages, so that surroundings cannot be compared."""
-    return any(unit.is_han for unit in one.units) != any(unit.is_han for unit in other.units)
-
-
 class _Counterpart(NamedTuple):
     shared: int
     agrees: bool
 
 
-def _has_clash(marks: tuple[Mark, ...], others: tuple[Mark, ...], is_across: bool) -> bool:
+def _has_clash(marks: tuple[Mark, ...], others: tuple[Mark, ...], across: bool) -> bool:
     for mark in marks:
         counterparts = [
             _Counterpart(len(mark.near & other.near), mark.sign == other.sign) for other in others if other.axis == mark.axis
         ]
         best = max(counterparts, default=None)
-        if best is not None and not best.agrees and (best.shared or is_across):
+        if best is not None and not best.agrees and (best.shared or across):
             return True
     return False
 
@@ -100,5 +95,5 @@ def _compared(units: tuple[Unit, ...]) -> tuple[frozenset[str], frozenset[str]] 
         place = terms.index("to", terms.index("prefer"))
     if place is None:
         return None
-    left, right = terms_of(units[:place]), terms_of(units[place + 1 :])
+    left, right = telling(units[:place]), telling(units[place + 1 :])
     return left - right, right - left
