@@ -12,7 +12,7 @@ from moot.weighing.likeness import Judgement, is_one
 DATA: Final = Path(__file__).resolve().parents[1] / "data"
 LANGUAGES: Final = ("en", "zh", "across")
 KINDS: Final = ("same", "opposed", "near")
-HALVES: Final = ("tuning", "held-out", "fresh")
+PARTS: Final = ("tuning", "held-out", "fresh", "last")
 
 Measure = Callable[[str, Sequence[str]], list[Judgement]]
 
@@ -22,7 +22,7 @@ class Pair:
     """Two ideas: `same` is one said twice, `opposed` the other side of one question, `near` another idea on a near topic."""
 
     kind: str
-    half: str
+    part: str
     one: str
     other: str
 
@@ -41,21 +41,21 @@ class Verdict:
 
 @cache
 def pairs(language: str) -> tuple[Pair, ...]:
-    """The pairs in one language; across: the one half of each in the one language, the other in the other, both ways."""
+    """The pairs in one language; across: the one idea of each in the one language, the other in the other, both ways."""
     if language == "across":
         english, chinese = pairs("en"), pairs("zh")
         return tuple(
-            replace(one, other=other.other) for first, second in ((english, chinese), (chinese, english)) for one, other in zip(first, second, strict=True)
+            replace(one, other=other.other)
+            for first, second in ((english, chinese), (chinese, english))
+            for one, other in zip(first, second, strict=True)
         )
     with (DATA / f"idea_pairs_{language}.toml").open("rb") as file:
         return tuple(Pair(**row) for row in tomllib.load(file)["pair"])
 
 
-def verdicts(measure: Measure, language: str, half: str) -> list[Verdict]:
-    """What a measure makes of the pairs of one half."""
-    return [
-        Verdict(pair=pair, judgement=measure(pair.one, [pair.other])[0]) for pair in pairs(language) if pair.half == half
-    ]
+def verdicts(measure: Measure, language: str, part: str) -> list[Verdict]:
+    """What a measure makes of the pairs of one part."""
+    return [Verdict(pair=pair, judgement=measure(pair.one, [pair.other])[0]) for pair in pairs(language) if pair.part == part]
 
 
 def share(found: Sequence[Verdict], kind: str) -> float:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence
 
-from bench.likeness.pairs import HALVES, KINDS, LANGUAGES, Measure, Verdict, pairs, share, verdicts
+from bench.likeness.pairs import KINDS, LANGUAGES, PARTS, Measure, Verdict, pairs, share, verdicts
 from moot.participants.meaning import Meaning
 from moot.weighing.likeness import judged_by_words
 
@@ -15,29 +15,30 @@ def report(*, wrong: bool) -> str:
     if meaning.is_available():
         measures["meaning"] = meaning.judge
     found = {
-        (name, language, half): verdicts(measure, language, half)
+        (name, language, part): verdicts(measure, language, part)
         for name, measure in measures.items()
         for language in LANGUAGES
-        for half in HALVES
+        for part in PARTS
     }
     parts = [_table([_row(*key, listed) for key, listed in found.items()])]
     if meaning.is_available():
         parts.append(_cost(meaning))
     if wrong:
-        parts += [_wrong(*key, listed) for key, listed in found.items() if key[0] == "meaning" and key[1] != "across"]
+        parts += [_wrong(*key, listed) for key, listed in found.items() if key[1] != "across"]
     return "\n\n".join(parts)
 
 
-def _row(name: str, language: str, half: str, found: Sequence[Verdict]) -> tuple[str, ...]:
+def _row(name: str, language: str, part: str, found: Sequence[Verdict]) -> tuple[str, ...]:
     opposed = [verdict.judgement.opposed for verdict in found if verdict.pair.kind == "opposed"]
     shares = [f"{share(found, kind):.0%}" for kind in KINDS]
-    return name, language, half, str(len(found)), *shares, f"{sum(opposed) / len(opposed):.0%}"
+    return name, language, part, str(len(found)), *shares, f"{sum(opposed) / len(opposed):.0%}"
 
 
-def _wrong(name: str, language: str, half: str, found: Sequence[Verdict]) -> str:
-    lines = [f"{name}, {language}, {half}: judged wrongly"]
+def _wrong(name: str, language: str, part: str, found: Sequence[Verdict]) -> str:
+    """Of words the false joins alone: what they miss is nearly everything."""
+    lines = [f"{name}, {language}, {part}: judged wrongly"]
     for verdict in found:
-        if not verdict.is_right:
+        if not verdict.is_right and (name != "words" or verdict.pair.kind != "same"):
             pair, judgement = verdict.pair, verdict.judgement
             side = ", opposed" if judgement.opposed else ""
             lines.append(f"  {pair.kind:8}{judgement.likeness:.2f}{side}  {pair.one} | {pair.other}")
@@ -55,7 +56,16 @@ def _cost(meaning: Meaning) -> str:
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:
-    heading = ("measure", "language", "half", "pairs", "paraphrases joined", "opposites apart", "near topics apart", "opposites seen as such")
+    heading = (
+        "measure",
+        "language",
+        "part",
+        "pairs",
+        "paraphrases joined",
+        "opposites apart",
+        "near topics apart",
+        "opposites seen as such",
+    )
     widths = [max(len(row[column]) for row in (heading, *rows)) for column in range(len(heading))]
     lines = [heading, ["-" * width for width in widths], *rows]
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines)

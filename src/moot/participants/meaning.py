@@ -1,14 +1,16 @@
 """Likeness of ideas by the sentence encoder, by what their words leave over, and by their sides (S-8).
 
-Two findings about one subject share its name, and the encoder takes them for alike. What tells them apart is the rest: the words of each
-that the other does not have. Likeness is therefore the cosine of the two ideas together with the cosine of their rests, each the sum of
-its words' vectors. The rests of a paraphrase mean the same; those of another idea do not.
+Two findings about one subject share its name, and the encoder takes them for alike. What tells them apart is the rest: the
+words of each that the other does not have. Likeness is therefore the cosine of the two ideas together with the cosine of
+their rests, each the sum of its words' vectors. The rests of a paraphrase mean the same; those of another idea do not.
+Where ideas share most words, the rests decide alone, because opposites mostly do. Ideas in different languages are never
+joined: nothing tells opposites there.
 """
 
 import math
 from collections.abc import Iterable, Sequence
 from threading import Lock
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from moot.participants.encoder import encoded, is_installed
 from moot.weighing.likeness import SAME, Judgement, judged, judged_by_words, normal_idea, scaled
@@ -27,7 +29,7 @@ FRAMED: Final = 0.55
 """The share of common words from which two ideas differ in a few words only. These then decide: they must be synonyms."""
 
 SYNONYMS: Final = 0.7
-"""The likeness of synonyms (raise, increase: 0.78); that of opposites is mostly lower (raise, lower: 0.50; safe, dangerous: 0.64)."""
+"""The likeness of synonyms (raise, increase: 0.78); opposites are mostly less alike (raise, lower: 0.50)."""
 
 SLIP: Final = 2
 """So few words more on one side only may turn an idea round, as "spared" does; more of them explain it."""
@@ -35,8 +37,16 @@ SLIP: Final = 2
 LEAST: Final = 0.3
 """The cosine of two ideas below which their rests are not looked at."""
 
-MOST_KEPT: Final = 16_384
-"""Vectors of texts and words that are kept, 4 kB each; when they are more, all are forgotten."""
+MOST_KEPT: Final = 32_768
+"""Vectors of texts and words that are kept, 2 kB each; when they are more, all are forgotten."""
+
+
+class _Rests(NamedTuple):
+    """What each of two ideas says that the other does not, in words, and the share that they have in common."""
+
+    one: tuple[str, ...]
+    other: tuple[str, ...]
+    shared: float
 
 
 class Meaning:
@@ -57,63 +67,70 @@ class Meaning:
         if not others:
             return []
         with self._lock:
-            return [self._judged(one, other, cosine) for other, cosine in zip(others, self._cosines(one, others), strict=True)]
+            cosines = self._cosines(one, others)
+            rests = [_rests(one, other) if cosine >= LEAST else None for other, cosine in zip(others, cosines, strict=True)]
+            self._learn(word for both in rests if both is not None for word in (*both.one, *both.other))
+            likenesses = [self._likeness(*found) for found in zip(cosines, rests, strict=True)]
+        return [_judged(one, other, likeness) for other, likeness in zip(others, likenesses, strict=True)]
 
     def _cosines(self, one: str, others: Sequence[str]) -> list[float]:
         import numpy
 
-        known = numpy.stack([self._vector(other) for other in others])
-        return [float(cosine) for cosine in known @ self._vector(one)]
+        self._learn([one, *others])
+        known = numpy.stack([self._vectors[other] for other in others])
+        return [float(cosine) for cosine in known @ self._vectors[one]]
 
-    def _judged(self, one: str, other: str, cosine: float) -> Judgement:
-        if normal_idea(one) == normal_idea(other):
-            return SAME
-        if cosine < LEAST:
-            return Judgement(_rounded(scaled(cosine, THRESHOLD)), False)
-        return judged(_rounded(scaled(self._likeness(one, other, cosine), THRESHOLD)), one, other)
-
-    def _likeness(self, one: str, other: str, cosine: float) -> float:
-        first, second = phrase(one), phrase(other)
-        if is_across(first, second):
+    def _likeness(self, cosine: float, rests: _Rests | None) -> float:
+        """How like two ideas are, by the encoder's own scale."""
+        if rests is None:
             return min(cosine, _BELOW)
-        rest, other_rest = _words(rest_of(first, second)), _words(rest_of(second, first))
-        if not rest and not other_rest:
+        if not rests.one and not rests.other:
             return cosine
-        if not rest or not other_rest:
-            is_slip = len(rest) + len(other_rest) <= SLIP
+        if not rests.one or not rests.other:
+            is_slip = len(rests.one) + len(rests.other) <= SLIP
             return min(cosine, _BELOW) if is_slip else cosine
-        rests = float(self._sum(rest) @ self._sum(other_rest))
-        likeness = (1 - RESTS) * cosine + RESTS * (rests - LENGTH * math.log(len(rest) * len(other_rest)) / 2)
-        is_framed = shared(first, second) >= FRAMED and rests < SYNONYMS
+        rest = float(self._sum(rests.one) @ self._sum(rests.other))
+        length = math.log(len(rests.one) * len(rests.other)) / 2
+        likeness = (1 - RESTS) * cosine + RESTS * (rest - LENGTH * length)
+        is_framed = rests.shared >= FRAMED and rest < SYNONYMS
         return min(likeness, _BELOW) if is_framed else likeness
 
     def _sum(self, words: Iterable[str]) -> Any:
         """The direction of some words together."""
-        total = sum(self._vector(word) for word in words)
-        return total / max(float((total @ total) ** 0.5), _TINY)
+        total = sum(self._vectors[word] for word in words)
+        return total / max(float(total @ total) ** 0.5, _TINY)
 
-    def _vector(self, text: str) -> Any:
-        found = self._vectors.get(text)
-        if found is None:
-            if len(self._vectors) >= MOST_KEPT:
-                self._vectors.clear()
-            # Doubles: the sums then do not depend on the order in which a matrix product adds.
-            found = self._vectors[text] = encoded(text).astype("float64")
-        return found
+    def _learn(self, texts: Iterable[str]) -> None:
+        """Has the vectors of these texts at hand, encoding in one batch those that are not."""
+        wanted = list(dict.fromkeys(texts))
+        missing = [text for text in wanted if text not in self._vectors]
+        if not missing:
+            return
+        if len(self._vectors) + len(missing) > MOST_KEPT:
+            self._vectors, missing = {}, wanted
+        self._vectors.update(zip(missing, encoded(missing), strict=True))
 
 
 _TINY: Final = 1e-9
 _BELOW: Final = THRESHOLD * 0.99
 
 
-def _words(pieces: Iterable[str]) -> list[str]:
+def _rests(one: str, other: str) -> _Rests | None:
+    first, second = phrase(one), phrase(other)
+    if is_across(first, second):
+        return None
+    return _Rests(_words(rest_of(first, second)), _words(rest_of(second, first)), shared(first, second))
+
+
+def _words(pieces: Iterable[str]) -> tuple[str, ...]:
     """Words; of a piece without spaces, every two neighbours."""
-    return [word for piece in pieces for word in ([piece] if piece.isascii() else _pairs(piece))]
+    return tuple(word for piece in pieces for word in ([piece] if piece.isascii() else _pairs(piece)))
 
 
 def _pairs(piece: str) -> list[str]:
     return [piece[index : index + 2] for index in range(max(1, len(piece) - 1))]
 
 
-def _rounded(likeness: float) -> float:
-    return round(likeness, 6)
+def _judged(one: str, other: str, likeness: float) -> Judgement:
+    # What is encoded beside a text changes the last digits of its vector; rounding hides that.
+    return SAME if normal_idea(one) == normal_idea(other) else judged(round(scaled(likeness, THRESHOLD), 3), one, other)

@@ -1,8 +1,9 @@
 """Whether two ideas are one (S-8): by their text, by their words, and by their sides.
 
-Any measure gives a likeness from 0 to 1, scaled so that JOIN_AT means the same for each. A false join fakes a consensus while a missed
-one only delays it, so that thresholds are set for few false joins. The measure here needs no package and knows no meaning: it joins
-what is said again in nearly the same words, and little else. `moot.participants.meaning` knows more.
+Any measure gives a likeness from 0 to 1, scaled so that JOIN_AT means the same for each. A false join fakes a consensus
+while a missed one only delays it, so that thresholds are set for few false joins. The measure here needs no package and
+knows no meaning: it joins what is said again in nearly the same words, and little else. `moot.participants.meaning` knows
+more.
 """
 
 import re
@@ -21,7 +22,7 @@ ABOUT_ONE_SUBJECT: Final = 0.3
 _SAME_WORDS: Final = 0.8
 """The share of words that two ideas have in common from which their words make them one."""
 
-_SIGNS: Final = re.compile(r"[^\w%+]+|_+")
+_SIGNS: Final = re.compile(r"(?:[^\w%+]|_)+")
 _BESIDE_HAN: Final = re.compile(r"(?<=[\u3400-\u4dbf\u4e00-\u9fff]) | (?=[\u3400-\u4dbf\u4e00-\u9fff])")
 
 
@@ -48,7 +49,10 @@ def normal_idea(text: str) -> str:
 def judged_by_words(one: str, others: Sequence[str]) -> list[Judgement]:
     """How each of the others compares with one, by words alone."""
     known, cut = normal_idea(one), phrase(one)
-    return [SAME if normal_idea(other) == known else judged(scaled(_overlap(cut, phrase(other)), _SAME_WORDS), one, other) for other in others]
+    return [
+        SAME if normal_idea(other) == known else judged(scaled(_overlap(cut, phrase(other)), _SAME_WORDS), one, other)
+        for other in others
+    ]
 
 
 def judged(likeness: float, one: str, other: str) -> Judgement:

@@ -4,10 +4,17 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-_ENGLISH: Final = {
-    word: str(value)
-    for value, word in enumerate("two three four five six seven eight nine ten eleven twelve".split(), start=2)
-} | {"twenty": "20", "thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "seventy": "70", "eighty": "80", "ninety": "90"}
+_SMALL: Final = "two three four five six seven eight nine ten eleven twelve"
+_ENGLISH: Final = {word: str(value) for value, word in enumerate(_SMALL.split(), start=2)} | {
+    "twenty": "20",
+    "thirty": "30",
+    "forty": "40",
+    "fifty": "50",
+    "sixty": "60",
+    "seventy": "70",
+    "eighty": "80",
+    "ninety": "90",
+}
 _DIGITS: Final = {digit: value for value, digit in enumerate("零一二三四五六七八九")} | {"两": 2}
 _TENS: Final = {"十": 10, "百": 100, "千": 1_000}
 _MYRIADS: Final = {"万": 10_000, "亿": 100_000_000}

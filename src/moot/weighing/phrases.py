@@ -15,25 +15,27 @@ from moot.weighing.sides import DENYING, IDLE, LONGEST_WORD, SIDED, Side
 from moot.weighing.stems import stem
 
 REACH: Final = 4
-"""How many words away a denial still turns a word round, and how far about a word its context reaches; twice as many characters."""
+"""How many words away a denial still turns a word round, and how far its context reaches (of characters, twice that)."""
 
 _PIECES: Final = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]|\d+(?:\.\d+)?%?|[^\W\d_\u3400-\u4dbf\u4e00-\u9fff]+|[,;.，；。]")
 _HAN: Final = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
 _APOSTROPHE: Final = re.compile("(?<=\\w)['’](?=\\w)")
 _CONTRASTS: Final = re.compile(
     r"\bno (?:more|less|fewer|later|longer) than\b|\bnot (?:only|just|merely)\b|\bno (?:doubt|matter)\b|\bnothing but\b"
-    r"|(?<=,) not\b|\bnot (?=because|by|from|in|at|on|for)\b|\bnot(?= [^,.]*\bbut\b)|\bnot yet\b|并非(?=[^。]*而是)|不是(?=[^。]*而是)"
+    r"|(?<=,) not\b|\bnot (?=because|by|from|in|at|on|for)\b|\bnot(?= [^,.]*\bbut\b)|\bnot yet\b"
+    "|并非(?=[^。]*而是)|不是(?=[^。]*而是)"
 )
 """Turns of speech that look like a denial and exclude an alternative, or bound a number."""
 
 _COMMON: Final = (
-    """a about also an and any are as at be because been being but by can could did do does for from had has have how i if in into is it
-    its itself may might of off on or our out over shall should so some such than that the their them themselves then there these they
-    this those to us was we were what when where which while who why will with would you your ought rather each only mainly mostly
-    chiefly just even still again through per via up down not no never very much too quite almost already instead however therefore thus
-    hence already within upon onto every both either other others another own same way ways thing things something anything make makes
-    making made let lets get gets getting got put puts place placed belong hold held give given gives take takes taken taking become
-    becomes come comes go goes going find found show shows shown apply applied like well able one ones now here it's he she his her him"""
+    "a about also an and any are as at be because been being but by can could did do does for from had has have how i if in"
+    " into is it its itself may might of off on or our out over shall should so some such than that the their them themselves"
+    " then there these they this those to us was we were what when where which while who why will with would you your ought"
+    " rather each only mainly mostly chiefly just even still again through per via up down not no never very much too quite"
+    " almost already instead however therefore thus hence within upon onto every both either other others another own same way"
+    " ways thing things something anything make makes making made let lets get gets getting got put puts place placed belong"
+    " hold held give given gives take takes taken taking become becomes come comes go goes going find found show shows shown"
+    " apply applied like well able one ones now here he she his her him"
 )
 COMMON: Final = frozenset(stem(word) for word in _COMMON.split())
 """Stems of English words that say nothing of what a statement is about."""
@@ -73,7 +75,7 @@ class Sided(NamedTuple):
 
 
 class Phrase(NamedTuple):
-    """A statement cut up: what it is about, the same with words of one pole made one, its sides, denials of the whole, numbers."""
+    """A statement cut up: what it is about, the same with words of one pole made one, its sides, denials of the whole."""
 
     terms: frozenset[str]
     gist: frozenset[str]

@@ -1,9 +1,9 @@
 """Whether two statements about one subject take opposite sides.
 
-A measure of meaning sees what a statement is about and not its side ("raise taxes" and "lower taxes" are alike to it). Four signs
-of opposition are looked for: words of opposite poles in like surroundings (`sides.py`), a denial on one side only, a comparison turned
-round, and different numbers in otherwise like statements. Reading is shallow: irony, and opposition that only the world knows of, are
-not seen.
+A measure of meaning sees what a statement is about and not its side ("raise taxes" and "lower taxes" are alike to it). Four
+signs of opposition are looked for: words of opposite poles in like surroundings (`sides.py`), a denial on one side only, a
+comparison turned round, and different numbers in otherwise like statements. Reading is shallow: it misses most opposites
+whose words are not listed, and takes some paraphrases for opposites (docs/swarm-likeness.md has the figures).
 """
 
 from typing import Final, NamedTuple
@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from moot.weighing.phrases import Mark, Phrase, Unit, is_across, phrase, telling
 
 SHARED: Final = 0.5
-"""The share of the shorter statement's terms that the other must hold before a single denial or number sets them against each other."""
+"""The share of the shorter statement's terms that the other must hold before a denial or a number opposes them."""
 
 _COMPARING: Final = frozenset({"than", "比"})
 
@@ -24,7 +24,7 @@ def is_opposed(one: str, other: str) -> bool:
     if _is_turned(first.units, second.units):
         # "A is larger than B" and "B is smaller than A" are one; what is compared ("new", "old") is no side.
         return not _clashes(_without_both_poles(first), _without_both_poles(second))
-    if _clashes(first, second):
+    if _is_crossed(first, second) or _clashes(first, second):
         return True
     is_close = is_across(first, second) or _shared(first, second) >= SHARED
     return is_close and (_is_denied(first, second) or _numbers_differ(first, second))
@@ -39,6 +39,21 @@ def _clashes(one: Phrase, other: Phrase) -> bool:
     """Whether some word's nearest counterpart on its axis takes the other side."""
     across = is_across(one, other)
     return _has_clash(one.marks, other.marks, across) or _has_clash(other.marks, one.marks, across)
+
+
+def _is_crossed(one: Phrase, other: Phrase) -> bool:
+    """Whether the same things are named in one order and the poles of an axis in two: raise A, lower B; lower A, raise B."""
+    axes = {mark.axis for mark in one.marks}
+    signs = [([mark.sign for mark in cut.marks if mark.axis == axis] for cut in (one, other)) for axis in axes]
+    has_crossed = any(first != second and sorted(first) == sorted(second) for first, second in signs)
+    return has_crossed and _things(one, other) == _things(other, one)
+
+
+def _things(one: Phrase, other: Phrase) -> list[str]:
+    """The terms of the one that the other has as well, in order, without the words that take a side."""
+    both = telling(one.units) & telling(other.units)
+    sided = {place for word in one.sided for place in range(word.start, word.end)}
+    return [unit.term for place, unit in enumerate(one.units) if unit.term in both and place not in sided]
 
 
 def _without_both_poles(cut: Phrase) -> Phrase:
