@@ -32,6 +32,7 @@ class MeasureParticipant:
         if name and name not in MEASURES:
             raise UnknownPlatform(f"unknown measure {name!r}; known: {', '.join(MEASURES)}")
         self._name = name
+        self._meaning = Meaning()
 
     async def ready(self) -> str | None:
         if self._name == "meaning" and not Meaning.is_available():
@@ -42,13 +43,18 @@ class MeasureParticipant:
         if brief.form.kind != "compare":
             return NoAnswer(reason="refused", detail=f"a measure compares; it cannot {brief.form.kind}")
         by: By = "words" if self._name == "words" or not Meaning.is_available() else "meaning"
-        judge: Judge = judged_by_words if by == "words" else Meaning().judge
         # Arithmetic over many pairs: on a thread, so that other sessions go on.
-        pairs = await asyncio.to_thread(_pairs, judge, brief.comparing)
+        pairs = await asyncio.to_thread(self._pairs, by, brief.comparing)
         try:
             return Answer(said=parsed(brief.form, {"by": by, "pairs": pairs}))
         except BadAnswer as error:
             return NoAnswer(reason="malformed", detail=str(error))
+
+    def _pairs(self, by: By, compared: Comparing) -> list[dict[str, object]]:
+        if by == "words":
+            return _pairs(judged_by_words, compared)
+        self._meaning.learn([*compared.known, *compared.new])
+        return _pairs(self._meaning.judge, compared)
 
 
 def _pairs(judge: Judge, compared: Comparing) -> list[dict[str, object]]:
