@@ -6,8 +6,8 @@ from moot.errors import NotAllowed
 from moot.surfaces.api.call import Caller, Method
 from moot.surfaces.api.table import TABLE, TOOLS
 
-SESSION_NAMES = {"deliberationId", "sessionId", "decisionId"}
-LISTS = {"cstp.listDeliberations", "moot.listSessions", "moot.listProtocols"}
+SESSION_NAMES = {"deliberationId", "sessionId", "decisionId", "conference"}
+LISTS = {"cstp.listDeliberations", "moot.listSessions", "moot.listProtocols", "moot.listConferences"}
 """Calls that look at no one session and leave out what a bound token may not see."""
 
 
@@ -25,7 +25,7 @@ def test_what_changes_something_is_refused_to_an_observer(name: str) -> None:
 
 
 def test_only_waiting_may_be_broken_off() -> None:
-    assert {name for name, method in TABLE.items() if method.waits} == {"cstp.waitForTurn", "moot.getAsks"}
+    assert {name for name, method in TABLE.items() if method.waits} == {"cstp.waitForTurn", "moot.getAsks", "moot.joinConference"}
 
 
 def test_every_tool_says_what_it_does() -> None:

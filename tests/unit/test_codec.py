@@ -67,6 +67,7 @@ from moot.protocols.persona.facts import (
 )
 from moot.protocols.pipeline import facts as pipeline
 from moot.protocols.roundtable import facts as roundtable
+from moot.protocols.swarm.facts import SwarmOpened
 from moot.wiring.protocols import all_kinds
 
 GOLDEN = Path(__file__).parent / "golden" / "facts_v1.jsonl"
@@ -346,6 +347,7 @@ SAMPLES: tuple[Fact, ...] = (
     pipeline.StepRejected(step="check", times=1, then="back", to="model"),
     pipeline.PipelineClosed(outcome="failed", step="model", agent=ADA),
     *SWARM_SAMPLES,
+    SwarmOpened(topic="?", language="en", seed=1, seats=SEATS, consult=CONSULT),
 )
 
 
