@@ -25,7 +25,8 @@ def test_what_changes_something_is_refused_to_an_observer(name: str) -> None:
 
 
 def test_only_waiting_may_be_broken_off() -> None:
-    assert {name for name, method in TABLE.items() if method.waits} == {"cstp.waitForTurn", "moot.getAsks", "moot.joinConference"}
+    waiting = {"cstp.waitForTurn", "moot.getAsks", "moot.joinConference", "moot.consult", "moot.swarmRound"}
+    assert {name for name, method in TABLE.items() if method.waits} == waiting
 
 
 def test_every_tool_says_what_it_does() -> None:
