@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
+from uuid import uuid4
 
 from moot.codec.answers import parsed
 from moot.domain.budget import FREE, Usage
@@ -26,6 +27,7 @@ from moot.surfaces.files.hall import Hall
 from moot.surfaces.files.seen import SETTLE_SECONDS, Damage
 from moot.surfaces.files.watching import LOOK_SECONDS, changes
 from moot.wiring.moot import Moot
+from moot.wiring.settings import home
 
 DONE_SECONDS: Final = 20.0
 """How long an agent that has written its files may take to end by itself."""
@@ -38,11 +40,19 @@ WITHOUT_TOOLS: Final = frozenset({"claude", "copilot", "qwen"})
 MENTIONING: Final = frozenset({"gemini", "qwen"})
 """Programs that put a file of the folder into the prompt where the prompt says `@` and its name."""
 
-LOOKING: Final[Mapping[str, Mapping[str, str]]] = {
-    # Unlike the others it may write and run whatever it likes unless it is told otherwise.
-    "opencode": {"OPENCODE_PERMISSION": json.dumps({"edit": "deny", "bash": "deny", "webfetch": "deny"})}
-}
-"""What keeps a known agent to looking at the project, where its recipe does not."""
+OPENCODE_LOOKS: Final = json.dumps(dict.fromkeys(("edit", "bash", "webfetch", "task", "external_directory"), "deny"))
+"""Unlike the others opencode writes and runs what it likes unless it is told otherwise."""
+
+GEMINI_LOOKS: Final = """\
+[[rule]]
+toolName = [
+    "enter_plan_mode", "exit_plan_mode", "write_file", "replace", "run_shell_command", "web_fetch",
+    "activate_skill", "invoke_agent",
+]
+decision = "deny"
+priority = 999
+"""
+"""Run headless, gemini approves its own plan when it leaves its plan mode, and may do everything from then on."""
 
 _NO_TOOLS: Final[Mapping[Language, str]] = {
     "en": (
@@ -135,7 +145,7 @@ class Relay:
         if kind != "command":
             return self._moot.seating(seat)
         environ = self._moot.environ
-        recipe = woken_recipe(name)
+        recipe = woken_recipe(name, home(environ) / "agents")
         # What an agent does with `moot` itself must go into the same ledger.
         known = {variable: environ[variable] for variable in PASSED if variable in environ}
         recipe = replace(recipe, environ={**recipe.environ, **known})
@@ -234,14 +244,32 @@ def _spoken(brief: Brief, text: str, usage: Usage, on_text: OnText) -> Answer | 
     return Answer(said=said, usage=usage)
 
 
-def woken_recipe(name: str) -> Recipe:
-    """How an agent is run in the project's folder. A known one may look there and changes nothing; a file says for itself."""
+def woken_recipe(name: str, folder: Path) -> Recipe:
+    """How an agent is run in the project's folder. A known one may look there and changes nothing; a file says for itself.
+
+    What an agent must be told by a file is written to `folder`.
+    """
     recipe = recipe_of(name)
     if not _is_known(recipe):
         return recipe
     # Between its looks it may say what it is doing: its last word is the speech.
-    texts = tuple(path.removeprefix("+") for path in recipe.texts)
-    return replace(recipe, texts=texts, environ={**recipe.environ, **LOOKING.get(recipe.name, {})})
+    recipe = replace(recipe, texts=tuple(path.removeprefix("+") for path in recipe.texts))
+    if recipe.name == "opencode":
+        return replace(recipe, environ={**recipe.environ, "OPENCODE_PERMISSION": OPENCODE_LOOKS})
+    if recipe.name == "gemini":
+        return replace(recipe, argv=(*recipe.argv, "--admin-policy", str(_kept(folder, "gemini-looks.toml", GEMINI_LOOKS))))
+    return recipe
+
+
+def _kept(folder: Path, name: str, text: str) -> Path:
+    """A file with this text; never half of it, for others may read it at this moment."""
+    path = folder / name
+    if not path.is_file() or path.read_text(encoding="utf-8") != text:
+        folder.mkdir(parents=True, exist_ok=True)
+        draft = folder / f".{name}.{uuid4().hex}"
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(path)
+    return path
 
 
 def wake_text(recipe: Recipe, brief: Brief, wake: str) -> str:
