@@ -81,7 +81,7 @@ class Table:
 
     @property
     def participant(self) -> CommandParticipant:
-        return CommandParticipant(self.recipe, self.folder, self.environ)
+        return CommandParticipant(self.recipe, self.folder, self.environ, self.folder.with_name("kept"))
 
     def respond(self, wanted: Brief) -> Answer | NoAnswer:
         return bounded(self.participant.respond(wanted, self.heard.append))

@@ -24,12 +24,18 @@ def lines(*documents: object) -> bytes:
 
 @pytest.mark.parametrize("prompt", ["two words", "", "--flag", "{session}", "{prompt}", "$(touch x)\n`touch x`", "你好 👋"])
 def test_a_prompt_is_one_argument_whatever_is_in_it(prompt: str) -> None:
-    assert filled(("agent", "-p", "{prompt}", "--last"), prompt, "s-1") == ["agent", "-p", prompt, "--last"]
+    assert filled(("agent", "-p", "{prompt}", "--last"), prompt, "s-1", {}) == ["agent", "-p", prompt, "--last"]
 
 
 def test_a_session_is_put_where_it_is_named_also_within_a_word() -> None:
     argv = ("agent", "--resume={session}", "{session}", "{prompt}", "{other}")
-    assert filled(argv, "Why?", "s 1") == ["agent", "--resume=s 1", "s 1", "Why?", "{other}"]
+    assert filled(argv, "Why?", "s 1", {}) == ["agent", "--resume=s 1", "s 1", "Why?", "{other}"]
+
+
+def test_a_file_that_an_agent_must_be_given_is_one_argument() -> None:
+    assert (
+        filled(("agent", "--policy", "{file:looks.toml}"), "?", "s", {"looks.toml": "/a b/looks.toml"})[-1] == "/a b/looks.toml"
+    )
 
 
 # What it prints: text
@@ -286,7 +292,10 @@ def test_the_smallest_recipe_is_an_argv(tmp_path: Path) -> None:
         ('argv = ["agent", 7, "{prompt}"]', "argv must be a list of words, the program first"),
         ('argv = ["agent"]', "neither argv nor words holds {prompt}"),
         ('argv = ["agent", "-p={prompt}"]', "neither argv nor words holds {prompt}"),
-        (f'{GOOD}\ncolour = "red"', "'colour' is no key here; known: argv, environ, output, resume, session, text, words"),
+        (
+            f'{GOOD}\ncolour = "red"',
+            "'colour' is no key here; known: argv, environ, output, passes, resume, session, text, words",
+        ),
         ('argv = ["agent", "{prompt}"]\noutput = "xml"', "output = 'xml'; known: text, json, jsonl"),
         ('argv = ["agent", "{prompt}"]\noutput = "json"', "'text' must say where in its json the answer is"),
         ('argv = ["agent", "{prompt}"]\noutput = "jsonl"\ntext = 7', "'text' must say where in its jsonl the answer is"),

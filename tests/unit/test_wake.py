@@ -9,13 +9,11 @@ import pytest
 from moot.domain.effects import Brief
 from moot.domain.facts import Language
 from moot.domain.fence import fenced
-from moot.participants.agents import AGENTS, LONGEST_ARGUMENT, Recipe, recipe_of
+from moot.participants.agents import AGENTS, GEMINI_LOOKS, LONGEST_ARGUMENT, OPENCODE_LOOKS, Recipe, recipe_of
 from moot.protocols.roundtable.facts import Settings
 from moot.protocols.roundtable.rules import RULES
-from moot.surfaces.files.relay import (
-    GEMINI_LOOKS,
+from moot.surfaces.files.waking import (
     MENTIONING,
-    OPENCODE_LOOKS,
     WITHOUT_TOOLS,
     is_without_tools,
     wake_text,
@@ -39,17 +37,17 @@ def brief(language: Language = "zh", topic: str = "用哪种缓存？", agenda: 
 
 
 @pytest.mark.parametrize("name", AGENTS)
-def test_every_known_agent_could_speak_from_its_prompt_alone(name: str, tmp_path: Path) -> None:
+def test_every_known_agent_could_speak_from_its_prompt_alone(name: str) -> None:
     """R-5, R-10: agenda, last speeches, its instructions, the user's words and the sections, whether it can read files or not."""
-    told = wake_text(woken_recipe(name, tmp_path), brief(), WAKE)
+    told = wake_text(woken_recipe(name), brief(), WAKE)
     assert told.startswith(f"{WAKE}\n\n")
     for part in (fenced("用哪种缓存？"), fenced(STANCE), "盯住安全", fenced("预算减半"), "## 立场\n", "## 回应/提问\n"):
         assert part in told
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_who_has_no_tools_is_told_so_and_not_that_it_might_write_files(language: Language, tmp_path: Path) -> None:
-    told = {name: wake_text(woken_recipe(name, tmp_path), brief(language), WAKE).split("\n\n")[1] for name in AGENTS}
+def test_who_has_no_tools_is_told_so_and_not_that_it_might_write_files(language: Language) -> None:
+    told = {name: wake_text(woken_recipe(name), brief(language), WAKE).split("\n\n")[1] for name in AGENTS}
     handless = {"en": "You have no tools here", "zh": "你在这里没有任何工具"}[language]
     assert {name for name in AGENTS if told[name].startswith(handless)} == WITHOUT_TOOLS
     assert len({told[name] for name in AGENTS}) == 2
@@ -70,27 +68,26 @@ def test_a_file_that_is_called_as_a_known_agent_says_for_itself() -> None:
 
 def test_opencode_may_look_at_the_project_and_no_more(tmp_path: Path) -> None:
     """Unlike the others it is not kept to that by its arguments; and its last word is its answer, not all that it said."""
-    recipe = woken_recipe("opencode:some/model", tmp_path)
+    recipe = woken_recipe("opencode:some/model")
     assert recipe.environ["OPENCODE_PERMISSION"] == OPENCODE_LOOKS
     assert recipe.texts == ("type=text:part.text",)
     assert recipe.argv[-2:] == ("--model", "some/model")
 
 
-def test_gemini_may_not_leave_its_plan_mode(tmp_path: Path) -> None:
-    """Its headless self would approve any plan, and then do anything."""
-    for _ in range(2):
-        recipe = woken_recipe("gemini:some-model", tmp_path / "agents")
-        assert recipe.argv[-4:-1] == ("--model", "some-model", "--admin-policy")
-        assert Path(recipe.argv[-1]).read_text() == GEMINI_LOOKS
-        assert [path.name for path in (tmp_path / "agents").iterdir()] == ["gemini-looks.toml"]
+def test_gemini_may_not_leave_its_plan_mode() -> None:
+    """Its headless self would approve any plan, and then do anything; in every protocol, and when it goes on with a session."""
+    recipe = recipe_of("gemini:some-model")
+    for argv in (recipe.argv, recipe.resume):
+        assert argv[argv.index("--admin-policy") + 1] == "{file:gemini-looks.toml}"
+    assert recipe.files == {"gemini-looks.toml": GEMINI_LOOKS}
     (rule,) = tomllib.loads(GEMINI_LOOKS)["rule"]
     assert {"exit_plan_mode", "write_file", "run_shell_command"} < set(rule["toolName"])
 
 
 @pytest.mark.parametrize("name", AGENTS)
-def test_a_file_that_somebody_mentions_is_not_read_into_the_prompt(name: str, tmp_path: Path) -> None:
+def test_a_file_that_somebody_mentions_is_not_read_into_the_prompt(name: str) -> None:
     """What is said is data: gemini and qwen would put the contents of `secret.txt` in the place of its name."""
-    told = wake_text(woken_recipe(name, tmp_path), brief(topic="See @secret.txt and bob@secret.txt"), f"{WAKE} @secret.txt")
+    told = wake_text(woken_recipe(name), brief(topic="See @secret.txt and bob@secret.txt"), f"{WAKE} @secret.txt")
     assert ("| See @secret.txt and bob@secret.txt" in told) == (name not in MENTIONING)
     assert (r"| See \@secret.txt and bob\@secret.txt" in told) == (name in MENTIONING)
     assert told.replace("\\@", "").count("@") == (0 if name in MENTIONING else 3)

@@ -9,6 +9,7 @@ An agent of the user's own is a file:
     session = "session_id"                          # optional: where its session's id is
     resume = ["my-agent", "--resume", "{session}", "{prompt}"]      # optional
     environ = { MY_AGENT_QUIET = "1" }              # optional
+    passes = ["OPENAI_", "MY_AGENT_"]               # optional: beginnings of the variables that it may see beside PATH and HOME
 """
 
 import json
@@ -37,7 +38,7 @@ class Recipe:
 
     `texts`, `sessions` and `faults` are paths into what it prints, in the order in which they are tried; a fault that is found
     means that there is no answer. `model` are the words that choose a model; `passes` are the beginnings of the variables that it
-    may see.
+    may see; `files` are texts that it must be given as files: `{file:NAME}` among its arguments stands for where one is.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Recipe:
     dollars: str = ""
     faults: tuple[str, ...] = ()
     environ: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
     passes: tuple[str, ...] = ()
     version: tuple[str, ...] = ("--version",)
     install: str = ""
@@ -69,9 +71,10 @@ class Printed:
     dollars: float | None = None
 
 
-def filled(argv: tuple[str, ...], prompt: str, session: str) -> list[str]:
-    """The arguments with what they stand for; each stays one argument, whatever is in it."""
-    return [prompt if word == "{prompt}" else word.replace("{session}", session) for word in argv]
+def filled(argv: tuple[str, ...], prompt: str, session: str, files: Mapping[str, str]) -> list[str]:
+    """The arguments with what they stand for; each stays one argument, whatever is in it. `files` are paths by their names."""
+    known = {"{prompt}": prompt, **{f"{{file:{name}}}": path for name, path in files.items()}}
+    return [known[word] if word in known else word.replace("{session}", session) for word in argv]
 
 
 def printed(recipe: Recipe, out: bytes) -> Printed:
@@ -187,7 +190,7 @@ def recipe_file(path: Path) -> Recipe:
         raise BadPanel(f"the agent file {path} cannot be read: {cause.strerror}") from cause
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as cause:
         raise BadPanel(f"the agent file {path} is no TOML: {cause}") from cause
-    known = {"argv", "words", "output", "text", "session", "resume", "environ"}
+    known = {"argv", "words", "output", "text", "session", "resume", "environ", "passes"}
     unknown = sorted(set(found) - known)
     if unknown:
         raise BadPanel(f"the agent file {path}: {unknown[0]!r} is no key here; known: {', '.join(sorted(known))}")
@@ -217,6 +220,9 @@ def recipe_file(path: Path) -> Recipe:
     environ = found.get("environ", {})
     if not isinstance(environ, dict) or not all(_is_variable(name, value) for name, value in environ.items()):
         raise BadPanel(f"the agent file {path}: environ must be a table of texts")
+    passes = found.get("passes", [])
+    if not isinstance(passes, list) or not all(isinstance(name, str) and name and "\0" not in name for name in passes):
+        raise BadPanel(f"the agent file {path}: passes must be a list of the beginnings of variables' names")
     return Recipe(
         name=path.stem,
         argv=argv,
@@ -226,6 +232,7 @@ def recipe_file(path: Path) -> Recipe:
         sessions=(session,) if isinstance(session, str) else (),
         resume=resume,
         environ=environ,
+        passes=tuple(passes),
     )
 
 
@@ -260,6 +267,21 @@ def recipe_of(name: str) -> Recipe:
     return replace(recipe, argv=(*recipe.argv, *chosen), resume=(*recipe.resume, *chosen))
 
 
+OPENCODE_LOOKS: Final = json.dumps(dict.fromkeys(("edit", "bash", "webfetch", "task", "external_directory"), "deny"))
+"""Unlike the others opencode writes and runs what it likes unless it is told otherwise."""
+
+GEMINI_LOOKS: Final = """\
+[[rule]]
+toolName = [
+    "enter_plan_mode", "exit_plan_mode", "write_file", "replace", "run_shell_command", "web_fetch",
+    "activate_skill", "invoke_agent",
+]
+decision = "deny"
+priority = 999
+"""
+"""Run headless, gemini approves its own plan when it leaves its plan mode, and may do everything from then on."""
+
+
 def _claude(*session: str) -> tuple[str, ...]:
     quiet = ("--strict-mcp-config", "--disable-slash-commands", "--permission-mode", "dontAsk")
     return ("claude", "--print", "--output-format", "json", "--tools", "", *quiet, *session)
@@ -274,7 +296,8 @@ def _opencode(*rest: str) -> tuple[str, ...]:
 
 
 def _gemini(*session: str) -> tuple[str, ...]:
-    return ("gemini", "--output-format", "json", "--approval-mode", "plan", "--skip-trust", *session)
+    quiet = ("--approval-mode", "plan", "--skip-trust", "--admin-policy", "{file:gemini-looks.toml}")
+    return ("gemini", "--output-format", "json", *quiet, *session)
 
 
 def _copilot(session: str) -> tuple[str, ...]:
@@ -332,6 +355,7 @@ AGENTS: Final[Mapping[str, Recipe]] = {
             texts=("response",),
             faults=("error.message",),
             model=("--model", "{model}"),
+            files={"gemini-looks.toml": GEMINI_LOOKS},
             passes=("GEMINI_", "GOOGLE_"),
             install="npm install -g @google/gemini-cli",
         ),
@@ -347,7 +371,7 @@ AGENTS: Final[Mapping[str, Recipe]] = {
             model=("--model", "{model}"),
             tokens_in="type=step_finish:part.tokens.input",
             tokens_out="type=step_finish:part.tokens.output",
-            environ={"OPENCODE_DISABLE_AUTOUPDATE": "1"},
+            environ={"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_PERMISSION": OPENCODE_LOOKS},
             passes=("OPENCODE_", "OPENAI_", "ANTHROPIC_", "GEMINI_", "GOOGLE_", "OPENROUTER_"),
             install="npm install -g opencode-ai",
         ),

@@ -38,11 +38,12 @@ _CALL: Final = Usage(calls=1)
 
 
 class CommandParticipant:
-    """Runs its program in a folder of its own."""
+    """Runs its program in a folder. What the program must be given as files lies in another, `kept`."""
 
-    def __init__(self, recipe: Recipe, folder: Path, environ: Mapping[str, str]) -> None:
+    def __init__(self, recipe: Recipe, folder: Path, environ: Mapping[str, str], kept: Path) -> None:
         self._recipe = recipe
         self._folder = folder
+        self._kept = kept
         self._environ = _environ(recipe, environ)
 
     async def ready(self) -> str | None:
@@ -123,7 +124,19 @@ class CommandParticipant:
             raise OSError(7, f"the prompt has more than {LONGEST_ARGUMENT} bytes, and the agent takes it as an argument")
         self._folder.mkdir(parents=True, exist_ok=True)
         said = None if words is None else words.replace("{prompt}", prompt).encode()
-        return await ran(filled(argv, prompt, session), words=said, folder=self._folder, environ=self._environ)
+        files = {name: str(_kept(self._kept, name, text)) for name, text in self._recipe.files.items()}
+        return await ran(filled(argv, prompt, session, files), words=said, folder=self._folder, environ=self._environ)
+
+
+def _kept(folder: Path, name: str, text: str) -> Path:
+    """A file with this text; never half of it, for others may read it at this moment."""
+    path = folder / name
+    if not path.is_file() or path.read_text(encoding="utf-8") != text:
+        folder.mkdir(parents=True, exist_ok=True)
+        draft = folder / f".{name}.{uuid4().hex}"
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(path)
+    return path
 
 
 def _environ(recipe: Recipe, environ: Mapping[str, str]) -> dict[str, str]:

@@ -95,7 +95,8 @@ class Seating:
     def _command(self, name: str, seat: str) -> CommandParticipant:
         """The program of a seat, in a folder that no other seat has."""
         recipe = recipe_of(name)
-        return CommandParticipant(recipe, self._home / "agents" / recipe.name / seat, self._environ)
+        kept = self._home / "agents"
+        return CommandParticipant(recipe, kept / recipe.name / seat, self._environ, kept)
 
     async def aclose(self) -> None:
         for participant in self._shared.values():

@@ -29,6 +29,7 @@ from moot.surfaces.files.conference import Blocked, Found, Reading
 from moot.surfaces.files.hall import DEFAULT_ROUNDS, Hall, root_of
 from moot.surfaces.files.relay import Relay
 from moot.wiring.moot import WEEK_SECONDS, Moot
+from moot.wiring.panels import located
 
 LONGEST_SPEECH: Final = 50_000
 
@@ -112,7 +113,7 @@ def new(
             name,
             topic,
             roles=[_role(word) for word in roles],
-            moderator=moderator,
+            moderator=located(moderator, Path()),
             agenda=agenda.read() if agenda is not None else "",
             prompt=prompt,
             max_rounds=rounds,
@@ -135,7 +136,7 @@ def _role(word: str) -> Seat:
     name, equals, platform = word.partition("=")
     if equals and not platform:
         raise BadRoster(f"--role {word!r}: expected NAME or NAME=PLATFORM, such as reviewer=openai:gpt-5-mini")
-    return Seat(id=SeatId(name), platform=platform or MAILBOX)
+    return Seat(id=SeatId(name), platform=located(platform, Path()) if platform else MAILBOX)
 
 
 def _tell_next(found: Found) -> None:
