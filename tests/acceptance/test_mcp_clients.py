@@ -211,6 +211,7 @@ def test_what_every_tool_gives_is_what_its_schema_says(server: Server) -> None:
         await call("open_session", topic="Paint it?", seats=["ada", "bob"])
         await call("get_session", sessionId=session)
         await conference_held(call)
+        await consult(call)
         assert set(given) == set(schemas)
 
     async def run() -> None:
@@ -218,6 +219,32 @@ def test_what_every_tool_gives_is_what_its_schema_says(server: Server) -> None:
             await work(client)
 
     held(run())
+
+
+async def consult(call: Callable[..., Awaitable[Json]]) -> None:
+    """C-1, C-2, C-9, C-10: a seat that sits elsewhere asks another one; a question on its own; a pipeline."""
+    settings = {"max_rounds": 1}
+    table = {"protocol": "roundtable", "seats": ["ada", "bob"], "settings": settings, "consult": True}
+    session = (await call("open_session", topic="Buy it?", **table))["sessionId"]
+    at = {"sessionId": session}
+    asked = await call("consult", **at, seat="ada", to="bob", question="What does it cost?", timeoutSeconds=0)
+    assert asked["status"] == "pending"
+    (ask,) = (await call("get_asks", **at, seat="bob", timeoutSeconds=10))["asks"]
+    assert ask["kind"] == "consult"
+    assert "What does it cost?" in ask["instructions"]
+    await call("answer_ask", **at, seat="bob", answer="FROM @bob:\n**Answer**: Five.\n**Ask instead**: @eve")
+    (again,) = (await call("get_asks", **at, seat="ada", timeoutSeconds=10))["asks"]
+    assert "| **Answer**: Five." in again["instructions"]
+    assert "docs/consultation/" in again["instructions"]
+    refused = await call("consult", **at, seat="ada", to="eve", question="Is it so?", timeoutSeconds=10)
+    assert (refused["status"], refused["reason"]) == ("refused", "unknown")
+    alone = await call("consult", to="bob", question="Which?", seats=["bob"], seat="ada", timeoutSeconds=0)
+    assert alone["status"] == "pending"
+    pipeline = await call("open_pipeline", pipeline="contest")
+    while pipeline["status"] == "thinking":
+        await call("get_asks", sessionId=pipeline["sessionId"], timeoutSeconds=10)
+        pipeline = await call("get_pipeline", sessionId=pipeline["sessionId"])
+    assert (pipeline["endedBy"], len(pipeline["consultations"])) == ("completed", 6)
 
 
 @pytest.mark.parametrize("mode", SDK_MODES)

@@ -266,6 +266,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "rounds": 2,
         "patienceSeconds": 3600,
         "language": "en",
+        "consult": True,
         "idempotencyKey": "letter",
     },
     "cstp.contribute": {
@@ -326,8 +327,30 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "stakes": "low",
         "tags": [],
         "language": "en",
+        "consult": True,
+        "consultLimit": 2,
         "idempotencyKey": "any protocol",
     },
+    "moot.consult": {
+        "seat": "bob",
+        "to": "ada",
+        "question": "What does it cost?",
+        "background": "The price is not given.",
+        "understanding": "Little.",
+        "kind": "confirmation",
+        "seats": [],
+        "language": "en",
+        "timeoutSeconds": 0,
+        "idempotencyKey": "letter",
+    },
+    "moot.openPipeline": {
+        "pipeline": "[[agent]]\nid = 'ada'\n[[step]]\nname = 'read'\nagent = 'ada'\ntask = 'Read it.'\n",
+        "task": "Forecast it.",
+        "models": ["mailbox"],
+        "language": "en",
+        "idempotencyKey": "a pipeline",
+    },
+    "moot.getPipeline": {},
     "moot.listSessions": {"status": "all", "limit": 10},
     "moot.getSession": {},
     "moot.getEntries": {"after": 0, "limit": 10},
@@ -346,6 +369,7 @@ ORDER = (
     "cstp.openDeliberation",
     "cstp.contribute",
     "moot.openSession",
+    "moot.openPipeline",
 )
 """What others rest on."""
 UNSEEN = {
@@ -371,7 +395,8 @@ def test_every_call_of_the_description_can_be_made_as_described(client: Client, 
         if "deliberationId" in schemas:
             params["deliberationId"] = sessions["cstp.openDeliberation"]
         if "sessionId" in schemas:
-            params["sessionId"] = sessions["moot.openSession" if name != "moot.cancelSession" else "cancelled"]
+            opening = {"moot.cancelSession": "cancelled", "moot.getPipeline": "moot.openPipeline"}
+            params["sessionId"] = sessions[opening.get(name, "moot.openSession")]
         assert required <= set(params)
         assert set(schemas) - set(params) == UNSEEN.get(name, set()), name
         for key, value in params.items():
@@ -380,6 +405,8 @@ def test_every_call_of_the_description_can_be_made_as_described(client: Client, 
         Draft202012Validator(methods[name]["result"]["schema"]).validate(result)
         if name == "cstp.openDeliberation":
             sessions[name] = result["deliberationId"]
+        if name == "moot.openPipeline":
+            sessions[name] = result["sessionId"]
         if name == "moot.openSession":
             sessions[name] = result["sessionId"]
             sessions["cancelled"] = client(name, **{**params, "idempotencyKey": "to cancel"})["sessionId"]

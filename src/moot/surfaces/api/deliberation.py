@@ -8,6 +8,7 @@ from moot.domain.roster import Seat
 from moot.domain.subject import subject
 from moot.errors import BadRoster, SessionClosed, UnknownDecision, WorldError
 from moot.projections.teller import stamp
+from moot.protocols.consultation.story import ConsultedStory
 from moot.protocols.council.table import challenges
 from moot.surfaces.api.call import Call, Caller, Method
 from moot.surfaces.api.shapes import (
@@ -147,10 +148,10 @@ async def get_deliberation(call: Call, params: GetParams) -> DeliberationOut:
     session = params.deliberation_id
     call.caller.check_session(session)
     seat = _reader(call.caller, params.participant)
-    teller = await call.moot.teller(session) if params.since == 0 else None
+    teller = await _story(call, session) if params.since == 0 else None
     place = await call.deliberations.place(session)
     if teller is None and place.standing.is_closed:
-        teller = await call.moot.teller(session)
+        teller = await _story(call, session)
     lines = sorted(place.lines(seat, params.since), key=lambda line: (place.shown_at(line, seat), line.id))
     page = lines[: params.limit]
     # Lines that came to light together stay together: the next page begins behind them.
@@ -254,8 +255,14 @@ async def _has_seat(call: Call, session: str, participant: str) -> bool:
     return participant in {seat.id for seat in place.council.seats}
 
 
-async def result_of(call: Call, session: str) -> ResultOut | None:
+async def _story(call: Call, session: str) -> Any:
+    """The deliberation as its own protocol tells it."""
     teller = await call.moot.teller(session)
+    return teller.within if isinstance(teller, ConsultedStory) else teller
+
+
+async def result_of(call: Call, session: str) -> ResultOut | None:
+    teller = await _story(call, session)
     return resolved(teller, await call.deliberations.place(session))
 
 

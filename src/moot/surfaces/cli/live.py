@@ -16,6 +16,9 @@ from moot.domain.ids import SeatId
 from moot.engine.events import EntryAdded, Event, TextHeard
 from moot.ports.kit import ProtocolKit
 from moot.projections.costs import money
+from moot.protocols.consultation.asks import within
+from moot.protocols.consultation.story import ConsultedStory
+from moot.protocols.consultation.story import told as told_consultations
 from moot.protocols.persona.facts import (
     ConclusionDrafted,
     FloorGiven,
@@ -49,11 +52,13 @@ def view_of(kit: ProtocolKit, teller: Any, console: Console) -> View:
     """How a session is shown here; the view tells the teller."""
     if not console.is_terminal:
         return PlainView(kit, teller, console)
-    if kit.name == "swarm":
+    consulted = teller if isinstance(teller, ConsultedStory) else None
+    if kit.name == "swarm" and consulted is None:
         from moot.surfaces.cli.swarm_view import SwarmView
 
         return SwarmView(kit, teller, console)
-    return LiveView(teller, console) if isinstance(teller, Story) else SeatsView(kit, teller, console)
+    story = teller if consulted is None else consulted.within
+    return LiveView(story, console, consulted) if isinstance(story, Story) else SeatsView(kit, teller, console)
 
 
 class PlainView:
@@ -157,8 +162,9 @@ class SeatsView(MovingView):
 class LiveView(MovingView):
     """A persona meeting: the finished contributions scroll by; below them, the listeners and the words of whoever speaks."""
 
-    def __init__(self, story: Story, console: Console) -> None:
+    def __init__(self, story: Story, console: Console, consulted: ConsultedStory | None = None) -> None:
         self._story = story
+        self._consulted = consulted
         self._status: dict[SeatId, str] = {}
         self._score: dict[SeatId, float] = {}
         self._words = ""
@@ -172,8 +178,15 @@ class LiveView(MovingView):
             self._words += event.text
             return
         before = len(self._story.timeline)
-        self._story.add(event.entry)
-        self._note(event.entry)
+        if self._consulted is None:
+            self._story.add(event.entry)
+            self._note(event.entry)
+        else:
+            for told in told_consultations(_added, self._consulted, event.entry):
+                self._console.print(Text(told, style="red" if told.startswith("  ✗") else "dim"))
+            seen = within(event.entry)
+            if seen is not None:
+                self._note(seen)
         for line in self._story.timeline[before:]:
             self._console.print(self._contribution(line))
 
@@ -243,6 +256,11 @@ class LiveView(MovingView):
             parts += [*said.wrap(self._console, self._console.width)[-room:], Text("")]
         parts += [table, Text(_consensus(self._story), style="dim"), Text(_footer(self._story), style="dim")]
         return Group(*parts)
+
+
+def _added(story: Story, entry: Entry) -> list[str]:
+    story.add(entry)
+    return []
 
 
 def _consensus(story: Story) -> str:

@@ -18,7 +18,7 @@ from moot.surfaces.cli import out
 from moot.wiring.moot import Moot
 from moot.wiring.panels import seat_word
 
-FORMS = ("context", "jsonl", "minutes", "html")
+FORMS = ("context", "jsonl", "minutes", "html", "artefacts")
 
 
 @click.command()
@@ -27,7 +27,8 @@ FORMS = ("context", "jsonl", "minutes", "html")
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="A file, written as a whole; left out: standard output.")
 @out.json_option
 def export(session: str, form: str, output: str | None, as_json: bool) -> None:
-    """Write a session as context (context_ledger.json), jsonl (the ledger, record for record), minutes (Markdown) or html.
+    """Write a session as context (context_ledger.json), jsonl (the ledger, record for record), minutes (Markdown) or html;
+    a pipeline also as artefacts (JSON).
 
     \b
     moot export think_20261115_001 minutes
