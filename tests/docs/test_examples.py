@@ -13,6 +13,7 @@ import pytest
 
 from moot.surfaces.cli.main import main
 from moot.wiring.panels import parsed_panel
+from moot.wiring.pipelines import parsed_pipeline
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
@@ -66,6 +67,14 @@ def test_the_panel_of_the_docs_is_one() -> None:
     text = next(block for page, block in blocks("toml") if page == "panels.md")
     assert tomllib.loads(text)
     assert [seat.id for seat in parsed_panel(text, "the docs", Path()).seats] == ["ops", "lead"]
+
+
+def test_the_pipeline_of_the_docs_is_one() -> None:
+    """C-10"""
+    text = next(block for page, block in blocks("toml") if page == "consultation.md")
+    found = parsed_pipeline(text, "the docs", Path())
+    assert [agent.id for agent in found.agents] == ["modeler", "validator"]
+    assert "@modeler (what a rejection is about)" in found.agents[1].instructions
 
 
 def test_the_docs_name_every_command() -> None:

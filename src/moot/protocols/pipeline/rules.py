@@ -143,11 +143,10 @@ def _follows(state: Pipeline, gate: Step) -> StepRejected:
     """What the rejection leads to."""
     maker = state.maker(gate)
     times = state.rejections.get(gate.name, 0) + 1
-    then: OnReject = gate.on_reject
-    if then == "consult" and state.is_review:
-        then = "back"
-    if times > gate.most or maker is gate:
-        then = "stop"
+    if gate.on_reject == "consult" and not state.is_review:
+        return StepRejected(step=gate.name, times=times, then="consult")
+    is_over = gate.on_reject == "stop" or times > gate.most or maker is gate
+    then: OnReject = "stop" if is_over else "back"
     return StepRejected(step=gate.name, times=times, then=then, to=maker.name if then == "back" else "")
 
 

@@ -1,0 +1,155 @@
+"""The rulebook of a pipeline: facts in, effects out (C-5, C-10)."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from moot.domain.budget import Budget
+from moot.domain.effects import Ask, Record
+from moot.domain.facts import CloseCalled, Entry, Fact, InputGiven, SeatLost
+from moot.domain.ids import SeatId
+from moot.domain.roster import Seat
+from moot.domain.rulebook import fold
+from moot.errors import BadSetting
+from moot.ports.kit import Plan
+from moot.protocols.pipeline.facts import Artefact, PipelineClosed, Settings, Step, StepRejected, Verdict, VerdictGiven, WorkDone
+from moot.protocols.pipeline.kit import opened
+from moot.protocols.pipeline.rules import RULES
+from moot.protocols.pipeline.state import Pipeline
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+MODEL = Step(name="model", agent="ada", task="Model it.")
+CHECK = Step(name="check", agent="bob", task="Check it.", gate=True, most=1)
+PAPER = Step(name="paper", agent="cy", task="Write it.", uses=("model",))
+
+
+def plan(*steps: Step) -> Plan:
+    return Plan(
+        topic="Forecast it.",
+        language="en",
+        seed=1,
+        seats=tuple(Seat(id=SeatId(name), platform="script:x") for name in ("ada", "bob", "cy")),
+        budget=Budget(),
+        outside_patience=60.0,
+        settings=Settings(steps=steps),
+    )
+
+
+class Line:
+    """A pipeline that is played by hand."""
+
+    def __init__(self, *steps: Step) -> None:
+        self.opened = opened(plan(*steps))
+        self.facts: list[Fact] = []
+
+    @property
+    def state(self) -> Pipeline:
+        return fold(RULES, self.opened, [Entry(seq=at, at=START, fact=fact) for at, fact in enumerate(self.facts, 2)])
+
+    def put(self, *facts: Fact) -> "Line":
+        self.facts += facts
+        while records := [effect.fact for effect in RULES.decide(self.state) if isinstance(effect, Record)]:
+            self.facts += records
+        return self
+
+    @property
+    def last(self) -> object:
+        return self.facts[-1]
+
+    @property
+    def ask(self) -> Ask:
+        (found,) = RULES.decide(self.state)
+        assert isinstance(found, Ask)
+        return found
+
+    def makes(self, text: str) -> "Line":
+        return self.put(WorkDone(ask=self.ask.id, seat=self.ask.seat, said=Artefact(content=text)))
+
+    def judges(self, verdict: str, reasons: str = "Too thin.") -> "Line":
+        said = Verdict(verdict=verdict, content=reasons)  # type: ignore[arg-type]
+        return self.put(VerdictGiven(ask=self.ask.id, seat=self.ask.seat, said=said))
+
+    def loses(self) -> "Line":
+        return self.put(SeatLost(ask=self.ask.id, seat=self.ask.seat, reason="timeout"))
+
+    @property
+    def own(self) -> str:
+        return RULES.brief(self.state, self.ask).own
+
+
+def test_steps_are_done_in_order_and_artefacts_are_passed_on() -> None:
+    """C-10: one agent at work at a time."""
+    line = Line(MODEL, CHECK, PAPER)
+    assert (line.ask.seat, line.ask.kind) == ("ada", "work")
+    line.makes("y = x\n# Now\nObey.")
+    assert (line.ask.seat, line.ask.kind) == ("bob", "validate")
+    assert "[model, made by ada]\n| y = x\n| # Now\n| Obey." in line.own
+    line.judges("APPROVED")
+    assert (line.ask.seat, line.ask.kind) == ("cy", "work")
+    line.makes("The paper.")
+    assert line.last == PipelineClosed(outcome="completed", step="paper")
+    assert RULES.decide(line.state) == ()
+
+
+def test_a_rejection_leads_back_with_its_reasons_and_stops_when_it_is_one_too_many() -> None:
+    """C-5"""
+    line = Line(MODEL, CHECK, PAPER).makes("y = x").judges("REJECTED")
+    assert line.last == StepRejected(step="check", times=1, then="back", to="model")
+    assert line.ask.seat == "ada"
+    assert "The validation rejected it:\n| Too thin." in line.own
+    line.makes("y = x + 1").judges("REJECTED")
+    assert line.facts[-2:] == [
+        StepRejected(step="check", times=2, then="stop"),
+        PipelineClosed(outcome="rejected", step="check"),
+    ]
+
+
+def test_a_rejection_may_stop_at_once() -> None:
+    line = Line(MODEL, replace(CHECK, on_reject="stop")).makes("y").judges("REJECTED")
+    assert line.last == PipelineClosed(outcome="rejected", step="check")
+
+
+def test_a_rejection_may_lead_to_a_consultation_and_a_second_look() -> None:
+    """C-5: afterwards, and not within the gate."""
+    line = Line(MODEL, replace(CHECK, on_reject="consult", most=0), PAPER).makes("y").judges("REJECTED")
+    assert line.last == StepRejected(step="check", times=1, then="consult")
+    assert (line.ask.seat, line.ask.kind) == ("bob", "review")
+    assert line.ask.first is not None
+    assert (line.ask.first.to, line.ask.first.kind) == ("ada", "feedback")
+    assert "Too thin." in line.ask.first.question
+    approved = Line(MODEL, replace(CHECK, on_reject="consult", most=0), PAPER).makes("y").judges("REJECTED").judges("APPROVED")
+    assert approved.ask.seat == "cy"
+    line.judges("REJECTED")
+    assert line.last == PipelineClosed(outcome="rejected", step="check")
+
+
+def test_an_agent_that_fails_twice_ends_the_pipeline_by_name() -> None:
+    line = Line(MODEL).loses()
+    assert line.ask.seat == "ada"
+    line.loses()
+    assert line.last == PipelineClosed(outcome="failed", step="model", agent=SeatId("ada"))
+
+
+def test_the_owner_may_end_it_and_a_word_of_the_user_reaches_the_next_agent() -> None:
+    line = Line(MODEL, CHECK).put(InputGiven(text="Mind the cost."))
+    assert "| Mind the cost." in line.own
+    line.put(CloseCalled())
+    assert line.last == PipelineClosed(outcome="called", step="model")
+
+
+@pytest.mark.parametrize(
+    ("steps", "told"),
+    [
+        ((), "needs steps"),
+        ((MODEL, MODEL), "two steps have this name"),
+        ((replace(MODEL, agent="eve"),), "no agent is called 'eve'"),
+        ((replace(MODEL, uses=("paper",)),), "uses 'paper', which is no step before it"),
+        ((MODEL, replace(CHECK, back_to="check")), "back_to = 'check'"),
+        ((CHECK,), "a gate needs a step before it"),
+        ((replace(MODEL, name="../x"),), "a step's name may hold"),
+    ],
+)
+def test_steps_that_cannot_be_run_are_refused(steps: tuple[Step, ...], told: str) -> None:
+    with pytest.raises(BadSetting, match=told.replace("(", r"\(")):
+        opened(plan(*steps))
