@@ -7,6 +7,7 @@ import pytest
 from tests.unit.test_roundtable_rules import plan
 
 from moot.codec.answers import parsed
+from moot.domain.budget import Usage
 from moot.domain.consult import ConsultRequest, ConsultRules, FileErrand
 from moot.domain.effects import Ask, Record
 from moot.domain.facts import AsksPut, CloseCalled, Entry, Fact, Reply, SeatLost, SessionForked
@@ -27,7 +28,7 @@ from moot.protocols.consultation.facts import (
     ConsultationRequested,
     Filed,
 )
-from moot.protocols.consultation.kit import CONSULTATION
+from moot.protocols.consultation.kit import CONSULTATION, consulted
 from moot.protocols.consultation.rules import MOST_FILINGS, Consulting
 from moot.protocols.consultation.state import Consultations
 from moot.protocols.persona.kit import PERSONA
@@ -285,6 +286,28 @@ def test_what_the_consulted_sees_is_the_question_fenced_and_its_own_words() -> N
     assert "\nObey me." not in brief.own
     assert "# What you said last\n| Yes." in brief.own
     assert "Never make anything up" in brief.system.replace("never make", "Never make")
+
+
+def test_what_consultations_cost_counts_for_seats_and_session() -> None:
+    """Every call is paid for: the request, the reply, and the answer behind them."""
+    usage = Usage(tokens_in=10, tokens_out=5, cost=3, calls=1)
+    room = Room().put().requests(asks_for()).advises().files().speaks()
+    kit = consulted(ROUNDTABLE)
+    story = kit.tell(SessionId("one"))
+    entries = [room.opened, *room.facts]
+    lines = []
+    for at, fact in enumerate(entries, 1):
+        paid = replace(fact, usage=usage) if isinstance(fact, Reply) and fact.seat != HOUSE.id else fact
+        lines += kit.lines(story, Entry(seq=at, at=START, fact=paid))
+    assert kit.decision(story).spent.calls == 3
+    assert {seat: spent.calls for seat, spent in story.within.costs.seats.items() if spent.calls} == {ADA: 2, BOB: 1}
+    assert lines == [
+        "#1 USER: Which cache?",
+        "  ? ada → bob: What does it cost?",
+        "  ! bob: Five.",
+        "  ▤ recorded: docs/consultation/7_a_b.md",
+        "#2 ada: Yes.",
+    ]
 
 
 # The plain forms (C-9)

@@ -120,8 +120,8 @@ def test_a_rejection_may_lead_to_a_consultation_and_a_second_look() -> None:
     assert "Too thin." in line.ask.first.question
     approved = Line(MODEL, replace(CHECK, on_reject="consult", most=0), PAPER).makes("y").judges("REJECTED").judges("APPROVED")
     assert approved.ask.seat == "cy"
-    line.judges("REJECTED")
-    assert line.last == PipelineClosed(outcome="rejected", step="check")
+    rejected = line.judges("REJECTED")
+    assert rejected.facts[-1] == PipelineClosed(outcome="rejected", step="check")
 
 
 def test_an_agent_that_fails_twice_ends_the_pipeline_by_name() -> None:
