@@ -1,0 +1,61 @@
+"""GUIDE.md (R-1): complete, and at one with what the code does."""
+
+import re
+from typing import get_args
+
+import pytest
+
+from moot.domain.facts import Language
+from moot.protocols.roundtable.facts import Speech
+from moot.protocols.roundtable.files import AGENDA, GUIDE, MINUTES, TURN, missing_sections, skip_reason
+from moot.protocols.roundtable.guide import GUIDES
+from moot.protocols.roundtable.names import RESERVED
+from moot.protocols.roundtable.state import Status
+from moot.protocols.roundtable.turnfile import KINDS, LONGEST_PROMPT, parsed_turn
+from moot.protocols.roundtable.words import WORDS
+
+LANGUAGES = get_args(Language)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_example_in_the_guide_is_a_valid_turn(language: Language) -> None:
+    """R-1, R-2"""
+    (block,) = re.findall(r"```json\n(.*?)```", GUIDES[language], re.DOTALL)
+    turn = parsed_turn(block)
+    assert (turn.status, turn.current_speaker) == ("open", turn.speaker_order[0])
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_guide_tells_everything_that_an_agent_needs(language: Language) -> None:
+    """R-1, R-4, R-7, R-9, R-12: files, fields, states, the words of refusal, the marks, the names that are kept."""
+    guide, words = GUIDES[language], WORDS[language]
+    for word in (AGENDA, TURN, MINUTES, GUIDE, *KINDS, *get_args(Status), "001_", "moderator", "aside/"):
+        assert word in guide
+    assert words.blocked in guide
+    assert words.over.rstrip("。.") in guide
+    assert words.wake.replace("{role}", "{current_speaker}").replace("{prompt}", "{prompt_for_speaker}").replace(
+        "{conference}", "{conference}" if language == "en" else "{会议名}"
+    ) in re.sub(r"\s+", " ", guide)
+    assert str(LONGEST_PROMPT) in guide.replace(",", "")
+    for name in RESERVED:
+        assert name in guide or name.upper() in guide
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_marks_of_the_guide_are_those_that_count(language: Language) -> None:
+    """R-3, R-7, R-10"""
+    guide = GUIDES[language]
+    consensus, skipped = ("[CONSENSUS]", "[SKIPPED]") if language == "en" else ("[共识]", "[跳过]")
+    assert consensus in guide
+    assert skipped in guide
+    assert Speech.from_text(f"Yes.\n{consensus}").consensus
+    assert skip_reason(f"{skipped} …") is not None
+    sections = "\n".join(re.findall(r"^ {3}(## .+)$", guide, re.MULTILINE))
+    assert missing_sections(sections) == ()
+
+
+def test_both_guides_have_the_same_steps() -> None:
+    heads = {language: len(re.findall(r"^## ", GUIDES[language], re.MULTILINE)) for language in LANGUAGES}
+    assert len(set(heads.values())) == 1
+    fields = [re.search(r"```json\n(.*?)```", GUIDES[language], re.DOTALL) for language in LANGUAGES]
+    assert all(fields)
