@@ -1,13 +1,22 @@
 """A conference's folder as acceptance tests make it, look at it and break it."""
 
+import asyncio
 import hashlib
 import json
 import os
 import time
+from collections.abc import Coroutine
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self, TypeVar
 
 from tests.acceptance.doors import Cli, Done
+
+from moot import Moot
+from moot.surfaces.files.conference import Found, Given
+from moot.surfaces.files.hall import Hall
+
+T = TypeVar("T")
 
 OLD = 60.0
 """Seconds that a file of ours is older than it is: whoever wrote it is surely done."""
@@ -19,7 +28,36 @@ def speech(who: str, what: str = "So it is.") -> str:
     return f"## Stance\n{who}: {what}\n## Analysis\nBecause.\n## Response and questions\nWhy not?\n"
 
 
-class Table:
+class Files:
+    """A conference's folder, as whoever has nothing but an editor sees it."""
+
+    folder: Path
+
+    def turn(self) -> dict[str, Any]:
+        found = json.loads((self.folder / "turn.json").read_text(encoding="utf-8"))
+        assert isinstance(found, dict)
+        return found
+
+    def speeches(self) -> list[str]:
+        return sorted(path.name for path in self.folder.glob("[0-9][0-9][0-9]_*.md"))
+
+    def put(self, name: str, text: str | bytes, *, is_old: bool = True) -> Path:
+        """A file as an agent from outside would leave it."""
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists() and not path.is_symlink():
+            path.chmod(0o644)
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        if is_old:
+            aged(path)
+        return path
+
+    def put_turn(self, **changed: Any) -> None:
+        text = json.dumps({**self.turn(), **changed}, ensure_ascii=False, indent=2)
+        self.put("turn.json", text + "\n")
+
+
+class Table(Files):
     """One conference below a project's folder, through the command alone."""
 
     def __init__(self, cli: Cli, name: str = "cache", root: Path | None = None) -> None:
@@ -41,11 +79,6 @@ class Table:
     def say(self, role: str, text: str = "", code: int = 0, more: tuple[str, ...] = ()) -> Done:
         return self("say", "--as", role, *more, code=code, stdin=text or speech(role))
 
-    def turn(self) -> dict[str, Any]:
-        found = json.loads((self.folder / "turn.json").read_text(encoding="utf-8"))
-        assert isinstance(found, dict)
-        return found
-
     def status(self, code: int = 0) -> Any:
         return self.json("status", code=code)
 
@@ -62,41 +95,87 @@ class Table:
         assert self("check").out == "nothing is wrong\n"
         found = self.status()
         self.cli("verify", found["session"])
-        names = self.speeches()
-        assert [int(name[:3]) for name in names] == list(range(1, found["turns_taken"] + 1))
+        is_at_one(self, found["turns_taken"])
         assert self.turn() == {**found["turn"], "speaker_order": list(found["turn"]["speaker_order"])}
-
-    def speeches(self) -> list[str]:
-        return sorted(path.name for path in self.folder.glob("[0-9][0-9][0-9]_*.md"))
 
     def go_on(self) -> None:
         """Speak until the minutes are written."""
-        for number in range(100):
-            turn = self.turn()
-            if turn["status"] == "closed":
-                break
+        while (turn := self.turn())["status"] != "closed":
             role = turn["current_speaker"]
-            self.say(role, MINUTES_TEXT if role == "moderator" else speech(role, f"turn {number} of {time.monotonic_ns()}"))
-        assert self.turn()["status"] == "closed"
+            self.say(role, MINUTES_TEXT if role == "moderator" else speech(role, fresh()))
         assert (self.folder / "MINUTES.md").read_text() == MINUTES_TEXT
         self.is_sound()
 
-    # --- what others do to the files
 
-    def put(self, name: str, text: str | bytes, *, is_old: bool = True) -> Path:
-        """A file as an agent from outside would leave it."""
-        path = self.folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if path.exists() and not path.is_symlink():
-            path.chmod(0o644)
-        path.write_bytes(text.encode() if isinstance(text, str) else text)
-        if is_old:
-            aged(path)
-        return path
+class Desk(Files):
+    """The same through the library, in one process: for tests that do many small things. Use as a context manager."""
 
-    def put_turn(self, **changed: Any) -> None:
-        text = json.dumps({**self.turn(), **changed}, ensure_ascii=False, indent=2)
-        self.put("turn.json", text + "\n")
+    def __init__(self, root: Path, name: str = "cache", home: Path | None = None) -> None:
+        self.root = root
+        self.name = name
+        self.folder = root / ".roundtable" / name
+        self._runner = asyncio.Runner()
+        self._moot = Moot(environ={"MOOT_HOME": str(home or root / "home"), "HOME": str(root)})
+        self.hall = Hall(self._moot, root)
+
+    def __enter__(self) -> Self:
+        self._runner.__enter__()
+        self.run(self._moot.__aenter__())
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.run(self._moot.__aexit__(kind, error, trace))
+        self._runner.__exit__(kind, error, trace)
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        return self._runner.run(work)
+
+    def new(self, *roles: str, rounds: int = 2, topic: str = "Which cache?") -> Found:
+        named = [(role, "mailbox") for role in roles or ("architect", "reviewer")]
+        return self.run(self.hall.new(self.name, topic, roles=named, max_rounds=rounds))
+
+    def say(self, role: str, text: str = "") -> Given:
+        return self.run(self.hall.say(self.name, role, text or speech(role, fresh())))
+
+    def status(self) -> Found:
+        return self.run(self.hall.status(self.name))
+
+    def damage(self) -> list[tuple[str, int, str]]:
+        return [(each.file, each.line, each.kind) for each in self.run(self.hall.check(self.name))]
+
+    def repair(self) -> list[str]:
+        return self.run(self.hall.repair(self.name))
+
+    def is_sound(self) -> None:
+        """Nothing is wrong, the ledger holds, and both say the same."""
+        assert self.damage() == []
+        found = self.status()
+        assert self.run(self._moot.verify(found.session)) is None
+        is_at_one(self, found.conference.taken)
+
+    def go_on(self) -> None:
+        """Speak until the minutes are written."""
+        while (turn := self.turn())["status"] != "closed":
+            role = turn["current_speaker"]
+            self.say(role, MINUTES_TEXT if role == "moderator" else "")
+        assert (self.folder / "MINUTES.md").read_text() == MINUTES_TEXT
+        self.is_sound()
+
+
+def is_at_one(files: Files, taken: int) -> None:
+    """The files show as many turns as the ledger, and `turn.json` follows from them."""
+    assert [int(name[:3]) for name in files.speeches()] == list(range(1, taken + 1))
+    turn = files.turn()
+    order = turn["speaker_order"]
+    assert (turn["round"] - 1) * len(order) + turn["current_speaker_index"] == taken
+    for number, name in enumerate(files.speeches()):
+        assert name == f"{number + 1:03d}_{order[number % len(order)]}.md"
+    assert turn["current_speaker"] == (order[turn["current_speaker_index"]] if turn["status"] == "open" else "moderator")
+
+
+def fresh() -> str:
+    """Words that nobody has said."""
+    return f"at {time.monotonic_ns()}"
 
 
 def aged(path: Path, seconds: float = OLD) -> None:
