@@ -1,0 +1,388 @@
+"""A conference that nobody attends (R-10): agents that know only the guide carry it, agents that do harm do not stop it."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.acceptance.doors import DEADLINE, Cli, Script, facts, until, write_script
+from tests.acceptance.tables import MINUTES_TEXT, Desk, Table, aged, speech
+
+from moot.domain.fence import one_line
+from moot.surfaces.files import watching
+from moot.surfaces.files.relay import Relay
+from moot.wiring.panels import PATIENCE
+
+AGENTS = Path(__file__).with_name("outside_agents")
+PYTHON = (sys.executable, "-I", "-S")
+TRICKS = (
+    "\"double\" 'single' `touch pwned` $(touch pwned); touch pwned & | > pwned\n"
+    "--version\n-rf /\n\\ {prompt} {session} {role} %s 👩‍🔬 重写吗？\t[SKIPPED]"
+)
+
+
+def recipe(cli: Cli, name: str, argv: Sequence[str], **environ: str) -> str:
+    """A recipe whose processes carry the test's mark; the word for its platform."""
+    fields: dict[str, Any] = {"argv": [*argv]}
+    if "{prompt}" not in argv:
+        fields["words"] = "{prompt}"
+    lines = [f"{key} = {json.dumps(value)}\n" for key, value in fields.items()]
+    marked = {"ROUNDTABLE_TEST": str(cli.cwd), **environ}
+    lines.append("environ = {" + ", ".join(f"{key} = {json.dumps(value)}" for key, value in marked.items()) + "}\n")
+    (cli.cwd / f"{name}.toml").write_text("".join(lines), encoding="utf-8")
+    return f"command:{cli.cwd / name}.toml"
+
+
+def plain(cli: Cli, **environ: str) -> str:
+    return recipe(cli, "plain", (*PYTHON, str(AGENTS / "plain_agent.py"), "{prompt}"), **environ)
+
+
+def other(cli: Cli) -> str:
+    return recipe(cli, "other", (*PYTHON, str(AGENTS / "other_agent.py")))
+
+
+def bad(cli: Cli, way: str, conference: str = "cache") -> str:
+    return recipe(cli, way.replace(" ", "_"), (*PYTHON, str(AGENTS / "bad_agent.py"), way, conference, "{prompt}"))
+
+
+def scripted(cli: Cli, *roles: str, rounds: int = 1, delay: float = 0.0, heads: str = "## Stance") -> str:
+    """A platform on which these roles speak, and the moderator concludes."""
+    late: dict[str, Any] = {"delay": delay} if delay else {}
+    script: Script = {
+        **{role: {"speech": [{"raw": f"{heads}\n{role} {turn}", **late} for turn in range(1, rounds + 1)]} for role in roles},
+        "moderator": {"minutes": [{"raw": MINUTES_TEXT, **late}]},
+    }
+    return write_script(cli.cwd / "talk.toml", script)
+
+
+def begun(cli: Cli, roles: Sequence[str], moderator: str, rounds: int = 1, more: Sequence[str] = (), topic: str = "Q?") -> Table:
+    table = Table(cli)
+    table.new(*roles, rounds=rounds, topic=topic, more=("--moderator", moderator, "--no-check", *more))
+    return table
+
+
+def lost(cli: Cli, table: Table) -> dict[str, list[str]]:
+    """Who was lost, and why, each time."""
+    found: dict[str, list[str]] = {}
+    for fact in facts(cli("export", table.session(), "jsonl").out):
+        if fact["fact"] == "seat_lost":
+            found.setdefault(fact["seat"], []).append(f"{fact['reason']}: {fact.get('detail', '')}")
+    return found
+
+
+def left_behind(cli: Cli) -> list[int]:
+    """Processes of the test's agents that still run."""
+    mark, found = f"ROUNDTABLE_TEST={cli.cwd}".encode(), []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            with suppress(OSError):
+                if mark in (entry / "environ").read_bytes().split(b"\0"):
+                    found.append(int(entry.name))
+    return found
+
+
+def is_over(table: Table) -> None:
+    assert table.turn()["status"] == "closed"
+    assert (table.folder / "MINUTES.md").exists()
+    table.is_sound()
+
+
+# Agents that know only the guide
+
+
+def test_two_agents_from_elsewhere_and_moot_hold_a_conference(cli: Cli) -> None:
+    """R-1, R-2, R-4 to R-10: by the guide alone they take their turns among roles that Moot drives, down to the minutes."""
+    cli("roundtable", "guide")
+    table = begun(cli, [f"ada={plain(cli)}", "bob", f"eve={scripted(cli, 'eve', rounds=2)}"], plain(cli), rounds=2)
+    with cli.start("roundtable", "relay", "cache", "--dir", str(cli.cwd)) as relay:
+        for number in (2, 5):
+            until(lambda number=number: (table.folder / f"{number - 1:03d}_ada.md").exists() and table.turn()["current_speaker"] == "bob")
+            said = by_hand_agent(cli, "other_agent.py", "--加入", "cache", "bob")
+            assert said == f"已发言：{number:03d}_bob.md"
+        assert relay.ended().code == 0
+    assert table.speeches() == [f"{number:03d}_{role}.md" for number, role in enumerate(["ada", "bob", "eve"] * 2, 1)]
+    assert (table.folder / "001_ada.md").read_text().startswith("## Stance\nada on # Q? at 001: asked 'Open the conference")
+    assert "asked 'eve" in (table.folder / "004_ada.md").read_text()
+    assert "heard 3" in (table.folder / "004_ada.md").read_text()
+    assert (table.folder / "MINUTES.md").read_text().startswith("## Summary\n- ada: ada on # Q?")
+    assert lost(cli, table) == {}
+    is_over(table)
+    assert left_behind(cli) == []
+
+
+def by_hand_agent(cli: Cli, name: str, *words: str) -> str:
+    done = subprocess.run(
+        [*PYTHON, str(AGENTS / name), *words], cwd=cli.cwd, capture_output=True, encoding="utf-8", timeout=DEADLINE, check=True
+    )
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_agents_carry_a_conference_with_files_alone(cli: Cli, language: str) -> None:
+    """R-1 to R-9: Moot only begins it, and takes everything in when it is over. The answers are those of R-4."""
+    table = Table(cli)
+    topic = "Which cache?" if language == "en" else "用哪种缓存？"
+    table.new("ada", "鲍勃", rounds=2, topic=topic)
+    programs = {"ada": ("plain_agent.py", "--join"), "鲍勃": ("other_agent.py", "--加入"), "moderator": ("other_agent.py", "--加入")}
+    blocked = by_hand_agent(cli, "other_agent.py", "--加入", "cache", "鲍勃")
+    assert blocked == "[会议阻塞] 当前轮到 ada 发言，请调度对应代理。"
+    if language == "zh":
+        assert table.say("鲍勃", code=3).err.split("\n")[0] == blocked
+        assert (table.folder.parent / "GUIDE.md").read_text() == cli("roundtable", "guide", "--language", "zh").out
+    for _ in range(5):
+        program, word = programs[table.turn()["current_speaker"]]
+        by_hand_agent(cli, program, word, "cache", table.turn()["current_speaker"])
+    assert table.turn()["status"] == "closed"
+    assert by_hand_agent(cli, "plain_agent.py", "--join", "cache", "ada") == "The conference is over; please read MINUTES.md."
+    assert table.status()["turns_taken"] == 4
+    is_over(table)
+    over = "The conference is over; please read MINUTES.md." if language == "en" else "会议已结束，请查阅 MINUTES.md"
+    assert table("join", "--as", "ada", code=4).out.strip() == over
+    assert over in table.say("ada", "late", code=2).err
+
+
+def test_an_agent_finishes_what_another_left_half_done(cli: Cli) -> None:
+    """R-6: a speech without its turn.json; the next agent writes it, and Moot takes both in."""
+    table = Table(cli)
+    table.new("ada", "bob", rounds=1)
+    table.put("001_ada.md", speech("ada"), is_old=False)
+    assert by_hand_agent(cli, "plain_agent.py", "--join", "cache", "ada") == (
+        "[Conference blocked] It is bob's turn to speak; please schedule that agent."
+    )
+    assert table.status()["turns_taken"] == 1
+    table.go_on()
+
+
+def test_an_agent_that_answers_instead_of_writing_files_is_filed(cli: Cli) -> None:
+    """R-10: as speaker and as moderator."""
+    program = (*PYTHON, "-c", "import sys; sys.stdin.read(); print('## Stance\\nSpoken.\\n## Summary\\nSo.')")
+    talker = recipe(cli, "talker", program)
+    table = begun(cli, [f"ada={talker}"], talker)
+    table("relay")
+    assert (table.folder / "001_ada.md").read_text() == "## Stance\nSpoken.\n## Summary\nSo.\n"
+    is_over(table)
+
+
+def test_topic_and_prompt_reach_an_agent_as_plain_text(cli: Cli) -> None:
+    """R-10: quotes, lines, `$(…)` and options are one argument, and nobody runs them."""
+    log = cli.cwd / "prompts.jsonl"
+    table = begun(
+        cli, [f"ada={plain(cli, PLAIN_LOG=str(log))}"], scripted(cli), topic=f"{TRICKS} topic", more=("--prompt", TRICKS)
+    )
+    table("relay")
+    (words,) = [json.loads(line) for line in log.read_text().splitlines()]
+    assert len(words) == 1
+    assert words[0].split("\n")[0] == (
+        f"Read .roundtable/GUIDE.md and join the conference cache as ada. Your instructions are: {one_line(TRICKS)}"
+    )
+    assert not list(cli.cwd.rglob("pwned"))
+    is_over(table)
+
+
+# Agents that do harm
+
+
+def test_agents_that_fail_or_break_the_files_are_skipped(cli: Cli) -> None:
+    """R-10, R-11: each is asked twice and then skipped with its reason; the conference comes to its minutes, every speech is what it
+    was, the other conference is as it was or told to be damaged, and no process is left."""
+    victim = Table(cli, "other")
+    victim.new("victim", "second")
+    ways = ("fails", "half", "forks", "flood", "garbage", "alters", "impersonates", "skips ahead", "trespasses")
+    roles = [f"{way.replace(' ', '_')}={bad(cli, way)}" for way in ways]
+    missing = recipe(cli, "missing", (str(cli.cwd / "no-such-program"), "{prompt}"))
+    table = begun(cli, [f"good={scripted(cli, 'good')}", *roles, f"missing={missing}"], scripted(cli, "good"))
+    table("relay")
+    is_over(table)
+    found = lost(cli, table)
+    assert {role: len(told) for role, told in found.items()} == {way.replace(" ", "_"): 2 for way in (*ways, "missing")}
+    for role, words in {
+        "fails": "error: fails ended with 7",
+        "half": "malformed: it wrote no speech",
+        "forks": "malformed: it wrote no speech",
+        "flood": "error: flood printed too much",
+        "garbage": "malformed: it broke the files: turn.json:1: no valid JSON",
+        "alters": "malformed: it broke the files: 001_good.md:2: differs",
+        "impersonates": "malformed: it broke the files: 008_good.md:1: 'good' spoke out of turn",
+        "skips_ahead": "malformed: it broke the files: turn.json:1: status",
+        "trespasses": "malformed: it wrote no speech",
+        "missing": "error: ",
+    }.items():
+        assert all(told.startswith(words) for told in found[role]), found[role]
+    assert (table.folder / "001_good.md").read_text() == "## Stance\ngood 1\n"
+    for number, way in enumerate((*ways, "missing"), 2):
+        text = (table.folder / f"{number:03d}_{way.replace(' ', '_')}.md").read_text()
+        assert text.startswith(f"[SKIPPED] {way.replace(' ', '_')} gave no speech in this turn: ")
+    aside = "".join(path.read_text() for path in (table.folder / "aside").iterdir())
+    assert "I never said that." in aside
+    assert "I decide." in aside
+    aged(victim.folder / "001_victim.md")
+    victim("repair")
+    assert victim.speeches() == ["001_victim.md"]
+    victim.go_on()
+    assert left_behind(cli) == []
+
+
+def relayed(desk: Desk, **platforms: str) -> None:
+    """Hold a conference of one round in this process."""
+
+    async def held() -> None:
+        async with asyncio.timeout(DEADLINE):
+            roles = [(role, platform) for role, platform in platforms.items() if role != "moderator"]
+            await desk.hall.new("cache", "Q?", roles=roles, moderator=platforms["moderator"], max_rounds=1, check=False)
+            await Relay(desk.hall._moot, desk.hall, "cache", lambda _: None, 0.2).run()
+
+    desk.run(held())
+
+
+@pytest.mark.xfail(reason="panels.PATIENCE gives a seat of `command:` 900 s of its own (human 3600, embedded 600), which outweighs the setting")
+def test_the_patience_that_was_given_holds_for_agents(cli: Cli) -> None:
+    """R-10: `--patience` says how long a role that Moot drives may take."""
+    with Desk(cli.cwd, home=cli.home) as desk:
+        found = desk.run(desk.hall.new("cache", "Q?", roles=[("a", bad(cli, "hang"))], patience=2.0, check=False))
+        assert found.conference.seats[0].patience in {None, 2.0}
+
+
+def test_agents_that_do_not_end_are_stopped(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R-10: past its patience an agent is ended with all its processes, also one that is deaf to it."""
+    monkeypatch.setitem(PATIENCE, "command", 0.5)
+    good = scripted(cli, "good")
+    with Desk(cli.cwd, home=cli.home) as desk:
+        relayed(desk, hang=bad(cli, "hang"), deaf=bad(cli, "deaf"), good=good, moderator=good)
+        found = desk.status().conference
+        assert [(absent.seat, absent.reason) for absent in found.absences] == [("hang", "timeout"), ("deaf", "timeout")]
+        desk.is_sound()
+    table = Table(cli)
+    assert {role: len(told) for role, told in lost(cli, table).items()} == {"hang": 2, "deaf": 2}
+    assert "(timeout)" in (table.folder / "002_deaf.md").read_text()
+    assert table.speeches() == ["001_hang.md", "002_deaf.md", "003_good.md"]
+    is_over(table)
+    assert left_behind(cli) == []
+
+
+@pytest.mark.parametrize("patience", [1.0, 60.0])
+def test_an_agent_that_has_spoken_and_does_not_end_has_spoken(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, patience: float
+) -> None:
+    """R-10: its files count, once, and it is ended, be it by its patience or because it is done."""
+    monkeypatch.setitem(PATIENCE, "command", patience)
+    monkeypatch.setattr("moot.surfaces.files.relay.DONE_SECONDS", 0.5)
+    monkeypatch.setattr("moot.surfaces.files.relay.LOOK_SECONDS", 0.3)
+    good = scripted(cli, "good")
+    with Desk(cli.cwd, home=cli.home) as desk:
+        relayed(desk, ada=bad(cli, "no end"), good=good, moderator=good)
+        desk.is_sound()
+        assert desk.speeches() == ["001_ada.md", "002_good.md"]
+        assert "It is done." in (desk.folder / "001_ada.md").read_text()
+        assert desk.turn()["status"] == "closed"
+    assert left_behind(cli) == []
+
+
+@pytest.mark.xfail(reason="_publish writes MINUTES.md only if a mind wrote them; where all writers fail the relay ends, `closed`, without the file")
+def test_there_are_minutes_even_if_nobody_can_write_them(cli: Cli) -> None:
+    """R-10: it goes on until MINUTES.md is there."""
+    fails = bad(cli, "fails")
+    table = begun(cli, [f"ada={fails}"], fails)
+    table("relay")
+    assert table.turn()["status"] == "closed"
+    assert (table.folder / "MINUTES.md").exists()
+
+
+@pytest.mark.xfail(reason="repair cannot move a file whose name is no UTF-8 (see test_roundtable_damage): it gives up, and the relay ends with it")
+def test_an_agent_that_makes_a_name_that_is_no_text_does_not_end_the_relay(cli: Cli) -> None:
+    """R-10"""
+    table = begun(cli, [f"bad={bad(cli, 'odd name')}", f"good={scripted(cli, 'good')}"], scripted(cli, "good"))
+    with cli.start("roundtable", "relay", "cache", "--dir", str(cli.cwd)) as relay:
+        until(lambda: relay.process.poll() is not None or (table.folder / "MINUTES.md").exists())
+        assert relay.ended().code == 0
+    is_over(table)
+
+
+def test_a_role_from_outside_that_never_comes_is_skipped(cli: Cli) -> None:
+    """R-10: the conference never hangs."""
+    table = begun(cli, ["guest", f"good={scripted(cli, 'good')}"], scripted(cli, "good"), more=("--outside-patience", "1s"))
+    table("relay")
+    is_over(table)
+    assert (table.folder / "001_guest.md").read_text().startswith("[SKIPPED] guest")
+    assert [absent["reason"] for absent in table.status()["skipped"]] == ["timeout"]
+
+
+# Relays that end, and disks that say nothing
+
+
+def test_a_relay_that_is_killed_goes_on_where_it_was(cli: Cli) -> None:
+    """R-10: nothing is lost and nothing is said twice."""
+    platform = scripted(cli, "a", "b", rounds=4, delay=0.1)
+    table = begun(cli, [f"a={platform}", f"b={platform}"], platform, rounds=4)
+    for count in (2, 5):
+        with cli.start("roundtable", "relay", "cache", "--dir", str(cli.cwd)) as relay:
+            until(lambda count=count: len(table.speeches()) >= count)
+            os.kill(relay.process.pid, signal.SIGKILL)
+    table("relay")
+    is_over(table)
+    texts = Counter((table.folder / name).read_text() for name in table.speeches())
+    assert texts == Counter(f"## Stance\n{role} {turn}\n" for role in "ab" for turn in range(1, 5))
+
+
+def test_an_agent_that_outlives_its_relay_does_not_speak_twice(cli: Cli) -> None:
+    """R-10: it is still at work when the relay is started again."""
+    slow = plain(cli, PLAIN_SLOW="1.5")
+    table = begun(cli, [f"ada={slow}", f"good={scripted(cli, 'good')}"], scripted(cli, "good"))
+    with cli.start("roundtable", "relay", "cache", "--dir", str(cli.cwd)) as relay:
+        until(lambda: left_behind(cli))
+        os.kill(relay.process.pid, signal.SIGKILL)
+    table("relay")
+    until(lambda: not left_behind(cli))
+    is_over(table)
+    assert table.speeches() == ["001_ada.md", "002_good.md"]
+
+
+def test_a_second_relay_is_refused_and_a_first_one_goes_on(cli: Cli) -> None:
+    """R-10"""
+    platform = scripted(cli, "a", rounds=2, delay=0.7)
+    table = begun(cli, [f"a={platform}"], platform, rounds=2)
+    with cli.start("roundtable", "relay", "cache", "--dir", str(cli.cwd)) as relay:
+        until(table.speeches)
+        assert "moot:" in table("relay", code=2).err
+        assert relay.ended().code == 0
+    is_over(table)
+    assert table("relay").out.startswith("cache: closed") or "closed" in table("status").out
+
+
+@pytest.mark.parametrize("disk", ["polling", "silent"])
+def test_a_disk_that_tells_of_no_changes_stops_nobody(cli: Cli, disk: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R-10: the folder is looked at now and then."""
+    if disk == "polling":
+        monkeypatch.setenv("WATCHFILES_FORCE_POLLING", "1")
+    else:
+        monkeypatch.setattr(watching, "awatch", _silent)
+    with Desk(cli.cwd, home=cli.home) as desk:
+        desk.new("ada", rounds=1)
+        told: list[str] = []
+
+        async def held() -> None:
+            async with asyncio.timeout(DEADLINE):
+                running = asyncio.create_task(Relay(desk.hall._moot, desk.hall, "cache", told.append, 0.2).run())
+                for role in ("ada", "moderator"):
+                    while desk.turn()["current_speaker"] != role:
+                        await asyncio.sleep(0.05)
+                    await asyncio.to_thread(by_hand_agent, cli, "plain_agent.py", "--join", "cache", role)
+                await running
+
+        desk.run(held())
+        assert told == []
+        desk.is_sound()
+        assert desk.turn()["status"] == "closed"
+
+
+async def _silent(*_: object, rust_timeout: int, **__: object) -> AsyncIterator[set[object]]:
+    while True:
+        await asyncio.sleep(rust_timeout / 1_000)
+        yield set()
