@@ -83,3 +83,21 @@ elif way == "no end":
         found["current_speaker"] = order[index % len(order)]
     put("turn.json", json.dumps(found))
     time.sleep(3_600)
+elif way == "cleans":
+    import shutil
+
+    shutil.rmtree(os.path.join(folder, ".moot"))
+    print(SPEECH)
+elif way == "blocks aside":
+    put("turn.json", "{")
+    put("aside", "not a folder")
+elif way == "makes folders":
+    os.mkdir(os.path.join(folder, "{:03d}_{}.md".format(count() + 1, turn()["current_speaker"])))
+elif way == "skips itself":
+    put("{:03d}_{}.md".format(count() + 1, turn()["current_speaker"]), "[SKIPPED] I have nothing to say (refused)\n")
+elif way == "removes":
+    import shutil
+
+    shutil.rmtree(folder)
+elif way == "links":
+    os.symlink("/etc/passwd", os.path.join(folder, "{:03d}_{}.md".format(count() + 1, turn()["current_speaker"])))
