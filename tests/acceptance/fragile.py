@@ -2,10 +2,10 @@
 
     python fragile.py
 
-It loads Moot once. Each line on standard input is a JSON list of calls (`words`, `stdin`, `die_at`); it forks one process for each,
-lets all of them begin at the same moment, and answers with one JSON line: the exit codes. A process counts its steps: each moment
-before and after it makes, writes, renames, links, removes, locks or syncs a file, or changes the ledger. At step `die_at` it kills
-itself with SIGKILL; 0: never.
+It loads Moot once. Each line on standard input is a JSON list of calls (`words`, `stdin`, `die_at`); it forks one process for
+each, lets all of them begin at the same moment, and answers with one JSON line: the exit codes. A process counts its steps: each
+moment before and after it makes, writes, renames, links, removes, locks or syncs a file, or changes the ledger. At step `die_at`
+it kills itself with SIGKILL; 0: never.
 """
 
 import fcntl
@@ -37,7 +37,7 @@ class Steps:
     def watch(self) -> None:
         for name in WATCHED:
             setattr(os, name, self._watched(name, getattr(os, name)))
-        fcntl.flock = self._watched("flock", fcntl.flock)  # type: ignore[assignment]
+        fcntl.flock = self._watched("flock", fcntl.flock)
         connect, steps = sqlite3.connect, self
 
         class Connection(sqlite3.Connection):

@@ -1,6 +1,6 @@
 """The command `moot` with every file that it opens written down. Not a test: `test_roundtable_folder.py` starts it.
 
-    python opened.py LOG WORD…
+python opened.py LOG WORD…
 """
 
 import os

@@ -21,7 +21,9 @@ T = TypeVar("T")
 OLD = 60.0
 """Seconds that a file of ours is older than it is: whoever wrote it is surely done."""
 
-MINUTES_TEXT = "## Summary\nWe spoke.\n## Consensus reached\nNone.\n## Disagreements left open\nAll.\n## Action items\nNobody: nothing.\n"
+MINUTES_TEXT = (
+    "## Summary\nWe spoke.\n## Consensus reached\nNone.\n## Disagreements left open\nAll.\n## Action items\nNobody: nothing.\n"
+)
 
 
 def speech(who: str, what: str = "So it is.") -> str:
@@ -197,7 +199,7 @@ def tree(folder: Path, but: str = "") -> dict[str, str]:
     found = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
-        if but and name.split("/")[0] == but:
+        if but and name.split("/", maxsplit=1)[0] == but:
             continue
         if path.is_symlink():
             found[name] = f"-> {path.readlink()}"

@@ -101,7 +101,9 @@ def test_a_speaker_that_dies_at_any_step_has_spoken_whole_or_not_at_all(fragile:
     pytest.fail("it never came to its end")
 
 
-def test_a_moderator_that_dies_at_any_step_has_concluded_whole_or_not_at_all(fragile: Fragile, desk: Desk, tmp_path: Path) -> None:
+def test_a_moderator_that_dies_at_any_step_has_concluded_whole_or_not_at_all(
+    fragile: Fragile, desk: Desk, tmp_path: Path
+) -> None:
     """R-6, R-9: the minutes likewise."""
     for step in range(1, MOST_STEPS, 4):
         desk.name, desk.folder = f"c{step}", desk.root / ".roundtable" / f"c{step}"

@@ -182,8 +182,10 @@ def test_check_and_repair_say_what_they_find_and_do(cli: Cli) -> None:
     table.is_sound()
 
 
-RENAMED = "damages names the gap before the missing speech, and `gap` is renamed to the coming number without a look at `_home`: an old "
-RENAMED += "speech is given a second time"
+RENAMED = (
+    "damages names the gap before the missing speech, and _number_damage gives a gap the coming number without a look at _home: "
+    "an old speech is given a second time"
+)
 
 
 @pytest.mark.xfail(reason=RENAMED)
@@ -194,7 +196,9 @@ def test_an_old_speech_of_whoever_is_next_that_was_renamed_is_not_given_twice(de
     assert desk.speeches() == ["001_architect.md", "002_reviewer.md", "003_architect.md"]
 
 
-@pytest.mark.xfail(reason="sync takes in whatever has the next name before it looks for damage: an old speech is given a second time")
+@pytest.mark.xfail(
+    reason="sync takes in whatever has the next name before it looks for damage: an old speech is given a second time"
+)
 def test_an_old_speech_that_was_renamed_to_the_next_one_is_not_given_twice(desk: Desk) -> None:
     """R-11: the same words by the same role, while its old file is missing, are a renamed speech."""
     renamed("002_reviewer.md", "004_reviewer.md")(desk)
@@ -244,7 +248,9 @@ def test_what_was_set_aside_is_told_with_its_reason(cli: Cli) -> None:
 # Things that are no files
 
 
-@pytest.mark.xfail(reason="Folder.read_bytes: os.fdopen raises IsADirectoryError before the look at what it is; every command dies of it")
+@pytest.mark.xfail(
+    reason="Folder.read_bytes: os.fdopen raises IsADirectoryError before the look at what it is; every command dies of it"
+)
 @pytest.mark.parametrize("name", ["turn.json", "004_reviewer.md", "AGENDA.md"])
 def test_a_folder_in_the_place_of_a_file_is_named_and_set_aside(desk: Desk, name: str) -> None:
     """R-11"""
@@ -308,7 +314,9 @@ def test_a_log_that_cannot_be_read_is_not_lost(desk: Desk, text: bytes) -> None:
     assert any(path.read_bytes().startswith(text) for path in (desk.folder / "aside").iterdir())
 
 
-@pytest.mark.xfail(reason="keep: a file that cannot be read is taken for a free name; FileExistsError reaches the user as a traceback")
+@pytest.mark.xfail(
+    reason="keep: a file that cannot be read is taken for a free name; FileExistsError reaches the user as a traceback"
+)
 def test_a_text_is_kept_beside_whatever_lies_in_aside(desk: Desk) -> None:
     """R-6: the text of whoever spoke out of turn is kept."""
     desk.put("aside/architect_1.md", b"\xff")
@@ -317,7 +325,9 @@ def test_a_text_is_kept_beside_whatever_lies_in_aside(desk: Desk) -> None:
     assert found.value.kept == "aside/architect_2.md"
 
 
-@pytest.mark.xfail(reason="is_settled: a file from the future never settles; its role is `writing` until then, and everybody is blocked")
+@pytest.mark.xfail(
+    reason="is_settled: a file from the future never settles; its role is `writing` until then, and everybody is blocked"
+)
 def test_a_file_from_the_future_holds_nobody_up(desk: Desk) -> None:
     """R-11: a clock that goes wrong on another machine."""
     aged(desk.put("004_reviewer.md", speech("tomorrow")), -86_400.0)

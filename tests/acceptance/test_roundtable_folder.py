@@ -1,7 +1,6 @@
 """The folder of a conference: names that lead nowhere else, links that are not followed, folders that others made or moved."""
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -83,12 +82,14 @@ def test_a_name_of_the_greatest_length_holds_a_conference(desk: Desk) -> None:
 def test_two_names_that_some_disks_take_for_one_are_refused(cli: Cli) -> None:
     """R-12"""
     Table(cli, "Cache").new()
-    assert "is called 'Cache' already" in cli(
-        "roundtable", "new", "cache", "Which?", "--role", "a", "--dir", str(cli.cwd), code=2
-    ).err
-    assert "is called 'Cache' already" in cli(
-        "roundtable", "new", "Cache", "Which?", "--role", "a", "--dir", str(cli.cwd), code=2
-    ).err
+    assert (
+        "is called 'Cache' already"
+        in cli("roundtable", "new", "cache", "Which?", "--role", "a", "--dir", str(cli.cwd), code=2).err
+    )
+    assert (
+        "is called 'Cache' already"
+        in cli("roundtable", "new", "Cache", "Which?", "--role", "a", "--dir", str(cli.cwd), code=2).err
+    )
     done = cli("roundtable", "new", "other", "Which?", "--role", "Ada", "--role", "ada", "--dir", str(cli.cwd), code=2)
     assert "each needs an id of its own" in done.err
 
@@ -156,7 +157,9 @@ def test_a_conference_that_is_a_link_is_refused(cli: Cli, outside: Path) -> None
     assert tree(outside) == before
 
 
-@pytest.mark.parametrize("name", ["turn.json", "AGENDA.md", "001_architect.md", "002_reviewer.md", "003_architect.md", "MINUTES.md"])
+@pytest.mark.parametrize(
+    "name", ["turn.json", "AGENDA.md", "001_architect.md", "002_reviewer.md", "003_architect.md", "MINUTES.md"]
+)
 def test_a_file_that_is_a_link_is_not_followed(cli: Cli, desk: Desk, outside: Path, name: str) -> None:
     """R-11: named, set aside as a link, and nothing behind it is read into the ledger or changed."""
     desk.new()
@@ -207,7 +210,9 @@ def test_an_aside_that_is_a_link_is_refused(cli: Cli, outside: Path) -> None:
     assert tree(outside) == before
 
 
-@pytest.mark.xfail(reason="no damage is of `aside`: check says that nothing is wrong, repair that nothing was, and then nobody can speak or join")
+@pytest.mark.xfail(
+    reason="no damage is of `aside`: check says that nothing is wrong, repair that nothing was, and then nobody can speak or join"
+)
 def test_an_aside_that_is_a_link_is_named(desk: Desk, outside: Path) -> None:
     """R-11"""
     desk.new()
@@ -298,7 +303,9 @@ def test_a_conference_without_a_turn_is_taken_in_from_agenda_and_speeches(cli: C
     table.go_on()
 
 
-@pytest.mark.xfail(reason="_course: without turn.json and agenda there are 3 rounds, even if the speeches are of more: those go to `aside`")
+@pytest.mark.xfail(
+    reason="_course: without turn.json and agenda there are 3 rounds, even if the speeches are of more: those go to `aside`"
+)
 def test_a_conference_without_turn_and_agenda_has_at_least_the_rounds_that_were_held(desk: Desk) -> None:
     """R-11: turn.json can be rebuilt from the speeches."""
     by_hand(desk.folder, ["a", "b"], 9, 6)
@@ -320,7 +327,9 @@ def test_a_talk_that_was_ended_early_keeps_all_its_speeches(desk: Desk) -> None:
     assert desk.damage() == []
 
 
-@pytest.mark.xfail(reason="a folder that says `closed`, with its minutes, is opened again: turn.json is overwritten, its minutes are `too early`")
+@pytest.mark.xfail(
+    reason="a folder that says `closed`, with its minutes, is opened again: turn.json is overwritten, its minutes are `too early`"
+)
 def test_a_conference_that_is_over_is_not_opened_again(desk: Desk) -> None:
     """R-4, R-11: taken in as it is, though it ended before its last round."""
     by_hand(desk.folder, ["a", "b"], 3, 3, status="closed", current_speaker="moderator")
@@ -383,7 +392,9 @@ def test_a_copy_and_its_original_go_apart(desk: Desk) -> None:
     assert desk.status().session == session
 
 
-@pytest.mark.xfail(reason="a copy under another name before the first speech: no speech is taken in, so that the old name in turn.json is damage")
+@pytest.mark.xfail(
+    reason="a copy under another name before the first speech: no speech is taken in, so that the old name in turn.json is damage"
+)
 def test_a_copy_under_another_name_is_no_damage(desk: Desk) -> None:
     """R-11"""
     desk.new()
@@ -391,7 +402,7 @@ def test_a_copy_under_another_name_is_no_damage(desk: Desk) -> None:
     assert desk.run(desk.hall.check("copy")) == ()
 
 
-@pytest.mark.xfail(reason="the mark's `path` is not renewed after a move, so that a later copy is taken for the conference itself: two folders, one session")
+@pytest.mark.xfail(reason="the mark's `path` is not renewed after a move: a later copy is taken for the conference itself")
 def test_a_copy_of_what_was_moved_goes_apart_too(desk: Desk) -> None:
     """R-11"""
     desk.new("a", "b")
@@ -463,7 +474,7 @@ def test_joining_reads_no_more_at_the_end_than_at_the_beginning(cli: Cli) -> Non
             f"{number:03d}_{'abc'[(number - 1) % 3]}.md" for number in range(speeches - 2, speeches + 1)
         ]
         assert found["earlier"] == speeches - 3
-        opened = [os.path.basename(line) for line in log.read_text().splitlines()]
+        opened = [Path(line).name for line in log.read_text().splitlines()]
         assert len([name for name in opened if name[:1].isdigit() and name.endswith(".md")]) == 3
         counts[speeches] = len([name for name in opened if name.endswith((".md", ".json", "lock"))])
     assert counts[10] == counts[200]

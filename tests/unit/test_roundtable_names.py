@@ -1,7 +1,7 @@
 """Names that become files (R-12): what is taken, what is refused, and that no name leads anywhere."""
 
-import os
 import unicodedata
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,10 +11,41 @@ from moot.errors import BadName
 from moot.protocols.roundtable.files import speech_file, speech_name
 from moot.protocols.roundtable.names import DEVICES, MOST_BYTES, RESERVED, conference_name, role_name
 
-TAKEN = ("cache", "Ada", "角色", "架构师-2", "_x", "x_1", "2026", "é", "ß", "𠀀" * 45, "a" * 64, "कि", "turns", "moderator2", "con1")
+TAKEN = (
+    "cache",
+    "Ada",
+    "角色",
+    "架构师-2",
+    "_x",
+    "x_1",
+    "2026",
+    "é",
+    "ß",
+    "𠀀" * 45,
+    "a" * 64,
+    "कि",
+    "turns",
+    "moderator2",
+    "con1",
+)
 REFUSED = (
     *("", " ", "../x", "a/b", "a\\b", ".", "..", ".moot", "a.md", "x.", "a b", "a:b", "a*", "a\0b", "\0", "a\nb", "a\tb"),
-    *("CON", "con", "nul", "AUX", "com1", "LPT9", "turn", "TURN", "Moderator", "moderator", "guide", "AGENDA", "Minutes", "aside"),
+    *(
+        "CON",
+        "con",
+        "nul",
+        "AUX",
+        "com1",
+        "LPT9",
+        "turn",
+        "TURN",
+        "Moderator",
+        "moderator",
+        "guide",
+        "AGENDA",
+        "Minutes",
+        "aside",
+    ),
     *("a" * 65, "a" * 200, "𠀀" * 64, "🙂", "-x", "--dir", " x", "x ", "x\n", "user", "USER", "e\u0301", "\u202ex", "a\u200bb"),
     *("$(x)", "`x`", "a;b", "%2e%2e", "~", "a|b", "\ud800", "…"),
 )
@@ -44,9 +75,9 @@ def test_whatever_is_taken_is_one_plain_file_name(name: str) -> None:
     except BadName:
         return
     assert found == name == unicodedata.normalize("NFC", name).strip()
-    assert os.path.basename(name) == name
+    assert Path(name).name == name
     assert name[0] not in ".-"
-    assert not set(name) & set("/\\\0\n\r:*?\"<>| .")
+    assert not set(name) & set('/\\\0\n\r:*?"<>| .')
     assert len(speech_file(999_999, name).encode()) <= 255 - len("10000_.draft-0123456789abcdef")
     assert len(name.encode()) <= MOST_BYTES
     assert name.casefold() not in RESERVED | DEVICES
@@ -60,7 +91,9 @@ def test_a_speech_file_says_its_number_and_role(number: int, role: str) -> None:
     assert (found.number, found.role) == (number, role)
 
 
-@pytest.mark.parametrize("name", ["1_a.md", "01_a.md", "0001_a.md", "001-a.md", "001_.md", "001_a.MD", "001_a.txt", "٠٠١_a.md", "a.md"])
+@pytest.mark.parametrize(
+    "name", ["1_a.md", "01_a.md", "0001_a.md", "001-a.md", "001_.md", "001_a.MD", "001_a.txt", "٠٠١_a.md", "a.md"]
+)
 def test_a_name_written_otherwise_is_no_speech(name: str) -> None:
     """R-11: a number has exactly one spelling, so that no two files can have one number and role."""
     assert speech_name(name) is None

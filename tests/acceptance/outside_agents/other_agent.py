@@ -2,8 +2,8 @@
 # mypy: ignore-errors
 """另一个只读过《参会指南》（GUIDE.md 中文版）的代理：不依赖 Moot，只用标准库。
 
-    python other_agent.py < 提示词
-    python other_agent.py --加入 会议名 角色
+python other_agent.py < 提示词
+python other_agent.py --加入 会议名 角色
 """
 
 import dataclasses
@@ -39,7 +39,9 @@ class 会议:
         return bool(自己) and 自己[-1].read_text("utf-8").strip().endswith("[共识]")
 
     def 推进(self, 状态: dict[str, typing.Any], 期望: str) -> None:
-        轮, 位 = divmod((状态["round"] - 1) * len(状态["speaker_order"]) + 状态["current_speaker_index"] + 1, len(状态["speaker_order"]))
+        轮, 位 = divmod(
+            (状态["round"] - 1) * len(状态["speaker_order"]) + 状态["current_speaker_index"] + 1, len(状态["speaker_order"])
+        )
         新 = {**状态, "round": 轮 + 1, "current_speaker_index": 位, "prompt_for_speaker": 期望}
         结束 = 轮 + 1 > 状态["max_rounds"] or all(map(self.共识, 状态["speaker_order"]))
         新 |= {"status": "concluding", "current_speaker": "moderator"} if 结束 else {"current_speaker": 状态["speaker_order"][位]}
@@ -71,7 +73,11 @@ class 会议:
             (self.目录 / "AGENDA.md").read_text("utf-8")
             听到 = [文件.read_text("utf-8")[:20] for 文件 in 现有[-2:]]
             名 = f"{应有 + 1:03}_{角色}.md"
-            self.落盘(名, f"## 立场\n{角色}（{名}）：同意一半。\n## 分析论证\n听到 {len(听到)} 份。\n## 回应/提问\n还有什么？\n", ".draft")
+            self.落盘(
+                名,
+                f"## 立场\n{角色}（{名}）：同意一半。\n## 分析论证\n听到 {len(听到)} 份。\n## 回应/提问\n还有什么？\n",
+                ".draft",
+            )
             self.推进(状态, f"{角色}：请说明代价。")
             return f"已发言：{名}"
 

@@ -62,8 +62,12 @@ def save(folder, turn):
 
 
 def conclude(folder, turn):
-    told = "".join("- {}: {}\n".format(role_of(name), read(os.path.join(folder, name)).split("\n")[1]) for name in speeches(folder))
-    minutes = "## Summary\n{}## Consensus reached\nNone.\n## Disagreements left open\nAll.\n## Action items\nNobody.\n".format(told)
+    told = "".join(
+        "- {}: {}\n".format(role_of(name), read(os.path.join(folder, name)).split("\n")[1]) for name in speeches(folder)
+    )
+    minutes = "## Summary\n{}## Consensus reached\nNone.\n## Disagreements left open\nAll.\n## Action items\nNobody.\n".format(
+        told
+    )
     write(folder, ".minutes", "MINUTES.md", minutes)
     turn["status"] = "closed"
     save(folder, turn)
