@@ -8,12 +8,14 @@ from moot.domain.roster import Seat
 from moot.engine.events import EntryAdded, Event, TextHeard
 from moot.errors import CallerError, MootError, WorldError
 from moot.projections.decision import Decision
+from moot.wiring.consulting import Consult
 from moot.wiring.moot import Moot, Options
 from moot.wiring.panels import Panel
 
 __all__ = [
     "Budget",
     "CallerError",
+    "Consult",
     "Decision",
     "EntryAdded",
     "Event",
