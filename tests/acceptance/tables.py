@@ -13,6 +13,8 @@ from typing import Any, Self, TypeVar
 from tests.acceptance.doors import Cli, Done
 
 from moot import Moot
+from moot.domain.ids import SeatId
+from moot.domain.roster import Seat
 from moot.surfaces.files.conference import Found, Given
 from moot.surfaces.files.hall import Hall
 
@@ -133,7 +135,7 @@ class Desk(Files):
         return self._runner.run(work)
 
     def new(self, *roles: str, rounds: int = 2, topic: str = "Which cache?") -> Found:
-        named = [(role, "mailbox") for role in roles or ("architect", "reviewer")]
+        named = [Seat(id=SeatId(role), platform="mailbox") for role in roles or ("architect", "reviewer")]
         return self.run(self.hall.new(self.name, topic, roles=named, max_rounds=rounds))
 
     def say(self, role: str, text: str = "") -> Given:

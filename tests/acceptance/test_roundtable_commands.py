@@ -144,9 +144,6 @@ def test_a_key_that_came_with_other_words_is_refused(desk: Desk) -> None:
         desk.run(desk.hall.say("cache", "a", "two", "k"))
 
 
-@pytest.mark.xfail(
-    reason="_said_before looks at the words alone: again in the next round, with another key, they get the old file"
-)
 def test_the_same_words_in_another_round_are_another_speech(desk: Desk) -> None:
     """R-6: 'I agree.' may be said twice; no turn is lost."""
     desk.new("a", "b")
@@ -156,7 +153,6 @@ def test_the_same_words_in_another_round_are_another_speech(desk: Desk) -> None:
     assert desk.speeches() == ["001_a.md", "002_b.md", "003_a.md"]
 
 
-@pytest.mark.xfail(reason="ConferenceFolder.say names the coming file for an answer that the engine found by its key")
 def test_an_old_call_made_again_is_answered_with_its_own_file(desk: Desk) -> None:
     """R-6: by its key, two speeches later."""
     desk.new("a", "b", rounds=3)
@@ -165,9 +161,6 @@ def test_an_old_call_made_again_is_answered_with_its_own_file(desk: Desk) -> Non
     assert desk.run(desk.hall.say("cache", "a", "a 1", "k1")).file == "001_a.md"
 
 
-@pytest.mark.xfail(
-    reason="`say` hands the text to the engine as a model's answer: everything up to `</think>` is a thought, and dropped"
-)
 @pytest.mark.parametrize("text", ["## Stance\nThe tag </think> is no secret.", "## Stance\n<think>is a tag</think> of models"])
 def test_a_speech_is_kept_word_for_word(desk: Desk, text: str) -> None:
     """R-3: as it is when an agent writes the file itself."""
@@ -190,9 +183,6 @@ def test_the_prompt_for_the_next_speaker_is_the_speakers_own(desk: Desk) -> None
     assert "Who pays?" in desk.turn()["prompt_for_speaker"]
 
 
-@pytest.mark.xfail(
-    reason="sync lets a slow speaker's prompt stay and notes it as ours; the next _publish may replace what is ours, and does"
-)
 def test_the_prompt_of_a_slow_speaker_stays(desk: Desk) -> None:
     """R-8: its turn.json comes after its speech was taken in."""
     desk.new("a", "b")
@@ -251,9 +241,6 @@ def test_a_role_is_given_to_another_mind_in_the_middle(cli: Cli) -> None:
     assert table.turn()["status"] == "closed"
 
 
-@pytest.mark.xfail(
-    reason="found.writing hides every damage for up to five seconds: check says that nothing is wrong and ends with 0"
-)
 def test_a_damage_is_told_while_somebody_writes(desk: Desk) -> None:
     """R-11: an old speech was altered while the next one is being written."""
     desk.new("a", "b")

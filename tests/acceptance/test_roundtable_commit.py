@@ -249,7 +249,6 @@ def test_of_eight_moderators_one_writes_the_minutes(fragile: Fragile, desk: Desk
     desk.is_sound()
 
 
-@pytest.mark.xfail(reason="ConferenceFolder.say raises SessionClosed without `keep`: what comes after the close is dropped")
 def test_the_text_of_whoever_comes_after_the_close_is_kept(desk: Desk) -> None:
     """R-6: of two moderators (or a speaker that is late) the second one's text is kept as well."""
     desk.new("a", rounds=1)

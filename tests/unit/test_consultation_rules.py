@@ -302,11 +302,11 @@ def test_what_consultations_cost_counts_for_seats_and_session() -> None:
     assert kit.decision(story).spent.calls == 3
     assert {seat: spent.calls for seat, spent in story.within.costs.seats.items() if spent.calls} == {ADA: 2, BOB: 1}
     assert lines == [
-        "#1 USER: Which cache?",
+        "USER: Which cache?",
         "  ? ada → bob: What does it cost?",
         "  ! bob: Five.",
         "  ▤ recorded: docs/consultation/7_a_b.md",
-        "#2 ada: Yes.",
+        "001 ada: Yes.",
     ]
 
 

@@ -80,7 +80,6 @@ def test_an_agenda_says_who_speaks_and_how_often(topic: str, language: Language,
     assert found.title.startswith("Q:")
 
 
-@pytest.mark.xfail(reason="read_agenda takes the first line that looks like the order; the background stands before the course")
 def test_a_background_does_not_change_the_course() -> None:
     """R-12: what a background says of other conferences is not this one's order."""
     background = "Last time we had:\n- Speaking order: x → y\n- Rounds: 9"

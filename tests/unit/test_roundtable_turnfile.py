@@ -165,7 +165,6 @@ def test_what_is_no_strict_json_object_is_refused(text: str) -> None:
     assert fault(text).line >= 1
 
 
-@pytest.mark.xfail(reason="_pairs raises ValueError, which has no place in the text: BadTurn always says line 1")
 def test_the_line_of_a_field_that_stands_twice_is_named() -> None:
     """R-11"""
     text = text_of().replace('  "max_rounds": 3,', '  "max_rounds": 3,\n  "round": 2,')
@@ -173,9 +172,6 @@ def test_the_line_of_a_field_that_stands_twice_is_named() -> None:
     assert fault(text).line == 6
 
 
-@pytest.mark.xfail(
-    reason='_line finds the first `"round"` in the text, be it a value; it should look for the name before a colon'
-)
 def test_a_field_is_found_where_it_stands_and_not_where_its_name_is_said() -> None:
     """R-11: a conference that is called `round`."""
     text = text_of(conference="round", round=0)

@@ -16,11 +16,13 @@ AGENDA: Final = "AGENDA.md"
 TURN: Final = "turn.json"
 MINUTES: Final = "MINUTES.md"
 GUIDE: Final = "GUIDE.md"
+ASIDE: Final = "aside"
 OWN: Final = frozenset({AGENDA, TURN, MINUTES})
 
 _SPEECH: Final = re.compile(r"(\d{3,6})_(.+)\.md", re.DOTALL)
 _SKIPPED: Final = re.compile(r"\s*\[(?:跳过|SKIPPED)\]", re.IGNORECASE)
 _LOSS: Final = re.compile(r"\((timeout|error|malformed|refused|rejected_key|gave_up)\)")
+_COURSE: Final = re.compile(r"^##\s+(?:进程|Course)\s*$", re.MULTILINE)
 _ROUNDS: Final = re.compile(r"^[-*]\s*(?:max_rounds|轮次上限|Rounds)\s*[:：]\s*(\d{1,3})\s*$", re.MULTILINE)
 _ORDER: Final = re.compile(r"^[-*]\s*(?:speaker_order|发言顺序|Speaking order)\s*[:：]\s*(.+)$", re.MULTILINE)
 _TITLE: Final = re.compile(r"^#\s+(.+?)\s*$", re.MULTILINE)
@@ -66,6 +68,15 @@ def skip_reason(text: str) -> Loss | None:
         return None
     found = _LOSS.search(text)
     return found[1] if found is not None else "error"  # type: ignore[return-value]  # one of the words of Loss
+
+
+def minutes_text(conference: Conference) -> str:
+    """MINUTES.md of a conference that is over: as they were written, or, where nobody could, made from the speeches."""
+    if conference.minutes is not None:
+        return f"{conference.minutes.content}\n"
+    words = VIEW_WORDS[conference.opened.language]
+    lines = [f"- {speech_file(turn.number, turn.seat)}" for turn in conference.turns]
+    return "\n".join([f"# {conference.opened.topic.strip().splitlines()[0]}", "", words.no_minutes, "", *lines]) + "\n"
 
 
 def missing_sections(text: str) -> tuple[str, ...]:
@@ -116,7 +127,10 @@ class Agenda:
 
 
 def read_agenda(text: str) -> Agenda:
-    title, order, rounds = _TITLE.search(text), _ORDER.search(text), _ROUNDS.search(text)
+    title = _TITLE.search(text)
+    # What stands in the background is about the matter, not about the course.
+    course = text[[found.end() for found in _COURSE.finditer(text)][-1] :] if _COURSE.search(text) else text
+    order, rounds = _ORDER.search(course), _ROUNDS.search(course)
     return Agenda(
         title=title[1] if title else "",
         speakers=order_in(order[1]) if order else (),

@@ -80,6 +80,8 @@ def parsed_turn(text: str) -> Turn:
     """The file's fields; raises BadTurn."""
     try:
         found = json.loads(text, object_pairs_hook=_pairs, parse_constant=_no_constant)
+    except _Twice as twice:
+        raise BadTurn(line_of(text, twice.name, nth=2), f"no valid JSON: the field {twice.name!r} stands in it twice") from twice
     except json.JSONDecodeError as cause:
         raise BadTurn(cause.lineno, f"no valid JSON: {cause.msg} (column {cause.colno})") from cause
     except (ValueError, RecursionError) as cause:
@@ -88,12 +90,14 @@ def parsed_turn(text: str) -> Turn:
         raise BadTurn(1, f"a JSON object was expected, not {type(found).__name__}")
     for name in found:
         if name not in KINDS:
-            raise BadTurn(_line(text, name), f"the field {name[:80]!r} does not belong here; the fields are: {', '.join(KINDS)}")
+            raise BadTurn(
+                line_of(text, name), f"the field {name[:80]!r} does not belong here; the fields are: {', '.join(KINDS)}"
+            )
     for name, kind in KINDS.items():
         if name not in found:
             raise BadTurn(1, f"the field {name!r} is missing")
         if type(found[name]) is not kind:
-            raise BadTurn(_line(text, name), f"{name}: {_SAID[kind]} was expected, not {found[name]!r:.60}")
+            raise BadTurn(line_of(text, name), f"{name}: {_SAID[kind]} was expected, not {found[name]!r:.60}")
     _check(text, found)
     return Turn(**{**found, "speaker_order": tuple(found["speaker_order"])})
 
@@ -101,10 +105,18 @@ def parsed_turn(text: str) -> Turn:
 _SAID: Final = {str: "a text", int: "a whole number", list: "a list of names"}
 
 
+class _Twice(Exception):
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a field stands in it twice")
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise _Twice(name)
+        found[name] = value
     return found
 
 
@@ -112,10 +124,10 @@ def _no_constant(name: str) -> Literal[0]:
     raise ValueError(f"{name} is no number of JSON")
 
 
-def _line(text: str, name: str) -> int:
-    """The line in which a field stands."""
-    at = text.find(json.dumps(name, ensure_ascii=False))
-    return text.count("\n", 0, max(0, at)) + 1
+def line_of(text: str, name: str, nth: int = 1) -> int:
+    """The line in which a field stands (for the `nth` time); 1 where it does not."""
+    places = [found.start() for found in re.finditer(rf"{re.escape(json.dumps(name, ensure_ascii=False))}\s*:", text)]
+    return text.count("\n", 0, places[nth - 1]) + 1 if len(places) >= nth else 1
 
 
 def _check(text: str, found: dict[str, Any]) -> None:
@@ -133,11 +145,11 @@ def _check(text: str, found: dict[str, Any]) -> None:
     )
     for name, is_right, why in faults:
         if not is_right:
-            raise BadTurn(_line(text, name), f"{name}: {why}; it says {found[name]!r:.60}")
+            raise BadTurn(line_of(text, name), f"{name}: {why}; it says {found[name]!r:.60}")
     expected = order[found["current_speaker_index"]] if found["status"] == "open" else MODERATOR
     if found["current_speaker"] != expected:
         told = f"current_speaker: {expected!r} was expected by status and index; it says {found['current_speaker']!r:.60}"
-        raise BadTurn(_line(text, "current_speaker"), told)
+        raise BadTurn(line_of(text, "current_speaker"), told)
 
 
 _ORDER_MARK = re.compile(r"\s*(?:→|->|,|，|、)\s*")

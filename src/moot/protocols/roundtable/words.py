@@ -38,6 +38,7 @@ class Words:
     blocked: str
     concluding: str
     over: str
+    busy: str
 
 
 EN = Words(
@@ -87,6 +88,7 @@ EN = Words(
     blocked="[Conference blocked] It is {current_speaker}'s turn to speak; please schedule that agent.",
     concluding="The speeches are over; the moderator is writing the minutes. Please wait.",
     over="The conference is over; please read MINUTES.md.",
+    busy="Another agent is just writing as {role}; try again in a few seconds.",
 )
 ZH = Words(
     system=(
@@ -128,5 +130,6 @@ ZH = Words(
     blocked="[会议阻塞] 当前轮到 {current_speaker} 发言，请调度对应代理。",
     concluding="发言已结束，主持人正在总结，请等待。",
     over="会议已结束，请查阅 MINUTES.md",
+    busy="另一个代理正以 {role} 的身份写入，请几秒后再试。",
 )
 WORDS: dict[Language, Words] = {"en": EN, "zh": ZH}

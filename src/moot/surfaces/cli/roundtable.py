@@ -14,7 +14,7 @@ from moot.domain.facts import Language
 from moot.domain.fence import plain
 from moot.domain.ids import SeatId, session_id
 from moot.domain.roster import MAILBOX, Seat
-from moot.errors import BadRoster, BadSetting
+from moot.errors import BadRoster, BadSetting, MootError
 from moot.protocols.roundtable.facts import MODERATOR
 from moot.protocols.roundtable.files import MINUTES, missing_sections
 from moot.protocols.roundtable.guide import GUIDES
@@ -194,9 +194,15 @@ def status(name: str | None, folder: Path | None, as_json: bool) -> None:
 
 
 async def _listed(hall: Hall, as_json: bool) -> int:
-    lines = []
+    lines: list[dict[str, Any]] = []
     for each in hall.names():
-        found = await hall.status(each)
+        try:
+            found = await hall.status(each)
+        except MootError as error:
+            lines.append({"conference": each, "error": str(error)})
+            if not as_json:
+                out.say(plain(f"{each}: {error}"))
+            continue
         lines.append(_found_json(hall, each, found))
         if not as_json:
             out.say(f"{each}: {_standing(found)}")

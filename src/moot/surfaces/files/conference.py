@@ -5,6 +5,8 @@ there; what others wrote there and fits becomes an entry. Everything that change
 counts from the moment in which its entry is in the ledger; whoever looks next writes the files that a crash left unwritten.
 """
 
+import re
+import secrets
 from collections.abc import AsyncIterator
 from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -13,19 +15,29 @@ from pathlib import Path
 from typing import Final
 
 from moot.domain.facts import Language, Loss
+from moot.domain.fence import one_line, sound
 from moot.domain.ids import SeatId, SessionId
 from moot.engine.engine import Engine
 from moot.errors import FolderDamaged, OutOfTurn, SessionClosed, UnknownConference, UnknownSeat
 from moot.protocols.roundtable.facts import MODERATOR, Speech
-from moot.protocols.roundtable.files import AGENDA, MINUTES, TURN, agenda_text, skip_reason, speech_file, turn_file
-from moot.protocols.roundtable.state import RECENT, Conference
-from moot.protocols.roundtable.turnfile import Turn, turn_of, turn_text
+from moot.protocols.roundtable.files import (
+    AGENDA,
+    ASIDE,
+    MINUTES,
+    TURN,
+    agenda_text,
+    minutes_text,
+    skip_reason,
+    speech_file,
+    turn_file,
+)
+from moot.protocols.roundtable.state import RECENT, Absent, Conference
+from moot.protocols.roundtable.turnfile import BadTurn, Turn, parsed_turn, turn_of, turn_text
 from moot.protocols.roundtable.words import WORDS
-from moot.surfaces.files.folder import Folder, Unreadable
+from moot.surfaces.files.folder import Folder, Unreadable, shown
 from moot.surfaces.files.mark import AGENDA_KEPT, LOCK, OWN_FOLDER, Mark, digest, read_mark, write_mark
 from moot.surfaces.files.seen import LONGEST_SPEECH, Damage, Seen, damages, is_settled, looked, normal, same_text
 
-ASIDE: Final = "aside"
 LOG: Final = "LOG.md"
 MOST_REPAIRS: Final = 10_000
 
@@ -80,6 +92,7 @@ class ConferenceFolder:
         self._engine = engine
         self.mark = read_mark(own)
         self.session = SessionId("")
+        self.is_adopted = False
         self._accepted: set[str] = set()
 
     @classmethod
@@ -108,9 +121,6 @@ class ConferenceFolder:
         assert isinstance(state, Conference)
         return state
 
-    def language(self) -> Language:
-        return self.mark.language
-
     async def sync(self, *, held: frozenset[str] = frozenset(), whole: bool = False) -> Found:
         """Bring ledger and folder together; what does not fit is told and left as it is.
 
@@ -122,6 +132,10 @@ class ConferenceFolder:
         while True:
             seen = looked(self.folder)
             name, is_ready = self._coming(seen, conference)
+            if not name and self._is_ended_by(seen, conference):
+                await self._engine.call_close(self.session, TURN)
+                conference = await self.conference()
+                continue
             if not name:
                 break
             role = conference.current if conference.status == "open" else MODERATOR
@@ -132,12 +146,27 @@ class ConferenceFolder:
             conference = await self.conference()
         self._publish(conference)
         seen = looked(self.folder)
-        found = () if writing else tuple(damages(self.folder, seen, conference, self.mark, whole=whole))
-        if not writing and not any(each.file == TURN for each in found) and seen.turn_raw is not None:
+        found = tuple(damages(self.folder, seen, conference, self.mark, whole=whole))
+        if writing:
+            # What its author is at is not judged yet.
+            found = tuple(each for each in found if each.file not in {TURN, name})
+        elif not any(each.file == TURN for each in found) and seen.turn_raw is not None:
             # Another prompt in an otherwise right file is a speaker's that was slow: it stays.
             self._note(turn=digest(seen.turn_raw))
         turn = seen.turn if seen.turn is not None and not found else turn_of(conference)
         return Found(session=self.session, conference=conference, turn=turn, damage=found, writing=writing)
+
+    def _is_ended_by(self, seen: Seen, conference: Conference) -> bool:
+        """Whether the files say that the talk is over before its time, and there is reason to heed them.
+
+        Somebody wrote the minutes as well, or the folder comes from people who keep no other record. All else is one speaker's
+        word.
+        """
+        turn = seen.turn
+        if turn is None or conference.status != "open" or turn.status == "open" or seen.highest != conference.taken:
+            return False
+        has_minutes = turn.status == "closed" and bool(MINUTES in seen.files and same_text(self.folder, MINUTES))
+        return has_minutes or self.is_adopted
 
     def _coming(self, seen: Seen, conference: Conference) -> tuple[str, bool]:
         """The file that would be the next step, if it is there, and whether its author is done with it."""
@@ -150,9 +179,18 @@ class ConferenceFolder:
             return "", False
         text = same_text(self.folder, name)
         is_done = self.is_moved() or self.mark.published > conference.taken or self.mark.minutes or is_settled(self.folder, name)
+        if is_open and text in self._homeless(seen, conference):
+            # An old speech under another name.
+            return "", False
         if text is None or not text or len(text) > LONGEST_SPEECH:
             return ("", False) if is_done else (name, False)
         return name, is_done
+
+    @staticmethod
+    def _homeless(seen: Seen, conference: Conference) -> set[str]:
+        """What the one whose turn it is has said in files that are missing now."""
+        own = [speech for speech in conference.speeches if speech.seat == conference.current]
+        return {speech.said.content for speech in own if speech_file(speech.number, speech.seat) not in seen.files}
 
     async def _take_in(self, seen: Seen, conference: Conference, name: str) -> None:
         """Make an entry of a file that is the next step."""
@@ -163,7 +201,7 @@ class ConferenceFolder:
         if isinstance(raw, dict):
             await self._engine.contribute(self.session, seat, raw, of_any=True)
         else:
-            await self._skip(seat, raw, "so its file says")
+            await self._skip(seat, raw, one_line(self.folder.read(name) or ""))
 
     def is_moved(self) -> bool:
         """Whether somebody else has written `turn.json` since it was last right."""
@@ -195,7 +233,8 @@ class ConferenceFolder:
         said = Speech.from_text(text)
         is_next = turn is not None and (turn.status != "open" or turn.taken == conference.taken + 1)
         prompt = turn.prompt_for_speaker.strip() if turn is not None and is_next and turn.status == "open" else ""
-        is_early = turn is not None and turn.status == "concluding" and turn.round <= turn.max_rounds
+        is_last = seen.highest == conference.taken + 1
+        is_early = is_last and turn is not None and turn.status == "concluding" and turn.round <= turn.max_rounds
         return {
             "content": said.content,
             "prompt": said.prompt if prompt in {"", conference.prompt} else prompt,
@@ -220,38 +259,54 @@ class ConferenceFolder:
 
     def _publish(self, conference: Conference) -> None:
         """Write the files that the ledger has and the folder has not: a speech first, then `turn.json`."""
-        if conference.taken < self.mark.published or (self.mark.minutes and conference.status != "closed"):
+        published = self._published(conference.taken)
+        if conference.taken < published or (self.mark.minutes and conference.status != "closed"):
             # Another ledger knows more of this folder than ours: its files are to be taken in first.
             return
         if not self.mark.agenda:
             self._put_agenda(conference)
-        for turn in conference.turns[self.mark.published :]:
+        for turn in conference.turns[published:]:
             name, text = turn_file(conference, turn)
-            self._put_once(name, text)
-            # Told only together with `turn.json`, below: until then the last speech may be written again.
-        if conference.status == "closed" and conference.minutes is not None and not self.mark.minutes:
-            self._put_once(MINUTES, f"{conference.minutes.content}\n")
+            self._put_once(name, text, is_skip=isinstance(turn, Absent))
+        if conference.status == "closed" and not self.mark.minutes:
+            self._put_once(MINUTES, minutes_text(conference))
         wanted = turn_text(turn_of(conference))
-        if self._may_replace(wanted):
+        kept = self._as_written(wanted)
+        if kept is None:
+            return
+        if kept == wanted:
             self.folder.put(TURN, wanted)
-            self._note(
-                published=conference.taken,
-                turn=digest(wanted),
-                minutes=conference.status == "closed",
-                language=self.mark.language,
-            )
+        self._note(published=conference.taken, turn=digest(kept), minutes=conference.status == "closed")
 
-    def _may_replace(self, wanted: str) -> bool:
-        """Whether `turn.json` is one of ours, or one that was taken in. Any other is left for whoever repairs it."""
+    def _published(self, taken: int) -> int:
+        """How many turns have their files; a mark that says more than there is was not written by us."""
+        return min(self.mark.published, max(taken, looked(self.folder).highest))
+
+    def _as_written(self, wanted: str) -> str | None:
+        """What `turn.json` is to say: what it says, if that is the same in other words; what is wanted, if it is ours to replace.
+
+        None where it is neither ours nor one that was taken in: that is left for whoever repairs it.
+        """
         try:
             raw = self.folder.read(TURN)
         except Unreadable:
-            return False
+            return None
         if raw is None:
-            return not self.mark.turn
-        if raw == wanted:
-            return self.mark.turn != digest(wanted)
-        return digest(raw) == self.mark.turn or digest(raw) in self._accepted
+            return None if self.mark.turn else wanted
+        if self._differs_in_words_only(raw, wanted):
+            return raw
+        is_ours = digest(raw) == self.mark.turn or digest(raw) in self._accepted
+        return wanted if is_ours else None
+
+    def _differs_in_words_only(self, raw: str, wanted: str) -> bool:
+        try:
+            found, ours = parsed_turn(raw), parsed_turn(wanted)
+        except BadTurn:
+            return False
+        if self.is_adopted and replace(found, conference=ours.conference) == ours:
+            # A copy under another name.
+            self._accepted.add(digest(raw))
+        return replace(found, prompt_for_speaker=ours.prompt_for_speaker) == ours
 
     def _put_agenda(self, conference: Conference) -> None:
         """Write the agenda, or keep the one that is there."""
@@ -265,10 +320,11 @@ class ConferenceFolder:
         self._own.put(AGENDA_KEPT, text)
         self._note(agenda=digest(text), language=conference.opened.language)
 
-    def _put_once(self, name: str, text: str) -> None:
+    def _put_once(self, name: str, text: str, *, is_skip: bool = False) -> None:
         """Write a file that never changes. Another one of that name is set aside: its author was the later of two."""
         if self.folder.has(name):
-            if same_text(self.folder, name) == normal(text):
+            found = same_text(self.folder, name)
+            if found == normal(text) or (is_skip and skip_reason(found or "") is not None):
                 self.folder.fix(name)
                 return
             self.set_aside(name, "another text of this name was first")
@@ -298,23 +354,41 @@ class ConferenceFolder:
         conference = found.conference
         if role not in {*conference.speakers, MODERATOR}:
             raise UnknownSeat(f"{role[:80]!r} has no role here; the roles are: {', '.join((*conference.speakers, MODERATOR))}")
-        before = _said_before(conference, role, text)
+        raw = _raw(text, role)
+        before = await self._said_before(conference, role, raw, key)
         if before:
             return Given(file=before, turn=found.turn, is_repeated=True)
         if found.damage:
             kept = self.keep(role, text)
             raise FolderDamaged(f"{told_damage(self.folder.path.name, found.damage)} Your text is kept in {kept}")
+        words = WORDS[conference.opened.language]
         if conference.status == "closed":
-            raise SessionClosed(WORDS[conference.opened.language].over)
-        is_open = conference.status == "open"
-        if role != conference.current or found.writing:
+            raise SessionClosed(f"{words.over} ({self.keep(role, text)})")
+        if role != conference.current:
             raise Blocked(self._blocked(conference), self.keep(role, text))
+        if found.writing:
+            raise Blocked(words.busy.format(role=role), self.keep(role, text))
+        is_open = conference.status == "open"
         seat = conference.current if is_open else conference.writers[0]
-        await self._engine.contribute(self.session, seat, text, key, of_any=True)
+        await self._engine.contribute(self.session, seat, raw, key, of_any=True)
         after = await self.conference()
         self._publish(after)
         file = speech_file(conference.taken + 1, role) if is_open else MINUTES
         return Given(file=file, turn=turn_of(after))
+
+    async def _said_before(self, conference: Conference, role: str, raw: dict[str, object], key: str) -> str:
+        """The file of a text that was given before: by its key, or as the same words by somebody whose turn it is not."""
+        known = (await self._engine.standing(self.session)).desk.answer_keys
+        seat = SeatId(role)
+        if key and (seat, key) in known:
+            entry = await self._engine.contribute(self.session, seat, raw, key, of_any=True)
+            return next((speech_file(each.number, role) for each in conference.speeches if each.seq == entry.seq), MINUTES)
+        if key or (role == conference.current and conference.status != "closed"):
+            return ""
+        if role == MODERATOR:
+            return MINUTES if conference.minutes is not None and conference.minutes.content == raw["content"] else ""
+        own = [speech for speech in conference.speeches if speech.seat == role]
+        return speech_file(own[-1].number, role) if own and own[-1].said.content == raw["content"] else ""
 
     def _blocked(self, conference: Conference) -> str:
         words = WORDS[conference.opened.language]
@@ -326,15 +400,27 @@ class ConferenceFolder:
         """Keep a text for its author, once; where."""
         with self._aside() as aside:
             number = 1
-            while (found := _read(aside, f"{role}_{number}.md")) is not None and found.strip() != text.strip():
+            while aside.has(f"{role}_{number}.md") and (_read(aside, f"{role}_{number}.md") or "").strip() != text.strip():
                 number += 1
-            if found is None:
+            if not aside.has(f"{role}_{number}.md"):
                 aside.put(f"{role}_{number}.md", text.strip() + "\n", fresh=True)
         return f"{ASIDE}/{role}_{number}.md"
 
     def _aside(self) -> AbstractContextManager[Folder]:
+        self._free_aside()
         self.folder.made(ASIDE)
         return Folder.opened(self.folder.path / ASIDE, inside=self.folder)
+
+    def _free_aside(self) -> str:
+        """Move away whatever has the name of the folder for what is set aside; where it is now."""
+        found = next((each for each in self.folder.names() if each.name == ASIDE), None)
+        if found is None or found.kind == "folder":
+            return ""
+        number = 1
+        while self.folder.has(f"{ASIDE}_{number}"):
+            number += 1
+        self.folder.move(ASIDE, f"{ASIDE}_{number}")
+        return f"{ASIDE}_{number}"
 
     def set_aside(self, name: str, why: str) -> str:
         """Move a file out of the way; nothing is ever deleted. Where it is now."""
@@ -344,9 +430,12 @@ class ConferenceFolder:
                 number += 1
                 other = f"{number}_{name}"
             self.folder.move(name, other, aside)
-            log = _read(aside, LOG) or "# What was set aside, and why\n\n"
             at = datetime.now(UTC).isoformat(timespec="seconds")
-            aside.put(LOG, f"{log}- {at} `{name}` → `{other}`: {why}\n")
+            line = f"- {at} `{shown(name)}` → `{shown(other)}`: {why}\n"
+            try:
+                aside.append(LOG, line)
+            except Unreadable:
+                aside.append(f"LOG-{secrets.token_hex(4)}.md", line)
         return f"{ASIDE}/{other}"
 
     # --- repairing
@@ -363,9 +452,11 @@ class ConferenceFolder:
 
     def _mend(self, damage: Damage, conference: Conference) -> str:
         texts = dict(turn_file(conference, turn) for turn in conference.turns)
-        if conference.minutes is not None:
-            texts[MINUTES] = f"{conference.minutes.content}\n"
+        if conference.status == "closed":
+            texts[MINUTES] = minutes_text(conference)
         match damage.kind:
+            case "aside_blocked":
+                return f"{damage}; renamed to {self._free_aside()}"
             case "speech_renamed":
                 self.folder.move(damage.rename, damage.file)
                 return f"{damage}; renamed back"
@@ -421,7 +512,8 @@ class ConferenceFolder:
             return ()
         with self._aside() as aside:
             names = [each.name for each in aside.names()]
-        return tuple(f"{ASIDE}/{name}" for name in names if name.startswith(f"{role}_") and name.endswith(".md"))
+        own = re.compile(rf"{re.escape(role)}_\d+\.md")
+        return tuple(f"{ASIDE}/{name}" for name in names if own.fullmatch(name))
 
     def as_it_was(self) -> Turn | None:
         """Where it stands by the folder alone, if nothing has changed there since it was last right; else None."""
@@ -438,12 +530,12 @@ def told_damage(name: str, found: tuple[Damage, ...]) -> str:
     return f"the folder of {name!r} is damaged: {found[0]}{more}. See `moot roundtable check {name}`; mend it with `repair`."
 
 
-def _said_before(conference: Conference, role: str, text: str) -> str:
-    """The file of the same words by the same role, if they were its last: a call that was made again."""
+def _raw(text: str, role: str) -> dict[str, object]:
+    """A text as the answer that it is, word for word."""
     if role == MODERATOR:
-        return MINUTES if conference.minutes is not None and conference.minutes.content == text.strip() else ""
-    own = [speech for speech in conference.speeches if speech.seat == role]
-    return speech_file(own[-1].number, role) if own and own[-1].said.content == normal(text) else ""
+        return {"content": sound(text).strip()}
+    said = Speech.from_text(sound(text))
+    return {"content": said.content, "prompt": said.prompt, "consensus": said.consensus}
 
 
 def _read(folder: Folder, name: str) -> str | None:

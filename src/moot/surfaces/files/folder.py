@@ -79,7 +79,7 @@ class Folder:
                     continue
                 with suppress(FileNotFoundError):
                     seen = entry.stat(follow_symlinks=False)
-                    found.append(Looked(_shown(entry.name), _kind(seen.st_mode), seen.st_mtime))
+                    found.append(Looked(entry.name, _kind(seen.st_mode), seen.st_mtime))
         return sorted(found, key=lambda each: each.name)
 
     def has(self, name: str) -> bool:
@@ -108,9 +108,10 @@ class Folder:
             raise Unreadable(
                 "a link, which is not followed" if self._is_link(name) else f"unreadable: {cause.strerror}"
             ) from cause
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise Unreadable("no plain file")
         with os.fdopen(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise Unreadable("no plain file")
             raw = file.read(LONGEST_FILE + 1)
         if len(raw) > LONGEST_FILE:
             raise Unreadable(f"more than {LONGEST_FILE} bytes")
@@ -162,6 +163,18 @@ class Folder:
             return
         os.unlink(draft, dir_fd=self._at)
 
+    def append(self, name: str, text: str) -> None:
+        """Add to a file, which may be of any length; raises Unreadable for one that is no plain file."""
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        try:
+            descriptor = os.open(name, flags, 0o644, dir_fd=self._at)
+        except OSError as cause:
+            raise Unreadable(f"cannot be written: {cause.strerror}") from cause
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(text.encode("utf-8", "backslashreplace"))
+            file.flush()
+            os.fsync(descriptor)
+
     def fix(self, name: str) -> None:
         """Make a file read-only."""
         with suppress(OSError):
@@ -183,7 +196,10 @@ class Folder:
     @asynccontextmanager
     async def locked(self, name: str) -> AsyncIterator[None]:
         """Hold the sole right to change the folder, among all processes; raises SessionBusy when that takes too long."""
-        descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644, dir_fd=self._at)
+        try:
+            descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644, dir_fd=self._at)
+        except OSError as cause:
+            raise BadName(f"{self.path / name} is a link or no file ({cause.strerror}); remove it") from cause
         try:
             try:
                 async with asyncio.timeout(LOCK_SECONDS):
@@ -214,6 +230,7 @@ def _kind(mode: int) -> str:
     return "link" if stat.S_ISLNK(mode) else "folder" if stat.S_ISDIR(mode) else "something else"
 
 
-def _shown(name: str) -> str:
-    """A name that is no text stays findable and printable."""
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+def shown(name: str) -> str:
+    """A name as it can be printed in one line, also one that is no text."""
+    text = name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)

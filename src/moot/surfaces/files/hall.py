@@ -1,5 +1,6 @@
 """The conferences of one project: everything below its `.roundtable`."""
 
+import math
 import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -71,6 +72,8 @@ class Hall:
         path = self.table / conference_name(name)
         seats = [replace(role, id=role_name(role.id)) for role in roles]
         seats.append(Seat(id=MODERATOR, platform=moderator))
+        if patience is not None:
+            seats = [seat if seat.is_outside else replace(seat, patience=patience) for seat in seats]
         settings = {"max_rounds": max_rounds, "conference": name, "agenda": agenda, "prompt": prompt}
         if patience is not None:
             settings["patience"] = patience
@@ -97,7 +100,10 @@ class Hall:
             return await conference.sync()
 
     def _make_table(self, language: Language) -> None:
-        self.table.mkdir(exist_ok=True)
+        try:
+            self.table.mkdir(exist_ok=True)
+        except FileExistsError as cause:
+            raise BadName(f"{self.table} is a link or a file; a folder is needed there") from cause
         with Folder.opened(self.table) as table:
             if not table.has(GUIDE):
                 table.put(GUIDE, GUIDES[language])
@@ -111,17 +117,28 @@ class Hall:
                 )
 
     @asynccontextmanager
-    async def conference(self, name: str) -> AsyncIterator[ConferenceFolder]:
-        """A conference, open and locked; one that no ledger here knows is taken in. Raises UnknownConference, FolderDamaged."""
+    async def conference(self, name: str, session: SessionId | None = None) -> AsyncIterator[ConferenceFolder]:
+        """A conference, open and locked; one that no ledger here knows is taken in. Raises UnknownConference, FolderDamaged.
+
+        With a `session` it is that one's, whatever has become of its folder.
+        """
         try:
             path = self.table / conference_name(name)
         except BadName as cause:
             raise UnknownConference(str(cause)) from cause
-        async with ConferenceFolder.opened(path, self._moot.engine) as conference:
+        async with ConferenceFolder.opened(path, self._moot.engine, make=session is not None) as conference:
             mark = conference.mark
+            if session is not None:
+                conference.session = session
+                conference.note_sessions((session, *(each for each in mark.sessions if each != session)), mark.language)
+                yield conference
+                return
             if mark.path and mark.path != str(path) and _is_there(Path(mark.path), mark.sessions):
                 conference.begin_anew()
-            conference.session = await self._known(conference.mark.sessions) or await self._adopted(name, conference)
+            known = await self._known(conference.mark.sessions)
+            conference.is_adopted = known is None
+            conference.session = known or await self._adopted(name, conference)
+            conference.note_sessions(conference.mark.sessions, conference.mark.language)
             yield conference
 
     async def _known(self, sessions: Sequence[str]) -> SessionId | None:
@@ -256,10 +273,11 @@ def _course(name: str, seen: Seen, agenda: str) -> tuple[tuple[str, ...], int, s
             break
         roles.append(speech.role)
     order = said.speakers or tuple(roles)
+    held = math.ceil(seen.highest / max(1, len(order)))
     if not order:
         fault = str(seen.turn_fault) if seen.turn_fault else TURN
         raise FolderDamaged(f"{name!r} cannot be taken in: {fault}, and neither agenda nor speeches say who speaks")
-    return order, said.max_rounds or DEFAULT_ROUNDS, ""
+    return order, max(held, said.max_rounds or DEFAULT_ROUNDS), ""
 
 
 def _is_name(name: str) -> bool:

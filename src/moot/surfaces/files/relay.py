@@ -37,12 +37,14 @@ class Relay:
         self._told = told
         self._look_seconds = look_seconds
         self._held: set[str] = set()
+        self._session: SessionId | None = None
         self._damaged_since: float | None = None
 
     async def run(self) -> Found:
         """Go on until the conference is over; raises SessionBusy when another process does so already."""
         found = await self._look(at_once=True)
-        session = found.session
+        # From here on it is this session's folder, whatever agents may do to it.
+        session = self._session = found.session
         running = asyncio.create_task(self._moot.engine.run(session, self._seated, wait_outside=True))
         helpers = [asyncio.create_task(self._follow(session)), asyncio.create_task(self._watch())]
         try:
@@ -75,7 +77,7 @@ class Relay:
 
     async def _look(self, *, at_once: bool = False) -> Found:
         """Bring folder and ledger together; damage that stays is mended, so that nobody waits for it."""
-        async with self._hall.conference(self._name) as conference:
+        async with self._hall.conference(self._name, self._session) as conference:
             found = await conference.sync(held=frozenset(self._held))
             now = asyncio.get_running_loop().time()
             if not found.damage or self._held:
@@ -118,13 +120,13 @@ class Relay:
 
     async def is_written(self) -> bool:
         """Whether the files have the next step, whole."""
-        async with self._hall.conference(self._name) as conference:
+        async with self._hall.conference(self._name, self._session) as conference:
             found = await conference.sync(held=frozenset(self._held))
             return bool(found.writing) and conference.is_moved()
 
     async def handed_over(self) -> tuple[dict[str, object] | None, tuple[Damage, ...]]:
         """What an agent left in the files as its answer; what it broke is mended."""
-        async with self._hall.conference(self._name) as conference:
+        async with self._hall.conference(self._name, self._session) as conference:
             before = await conference.conference()
             raw = conference.handed_over(before)
             if raw is not None:

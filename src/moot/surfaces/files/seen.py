@@ -6,11 +6,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from moot.protocols.roundtable.facts import MODERATOR, Speech
-from moot.protocols.roundtable.files import AGENDA, MINUTES, OWN, TURN, SpeechName, speech_file, speech_name, turn_file
-from moot.protocols.roundtable.state import Conference
-from moot.protocols.roundtable.turnfile import BadTurn, Turn, parsed_turn, turn_of
-from moot.surfaces.files.folder import Folder, Looked, Unreadable
+from moot.protocols.roundtable.facts import Speech
+from moot.protocols.roundtable.files import (
+    AGENDA,
+    ASIDE,
+    MINUTES,
+    OWN,
+    TURN,
+    SpeechName,
+    minutes_text,
+    skip_reason,
+    speech_file,
+    speech_name,
+    turn_file,
+)
+from moot.protocols.roundtable.state import Absent, Conference
+from moot.protocols.roundtable.turnfile import BadTurn, Turn, line_of, parsed_turn, turn_of
+from moot.surfaces.files.folder import Folder, Looked, Unreadable, shown
 from moot.surfaces.files.mark import Mark, digest
 
 LONGEST_SPEECH: Final = 50_000
@@ -34,6 +46,8 @@ Kind = Literal[
     "minutes_early",
     "minutes_altered",
     "minutes_missing",
+    "minutes_unreadable",
+    "aside_blocked",
     "agenda_altered",
 ]
 
@@ -49,7 +63,7 @@ class Damage:
     rename: str = ""
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {self.said}"
+        return f"{shown(self.file)}:{self.line}: {self.said}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,13 +114,11 @@ def _turn_damage(seen: Seen, conference: Conference, mark: Mark) -> Iterator[Dam
         assert seen.turn_fault is not None
         yield seen.turn_fault
         return
-    if digest(seen.turn_raw or "") == mark.turn:
-        return
     expected, turn = turn_of(conference), seen.turn
     for name in ("conference", "status", "round", "max_rounds", "speaker_order", "current_speaker_index", "current_speaker"):
         wanted, said = getattr(expected, name), getattr(turn, name)
         if wanted != said:
-            line = (seen.turn_raw or "").partition(f'"{name}"')[0].count("\n") + 1
+            line = line_of(seen.turn_raw or "", name)
             told = f"{name} does not follow from the speeches: {_plain(wanted)} was expected, it says {_plain(said)}"
             yield Damage(file=TURN, line=line, kind="turn_wrong", said=told)
 
@@ -130,7 +142,8 @@ def _number_damage(folder: Folder, seen: Seen, conference: Conference) -> Iterat
             yield Damage(file=name, line=1, kind="number_taken", said=told, rename=_home(folder, name, seen, conference))
         elif speech.role == conference.current and conference.status == "open":
             told = f"a gap in the numbers: {conference.taken + 1:03d} comes next"
-            yield Damage(file=name, line=1, kind="gap", said=told, rename="" if coming in seen.files else coming)
+            home = _home(folder, name, seen, conference) or ("" if coming in seen.files else coming)
+            yield Damage(file=name, line=1, kind="gap", said=told, rename=home)
         else:
             told = f"{speech.role!r} spoke out of turn: it is {conference.current}'s turn"
             if conference.status != "open":
@@ -138,7 +151,9 @@ def _number_damage(folder: Folder, seen: Seen, conference: Conference) -> Iterat
             yield Damage(file=name, line=1, kind="out_of_turn", said=told, rename=_home(folder, name, seen, conference))
     for name in seen.misnamed:
         found = _MISNAMED.fullmatch(name)
-        assert found is not None
+        if found is None or found[2] not in conference.speakers:
+            # Some other file: nobody's speech, and none of our business.
+            continue
         home = speech_file(int(found[1]), found[2])
         fits = home not in seen.files and (home == coming or home in taken.values())
         told = f"is no speech's name; expected {home}"
@@ -147,20 +162,20 @@ def _number_damage(folder: Folder, seen: Seen, conference: Conference) -> Iterat
 
 def is_settled(folder: Folder, name: str) -> bool:
     """Whether whoever wrote a file is surely done with it."""
-    return time.time() - folder.changed_at(name) > SETTLE_SECONDS
+    return abs(time.time() - folder.changed_at(name)) > SETTLE_SECONDS
 
 
-def _unreadable(folder: Folder, name: str) -> Iterator[Damage]:
-    """Why the speech that comes next cannot be taken, if so."""
+def _unreadable(folder: Folder, name: str, kind: Kind = "speech_unreadable") -> Iterator[Damage]:
+    """Why the text that comes next cannot be taken, if so."""
     try:
         text = folder.read(name) or ""
     except Unreadable as cause:
-        yield Damage(file=name, line=cause.line, kind="speech_unreadable", said=cause.why)
+        yield Damage(file=name, line=cause.line, kind=kind, said=cause.why)
         return
     if not text.strip() and is_settled(folder, name):
-        yield Damage(file=name, line=1, kind="speech_unreadable", said="is empty")
+        yield Damage(file=name, line=1, kind=kind, said="is empty")
     if len(text) > LONGEST_SPEECH:
-        yield Damage(file=name, line=1, kind="speech_unreadable", said=f"more than {LONGEST_SPEECH} characters")
+        yield Damage(file=name, line=1, kind=kind, said=f"more than {LONGEST_SPEECH} characters")
 
 
 def _home(folder: Folder, name: str, seen: Seen, conference: Conference) -> str:
@@ -186,7 +201,7 @@ def _old_damage(folder: Folder, seen: Seen, conference: Conference, *, whole: bo
                 yield Damage(file=name, line=1, kind="speech_missing", said="is missing")
         elif file.kind != "file":
             yield Damage(file=name, line=1, kind="speech_unreadable", said=f"is a {file.kind}, no plain file")
-        elif whole and (line := _differs(folder, name, text)):
+        elif whole and (line := _differs(folder, name, text, is_skip=isinstance(turn, Absent))):
             yield Damage(file=name, line=line, kind="speech_altered", said="differs from what was said, from this line on")
 
 
@@ -194,10 +209,15 @@ def _other_damage(folder: Folder, seen: Seen, conference: Conference, mark: Mark
     if conference.status == "open" and MINUTES in seen.files:
         said = f"minutes before the end: it is {conference.current}'s turn"
         yield Damage(file=MINUTES, line=1, kind="minutes_early", said=said)
-    if conference.status == "closed" and conference.minutes is not None:
+    if conference.status == "concluding" and MINUTES in seen.files:
+        yield from _unreadable(folder, MINUTES, "minutes_unreadable")
+    if ASIDE in seen.files and seen.files[ASIDE].kind != "folder":
+        said = f"is a {seen.files[ASIDE].kind}; texts that are set aside need a folder of that name"
+        yield Damage(file=ASIDE, line=1, kind="aside_blocked", said=said)
+    if conference.status == "closed":
         if MINUTES not in seen.files:
             yield Damage(file=MINUTES, line=1, kind="minutes_missing", said="is missing")
-        elif whole and (line := _differs(folder, MINUTES, conference.minutes.content)):
+        elif whole and (line := _differs(folder, MINUTES, minutes_text(conference))):
             yield Damage(file=MINUTES, line=line, kind="minutes_altered", said="differs from what was written, from this line on")
     if not mark.agenda:
         return
@@ -226,19 +246,14 @@ def same_text(folder: Folder, name: str) -> str | None:
     return None if text is None else normal(text)
 
 
-def _differs(folder: Folder, name: str, text: str) -> int:
+def _differs(folder: Folder, name: str, text: str, *, is_skip: bool = False) -> int:
     """The first line in which a file differs from a text; 0 if it does not."""
     try:
         found = folder.read(name)
     except Unreadable as cause:
         return cause.line
-    if found is None or normal(found) == normal(text):
+    if found is None or normal(found) == normal(text) or (is_skip and skip_reason(found) is not None):
         return 0
     lines, wanted = found.rstrip().split("\n"), text.rstrip().split("\n")
     same = next((at for at, (one, other) in enumerate(zip(lines, wanted, strict=False)) if one != other), None)
     return (min(len(lines), len(wanted)) if same is None else same) + 1
-
-
-def writer_of(conference: Conference) -> str:
-    """The name by which files know who is to write the minutes."""
-    return conference.writers[0] if conference.writers else MODERATOR

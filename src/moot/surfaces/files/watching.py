@@ -1,6 +1,8 @@
 """Notice that a folder has changed, without asking for it all the time."""
 
+import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -21,13 +23,18 @@ async def changes(folder: Path, look_seconds: float = LOOK_SECONDS) -> AsyncIter
         return not parts or (parts[0] not in _OWN and not parts[-1].startswith("."))
 
     yield
-    async for _ in awatch(
-        folder,
-        watch_filter=is_theirs,
-        debounce=QUIET_MILLISECONDS,
-        step=QUIET_MILLISECONDS // 2,
-        rust_timeout=round(look_seconds * 1_000),
-        yield_on_timeout=True,
-        recursive=False,
-    ):
+    while True:
+        # It fails on names that are no text, on too many watches, and when the folder goes away.
+        with suppress(Exception):
+            async for _ in awatch(
+                folder,
+                watch_filter=is_theirs,
+                debounce=QUIET_MILLISECONDS,
+                step=QUIET_MILLISECONDS // 2,
+                rust_timeout=round(look_seconds * 1_000),
+                yield_on_timeout=True,
+                recursive=False,
+            ):
+                yield
+        await asyncio.sleep(look_seconds)
         yield
