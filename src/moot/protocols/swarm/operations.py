@@ -366,7 +366,8 @@ def _number(value: object, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise Refused("invalid_params", f"{name} must be a number")
     if isinstance(value, int):
-        return float(value) if abs(value) < 1_000 else math.copysign(1_000.0, value)
+        # Beyond any bound it is as wrong as at this one, and no float holds every whole number.
+        return float(max(-1_000, min(1_000, value)))
     if not math.isfinite(value):
         raise Refused("invalid_params", f"{name} must be a finite number")
     return value

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from moot.domain.fence import one_line
 from moot.projections.costs import cost_rows
 from moot.projections.markdown import cell, quoted, table
 from moot.projections.summary import percent
@@ -279,8 +278,8 @@ def _unique(story: SwarmStory, found: Recount) -> list[str]:
 
 def _pheromones(story: SwarmStory) -> list[str]:
     ranked = sorted(story.swarm.board.pheromones.values(), key=lambda each: (-each.concentration, each.direction))
-    lines = [f"{bar(each.concentration)} {each.concentration:.2f} {one_line(each.direction)}" for each in ranked]
-    return ["```", *(line.replace("```", "'''") for line in lines), "```"] if lines else [story.words.none]
+    lines = [f"- `{bar(each.concentration)}` {each.concentration:.2f} {cell(each.direction)}" for each in ranked]
+    return lines or [story.words.none]
 
 
 def _joins(story: SwarmStory) -> list[str]:

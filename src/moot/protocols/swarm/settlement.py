@@ -66,7 +66,7 @@ def _evaporate(state: Swarm) -> tuple[Board, tuple[Change, ...]]:
 
 
 def _is_expired(state: Swarm, signal: Signal) -> bool:
-    return state.clock - signal.at > state.settings.signal_seconds
+    return state.clock - signal.at >= state.settings.signal_seconds
 
 
 def _transitions(state: Swarm, board: Board) -> tuple[RoleChange, ...]:

@@ -1,0 +1,157 @@
+"""The figures of any reported run follow from its blackboard.json by a few lines of arithmetic (S-17, S-18, S-20, S-28)."""
+
+import json
+import math
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from moot.domain.effects import Ask, Brief
+from moot.errors import BadSetting
+from moot.protocols.swarm.answers import Ballot, Collision
+from moot.protocols.swarm.blackboard import blackboard
+from moot.protocols.swarm.facts import ConvergenceMeasured
+from moot.protocols.swarm.recount import recounted
+from moot.protocols.swarm.report import final_report
+from moot.protocols.swarm.state import Swarm
+from moot.testing.swarm_facts import Says, SwarmRun, agent_name, deposit, dutiful, swarm_plan
+
+IDEAS = ("Cache it.", "Cache it now.", "Buy machines.", "Rewrite all of it.", "不要缓存。")
+
+
+def figures(board: dict[str, Any], number: int) -> dict[str, Any]:
+    """All figures of one round, from the blackboard alone and by no code of Moot's."""
+    config = board["config"]
+    active = list(next(each["opinions"] for each in board["opinionHistory"] if each["round"] == number))
+    said = [each for each in board["findings"] if each["round"] <= number]
+
+    def held(agent: str, until: int) -> set[str]:
+        own = [each for each in said if each["agentId"] == agent and each["round"] <= until]
+        last = max((each["round"] for each in own), default=0)
+        return {idea for each in own if each["round"] == last for idea in (each["idea"], *each["alsoBacks"])}
+
+    def union(until: int) -> set[str]:
+        agents = next((each["opinions"] for each in board["opinionHistory"] if each["round"] == until), {})
+        return {idea for agent in agents for idea in held(agent, until)}
+
+    born: dict[str, int] = {}
+    since: dict[tuple[str, str], int] = {}
+    for each in said:
+        for idea in (each["idea"], *each["alsoBacks"]):
+            born[idea] = min(born.get(idea, each["round"]), each["round"])
+            since[idea, each["agentId"]] = min(since.get((idea, each["agentId"]), each["round"]), each["round"])
+    backers: dict[str, list[str]] = {}
+    for agent in active:
+        for idea in held(agent, number):
+            if config["quorum"] == "all" or since[idea, agent] == born[idea]:
+                backers.setdefault(idea, []).append(agent)
+    rate = max((len(seats) / len(active) for seats in backers.values()), default=0.0) if active else 0.0
+    last: dict[str, float] = {}
+    for event in board["events"]:
+        if event["round"] <= number and event["type"].startswith("pheromone_"):
+            if event["type"] == "pheromone_protected" and event["round"] == number:
+                continue
+            last[event["direction"]] = event["after"]
+    total = sum(last.values())
+    shares = [value / total for value in last.values() if value] if total else []
+    entropy = -sum(share * math.log2(share) for share in shares) / math.log2(max(len(last), 2)) if total else 0.0
+    views = {each["perspective"].casefold() for each in said if each["perspective"]}
+    parts = (min(len(views) / 6, 1), len({each["idea"] for each in said}) / max(len(said), 1), entropy)
+    diversity = sum(parts) / 3
+    sets = [union(at) for at in range(number - config["beta"] + 1, number + 1)] if number >= config["beta"] else []
+    stable = bool(sets) and bool(sets[-1]) and all(each == sets[-1] for each in sets)
+    converged = (
+        number >= config["minRounds"]
+        and stable
+        and rate >= config["quorumThreshold"] - 1e-9
+        and diversity >= config["minDiversity"] - 1e-9
+        and not (rate > config["mostConsensus"] and number < config["fastBefore"])
+    )
+    return {"rate": rate, "diversity": diversity, "stable": stable, "converged": converged}
+
+
+@settings(
+    max_examples=60,
+    derandomize=True,
+    deadline=None,
+    database=None,
+    phases=[Phase.generate],
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(st.data())
+def test_the_figures_of_a_run_can_be_reckoned_from_its_blackboard(data: st.DataObject) -> None:
+    """S-17, S-20: convergence is claimed exactly when they hold."""
+    plan = swarm_plan(
+        data.draw(st.integers(2, 6)),
+        seed=data.draw(st.integers(0, 9)),
+        max_rounds=data.draw(st.integers(2, 7)),
+        quorum=data.draw(st.sampled_from(("all", "all", "independent"))),
+        beta=data.draw(st.sampled_from((2, 2, 3))),
+    )
+    tastes = st.sampled_from((IDEAS[:1], IDEAS[:1], IDEAS[:2], IDEAS[2:3], IDEAS[3:], ()))
+    steady: dict[str, tuple[str, ...]] = {}
+
+    def says(ask: Ask, brief: Brief, state: Swarm) -> object:
+        if ask.kind == "collide":
+            return Collision(action="pass")
+        if ask.kind == "ballot":
+            return Ballot()
+        if ask.kind != "explore":
+            return NotImplemented
+        if data.draw(st.integers(0, 11)) == 11:
+            return None
+        if ask.seat not in steady or data.draw(st.integers(0, 5)) == 5:
+            steady[ask.seat] = data.draw(tastes)
+        amount = data.draw(st.sampled_from((0.1, 0.3)))
+        way = data.draw(st.sampled_from(("a", "b", "c")))
+        return dutiful(state, ask.seat, way, *steady[ask.seat], operations=(deposit(way, amount),))
+
+    run = SwarmRun(plan).play(says)
+    board = json.loads(blackboard(run.story))
+    for measured in board["convergence"]:
+        found = figures(board, measured["round"])
+        assert found == {
+            "rate": pytest.approx(measured["quorum"]["consensusRate"]),
+            "diversity": pytest.approx(measured["diversity"]["overall"]),
+            "stable": measured["betaStability"]["stable"],
+            "converged": measured["converged"],
+        }
+    assert board["result"]["converged"] == (bool(board["convergence"]) and board["convergence"][-1]["converged"])
+    measures = run.facts(ConvergenceMeasured)
+    again = recounted(run.story)
+    assert [each.verdict.converged for each in again.rounds] == [each.converged for each in measures]
+    assert [each.diversity.overall for each in again.rounds] == [each.diversity for each in measures]
+
+
+def joined_run() -> SwarmRun:
+    texts = ("Serve it from a cache at the edge", "Serve it from a cache at the edge now")
+    says: dict[str, Says] = {}
+    for at in range(1, 6):
+        mine = texts[at % 2] if at < 5 else "Buy machines."
+
+        def report(ask: Ask, brief: Brief, state: Swarm, mine: str = mine) -> object:
+            if ask.kind == "explore":
+                return dutiful(state, ask.seat, f"way {ask.seat}", mine, operations=(deposit(f"way {ask.seat}"),))
+            return Ballot() if ask.kind == "ballot" else NotImplemented
+
+        says[agent_name(at)] = report
+    return SwarmRun(swarm_plan(5, collisions=0)).play(says)
+
+
+def test_a_join_can_be_undone_and_the_figures_reckoned_anew() -> None:
+    """S-8: reversible, from the record."""
+    run = joined_run()
+    story = run.story
+    assert [join.id for join in story.joins] == ["join-1"]
+    assert recounted(story).rounds[-1].verdict.converged
+    apart = recounted(story, ["join-1"])
+    last = apart.rounds[-1]
+    assert (last.verdict.converged, last.verdict.reason) == (False, "no_quorum")
+    assert last.verdict.consensus_rate == pytest.approx(0.4)
+    assert "RECKONED ANEW" in final_report(story, ["join-1"])
+    assert "PARTIAL" in final_report(story, ["join-1"])
+    assert "RECKONED" not in final_report(story)
+    with pytest.raises(BadSetting, match="there is no join 'join-9'; known: join-1"):
+        recounted(story, ["join-9"])

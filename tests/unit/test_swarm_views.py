@@ -1,0 +1,156 @@
+"""What people read of a swarm: reports, pages, files and names (S-24, S-25)."""
+
+import json
+import re
+from datetime import UTC, datetime
+
+import pytest
+
+from moot.domain.effects import Ask, Brief
+from moot.protocols.swarm.answers import Ballot, Collision, IdeaVote
+from moot.protocols.swarm.blackboard import blackboard, operation_log, run_config
+from moot.protocols.swarm.files import file_name, folder_name, run_files, task_slug
+from moot.protocols.swarm.page import page
+from moot.protocols.swarm.report import convergence_report, final_report
+from moot.protocols.swarm.state import Swarm
+from moot.protocols.swarm.story import SwarmStory
+from moot.protocols.swarm.telling import summary, told
+from moot.testing.swarm_facts import SESSION, SwarmRun, deposit, dutiful, stop, swarm_plan
+
+EVIL = "<script>alert(1)</script> ![x](http://evil) | # Heading \x1b[31m"
+
+
+def evil_run(language: str = "en") -> SwarmRun:
+    def says(ask: Ask, brief: Brief, state: Swarm) -> object:
+        if ask.kind == "explore":
+            operations = (deposit(EVIL, 0.3), stop(EVIL)) if ask.seat == "SuYuan" else (deposit("缓存"),)
+            ideas = (EVIL, "只有我想到的。") if ask.seat == "TanWei" else (EVIL,)
+            return dutiful(state, ask.seat, EVIL, *ideas, perspective=EVIL[:50], operations=operations)
+        if ask.kind == "collide":
+            return Collision(action="challenge", content=EVIL, new_insights=(EVIL,))
+        if ask.kind == "ballot":
+            return Ballot(votes=(IdeaVote(idea=1, position="oppose", confidence=0.9, reason=EVIL),))
+        return NotImplemented
+
+    chosen = "zh" if language == "zh" else "en"
+    return SwarmRun(swarm_plan(3, max_rounds=3, language=chosen)).play(says)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_what_agents_say_is_harmless_in_every_file(language: str) -> None:
+    story = evil_run(language).story
+    found = page(story)
+    assert "<script" not in found
+    assert "http-equiv" in found
+    assert not re.search(r'(src|href)="(?!#)', found)
+    for text in (
+        final_report(story),
+        convergence_report(story),
+        *(file.text for file in run_files(story) if file.path[-1].endswith(".md")),
+    ):
+        assert "<script" not in text
+        assert "\x1b" not in text
+        assert "![x]" not in text
+    assert "\x1b" not in "\n".join(line.text for line in summary(story))
+
+
+def test_the_report_has_what_the_template_of_the_source_has() -> None:
+    """S-25: in Markdown and as a page with charts."""
+    story = evil_run().story
+    text = final_report(story)
+    for part in (
+        "## Convergence figures",
+        "β-stability │ ██",
+        "## Consensus ideas (support ≥ 67 %)",
+        "## Who held the consensus ideas before reading them",
+        "## Unique ideas",
+        "只有我想到的。 (TanWei (探微者))",
+        "## Agents",
+        "## Role evolution",
+        "T0: EXPLORER × 3",
+        "## Pheromone distribution",
+        "## The vote",
+        "## Conclusion",
+        "PARTIAL REPORT",
+    ):
+        assert part in text, part
+    found = page(story)
+    assert found.count("<svg") >= 5
+    assert "<polyline" in found
+
+
+def test_the_report_speaks_the_language_of_the_run() -> None:
+    text = final_report(evil_run("zh").story)
+    assert "## 收敛指标" in text
+    assert "## 信息素分布" in text
+    assert "部分报告" in text
+
+
+def test_the_files_of_a_run() -> None:
+    """S-24."""
+    story = evil_run().story
+    paths = ["/".join(file.path) for file in run_files(story)]
+    assert paths == [
+        "run-config.json",
+        "blackboard.json",
+        "operation-log.json",
+        *(f"agent-reports/round-{number}/{name}.md" for number in (1, 2, 3) for name in ("TanWei", "SuYuan", "DongCha")),
+        "convergence-report.md",
+        "final-research-report.md",
+        "final-research-report.html",
+    ]
+    config, board, log = (json.loads(make(story)) for make in (run_config, blackboard, operation_log))
+    assert config["config"] == board["config"]
+    assert config["config"]["evaporation"] == 0.08
+    assert [each["operationId"] for each in log] == [f"op-{number}" for number in range(1, len(log) + 1)]
+    assert board["operations"] == {"requested": len(log), "processed": len(log), "failed": 0}
+    assert set(board) >= {
+        "pheromones",
+        "claims",
+        "stopSignals",
+        "findings",
+        "opinionHistory",
+        "agentStates",
+        "events",
+        "config",
+    }
+    agent = board["agentStates"]["TanWei"]
+    assert set(agent) >= {"role", "status", "internalThreshold", "stats", "current", "roleHistory", "violations"}
+
+
+def test_a_story_told_line_by_line_is_the_story_told_at_once() -> None:
+    run = evil_run()
+    story = SwarmStory(SESSION)
+    lines = [line for entry in run.entries for line in told(story, entry)]
+    assert blackboard(story) == blackboard(run.story)
+    assert any(line.startswith("── Round 1") for line in lines)
+    assert not any("\x1b" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("task", "slug"),
+    [
+        ("How do we halve the page load time?", "how-do-we-halve-the-page-load"),
+        ("../../etc/passwd", "etc-passwd"),
+        ("../x", "x"),
+        ("如何优化供应链？", "如何优化供应链"),
+        ("🚀🚀", "task"),
+        ("🚀 launch!", "launch"),
+        ("", "task"),
+        ("a" * 200, "a" * 30),
+        ("ＦＵＬＬ width", "full-width"),
+        ("con\x00trol\n\ttext", "con-trol-text"),
+        ("ÄÖÜ only", "only"),
+    ],
+)
+def test_a_task_becomes_a_safe_name(task: str, slug: str) -> None:
+    """S-24."""
+    assert task_slug(task) == slug
+    assert folder_name(datetime(2026, 2, 18, 23, 59, tzinfo=UTC), task) == f"2026-02-18-{slug}"
+
+
+def test_the_name_of_a_file_is_never_too_long() -> None:
+    assert file_name("TanWei") == "TanWei.md"
+    long = "𠀀" * 64
+    assert len(file_name(long).encode()) <= 130
+    assert file_name(long) != file_name("𠀀" * 63 + "𠀁")
