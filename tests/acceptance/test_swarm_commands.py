@@ -1,0 +1,211 @@
+"""`moot swarm` and what it leaves behind: the run's folder, the report, a killed run that goes on (S-1, S-24, S-26)."""
+
+import json
+import random
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.acceptance.doors import Cli, Terminal, until
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "swarm.toml"
+NAMES = ("TanWei", "SuYuan", "DongCha", "QiuSuo", "XiLi")
+TASK = "How do we make the catalogue fast?"
+FOLDER = "how-do-we-make-the-catalogue-f"
+
+
+def seats(script: Path = EXAMPLE) -> list[str]:
+    words = [word for name in NAMES for word in ("--seat", f"{name}=script:{script}")]
+    return [*words, "--seat", "likeness=measure:words", "--seed", "7"]
+
+
+def slow(tmp_path: Path, seconds: float) -> Path:
+    """The example, each answer of which takes its time."""
+    path = tmp_path / "slow.toml"
+    text = EXAMPLE.read_text(encoding="utf-8").replace("conflictReview", f"delay = {seconds}\nconflictReview")
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def folders(cli: Cli) -> list[Path]:
+    return sorted((cli.cwd / "swarm-runs").glob("2*"))
+
+
+def read(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def test_a_swarm_converges_votes_and_leaves_its_folder(cli: Cli) -> None:
+    """S-1, S-24, S-25, S-29."""
+    done = cli("swarm", TASK, *seats())
+    assert "── Round 3 · 5 Agents" in done.out
+    assert "Converged: all figures hold." in done.out
+    assert "Dissent: XiLi: Stale prices cost more than slow pages." in done.out
+    (folder,) = folders(cli)
+    assert folder.name.endswith(FOLDER)
+    assert f"swarm-runs/{folder.name}/" in done.out
+    files = read(folder)
+    assert {name for name in files if "/" not in name} == {
+        "run-config.json",
+        "blackboard.json",
+        "operation-log.json",
+        "convergence-report.md",
+        "final-research-report.md",
+        "final-research-report.html",
+    }
+    assert len([name for name in files if name.startswith("agent-reports/round-")]) == 15
+    decisions = cli("decisions", "search", "catalogue").out
+    assert "Serve the catalogue from a cache at the edge." in decisions
+
+
+def session_of(files: dict[str, bytes]) -> str:
+    return str(json.loads(files["run-config.json"])["session"])
+
+
+def test_the_same_seed_and_answers_give_the_same_bytes_in_a_folder_of_their_own(cli: Cli) -> None:
+    """S-3, S-24: a second run of the same day and task gets a suffix and overwrites nothing."""
+    cli("swarm", TASK, *seats())
+    first = read(folders(cli)[0])
+    cli("swarm", TASK, *seats())
+    cli("swarm", TASK, *seats()[:-1], "8")
+    one, two, three = folders(cli)
+    assert (two.name, three.name) == (f"{one.name}-2", f"{one.name}-3")
+    assert read(one) == first
+    assert read(two)["blackboard.json"] == first["blackboard.json"]
+    assert read(three)["blackboard.json"] != first["blackboard.json"]
+
+
+def test_the_folder_is_told_again_from_the_ledger_byte_for_byte(cli: Cli) -> None:
+    """S-24: nothing in it that the ledger does not have."""
+    cli("swarm", TASK, *seats())
+    (folder,) = folders(cli)
+    session = session_of(read(folder))
+    cli("swarm-report", session, "--folder", "again")
+    (again,) = (cli.cwd / "again").iterdir()
+    assert read(again) == read(folder)
+    assert cli("replay", session).code == 0
+    assert cli("verify", session).code == 0
+
+
+def test_a_join_is_undone_in_the_report(cli: Cli) -> None:
+    """S-8."""
+    cli("swarm", TASK, *seats())
+    session = session_of(read(folders(cli)[0]))
+    found = cli.json("swarm-report", session)
+    names = [join["id"] for join in found["joins"]]
+    assert names
+    undone = cli("swarm-report", session, *[word for name in names for word in ("--apart", name)]).out
+    assert "RECKONED ANEW with these joins undone" in undone
+    assert "there is no join" in cli("swarm-report", session, "--apart", "join-99", code=2).err
+    assert "<svg" in cli("swarm-report", session, "--form", "html").out
+
+
+def test_a_swarm_that_is_killed_goes_on_where_it_stood(cli: Cli, tmp_path: Path) -> None:
+    """S-26: kill -9 at any moment, as often as it likes: no operation lost or done twice, the same blackboard in the end."""
+    cli("swarm", TASK, *seats())
+    whole = read(folders(cli)[0])
+    script = slow(tmp_path, 0.05)
+    chance = random.Random(6)
+    words = ["swarm", TASK, *seats(script), "--session", "killed"]
+    for _ in range(6):
+        with cli.start(*words) as process:
+            process.wait_for("session killed")
+            time.sleep(chance.uniform(0.05, 0.5))
+            process.process.kill()
+            process.ended()
+        words = ["resume", "killed"]
+    cli("resume", "killed")
+    found = read(folders(cli)[1])
+    assert found["blackboard.json"] == whole["blackboard.json"]
+    log = json.loads(found["operation-log.json"])
+    assert [each["operationId"] for each in log] == [f"op-{number}" for number in range(1, len(log) + 1)]
+    assert [each["operationId"] for each in log] == [each["operationId"] for each in json.loads(whole["operation-log.json"])]
+    assert cli("replay", "killed").code == 0
+    assert len(folders(cli)) == 2, "a resumed run writes into its own folder"
+
+
+def test_the_folder_is_there_after_every_round(cli: Cli, tmp_path: Path) -> None:
+    """S-24: a run that dies has left what it had."""
+    with cli.start("swarm", TASK, *seats(slow(tmp_path, 0.4))) as process:
+        process.wait_for("── Round 2")
+        until(lambda: list((cli.cwd / "swarm-runs").glob("2*/final-research-report.html")))
+        process.process.kill()
+    (folder,) = folders(cli)
+    board = json.loads(read(folder)["blackboard.json"])
+    assert board["currentRound"] >= 1
+    assert board["result"] is None
+
+
+def test_a_terminal_shows_the_swarm_at_work(cli: Cli, tmp_path: Path) -> None:
+    """S-1: round, pheromone bars, findings as they come, roles, figures."""
+    with Terminal(cli, "swarm", TASK, *seats(slow(tmp_path, 0.3))) as terminal:
+        terminal.wait_for("Round 3")
+        assert terminal.ended() == 0
+        shown = terminal.raw.decode()
+    for part in ("caching at the edge", "█", "EXPLORER", "DEBATER", "Diversity", "探微者", "Ctrl-C"):
+        assert part in shown, part
+
+
+def test_the_generic_command_runs_a_swarm_too(cli: Cli) -> None:
+    """S-1: `moot run --protocol swarm`."""
+    done = cli.json("run", TASK, "--protocol", "swarm", *seats(), "--set", "collisions=0")
+    assert done["decision"]["text"] == "Serve the catalogue from a cache at the edge."
+    assert done["consensus_type"] == "majority"
+    assert len(folders(cli)) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--agents", "1"], "1 is not in the range"),
+        (["--agents", "65"], "65 is not in the range"),
+        (["--agents", "3", *seats()], "5 explorers are seated, and --agents says 3"),
+        (["--mode", "hybrid", *seats()], "needs directions"),
+        (["--mode", "emergent", "--direction", "x", *seats()], "hybrid only"),
+        (["--set", "evaporation=2", *seats()], "setting evaporation"),
+        (["--set", "colour=red", *seats()], "unknown setting 'colour'"),
+        (["--seat", "likeness=measure:colour", *seats()[:10]], "unknown measure 'colour'"),
+        (["--timeout", "0", *seats()], "0"),
+        (["--seat", "a=script:nowhere.toml", "--seat", "b=script:nowhere.toml"], "cannot be read"),
+    ],
+)
+def test_what_cannot_work_is_refused_before_anything_is_recorded(cli: Cli, words: list[str], told: str) -> None:
+    done = cli("swarm", TASK, *words, code=2)
+    assert told in done.err
+    assert not (cli.cwd / "swarm-runs").exists()
+    assert cli.json("list") == []
+
+
+def test_a_hybrid_run_begins_with_the_users_directions(cli: Cli) -> None:
+    """S-1."""
+    cli("swarm", TASK, "--direction", "ask the users", *seats(), "--max-rounds", "1", code=4)
+    board: dict[str, Any] = json.loads(read(folders(cli)[0])["blackboard.json"])
+    assert board["pheromones"]["ask the users"]["depositedBy"] == ["USER"]
+    assert board["config"]["mode"] == "hybrid"
+
+
+def test_a_dry_run_says_who_would_take_part_and_writes_nothing(cli: Cli) -> None:
+    done = cli("swarm", TASK, "--agents", "3", "--model", "openai:gpt-5-mini", "--no-check", "--dry-run")
+    assert [line.split(":")[0].strip() for line in done.out.splitlines()[1:]] == [
+        "TanWei",
+        "SuYuan",
+        "DongCha",
+        "validator",
+        "likeness",
+    ]
+    assert cli.json("list") == []
+
+
+def test_a_folder_that_cannot_be_written_is_told_and_the_session_stands(cli: Cli) -> None:
+    (cli.cwd / "taken").write_text("a file", encoding="utf-8")
+    done = cli("swarm", TASK, *seats(), "--runs", "taken/runs", code=1)
+    assert "the run's folder cannot be written" in done.err
+    assert cli.json("list")[0]["status"] == "concluded"
+
+
+def test_a_hostile_task_stays_below_the_runs(cli: Cli) -> None:
+    """S-24."""
+    cli("swarm", "../../" + "🚀" * 30 + "../x 供应链", *seats(), "--max-rounds", "1", code=4)
+    (folder,) = folders(cli)
+    assert folder.name.endswith("-x-供应链")
