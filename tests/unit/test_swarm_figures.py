@@ -16,7 +16,8 @@ from moot.protocols.swarm.facts import ConvergenceMeasured
 from moot.protocols.swarm.recount import recounted
 from moot.protocols.swarm.report import final_report
 from moot.protocols.swarm.state import Swarm
-from moot.testing.swarm_facts import Says, SwarmRun, agent_name, deposit, dutiful, swarm_plan
+from moot.protocols.swarm.words import agent_name
+from moot.testing.swarm_facts import Says, SwarmRun, deposit, dutiful, swarm_plan
 
 IDEAS = ("Cache it.", "Cache it now.", "Buy machines.", "Rewrite all of it.", "不要缓存。")
 
@@ -33,7 +34,7 @@ def figures(board: dict[str, Any], number: int) -> dict[str, Any]:
         return {idea for each in own if each["round"] == last for idea in (each["idea"], *each["alsoBacks"])}
 
     def union(until: int) -> set[str]:
-        agents = next((each["opinions"] for each in board["opinionHistory"] if each["round"] == until), {})
+        agents = [agent for each in board["opinionHistory"] if each["round"] == until for agent in each["opinions"]]
         return {idea for agent in agents for idea in held(agent, until)}
 
     born: dict[str, int] = {}

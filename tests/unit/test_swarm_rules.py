@@ -315,7 +315,7 @@ def test_a_strong_direction_inhibits_by_chance_only() -> None:
     run = SwarmRun(swarm_plan(40, random_exploration=False, protection=False, collisions=0))
 
     def report(ask: Ask, state: Swarm) -> object:
-        operations = (deposit("caching", 0.3),)
+        operations: tuple[Operation, ...] = (deposit("caching", 0.3),)
         if state.round == 2 and ask.seat == ADA:
             operations = (*operations, stop("caching"))
         return dutiful(state, ask.seat, "caching", f"Idea of {ask.seat}", operations=operations)
@@ -790,7 +790,7 @@ def test_an_incomplete_decision_report_weighs_as_the_source_says() -> None:
         report = dutiful(state, ask.seat, "x", CACHE)
         assert report.decision_report is not None
         missing = {"threshold": None} if state.round == 1 else {"selection_reason": " "}
-        return replace(report, decision_report=replace(report.decision_report, **missing))  # type: ignore[arg-type]  # its fields
+        return replace(report, decision_report=replace(report.decision_report, **missing))
 
     run.play({ADA: exploring(sloppy), **{agent_name(at): explorer(BUY) for at in (2, 3, 4)}})
     found = [(each.violation, each.severity) for fact in run.facts(BarrierPassed) for each in fact.violations]

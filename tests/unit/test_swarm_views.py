@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from moot.domain.effects import Ask, Brief
+from moot.domain.facts import Language
 from moot.protocols.swarm.answers import Ballot, Collision, IdeaVote
 from moot.protocols.swarm.blackboard import blackboard, operation_log, run_config
 from moot.protocols.swarm.files import file_name, folder_name, run_files, task_slug
@@ -20,7 +21,7 @@ from moot.testing.swarm_facts import SESSION, SwarmRun, deposit, dutiful, stop, 
 EVIL = "<script>alert(1)</script> ![x](http://evil) | # Heading \x1b[31m"
 
 
-def evil_run(language: str = "en") -> SwarmRun:
+def evil_run(language: Language = "en") -> SwarmRun:
     def says(ask: Ask, brief: Brief, state: Swarm) -> object:
         if ask.kind == "explore":
             operations = (deposit(EVIL, 0.3), stop(EVIL)) if ask.seat == "SuYuan" else (deposit("缓存"),)
@@ -32,12 +33,11 @@ def evil_run(language: str = "en") -> SwarmRun:
             return Ballot(votes=(IdeaVote(idea=1, position="oppose", confidence=0.9, reason=EVIL),))
         return NotImplemented
 
-    chosen = "zh" if language == "zh" else "en"
-    return SwarmRun(swarm_plan(3, max_rounds=3, language=chosen)).play(says)
+    return SwarmRun(swarm_plan(3, max_rounds=3, language=language)).play(says)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_what_agents_say_is_harmless_in_every_file(language: str) -> None:
+def test_what_agents_say_is_harmless_in_every_file(language: Language) -> None:
     story = evil_run(language).story
     found = page(story)
     assert "<script" not in found

@@ -1,0 +1,162 @@
+"""A swarm whose explorers come from outside, over JSON-RPC: rounds, reports, sealing, losses, a server that dies."""
+
+import re
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+from tests.acceptance.doors import Cli
+from tests.acceptance.server import Client, Server, at_once
+
+NAMES = ("TanWei", "SuYuan", "DongCha", "QiuSuo", "XiLi")
+CACHE, BUY = "Put a cache at the edge.", "Buy faster machines."
+SETTINGS = {"collisions": 0, "round_timeout": 20, "random_exploration": False}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("served")
+    with Server(Cli(folder / "home", folder)) as found:
+        yield found
+
+
+def opened(client: Client, **changes: Any) -> str:
+    plan: dict[str, Any] = {
+        "task": "How do we make the catalogue fast?",
+        "seats": [*NAMES, {"id": "likeness", "platform": "measure:words"}],
+        "seed": 7,
+        "settings": SETTINGS,
+        **changes,
+    }
+    return str(client("moot.swarmOpen", **plan)["sessionId"])
+
+
+def asked(client: Client, session: str, seat: str) -> dict[str, Any]:
+    found = client("moot.swarmRound", sessionId=session, seat=seat, timeoutSeconds=20)
+    return dict(found)
+
+
+def report(client: Client, session: str, seat: str, idea: str) -> dict[str, Any]:
+    """A report that keeps the rules, made from what the agent is told alone."""
+    told = re.search(r'"threshold": ([0-9.]+)', asked(client, session, seat)["ask"]["instructions"])
+    assert told is not None
+    own = float(told[1])
+    return {
+        "direction": f"way of {seat}",
+        "findings": [{"coreIdea": idea, "perspective": seat}],
+        "operations": [{"operation": "deposit_pheromone", "params": {"direction": f"way of {seat}"}}],
+        "decisionReport": {"threshold": own, "candidates": [], "selectedDirection": seat, "selectionReason": "r"},
+        "conflictReview": {"conflictsFound": 0},
+        "randomExploreForced": True,
+    }
+
+
+def takes_part(client: Client, session: str, seat: str, idea: str) -> str:
+    """An agent's loop; its last status."""
+    while True:
+        found = asked(client, session, seat)
+        if found["status"] == "ended":
+            return str(found["status"])
+        if found["status"] == "pending":
+            continue
+        said: dict[str, Any] = {"acknowledged": True}
+        if found["ask"]["kind"] == "explore":
+            said = report(client, session, seat, idea)
+        if found["ask"]["kind"] == "ballot":
+            said = {"votes": [{"idea": 1, "position": "support", "confidence": 0.8, "reason": "It is so."}]}
+        client("moot.swarmReport", sessionId=session, seat=seat, ask=found["ask"]["ask"], report=said)
+
+
+def test_five_agents_elsewhere_converge_vote_and_go_gently(server: Server) -> None:
+    """S-10, S-23, S-29."""
+    client = server.local
+    session = opened(client)
+    ideas = dict.fromkeys(NAMES, CACHE) | {"XiLi": BUY}
+    ended = at_once([partial(takes_part, server.local, session, seat, ideas[seat]) for seat in NAMES])
+    assert set(ended) == {"ended"}
+    found = client("moot.swarmStatus", sessionId=session, whole=True)
+    assert (found["status"], found["endedBy"], found["converged"], found["round"]) == ("concluded", "converged", True, 3)
+    agents = found["blackboard"]["agentStates"]
+    assert {agent["terminationReason"] for agent in agents.values()} == {"graceful"}
+    decision = client("moot.getSession", sessionId=session)["decision"]
+    assert decision["decision"]["text"] == CACHE
+    assert decision["consensus_type"] == "unanimous"
+    assert "## Consensus ideas" in client("moot.exportSession", sessionId=session)["text"]
+    assert "<svg" in client("moot.exportSession", sessionId=session, form="html")["text"]
+
+
+def test_what_others_bring_in_a_round_is_sealed_until_it_is_over(server: Server) -> None:
+    """S-10, S-28: agents that could read each other in the middle of a round would not be independent."""
+    client = server.local
+    session = opened(client)
+    asked(client, session, "TanWei")
+    client("moot.swarmReport", sessionId=session, seat="TanWei", report=report(client, session, "TanWei", "A secret idea."))
+    told = str(client("moot.getEntries", sessionId=session)) + str(client("moot.swarmStatus", sessionId=session, whole=True))
+    assert "A secret idea." not in told
+    assert "A secret idea." not in asked(client, session, "SuYuan")["ask"]["briefing"]
+    for seat in NAMES[1:]:
+        client("moot.swarmReport", sessionId=session, seat=seat, report=report(client, session, seat, CACHE))
+    second = asked(client, session, "SuYuan")
+    assert "A secret idea." in second["ask"]["briefing"]
+    assert "round_start" in second["ask"]["instructions"]
+    assert "A secret idea." in str(client("moot.getEntries", sessionId=session))
+    client("moot.closeSession", sessionId=session)
+    assert client("moot.swarmStatus", sessionId=session).get("endedBy") in {None, "called"}
+
+
+def test_what_an_agent_may_not_say_is_refused(server: Server) -> None:
+    client = server.local
+    session = opened(client)
+    asked(client, session, "TanWei")
+    good = report(client, session, "TanWei", CACHE)
+    assert "findings" in str(client.refused("moot.swarmReport", sessionId=session, seat="TanWei", report={"findings": "x"}))
+    assert "no seat" in str(client.refused("moot.swarmReport", sessionId=session, seat="ghost", report=good))
+    wrong = client.refused("moot.swarmReport", sessionId=session, seat="TanWei", ask="10.explore.SuYuan", report=good)
+    assert "not put to the seat" in str(wrong)
+    client("moot.swarmReport", sessionId=session, seat="TanWei", report=good, idempotencyKey="k")
+    again = client("moot.swarmReport", sessionId=session, seat="TanWei", report=good, idempotencyKey="k")
+    assert again["entry"]
+    assert "nothing is asked of 'TanWei'" in str(
+        client.refused("moot.swarmReport", sessionId=session, seat="TanWei", report=good)
+    )
+    debate = client.open()
+    assert "is no swarm" in str(client.refused("moot.swarmStatus", sessionId=debate))
+    assert "hybrid" in str(client.refused("moot.swarmOpen", task="x", seats=list(NAMES), directions=["a"]))
+    client("moot.cancelSession", sessionId=session)
+
+
+def test_agents_that_never_come_are_given_up_on(server: Server) -> None:
+    """S-12, S-23: the barrier's timeout holds for agents elsewhere, too; the run ends, all of them terminated."""
+    client = server.local
+    session = opened(client, settings={**SETTINGS, "round_timeout": 0.2, "recovery_seconds": 0.3}, maxRounds=3)
+    found: dict[str, Any] = {}
+    for _ in range(200):
+        found = client("moot.swarmStatus", sessionId=session, whole=True)
+        if found["status"] == "concluded":
+            break
+        client("moot.swarmRound", sessionId=session, seat="TanWei", timeoutSeconds=0.1)
+    assert found["endedBy"] == "insufficient_active_agents"
+    agents = found["blackboard"]["agentStates"]
+    assert {agent["status"] for agent in agents.values()} == {"terminated"}
+    assert {agent["terminationReason"] for agent in agents.values()} == {"forced"}
+
+
+def test_a_server_that_dies_in_a_round_goes_on_with_it(cli: Cli) -> None:
+    """S-26: what was reported stays reported; nobody is asked for it again."""
+    with Server(cli) as server:
+        client = server.local
+        session = opened(client, maxRounds=1)
+        asked(client, session, "TanWei")
+        for seat in NAMES[:3]:
+            client("moot.swarmReport", sessionId=session, seat=seat, report=report(client, session, seat, CACHE))
+        server.kill()
+        server.start()
+        client = server.local
+        assert client("moot.swarmRound", sessionId=session, seat="TanWei")["status"] == "pending"
+        for seat in NAMES[3:]:
+            client.insisting("moot.swarmReport", sessionId=session, seat=seat, report=report(client, session, seat, CACHE))
+        ended = at_once([partial(takes_part, server.local, session, seat, CACHE) for seat in NAMES])
+        assert set(ended) == {"ended"}
+        board = client("moot.swarmStatus", sessionId=session, whole=True)["blackboard"]
+        assert board["operations"] == {"requested": 10, "processed": 10, "failed": 0}

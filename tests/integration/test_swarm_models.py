@@ -1,0 +1,113 @@
+"""A swarm of models behind a real client, with the validator and the measure (S-2, S-8, S-9, S-10)."""
+
+import asyncio
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from moot.domain.effects import Ask, Brief, Comparing
+from moot.domain.ids import AskId, SeatId
+from moot.domain.perception import Memory, Perception
+from moot.domain.roster import Seat
+from moot.errors import UnknownPlatform
+from moot.participants.measure import MeasureParticipant
+from moot.ports.participant import Answer, NoAnswer
+from moot.protocols.swarm.answers import Likenesses
+from moot.protocols.swarm.facts import FORMS
+from moot.testing.stub_server import Reply, Request, Stub
+from moot.wiring.moot import Moot
+
+IDEA = "Put a cache at the edge."
+
+
+def mind(request: Request) -> Reply:
+    """What a model that does as it is told would answer."""
+    prompt = request.text
+    if "validator of a swarm" in prompt:
+        return Reply(
+            text=json.dumps({"verdicts": [{"finding": "finding-001", "verdict": "confirmed", "reason": "It is known."}]})
+        )
+    if "collision_invitation" in prompt:
+        return Reply(text='{"targetFindingId": "finding-001", "action": "extend", "content": "And it is cheap."}')
+    if "Vote on each" in prompt:
+        return Reply(text='{"votes": [{"idea": 1, "position": "support", "confidence": 0.9, "reason": "It is measured."}]}')
+    threshold = re.search(r'"threshold": ([0-9.]+)', prompt)
+    name = re.search(r"You are (\w+)", prompt.rpartition("# The blackboard")[2])
+    assert threshold is not None
+    assert name is not None
+    report = {
+        "direction": "caching",
+        "findings": [{"coreIdea": IDEA, "perspective": name[1], "needsValidation": True, "confidence": "low"}],
+        "operations": [{"operation": "deposit_pheromone", "params": {"direction": f"way of {name[1]}", "amount": 0.2}}],
+        "decisionReport": {
+            "threshold": float(threshold[1]),
+            "candidates": [],
+            "selectedDirection": "caching",
+            "selectionReason": "It promises most.",
+        },
+        "conflictReview": {"conflictsFound": 0},
+        "randomExploreForced": True,
+    }
+    return Reply(text=f"Here is my report:\n```json\n{json.dumps(report)}\n```")
+
+
+def test_a_swarm_of_models(tmp_path: Path) -> None:
+    """S-2: the validator is asked for what needs it alone; nobody pays for the shutdown."""
+
+    async def work() -> None:
+        async with Stub([mind]) as stub:
+            environ = {"MOOT_HOME": str(tmp_path), "OPENAI_API_KEY": "k", "OPENAI_BASE_URL": stub.base_url}
+            async with Moot(environ=environ) as moot:
+                seats = dict.fromkeys(("TanWei", "SuYuan", "DongCha"), "openai:stub") | {"likeness": "measure:words"}
+                decision = await moot.hold(
+                    "How do we make it fast?", name="swarm", seats=seats, seed=1, settings={"max_rounds": 5}, check=False
+                )
+                assert decision.decision is not None
+                assert (decision.decision.text, decision.consensus_type, decision.ended_by) == (IDEA, "unanimous", "converged")
+                assert decision.lost == ()
+                story = await moot.teller(decision.session)
+            swarm = story.swarm
+            assert {agent.score for agent in swarm.agents.values()} == {0}
+            assert {finding.verdict for finding in swarm.board.findings} <= {"confirmed", None}
+            prompts = [json.dumps(request.body) for request in stub.asked]
+            assert not any("shutdown" in prompt for prompt in prompts)
+            assert decision.spent.calls == len(prompts)
+
+    asyncio.run(asyncio.wait_for(work(), 60))
+
+
+def comparing(kind: str = "compare") -> Brief:
+    ask = Ask(id=AskId("10.compare.likeness"), seat=SeatId("likeness"), kind=kind, turn=1, patience=5.0)
+    texts = Comparing(known=("Put a cache at the edge.", "Buy machines."), new=("Put a cache at the edge now.", "Buy machines"))
+    return Brief(
+        ask=ask,
+        seat=Seat(id=SeatId("likeness"), platform="measure:words"),
+        form=FORMS[kind],
+        language="en",
+        seed=1,
+        nth=1,
+        perception=Perception(goal="g", memory=Memory(window=1)),
+        system="",
+        shared="",
+        own="",
+        comparing=texts,
+    )
+
+
+def test_the_measure_answers_with_the_pairs_that_are_like() -> None:
+    """S-8: places in the list of what was compared, four digits, each new text with all before it."""
+    found = asyncio.run(MeasureParticipant("words").respond(comparing(), lambda _: None))
+    assert isinstance(found, Answer)
+    assert isinstance(found.said, Likenesses)
+    assert found.said.by == "words"
+    assert {(pair.one, pair.other) for pair in found.said.pairs} >= {(2, 0), (3, 1)}
+    assert all(pair.likeness == round(pair.likeness, 4) and pair.other < pair.one for pair in found.said.pairs)
+
+
+def test_a_measure_does_nothing_else() -> None:
+    found = asyncio.run(MeasureParticipant("words").respond(comparing("explore"), lambda _: None))
+    assert isinstance(found, NoAnswer)
+    with pytest.raises(UnknownPlatform, match="known: meaning, words"):
+        MeasureParticipant("colour")
