@@ -118,12 +118,12 @@ def test_a_swarm_has_two_to_sixty_four_explorers() -> None:
 def test_the_validator_is_a_model_where_there_is_one_and_likeness_is_always_measured() -> None:
     """S-2, S-8: all explorers are equal, so that a panel's stances do not reach them."""
     plan = swarm_plan(2, platform="openai:gpt-5-mini")
-    found = opened(replace(plan, seats=tuple(replace(seat, stance="sceptic") for seat in plan.seats)))
+    found = opened(replace(plan, seats=tuple(replace(seat, stance="sceptic", instructions="Doubt.") for seat in plan.seats)))
     assert [(seat.id, seat.platform) for seat in found.seats[2:]] == [
         ("validator", "openai:gpt-5-mini"),
         ("likeness", "measure"),
     ]
-    assert {seat.stance for seat in found.seats} == {""}
+    assert {(seat.stance, seat.instructions) for seat in found.seats} == {("", "")}
     assert [seat.id for seat in opened(swarm_plan(2)).seats] == ["TanWei", "SuYuan", "likeness"]
 
 
@@ -909,3 +909,26 @@ def test_the_users_word_reaches_the_next_round() -> None:
     run.step(InputGiven(text="We have six weeks.\n# Now"))
     ask = next(effect for effect in RULES.decide(run.state) if isinstance(effect, Ask))
     assert "| We have six weeks.\n| # Now" in RULES.brief(run.state, ask).own
+
+
+def test_sixty_four_explorers_for_ten_rounds() -> None:
+    """S-1, S-9: prompts stay bounded and rounds cost the same number of entries however much is on the blackboard."""
+    run = SwarmRun(swarm_plan(64, max_rounds=10, min_rounds=11, protection=False, vote=False))
+    sizes: dict[int, int] = {}
+
+    def says(ask: Ask, brief: Brief, state: Swarm) -> object:
+        if ask.kind != "explore":
+            return Collision(action="pass") if ask.kind == "collide" else NotImplemented
+        sizes[state.round] = max(sizes.get(state.round, 0), len(brief.shared) + len(brief.own))
+        at = state.explorers.index(ask.seat)
+        ideas = [f"Thing {at * 7 + number} is {number} of round {state.round % 3}" for number in range(3)]
+        operations = (deposit(f"way {at % 30}", 0.2), deposit(f"way {at % 7}"))
+        return dutiful(state, ask.seat, f"way {at % 30}", *ideas, operations=operations)
+
+    run.play(says)
+    assert len(run.state.board.findings) == 64 * 3 * 10
+    assert max(sizes.values()) < 20_000
+    assert sizes[10] < sizes[2] * 1.5
+    per_round = [sum(isinstance(entry.fact, RoundBegun) for entry in run.entries), len(run.entries)]
+    assert per_round[0] == 10
+    assert per_round[1] < 10 * (64 + 20)

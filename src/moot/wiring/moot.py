@@ -26,7 +26,7 @@ from moot.domain.fence import sound
 from moot.domain.ids import AskId, SessionId, session_id
 from moot.domain.language import language_of
 from moot.domain.records import Head, Stored
-from moot.domain.roster import MOST_PATIENCE, Seat, Swap, checked
+from moot.domain.roster import HELPING_SEATS, MOST_PATIENCE, MOST_SEATS, Seat, Swap, checked
 from moot.domain.subject import Subject
 from moot.engine.engine import Engine, Outstanding
 from moot.engine.events import Event
@@ -406,7 +406,8 @@ class Moot:
         known = {seat.id for seat in words if seat.platform}
         missing = any(not seat.platform and seat.id not in known for seat in (*chosen.seats, *words))
         platforms = tuple(options.get("models", ())) or ((await self.discover()).best if missing else ())
-        return checked(seated(chosen, words, platforms)), chosen
+        # The protocol has the last word on how many sit there; some seat helpers beside a full table.
+        return checked(seated(chosen, words, platforms), most=MOST_SEATS + HELPING_SEATS), chosen
 
     async def _restored(self, text: str) -> SessionId:
         session, records = _parsed_jsonl(text)

@@ -23,7 +23,7 @@ _NO_MODEL: Final = frozenset(("mailbox", "human", "script", "measure"))
 def opened(plan: Plan) -> SwarmOpened:
     """The opening of a swarm; raises BadRoster or BadSetting.
 
-    Every seat but `validator` and `likeness` is an explorer, and all explorers are equal: the stances of a panel are left out.
+    Every seat but `validator` and `likeness` is an explorer, and all explorers are equal: what a panel says of each is left out.
     Without a seat called `validator` the first explorer's model validates; where no explorer is a model, nobody does.
     """
     settings = plan.settings
@@ -32,7 +32,7 @@ def opened(plan: Plan) -> SwarmOpened:
         raise BadSetting(f"directions are laid down in the mode hybrid only; the mode is {settings.mode}")
     if settings.mode == "hybrid" and not settings.directions:
         raise BadSetting("the mode hybrid needs directions of yours: --direction WORDS, once for each")
-    explorers = [replace(seat, stance="") for seat in plan.seats if seat.id not in {VALIDATOR, LIKENESS}]
+    explorers = [replace(seat, stance="", instructions="") for seat in plan.seats if seat.id not in {VALIDATOR, LIKENESS}]
     if not FEWEST_AGENTS <= len(explorers) <= MOST_AGENTS:
         raise BadRoster(f"{len(explorers)} explorers; a swarm needs {FEWEST_AGENTS} to {MOST_AGENTS}: --agents N, or add --seat")
     return SwarmOpened(

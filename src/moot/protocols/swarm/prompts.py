@@ -208,10 +208,7 @@ def _collision(state: Swarm, words: Words, ask: Ask) -> str:
 
 def _round_start(state: Swarm, words: Words, agent: Agent) -> str:
     order = state.orders[agent.seat]
-    seat = state.seat(agent.seat)
     lines = [words.you.format(name=_name(agent.seat))]
-    if seat.instructions:
-        lines.append(seat.instructions.strip())
     if state.settings.mode == "classic":
         return "\n".join([*lines, words.perspective.format(perspective=order.perspective), words.explore_classic])
     lines.append(fenced(_json({"type": "round_start", "round": state.round, "agentState": agent_state(agent)})))

@@ -133,6 +133,8 @@ def crew(words: tuple[str, ...], count: int | None, has_panel: bool) -> list[Sea
     """The seats of a swarm: those given, then explorers by their own names up to `count`; raises BadRoster."""
     given = [seat_word(word) for word in words]
     explorers = [seat.id for seat in given if seat.id not in {VALIDATOR, LIKENESS}]
+    if has_panel and count is not None:
+        raise BadRoster("a panel says how many explore; leave out --agents, or --panel")
     if has_panel:
         return given
     wanted = count or (len(explorers) if len(explorers) >= FEWEST_AGENTS else DEFAULT_AGENTS)
