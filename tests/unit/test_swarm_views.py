@@ -2,22 +2,28 @@
 
 import json
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
 from moot.domain.effects import Ask, Brief
 from moot.domain.facts import Language
-from moot.protocols.swarm.answers import Ballot, Collision, IdeaVote
+from moot.protocols.swarm.answers import Ballot, Collision, IdeaVote, Operation
 from moot.protocols.swarm.blackboard import blackboard, operation_log, run_config
 from moot.protocols.swarm.files import file_name, folder_name, run_files, task_slug
 from moot.protocols.swarm.page import page
 from moot.protocols.swarm.report import convergence_report, final_report
+from moot.protocols.swarm.rules import RULES
 from moot.protocols.swarm.state import Swarm
 from moot.protocols.swarm.story import SwarmStory
 from moot.protocols.swarm.telling import summary, told
+from moot.testing.snapshots import check_snapshot
 from moot.testing.swarm_facts import SESSION, SwarmRun, deposit, dutiful, stop, swarm_plan
+from moot.weighing.positions import VotePosition
 
+SNAPSHOTS = Path(__file__).parent / "snapshots"
 EVIL = "<script>alert(1)</script> ![x](http://evil) | # Heading \x1b[31m"
 
 
@@ -154,3 +160,55 @@ def test_the_name_of_a_file_is_never_too_long() -> None:
     long = "𠀀" * 64
     assert len(file_name(long).encode()) <= 130
     assert file_name(long) != file_name("𠀀" * 63 + "𠀁")
+
+
+def played(language: Language) -> SwarmRun:
+    """A run in which something of everything happens."""
+    cache, buy = (
+        ("在边缘加缓存。", "买更快的机器。") if language == "zh" else ("Put a cache at the edge.", "Buy faster machines.")
+    )
+
+    def says(ask: Ask, brief: Brief, state: Swarm) -> object:
+        if ask.kind == "collide":
+            return Collision(action="challenge", content="Why?", new_insights=("Measure first.",))
+        if ask.kind == "ballot":
+            position: VotePosition = "oppose" if ask.seat == "XiLi" else "support"
+            return Ballot(votes=(IdeaVote(idea=1, position=position, confidence=0.8, reason="So it is."),))
+        if ask.kind != "explore":
+            return NotImplemented
+        if ask.seat == "QiuSuo" and state.round == 2:
+            return None
+        operations: tuple[Operation, ...] = (deposit(f"way of {ask.seat}", 0.3),)
+        if ask.seat == "XiLi" and state.round == 2:
+            operations += (stop("way of TanWei"), Operation(operation="fly"))
+        said = dutiful(state, ask.seat, f"way of {ask.seat}", buy if ask.seat == "XiLi" else cache, operations=operations)
+        return replace(said, conflict_review=None) if ask.seat == "SuYuan" and state.round == 1 else said
+
+    return SwarmRun(swarm_plan(6, seed=3, language=language, max_rounds=6)).play(says)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_reports_of_a_run(language: Language) -> None:
+    """S-25: as people read them."""
+    story = played(language).story
+    check_snapshot(SNAPSHOTS / f"swarm_report_{language}.md", final_report(story))
+    check_snapshot(SNAPSHOTS / f"swarm_page_{language}.html", page(story))
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_what_an_explorer_is_sent(language: Language) -> None:
+    """S-9, S-11, S-13, S-29: every kind of message."""
+    run = played(language)
+    prompts: dict[str, str] = {}
+    state = RULES.initial(run.entries[0].fact)  # type: ignore[arg-type]  # the opening
+    for entry in run.entries[1:]:
+        for ask in RULES.decide(state):
+            if isinstance(ask, Ask):
+                brief = RULES.brief(state, ask)
+                name = f"{ask.kind} {'again' if state.lost.get(ask.seat) else ''}".strip()
+                if ask.kind != "explore" or state.round > 2 or state.lost.get(ask.seat):
+                    prompts.setdefault(name, f"{brief.system}\n\n{brief.shared}\n\n{brief.own}")
+        state = RULES.evolve(state, entry)
+    text = "\n\n".join(f"══ {name}\n{prompts[name]}" for name in sorted(prompts))
+    assert set(prompts) >= {"explore", "explore again", "collide", "compare", "ballot"}
+    check_snapshot(SNAPSHOTS / f"swarm_prompts_{language}.txt", text)

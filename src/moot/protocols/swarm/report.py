@@ -347,7 +347,8 @@ def happened(story: SwarmStory) -> list[str]:
 
 
 def _event_line(event: Mapping[str, object]) -> str:
-    rest = ", ".join(f"{name} {_told(value)}" for name, value in event.items() if name not in {"id", "type", "round"})
+    told = {name: _told(value) for name, value in event.items() if name not in {"id", "type", "round"}}
+    rest = ", ".join(f"{name} {value}" for name, value in told.items() if value)
     return f"[{event['round']}] {event['type']}" + (f": {rest}" if rest else "")
 
 
