@@ -212,6 +212,12 @@ def test_what_every_tool_gives_is_what_its_schema_says(server: Server) -> None:
         await call("get_session", sessionId=session)
         await conference_held(call)
         await consult(call)
+        swarm = (await call("open_swarm", task="Where to look?", seats=["ada", "bob"]))["sessionId"]
+        asked = await call("swarm_round", sessionId=swarm, seat="ada", timeoutSeconds=5)
+        assert asked["ask"]["kind"] == "explore"
+        report = {"direction": "up", "findings": [{"coreIdea": "Look up.", "perspective": "height"}]}
+        await call("swarm_report", sessionId=swarm, seat="ada", report=report)
+        await call("swarm_status", sessionId=swarm)
         assert set(given) == set(schemas)
 
     async def run() -> None:

@@ -318,6 +318,30 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "cstp.getCircuitState": {"scope": "category:caching"},
     "cstp.listBreakers": {},
     "cstp.resetCircuit": {"scope": "category:caching", "note": "mended"},
+    "moot.swarmOpen": {
+        "task": "Where to look?",
+        "agents": 3,
+        "seats": ["ada", {"id": "bob"}],
+        "models": ["mailbox"],
+        "mode": "hybrid",
+        "directions": ["up", "down"],
+        "maxRounds": 2,
+        "timeoutMinutes": 5,
+        "quorum": "independent",
+        "seed": 7,
+        "settings": {"collisions": 0},
+        "category": "c",
+        "language": "en",
+        "idempotencyKey": "swarm",
+    },
+    "moot.swarmStatus": {"whole": True},
+    "moot.swarmRound": {"seat": "ada", "timeoutSeconds": 0},
+    "moot.swarmReport": {
+        "seat": "ada",
+        "ask": "10.explore.ada",
+        "report": {"direction": "up", "findings": [{"coreIdea": "Look up.", "perspective": "p"}]},
+        "idempotencyKey": "r",
+    },
     "moot.openSession": {
         "topic": "What now?",
         "protocol": "debate",
@@ -370,6 +394,7 @@ ORDER = (
     "cstp.contribute",
     "moot.openSession",
     "moot.openPipeline",
+    "moot.swarmOpen",
 )
 """What others rest on."""
 UNSEEN = {
@@ -397,6 +422,8 @@ def test_every_call_of_the_description_can_be_made_as_described(client: Client, 
         if "sessionId" in schemas:
             opening = {"moot.cancelSession": "cancelled", "moot.getPipeline": "moot.openPipeline"}
             params["sessionId"] = sessions[opening.get(name, "moot.openSession")]
+        if name.startswith("moot.swarm") and "sessionId" in schemas:
+            params["sessionId"] = sessions["moot.swarmOpen"]
         assert required <= set(params)
         assert set(schemas) - set(params) == UNSEEN.get(name, set()), name
         for key, value in params.items():
@@ -405,7 +432,7 @@ def test_every_call_of_the_description_can_be_made_as_described(client: Client, 
         Draft202012Validator(methods[name]["result"]["schema"]).validate(result)
         if name == "cstp.openDeliberation":
             sessions[name] = result["deliberationId"]
-        if name == "moot.openPipeline":
+        if name in {"moot.openPipeline", "moot.swarmOpen"}:
             sessions[name] = result["sessionId"]
         if name == "moot.openSession":
             sessions[name] = result["sessionId"]
