@@ -127,6 +127,29 @@ def test_the_validator_is_a_model_where_there_is_one_and_likeness_is_always_meas
     assert [seat.id for seat in opened(swarm_plan(2)).seats] == ["TanWei", "SuYuan", "likeness"]
 
 
+def test_a_person_explores_by_mailbox() -> None:
+    """S-10: a report has lists that a terminal does not ask for field by field."""
+    with pytest.raises(BadRoster, match="seat a person as mailbox"):
+        opened(swarm_plan(2, platform="human"))
+
+
+def test_any_mind_can_take_the_seat_of_the_measure() -> None:
+    """S-8: pluggable; a mind reads the ideas by their numbers."""
+    plan = swarm_plan(3, max_rounds=1, collisions=0, vote=False)
+    run = SwarmRun(replace(plan, seats=(*plan.seats, Seat(id=SeatId("likeness"), platform="openai:m"))))
+
+    def says(ask: Ask, brief: Brief, state: Swarm) -> object:
+        if ask.kind == "compare":
+            assert "| 0. Idea of TanWei\n| 1. Idea of SuYuan\n| 2. Idea of DongCha" in brief.own
+            assert "from number 0 on" in brief.own
+            assert brief.fault(Likenesses(by="meaning", pairs=(LikePair(one=0, other=1, likeness=1.0),))) is not None
+            return Likenesses(by="meaning", pairs=(LikePair(one=2, other=1, likeness=0.7),))
+        return dutiful(state, ask.seat, "x", f"Idea of {ask.seat}")
+
+    run.play(says)
+    assert [finding.idea for finding in run.state.board.findings] == [1, 2, 2]
+
+
 def test_directions_belong_to_the_hybrid_mode() -> None:
     """S-1."""
     with pytest.raises(BadSetting, match="hybrid only"):

@@ -35,6 +35,11 @@ def opened(plan: Plan) -> SwarmOpened:
     explorers = [replace(seat, stance="", instructions="") for seat in plan.seats if seat.id not in {VALIDATOR, LIKENESS}]
     if not FEWEST_AGENTS <= len(explorers) <= MOST_AGENTS:
         raise BadRoster(f"{len(explorers)} explorers; a swarm needs {FEWEST_AGENTS} to {MOST_AGENTS}: --agents N, or add --seat")
+    person = next((seat.id for seat in explorers if seat.platform == "human"), None)
+    if person is not None:
+        raise BadRoster(
+            f"seat {person!r}: a report has lists that a terminal does not ask for; seat a person as mailbox (`moot answer`)"
+        )
     return SwarmOpened(
         topic=plan.topic,
         language=plan.language,

@@ -24,6 +24,7 @@ from moot.weighing.stigmergy import effective, inhibition
 
 LONGEST_TASK: Final = 20_000
 LONGEST_DETAIL: Final = 300
+LONGEST_IDEA: Final = 120
 MOST_DIRECTIONS: Final = 12
 MOST_SIGNALS: Final = 8
 MOST_CLAIMS: Final = 12
@@ -47,7 +48,7 @@ def briefed(state: Swarm, ask: Ask) -> Brief:
         seed=state.opened.seed,
         nth=_nth(state, ask, agent),
         perception=Perception(goal=state.opened.topic, memory=_memory(state), own_words=last.core_idea if last else ""),
-        system=words.validator if ask.seat in {VALIDATOR, LIKENESS} else words.system,
+        system={VALIDATOR: words.validator, LIKENESS: words.measure}.get(ask.seat, words.system),
         shared=_shared(state, words, ask),
         own=own,
         subject=state.opened.topic,
@@ -183,7 +184,7 @@ def _own(state: Swarm, words: Words, ask: Ask, agent: Agent | None) -> str:
             chosen = [_finding(state.board.findings[number - 1]) for number in state.review.to_check]
             return "\n".join([*chosen, words.validate])
         case "compare":
-            return words.compare
+            return _comparison(state, words)
         case "synthesis":
             return "\n".join([*(_finding(each) for each in state.board.findings[-100:]), words.synthesis])
         case "shutdown":
@@ -196,6 +197,14 @@ def _own(state: Swarm, words: Words, ask: Ask, agent: Agent | None) -> str:
         case _:
             assert agent is not None, "only explorers are asked to explore"
             return _round_start(state, words, agent)
+
+
+def _comparison(state: Swarm, words: Words) -> str:
+    """The texts by their numbers, for a mind that takes the measure's seat; a measure has them beside the prompt."""
+    found = comparing(state)
+    lines = [fenced(f"{at}. {one_line(text)[:LONGEST_IDEA]}") for at, text in enumerate((*found.known, *found.new))]
+    is_measure = state.seat(LIKENESS).platform.partition(":")[0] == "measure"
+    return "\n".join([*([] if is_measure else lines), words.compare.format(first=len(found.known))])
 
 
 def _collision(state: Swarm, words: Words, ask: Ask) -> str:

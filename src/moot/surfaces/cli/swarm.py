@@ -12,6 +12,7 @@ from moot.domain.roster import Seat
 from moot.domain.subject import subject
 from moot.errors import BadRoster, BadSetting
 from moot.projections.markdown import cell
+from moot.protocols.swarm.blackboard import blackboard
 from moot.protocols.swarm.facts import FEWEST_AGENTS, LIKENESS, MOST_AGENTS, VALIDATOR
 from moot.protocols.swarm.page import page
 from moot.protocols.swarm.recount import recounted
@@ -151,7 +152,7 @@ def crew(words: tuple[str, ...], count: int | None, has_panel: bool) -> list[Sea
 @click.command("swarm-report", short_help="A swarm's report, with joins undone.")
 @click.argument("session")
 @click.option("--apart", multiple=True, metavar="JOIN", help="Undo this join and reckon every figure anew; repeat for more.")
-@click.option("--form", type=click.Choice(["md", "html", "convergence"]), default="md", show_default=True)
+@click.option("--form", type=click.Choice(["md", "html", "convergence", "blackboard"]), default="md", show_default=True)
 @click.option(
     "--folder", type=click.Path(file_okay=False, path_type=Path), help="Write the run's folder anew below this one instead."
 )
@@ -176,6 +177,9 @@ def swarm_report(session: str, apart: tuple[str, ...], form: str, folder: Path |
         if as_json:
             found = recounted(story, apart)
             out.print_json({"joins": [{"id": join.id, **_join(join.placed)} for join in story.joins], "rounds": found.rounds})
+            return
+        if form == "blackboard":
+            out.say(blackboard(story).rstrip("\n"))
             return
         told = {"md": final_report, "html": page, "convergence": convergence_report}[form]
         out.say(told(story, apart).rstrip("\n"))
