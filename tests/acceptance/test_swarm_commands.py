@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from tests.acceptance.doors import Cli, Terminal, until
 
+from moot.domain.chance import draw
+
 EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "swarm.toml"
 NAMES = ("TanWei", "SuYuan", "DongCha", "QiuSuo", "XiLi")
 TASK = "How do we make the catalogue fast?"
@@ -209,3 +211,49 @@ def test_a_hostile_task_stays_below_the_runs(cli: Cli) -> None:
     cli("swarm", "../../" + "🚀" * 30 + "../x 供应链", *seats(), "--max-rounds", "1", code=4)
     (folder,) = folders(cli)
     assert folder.name.endswith("-x-供应链")
+
+
+def test_seats_that_are_late_broken_wrong_lying_or_silent_are_dealt_with_and_the_run_ends(cli: Cli, tmp_path: Path) -> None:
+    """S-12, S-21, S-22, S-23: with real deadlines; every agent ends terminated, and the report says what happened."""
+    good = (
+        'findings = [{ coreIdea = "Idea of NAME", perspective = "NAME" }]\nrandomExploreForced = true\n'
+        'operations = [{ operation = "deposit_pheromone", params = { direction = "way of NAME" } }]\n'
+        "conflictReview = { conflictsFound = 0 }\n"
+    )
+    decision = 'decisionReport = { threshold = THETA, candidates = [], selectedDirection = "x", selectionReason = "r" }\n'
+    kinds = {
+        "late": "delay = 60\n",
+        "broken": 'fail = "error"\n',
+        "wrong": 'raw = "I would rather talk."\n',
+        "liar": good + 'confirmedOperations = ["op-999"]\n',
+        "good1": good + decision,
+        "good2": good + decision,
+        "good3": good + decision,
+    }
+    lines = []
+    for name, body in kinds.items():
+        theta = 0.3 + 0.3 * draw(1, "threshold", name)
+        said = body.replace("NAME", name).replace("THETA", f"{theta:.4f}")
+        lines += [f"[[seats.{name}.explore]]\nturn = {number}\n{said}" for number in range(1, 7)]
+    path = tmp_path / "crew.toml"
+    path.write_text("\n".join([*lines, "[seats.silent]"]), encoding="utf-8")
+    words = [word for name in (*kinds, "silent") for word in ("--seat", f"{name}=script:{path}")]
+    quick = ["--set", "round_timeout=0.3", "--set", "recovery_seconds=0.3", "--set", "collisions=0", "--seed", "1"]
+    cli("swarm", TASK, *words, "--seat", "likeness=measure:words", *quick, "--max-rounds", "6", code=4)
+    files = read(folders(cli)[0])
+    board = json.loads(files["blackboard.json"])
+    agents = board["agentStates"]
+    assert {agent["status"] for agent in agents.values()} == {"terminated"}
+    assert all(agent["terminationReason"] for agent in agents.values())
+    happened = [(event["type"], event.get("agentId"), event.get("reason")) for event in board["events"]]
+    for name in ("late", "wrong"):
+        assert ("agent_degraded", name, "timeout (2)") in happened
+        assert ("agent_removed", name, "timeout (3)") in happened
+    assert ("agent_degraded", "broken", "interrupted for too long") in happened
+    assert [kind for kind, agent, _ in happened if agent == "broken" and kind == "response_lost"] == ["response_lost"] * 5
+    assert "reported_operation_not_found" in {each["violation"] for each in agents["liar"]["violations"]}
+    assert agents["liar"]["terminationReason"] == "compliance_violation"
+    assert board["operations"]["requested"] == board["operations"]["processed"] + board["operations"]["failed"]
+    text = files["final-research-report.md"].decode()
+    for told in ("PARTIAL REPORT", "agent_removed: agentId late", "violation: agentId liar", "reason compliance_violation"):
+        assert told in text, told

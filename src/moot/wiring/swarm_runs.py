@@ -1,11 +1,10 @@
 """The folders of swarm runs: `swarm-runs/YYYY-MM-DD-task-slug/`, written after every round and at the end.
 
-A folder belongs to the session that its run-config.json names; another session never writes into it. Each file is replaced as a
+A folder belongs to the run that its run-config.json tells of; another run never writes into it. Each file is replaced as a
 whole, so that a reader sees the old one or the new one.
 """
 
 import asyncio
-import json
 import logging
 import os
 import shutil
@@ -21,6 +20,7 @@ from moot.domain.ids import session_id
 from moot.engine.events import EntryAdded
 from moot.errors import FolderUnwritable
 from moot.ports.kit import ProtocolKit
+from moot.protocols.swarm.blackboard import run_config
 from moot.protocols.swarm.facts import ConvergenceMeasured
 from moot.protocols.swarm.files import CONFIG, folder_name, run_files
 from moot.protocols.swarm.story import SwarmStory
@@ -66,27 +66,26 @@ class RunFolder:
 def _own_folder(base: Path, story: SwarmStory) -> Path:
     """The session's folder: the one that it has already, else a new one under the first name that is free."""
     base.mkdir(parents=True, exist_ok=True)
-    name = folder_name(story.opened_at, story.swarm.opened.topic)
+    name, config = folder_name(story.opened_at, story.swarm.opened.topic), run_config(story)
     for number in range(1, MOST_SUFFIXES):
         path = base / (name if number == 1 else f"{name}-{number}")
-        if _owner(path) == story.session or (not path.exists() and _made(path, story)):
+        if _is_own(path, config) or (not path.exists() and _made(path, config)):
             return path
     raise OSError(0, f"there are {MOST_SUFFIXES} runs of this name", str(base / name))
 
 
-def _owner(path: Path) -> str | None:
+def _is_own(path: Path, config: str) -> bool:
+    """Whether a folder is of this very run: another ledger may have a session of the same name."""
     try:
-        found = json.loads((path / CONFIG).read_text(encoding="utf-8"))
+        return (path / CONFIG).read_text(encoding="utf-8") == config
     except (OSError, ValueError):
-        return None
-    return found.get("session") if isinstance(found, dict) else None
+        return False
 
 
-def _made(path: Path, story: SwarmStory) -> bool:
+def _made(path: Path, config: str) -> bool:
     """Make the folder with its run-config.json in it, in one step; False when somebody else was first."""
     made = Path(tempfile.mkdtemp(prefix=".", dir=path.parent))
     try:
-        config = next(file.text for file in run_files(story) if file.path == (CONFIG,))
         (made / CONFIG).write_text(config, encoding="utf-8")
         made.chmod(0o755)
         made.rename(path)

@@ -50,7 +50,7 @@ def run_config(story: SwarmStory) -> str:
             "language": opened.language,
             "seed": opened.seed,
             "startedAt": stamp(story.opened_at),
-            "seats": [{"id": seat.id, "platform": seat.platform} for seat in swarm.seats],
+            "seats": [{"id": seat.id, "platform": seat.platform} for seat in opened.seats],
             "budget": {
                 "tokens": opened.budget.tokens,
                 "money": opened.budget.money,
