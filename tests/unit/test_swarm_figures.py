@@ -107,7 +107,9 @@ def test_the_figures_of_a_run_can_be_reckoned_from_its_blackboard(data: st.DataO
             steady[ask.seat] = data.draw(tastes)
         amount = data.draw(st.sampled_from((0.1, 0.3)))
         way = data.draw(st.sampled_from(("a", "b", "c")))
-        return dutiful(state, ask.seat, way, *steady[ask.seat], operations=(deposit(way, amount),))
+        agrees = data.draw(st.sampled_from(((), (), (), ("idea-1",), ("Cache it.", "idea-2"), ("finding-002", "nobody"))))
+        operations = (deposit(way, amount),)
+        return dutiful(state, ask.seat, way, *steady[ask.seat], operations=operations, agrees_with=agrees)
 
     run = SwarmRun(plan).play(says)
     board = json.loads(blackboard(run.story))

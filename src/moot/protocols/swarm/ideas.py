@@ -101,7 +101,7 @@ def sorted_ideas(state: Swarm) -> Sorting:
 
 def _agreed(state: Swarm, text: str, names: Sequence[str], places: Mapping[str, int]) -> Placed | None:
     for name in names:
-        idea = _named(state.board, places, name)
+        idea = named(state.board, places, name)
         if idea and normal_idea(text) not in _apart(state):
             return Placed(text=text, idea=idea, reason="agreesWith")
     return None
@@ -155,7 +155,7 @@ def _is_known(board: Board, said: Collection[str], name: str) -> bool:
     return normal_idea(name) in said
 
 
-def _named(board: Board, places: Mapping[str, int], name: str) -> int:
+def named(board: Board, places: Mapping[str, int], name: str) -> int:
     """The idea that an `agreesWith` names: by a finding's id, an idea's id, or its words; 0 where there is none."""
     if name.startswith("finding-"):
         found = board.finding(name)
@@ -190,7 +190,7 @@ def with_ideas(state: Swarm, placed: Collection[Placed]) -> Swarm:
     known = []
     for finding in new:
         idea = by_text.get(normal_idea(finding.core_idea), 0)
-        also = tuple(number for name in finding.agrees_with if (number := _named(board, places, name)) and number != idea)
+        also = tuple(number for name in finding.agrees_with if (number := named(board, places, name)) and number != idea)
         known.append(replace(finding, idea=idea, also=tuple(dict.fromkeys(also))))
         for number in (idea, *also):
             if number in ideas:

@@ -1,11 +1,14 @@
 """The figures reckoned anew from the record with some joins undone: what would have been measured had two ideas stayed apart."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from moot.domain.ids import SeatId
 from moot.errors import BadSetting
+from moot.protocols.swarm.facts import ConvergenceMeasured, RoundSettled
+from moot.protocols.swarm.ideas import named
 from moot.protocols.swarm.measuring import bounds
+from moot.protocols.swarm.state import Finding
 from moot.protocols.swarm.story import SwarmStory
 from moot.weighing.convergence import Verdict, judged, quorum_ideas, share
 from moot.weighing.likeness import normal_idea
@@ -58,80 +61,110 @@ def recounted(story: SwarmStory, apart: Collection[str] = ()) -> Recount:
         number = len(texts) + 1
         texts[number] = known[name].placed.text
         separate[normal_idea(known[name].placed.text)] = number
-    return _counted(story, tuple(sorted(set(apart))), texts, separate)
+    tally = _Tally(story, separate)
+    rounds = tuple(tally.count(settled.round, measured, texts) for settled, measured in _measured(story))
+    return Recount(undone=tuple(sorted(set(apart))), rounds=rounds, texts=texts, owners=tally.owners())
 
 
-def _counted(story: SwarmStory, undone: tuple[str, ...], texts: dict[int, str], separate: dict[str, int]) -> Recount:
-    swarm = story.swarm
-    limits = bounds(swarm)
-    born: dict[int, int] = {}
-    since: dict[tuple[int, SeatId], int] = {}
-    holds: dict[SeatId, set[int]] = {}
-    distinct: set[int] = set()
-    stated = 0
-    history: list[frozenset[int]] = []
-    rounds = []
-    by_round: dict[int, list[tuple[SeatId, tuple[int, ...]]]] = {}
-    for finding in swarm.board.findings:
-        own = separate.get(normal_idea(finding.core_idea), finding.idea)
-        # What it agrees with stays where its words point: at a text that stands apart now, or at its idea.
-        named = {separate[key] for name in finding.agrees_with if (key := normal_idea(name)) in separate}
-        rest = {number for number in finding.also if not named}
-        numbers = (own, *sorted((named | rest) - {own}))
-        by_round.setdefault(finding.round, []).append((finding.seat, numbers))
-    for settled, measured in zip(story.settlements, story.measures, strict=False):
-        fresh: dict[SeatId, set[int]] = {}
-        for seat, numbers in by_round.get(settled.round, ()):
-            stated += 1
-            distinct.add(numbers[0])
-            fresh.setdefault(seat, set()).update(numbers)
-            for number in numbers:
-                born.setdefault(number, settled.round)
-                since.setdefault((number, seat), settled.round)
-        holds.update(fresh)
-        active = [opinion.seat for opinion in settled.opinions]
-        backers: dict[int, list[SeatId]] = {}
-        for seat in active:
-            for number in sorted(holds.get(seat, ())):
-                backers.setdefault(number, []).append(seat)
-        history.append(frozenset(backers))
-        backed = tuple(
-            Backed(
-                number=number,
-                text=texts.get(number, ""),
-                backers=tuple(seats),
-                independent=tuple(seat for seat in seats if since[number, seat] == born[number]),
-                joined=tuple(seat for seat in seats if since[number, seat] != born[number]),
-            )
-            for number, seats in sorted(backers.items())
-        )
-        counts = {each.number: each.independent if swarm.settings.quorum == "independent" else each.backers for each in backed}
+def _measured(story: SwarmStory) -> Iterator[tuple[RoundSettled, ConvergenceMeasured]]:
+    return zip(story.settlements, story.measures, strict=False)
+
+
+class _Tally:
+    """Who holds what, round by round, with some texts standing apart."""
+
+    def __init__(self, story: SwarmStory, separate: dict[str, int]) -> None:
+        self._swarm = story.swarm
+        self._separate = separate
+        self._active = {settled.round: [each.seat for each in settled.opinions] for settled in story.settlements}
+        self._findings: dict[int, list[Finding]] = {}
+        for finding in self._swarm.board.findings:
+            self._findings.setdefault(finding.round, []).append(finding)
+        self._born: dict[int, int] = {}
+        self._since: dict[tuple[int, SeatId], int] = {}
+        self._holds: dict[SeatId, set[int]] = {}
+        self._distinct: set[int] = set()
+        self._stated = 0
+        self._history: list[frozenset[int]] = []
+
+    def count(self, number: int, measured: ConvergenceMeasured, texts: Mapping[int, str]) -> Counted:
+        """The figures of the next round."""
+        self._hear(number)
+        active = self._active[number]
+        backed = self._backed(active, texts)
+        self._history.append(frozenset(each.number for each in backed))
+        limits, is_strict = bounds(self._swarm), self._swarm.settings.quorum == "independent"
+        counts = {each.number: each.independent if is_strict else each.backers for each in backed}
         spread = diversity(
-            perspectives=measured.perspectives, distinct=len(distinct), stated=stated, concentrations=measured.concentrations
+            perspectives=measured.perspectives,
+            distinct=len(self._distinct),
+            stated=self._stated,
+            concentrations=measured.concentrations,
         )
         reached = quorum_ideas(counts, len(active), limits.quorum)
         verdict = judged(
-            round_number=settled.round,
-            history=history,
+            round_number=number,
+            history=self._history,
             has_quorum=bool(reached),
             consensus_rate=max((share(len(seats), len(active)) for seats in counts.values()), default=0.0),
             diversity=spread.overall,
             bounds=limits,
         )
-        rounds.append(
-            Counted(
-                round=settled.round,
-                ideas=history[-1],
-                backed=backed,
-                quorum=reached,
-                active=len(active),
-                diversity=spread,
-                verdict=verdict,
-            )
+        return Counted(
+            round=number,
+            ideas=self._history[-1],
+            backed=backed,
+            quorum=reached,
+            active=len(active),
+            diversity=spread,
+            verdict=verdict,
         )
-    owners: dict[int, list[SeatId]] = {}
-    for number, seat in since:
-        owners.setdefault(number, []).append(seat)
-    return Recount(
-        undone=undone, rounds=tuple(rounds), texts=texts, owners={number: tuple(seats) for number, seats in owners.items()}
-    )
+
+    def owners(self) -> dict[int, tuple[SeatId, ...]]:
+        """Who ever held each idea."""
+        found: dict[int, list[SeatId]] = {}
+        for idea, seat in self._since:
+            found.setdefault(idea, []).append(seat)
+        return {idea: tuple(seats) for idea, seats in found.items()}
+
+    def _hear(self, number: int) -> None:
+        fresh: dict[SeatId, set[int]] = {}
+        for finding in self._findings.get(number, ()):
+            own, *also = self._ideas(finding)
+            self._stated += 1
+            self._distinct.add(own)
+            fresh.setdefault(finding.seat, set()).update((own, *also))
+            for idea in (own, *also):
+                self._born.setdefault(idea, number)
+                self._since.setdefault((idea, finding.seat), number)
+        self._holds |= fresh
+
+    def _ideas(self, finding: Finding) -> tuple[int, ...]:
+        """What a finding says, and what else it backs: what it agrees with stays where its words point."""
+        board = self._swarm.board
+        own = self._separate.get(normal_idea(finding.core_idea), finding.idea)
+        meant = {finding.idea, *finding.also}
+        also = []
+        for name in finding.agrees_with:
+            other = board.finding(name) if name.startswith("finding-") else None
+            key = normal_idea(other.core_idea if other is not None else name)
+            idea = named(board, {}, name)
+            if idea in meant:
+                also.append(self._separate.get(key, idea))
+        return (own, *(idea for idea in dict.fromkeys(also) if idea != own))
+
+    def _backed(self, active: Sequence[SeatId], texts: Mapping[int, str]) -> tuple[Backed, ...]:
+        backers: dict[int, list[SeatId]] = {}
+        for seat in active:
+            for idea in sorted(self._holds.get(seat, ())):
+                backers.setdefault(idea, []).append(seat)
+        return tuple(
+            Backed(
+                number=idea,
+                text=texts.get(idea, ""),
+                backers=tuple(seats),
+                independent=tuple(seat for seat in seats if self._since[idea, seat] == self._born[idea]),
+                joined=tuple(seat for seat in seats if self._since[idea, seat] != self._born[idea]),
+            )
+            for idea, seats in sorted(backers.items())
+        )
