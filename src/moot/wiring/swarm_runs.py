@@ -10,7 +10,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 from threading import Lock
 from typing import Final
@@ -123,8 +123,8 @@ async def kept_folder(moot: Moot, kit: ProtocolKit, session: str, base: Path | N
         await _write_whole(moot, session, folder)
     finally:
         keeper.cancel()
-        with suppress(asyncio.CancelledError):
-            await keeper
+        # What went wrong with keeping is told by the last writing, or by the session itself.
+        await asyncio.gather(keeper, return_exceptions=True)
 
 
 async def _write_whole(moot: Moot, session: str, folder: RunFolder) -> None:

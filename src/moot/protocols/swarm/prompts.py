@@ -15,7 +15,7 @@ from moot.domain.perception import Heard, Memory, Perception
 from moot.protocols.swarm.answers import Likenesses
 from moot.protocols.swarm.collisions import colliding
 from moot.protocols.swarm.ending import ballot_ideas
-from moot.protocols.swarm.facts import FORMS, LIKENESS, VALIDATOR, OperationResult
+from moot.protocols.swarm.facts import FORMS, LIKENESS, VALIDATOR, OperationResult, Order
 from moot.protocols.swarm.ideas import comparing
 from moot.protocols.swarm.rounds import TOP, active_signals, is_ping, weighed
 from moot.protocols.swarm.state import Agent, Finding, Swarm
@@ -217,10 +217,15 @@ def _collision(state: Swarm, words: Words, ask: Ask) -> str:
 
 def _round_start(state: Swarm, words: Words, agent: Agent) -> str:
     order = state.orders[agent.seat]
-    lines = [words.you.format(name=_name(agent.seat))]
+    you = words.you.format(name=_name(agent.seat))
     if state.settings.mode == "classic":
-        return "\n".join([*lines, words.perspective.format(perspective=order.perspective), words.explore_classic])
-    lines.append(fenced(_json({"type": "round_start", "round": state.round, "agentState": agent_state(agent)})))
+        return "\n".join([you, words.perspective.format(perspective=order.perspective), words.explore_classic])
+    told = [fenced(_json(each)) for each in _message(state, agent, order)]
+    return "\n".join([you, *told, *_news(state, words, agent), *_orders(state, words, order), words.explore])
+
+
+def _message(state: Swarm, agent: Agent, order: Order) -> list[dict[str, object]]:
+    """The parts of `round_start` as the protocol writes them."""
     support = [
         {
             "direction": each.direction,
@@ -230,16 +235,26 @@ def _round_start(state: Swarm, words: Words, agent: Agent) -> str:
         }
         for each in weighed(state, agent, TOP)
     ]
-    lines.append(fenced(_json({"decisionSupport": {"threshold": round(agent.threshold, 4), "topDirections": support}})))
-    instructions = {
-        "forceRandomExplore": order.random,
-        "mustSwitchDirection": order.must_switch,
-        "currentDirectionInhibited": order.inhibited,
-        "recommendedDirection": order.recommended or None,
-    }
-    lines.append(fenced(_json({"instructions": instructions})))
+    parts: list[dict[str, object]] = [
+        {"type": "round_start", "round": state.round, "agentState": agent_state(agent)},
+        {"decisionSupport": {"threshold": round(agent.threshold, 4), "topDirections": support}},
+        {
+            "instructions": {
+                "forceRandomExplore": order.random,
+                "mustSwitchDirection": order.must_switch,
+                "currentDirectionInhibited": order.inhibited,
+                "recommendedDirection": order.recommended or None,
+            }
+        },
+    ]
     if agent.results:
-        lines.append(fenced(_json({"operationResults": [_result(each) for each in agent.results[:MOST_RESULTS]]})))
+        parts.append({"operationResults": [_result(each) for each in agent.results[:MOST_RESULTS]]})
+    return parts
+
+
+def _news(state: Swarm, words: Words, agent: Agent) -> list[str]:
+    """What has changed for an agent, and what the user put in."""
+    lines = []
     if agent.role_news is not None:
         news = agent.role_news
         lines.append(words.role_news.format(old=news.old, new=news.new, reason=news.reason, what=words.roles[news.new]))
@@ -250,8 +265,14 @@ def _round_start(state: Swarm, words: Words, agent: Agent) -> str:
     lines += [words.warnings[name] for name in state.warnings if name in words.warnings]
     if state.inputs:
         lines += [words.inputs, *(fenced(text[:LONGEST_INPUT]) for text in state.inputs)]
-    if state.lost.get(agent.seat):
-        lines.append(words.ping if is_ping(state, agent.seat) else words.retry)
+    return lines
+
+
+def _orders(state: Swarm, words: Words, order: Order) -> list[str]:
+    """What an agent must heed this time, in words."""
+    lines = []
+    if state.lost.get(order.seat):
+        lines.append(words.ping if is_ping(state, order.seat) else words.retry)
     if order.wake:
         lines.append(words.wake)
     if order.random:
@@ -262,7 +283,7 @@ def _round_start(state: Swarm, words: Words, agent: Agent) -> str:
         lines.append(words.inhibited)
     if not order.random and not order.must_switch:
         lines.append(words.normal)
-    return "\n".join([*lines, words.explore])
+    return lines
 
 
 def _result(result: OperationResult) -> dict[str, object]:

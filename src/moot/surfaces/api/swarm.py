@@ -10,7 +10,7 @@ from moot.domain.facts import Language
 from moot.domain.ids import seat_id
 from moot.domain.roster import MAILBOX
 from moot.domain.subject import subject
-from moot.errors import BadSetting
+from moot.errors import BadRoster, BadSetting
 from moot.protocols.swarm.blackboard import board_json, convergence_json
 from moot.protocols.swarm.facts import LIKENESS, VALIDATOR
 from moot.protocols.swarm.story import SwarmStory
@@ -113,11 +113,13 @@ async def open_swarm(call: Call, params: OpenSwarmParams) -> SwarmOut:
     given = [seat_of(call.caller, each) for each in params.seats]
     explorers = [seat.id for seat in given if seat.id not in {VALIDATOR, LIKENESS}]
     wanted = params.agents or (len(explorers) if len(explorers) > 1 else 5)
+    if len(explorers) > wanted:
+        raise BadRoster(f"{len(explorers)} explorers are seated, and agents says {wanted}")
     names = [name for number in range(1, 2 * MOST_AGENTS) if (name := agent_name(number)) not in explorers]
     models = params.models or [MAILBOX]
     filled = [
         seat_of(call.caller, ParticipantIn(id=name, platform=models[at % len(models)]))
-        for at, name in enumerate(names[: max(0, wanted - len(explorers))])
+        for at, name in enumerate(names[: wanted - len(explorers)])
     ]
     options: Options = {
         "seats": [*given, *filled],
