@@ -59,6 +59,9 @@ def test_a_swarm_converges_votes_and_leaves_its_folder(cli: Cli) -> None:
     assert len([name for name in files if name.startswith("agent-reports/round-")]) == 15
     decisions = cli("decisions", "search", "catalogue").out
     assert "Serve the catalogue from a cache at the edge." in decisions
+    shown = cli("decisions", "show", session_of(files)).out
+    assert "XiLi [XiLi]: oppose (0.70)" in shown
+    assert "likeness" not in shown
 
 
 def session_of(files: dict[str, bytes]) -> str:

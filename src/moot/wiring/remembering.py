@@ -61,7 +61,8 @@ def kept_decision(kit: ProtocolKit, teller: Any, head: bytes) -> DecisionKept:
 
 def _members(decision: Decision, seats: Sequence[Seat]) -> tuple[Member, ...]:
     positions = {position.seat: position for position in decision.positions}
-    return tuple(_member(seat, positions.get(seat.id)) for seat in seats)
+    # A measure compares what others say; it has no part in the decision.
+    return tuple(_member(seat, positions.get(seat.id)) for seat in seats if seat.platform.partition(":")[0] != "measure")
 
 
 def _member(seat: Seat, position: SeatPosition | None) -> Member:
