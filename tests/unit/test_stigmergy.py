@@ -97,6 +97,7 @@ def test_the_entropy_of_concentrations() -> None:
     assert entropy([]) == 0.0
     assert entropy([0.0, 0.0]) == 0.0
     assert entropy([0.7]) == 0.0
+    assert entropy([1.0, 1.0, 5e-324]) == pytest.approx(1.0 / math.log2(3))
     assert entropy([0.3, 0.3]) == pytest.approx(1.0)
     assert entropy([0.25] * 8) == pytest.approx(1.0)
     assert entropy([0.9, 0.1, 0.0]) == pytest.approx(0.4689955935892812 / math.log2(3))

@@ -72,7 +72,8 @@ def entropy(concentrations: Collection[float]) -> float:
     total = math.fsum(concentrations)
     if not total > 0:
         return 0.0
-    shares = [value / total for value in concentrations if value > 0]
+    # A share can be too small for a number, though its concentration is not.
+    shares = [share for value in concentrations if (share := value / total) > 0]
     bits = -math.fsum(share * math.log2(share) for share in shares)
     return min(max(bits / math.log2(max(len(concentrations), 2)), 0.0), 1.0)
 
