@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 from moot import Moot
+from moot.disk import whole
 from moot.domain.consult import FileErrand
 from moot.participants import recorder
 
@@ -42,7 +43,7 @@ def main() -> None:
         return line
 
     class Dying:
-        """The module `os` as the recorder sees it."""
+        """The module `os` as whoever writes files sees it."""
 
         fsync = staticmethod(synced)
 
@@ -50,8 +51,8 @@ def main() -> None:
             return getattr(os, name)
 
     recorder.recorded = told
-    recorder.os = Dying()  # type: ignore[assignment, attr-defined]
-    recorder._sync = lambda folder: None
+    whole.os = Dying()  # type: ignore[assignment, attr-defined]
+    recorder.sync_folder = whole.sync_folder = lambda folder: None  # type: ignore[attr-defined]
     Path.replace = replaced  # type: ignore[assignment, method-assign]
     asyncio.run(work(sys.argv[2:]))
 

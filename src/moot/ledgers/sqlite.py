@@ -16,11 +16,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, NamedTuple, Self, TypeVar
 
+from moot.disk.locks import held_file
 from moot.domain.ids import SessionId
 from moot.domain.records import Head, Stored
 from moot.errors import LedgerUnavailable, MootError
 from moot.ledgers.checks import check_head, check_order
-from moot.ledgers.locks import held_file
 from moot.ledgers.sqlite_file import opened, translated
 
 QUICK_SECONDS: Final = 0.002

@@ -14,6 +14,7 @@ from typing import Final
 from uuid import uuid4
 
 from moot.codec.answers import parsed
+from moot.disk.whole import write_whole
 from moot.domain.budget import FREE, Usage
 from moot.domain.effects import Brief
 from moot.domain.fence import one_line, sound
@@ -133,9 +134,7 @@ def _kept(folder: Path, name: str, text: str) -> Path:
     path = folder / name
     if not path.is_file() or path.read_text(encoding="utf-8") != text:
         folder.mkdir(parents=True, exist_ok=True)
-        draft = folder / f".{name}.{uuid4().hex}"
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(path)
+        write_whole(path, text)
     return path
 
 

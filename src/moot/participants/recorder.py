@@ -23,22 +23,11 @@ from pathlib import Path
 from typing import Final
 
 from moot.codec.answers import parsed
+from moot.disk.locks import take_lock
+from moot.disk.whole import sync_folder, write_whole
 from moot.domain.consult import FileErrand
 from moot.domain.effects import Brief
 from moot.ports.participant import Answer, NoAnswer, OnText
-
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - Windows
-    import msvcrt
-
-    def _try_lock(descriptor: int) -> None:
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
-else:
-
-    def _try_lock(descriptor: int) -> None:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
 
 MANIFEST: Final = "VERSION_MANIFEST"
 LOCK: Final = f".{MANIFEST}.lock"
@@ -106,7 +95,7 @@ def recorded(errand: FileErrand) -> Line:
         number = _free(lines, place)
         line = Line(number, False, errand.key, f"{number}_{_short(errand.asker)}_{_short(errand.asked)}.md")
         _keep(root, [*lines, line])
-        _write(place / line.name, errand.document(number))
+        write_whole(place / line.name, errand.document(number), sole=True)
         line = replace(line, is_written=True)
         _keep(root, [*lines, line])
         return line
@@ -157,7 +146,7 @@ def _line(path: Path, number: int, text: str) -> Line:
 
 
 def _keep(root: Path, lines: list[Line]) -> None:
-    _write(root / MANIFEST, "\n".join([HEAD, *map(str, lines)]) + "\n")
+    write_whole(root / MANIFEST, "\n".join([HEAD, *map(str, lines)]) + "\n", sole=True)
 
 
 def _place(root: Path) -> Path:
@@ -167,35 +156,11 @@ def _place(root: Path) -> Path:
         place = place / part
         try:
             place.mkdir()
-            _sync(place.parent)
+            sync_folder(place.parent)
         except FileExistsError:
             if not stat.S_ISDIR(place.lstat().st_mode):
                 raise NotADirectoryError(20, "not a folder of its own (links are not followed)", str(place)) from None
     return place
-
-
-def _write(path: Path, text: str) -> None:
-    """The whole file or nothing, on disk on return."""
-    new = path.with_name(f".{path.name[:80]}.new")
-    # Whoever died over this left it behind; under the lock nobody else has it.
-    new.unlink(missing_ok=True)
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINKS, 0o644)
-    with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(descriptor)
-    new.replace(path)
-    _sync(path.parent)
-
-
-def _sync(folder: Path) -> None:
-    if os.name == "nt":  # pragma: no cover - a folder cannot be opened there
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _short(name: str) -> str:
@@ -210,7 +175,7 @@ def _locked(root: Path) -> Iterator[None]:
         end = time.monotonic() + LOCK_SECONDS
         while True:
             try:
-                _try_lock(descriptor)
+                take_lock(descriptor)
                 break
             except OSError as cause:
                 if time.monotonic() >= end:

@@ -6,7 +6,6 @@ whole, so that a reader sees the old one or the new one.
 
 import asyncio
 import logging
-import os
 import shutil
 import tempfile
 from collections.abc import AsyncIterator
@@ -15,6 +14,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Final
 
+from moot.disk.whole import write_whole
 from moot.domain.facts import Closed
 from moot.domain.ids import session_id
 from moot.engine.events import EntryAdded
@@ -99,15 +99,7 @@ def _made(path: Path, config: str) -> bool:
 
 def _replace(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=".", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except OSError:
-        Path(name).unlink(missing_ok=True)
-        raise
+    write_whole(path, text)
 
 
 @asynccontextmanager

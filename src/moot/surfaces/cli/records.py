@@ -1,8 +1,6 @@
 """Commands on records: export, import, replay, fork, diff, verify."""
 
-import os
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +8,7 @@ import click
 
 from moot.codec.answers import as_json as plain_json
 from moot.decisions.register import is_register
+from moot.disk.whole import write_whole
 from moot.domain.facts import Entry
 from moot.domain.fence import one_line
 from moot.domain.ids import SessionId, session_id
@@ -39,7 +38,7 @@ def export(session: str, form: str, output: str | None, as_json: bool) -> None:
         async with Moot() as moot:
             text = await moot.export(session, form)
         if output is not None:
-            write_whole(Path(output), text)
+            write_file(Path(output), text)
         if as_json:
             out.print_json({"session": session, "form": form, "file": output, "text": text if output is None else None})
         elif output is None:
@@ -196,25 +195,11 @@ def verify(session: str | None, as_json: bool) -> None:
         sys.exit(out.FAILED)
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that a reader finds the old one or the new one, never a half."""
+def write_file(path: Path, text: str) -> None:
     try:
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", newline="\n", dir=path.parent, prefix=".moot-", delete=False
-        ) as part:
-            part.write(text)
-            part.flush()
-            os.fsync(part.fileno())
-            os.fchmod(part.fileno(), 0o666 & ~_umask())
-        Path(part.name).replace(path)
+        write_whole(path, text)
     except OSError as cause:
         raise BadImport(f"{path} cannot be written: {cause.strerror}") from cause
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _read(file: str) -> str:

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from moot.disk.folder import Folder, Unreadable, shown
 from moot.domain.facts import Language, Loss
 from moot.domain.fence import one_line, sound
 from moot.domain.ids import SeatId, SessionId
@@ -34,7 +35,6 @@ from moot.protocols.roundtable.files import (
 from moot.protocols.roundtable.state import RECENT, Absent, Conference
 from moot.protocols.roundtable.turnfile import BadTurn, Turn, parsed_turn, turn_of, turn_text
 from moot.protocols.roundtable.words import WORDS
-from moot.surfaces.files.folder import Folder, Unreadable, shown
 from moot.surfaces.files.mark import AGENDA_KEPT, LOCK, OWN_FOLDER, Mark, digest, read_mark, write_mark
 from moot.surfaces.files.seen import LONGEST_SPEECH, Damage, Seen, damages, is_settled, looked, normal, same_text
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from moot.disk.folder import Folder, Unreadable
 from moot.domain.budget import Budget
 from moot.domain.facts import Language
 from moot.domain.ids import SeatId, SessionId, session_id
@@ -20,7 +21,6 @@ from moot.protocols.roundtable.guide import GUIDES
 from moot.protocols.roundtable.names import conference_name, role_name
 from moot.protocols.roundtable.turnfile import Turn
 from moot.surfaces.files.conference import ConferenceFolder, Found, Given, Reading, told_damage
-from moot.surfaces.files.folder import Folder, Unreadable
 from moot.surfaces.files.seen import Damage, Seen, looked
 from moot.wiring.moot import WEEK_SECONDS, Moot
 

@@ -11,8 +11,8 @@ from typing import Annotated, Final
 from annotated_types import Ge
 from pydantic import TypeAdapter, ValidationError
 
+from moot.disk.folder import Folder, Unreadable
 from moot.domain.facts import Language
-from moot.surfaces.files.folder import Folder, Unreadable
 
 OWN_FOLDER: Final = ".moot"
 LOCK: Final = "lock"

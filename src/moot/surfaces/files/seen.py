@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from moot.disk.folder import Folder, Looked, Unreadable, shown
 from moot.protocols.roundtable.facts import Speech
 from moot.protocols.roundtable.files import (
     AGENDA,
@@ -22,7 +23,6 @@ from moot.protocols.roundtable.files import (
 )
 from moot.protocols.roundtable.state import Absent, Conference
 from moot.protocols.roundtable.turnfile import BadTurn, Turn, line_of, parsed_turn, turn_of
-from moot.surfaces.files.folder import Folder, Looked, Unreadable, shown
 from moot.surfaces.files.mark import Mark, digest
 
 LONGEST_SPEECH: Final = 50_000

@@ -1,4 +1,4 @@
-"""Locks on files: who may run a session, known to every process of this machine and freed when its holder dies."""
+"""Locks on files, known to every process of this machine and freed when their holder dies."""
 
 import os
 from collections.abc import Iterator
@@ -12,11 +12,13 @@ try:
 except ImportError:  # pragma: no cover - Windows
     import msvcrt
 
-    def _try_lock(descriptor: int) -> None:
+    def take_lock(descriptor: int) -> None:
+        """Lock an open file, or raise OSError at once."""
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
 else:
 
-    def _try_lock(descriptor: int) -> None:
+    def take_lock(descriptor: int) -> None:
+        """Lock an open file, or raise OSError at once."""
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
@@ -42,7 +44,7 @@ def _locked(path: Path, busy: str) -> int:
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            _try_lock(descriptor)
+            take_lock(descriptor)
         except OSError as cause:
             os.close(descriptor)
             raise SessionBusy(busy) from cause

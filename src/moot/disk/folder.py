@@ -5,7 +5,6 @@ nobody out of it.
 """
 
 import asyncio
-import fcntl
 import os
 import secrets
 import stat
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from moot.disk.locks import take_lock
 from moot.errors import BadName, SessionBusy, WorldError
 
 LONGEST_FILE: Final = 400_000
@@ -214,7 +214,7 @@ class Folder:
 
 def _try_lock(descriptor: int) -> bool:
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        take_lock(descriptor)
     except BlockingIOError:
         return False
     except OSError as cause:
