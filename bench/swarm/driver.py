@@ -1,0 +1,59 @@
+"""A swarm driven through its rulebook by the engine's own step: answers in, facts out, no clock and no disk."""
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Final
+
+from moot.codec.answers import reply
+from moot.codec.stored import FactCodec
+from moot.domain.budget import FREE
+from moot.domain.effects import Ask, Brief
+from moot.domain.facts import Fact
+from moot.engine.batch import Batch, step
+from moot.engine.standing import Scribe
+from moot.ports.kit import Plan
+from moot.protocols.swarm.kit import opened
+from moot.protocols.swarm.rules import RULES
+from moot.protocols.swarm.state import Swarm
+from moot.testing.rulebook_contract import START
+from moot.testing.swarm_facts import SESSION
+
+STEP_SECONDS: Final = 30.0
+"""A round has two steps, its reports and its collisions: a minute of the run's clock. A stop signal lives for five rounds."""
+
+SCRIBE: Final = Scribe(FactCodec(RULES.kinds), [RULES])
+Says = Callable[[Brief], object]
+
+
+class Drive:
+    """One run. `facts` are all that were written; `state` is where it stands."""
+
+    def __init__(self, plan: Plan, says: Says) -> None:
+        self._says = says
+        self._now = START
+        self._standing, first = SCRIBE.opening(SESSION, opened(plan), START)
+        self.facts: list[Fact] = [first.entry.fact]
+
+    @property
+    def state(self) -> Swarm:
+        found: Swarm = self._standing.state
+        return found
+
+    def steps(self) -> Iterator[Batch]:
+        """Play to the end, step by step."""
+        batch = self._step([])
+        yield batch
+        while not self._standing.is_closed:
+            batch = self._step([self._answer(ask) for ask in batch.asks])
+            yield batch
+
+    def _step(self, arrived: list[Fact]) -> Batch:
+        self._now += timedelta(seconds=STEP_SECONDS)
+        batch = step(SCRIBE, self._standing, arrived, self._now, frozenset(), since=START)
+        self._standing = batch.standing
+        self.facts += [written.entry.fact for written in batch.written]
+        return batch
+
+    def _answer(self, ask: Ask) -> Fact:
+        brief = RULES.brief(self.state, ask)
+        return reply(brief.form, ask.id, ask.seat, self._says(brief), FREE)
