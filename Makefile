@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 TOPIC ?= Should a small team rewrite its working product from scratch?
 LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --quiet
 
-.PHONY: run test test-agents check lint bench bench-decisions lock clean
+.PHONY: run test test-agents check lint bench bench-decisions bench-swarm lock clean
 
 run: $(VENV)/.run
 	@$(BIN)/moot run "$(TOPIC)"
@@ -31,6 +31,9 @@ bench: $(VENV)/.dev
 bench-decisions: $(VENV)/.dev
 	@$(BIN)/python -m bench.decisions
 	@$(BIN)/python -m bench.calls
+
+bench-swarm: $(VENV)/.dev
+	@$(BIN)/python -m bench.swarm
 
 lint: $(VENV)/.dev
 	@$(BIN)/ruff check --fix .

@@ -143,13 +143,18 @@ class Instant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Whole:
-    """A run in the engine. `kept` are the traced bytes at the beginning of each round, `peak` the most in it."""
+    """A run in the engine.
+
+    `lost` is in how many rounds the measure was refused, `kept` the traced bytes at the beginning of each round, `peak` the
+    most in it.
+    """
 
     seconds: float
     answering: float
     rounds: int
     findings: int
     entries: int
+    lost: int
     rss: int
     kept: dict[int, int]
     peak: dict[int, int]
@@ -175,6 +180,7 @@ async def _run(ledger: Ledger, agents: int, count: int, amount: Amount) -> Whole
         rounds=standing.state.round,
         findings=len(standing.state.board.findings),
         entries=standing.seq,
+        lost=standing.state.losses[LIKENESS].times if LIKENESS in standing.state.losses else 0,
         rss=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
         kept={number: kept for number, (kept, _) in marks.items()},
         peak={number - 1: peak for number, (_, peak) in marks.items() if number > 1},

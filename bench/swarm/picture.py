@@ -29,7 +29,7 @@ def outcomes(played: Played, runs: int) -> str:
     top = 92
     for row, (name, found) in enumerate(played.items()):
         y = top + row * ROW + 10 * (row // 4)
-        inner.append(_text(10, y + 15, " ".join(name.split())))
+        inner.append(_text(10, y + 15, " · ".join(part.strip() for part in name.split("  ") if part.strip())))
         inner.append(_bar(y, found))
     height = top + len(played) * ROW + 40
     for tick in range(0, 101, 25):
@@ -53,7 +53,7 @@ LINES: Final = (
 )
 PANEL: Final = 330
 TOP: Final = 70
-LOW, HIGH = 1e-3, 1.0
+LOW, HIGH = 1e-4, 1.0
 
 
 def growth(
@@ -81,7 +81,7 @@ def _panel(left: float, found: tuple[Mapping[int, Round], Mapping[int, Round]], 
         return TOP + PANEL * (1 - share_of)
 
     inner = []
-    for power in (-3, -2, -1, 0):
+    for power in (-4, -3, -2, -1, 0):
         y = y_of(10.0**power)
         inner.append(f'<line x1="{left}" y1="{y:.1f}" x2="{left + PANEL}" y2="{y:.1f}" stroke="#ddd"/>')
         inner.append(_text(left - 6, y + 4, f"{10.0**power:g}", anchor="end"))

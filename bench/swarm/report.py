@@ -82,10 +82,18 @@ def _power(found: Mapping[int, Round], at: Sequence[int], part: str) -> str:
 def wholes(found: Mapping[str, Whole]) -> str:
     """Whole runs in the engine."""
     rows = [
-        (name, f"{each.rounds}", f"{each.findings:,}", f"{each.entries:,}", f"{each.seconds:.1f}", f"{each.rss / 1e6:.0f}")
+        (
+            name,
+            f"{each.rounds}",
+            f"{each.findings:,}",
+            f"{each.entries:,}",
+            str(each.lost),
+            f"{each.seconds:.1f}",
+            f"{each.rss / 1e6:.0f}",
+        )
         for name, each in found.items()
     ]
-    return table(("64 explorers, whole runs", "rounds", "findings", "entries", "CPU s", "peak RSS MB"), rows)
+    return table(("64 explorers, whole runs", "rounds", "findings", "entries", "measure lost", "CPU s", "peak RSS MB"), rows)
 
 
 def memory(found: Whole) -> str:
