@@ -17,7 +17,7 @@ def sound(text: str) -> str:
 
 def plain(text: str) -> str:
     """The text without control codes, with every kind of line break as `\\n`."""
-    if text.isascii() and text.isprintable():
+    if text.isprintable():
         return text
     lines = "\n".join(text.splitlines())
     return "".join(char for char in lines if char in _KEPT or _harmless(char))

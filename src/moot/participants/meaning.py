@@ -13,7 +13,7 @@ from threading import Lock
 from typing import Any, Final, NamedTuple
 
 from moot.participants.encoder import encoded, is_installed
-from moot.weighing.likeness import SAME, Judgement, judged, judged_by_words, normal_idea, scaled
+from moot.weighing.likeness import Judgement, judged, like_by_words, normal_idea, scaled
 from moot.weighing.phrases import is_across, phrase, rest_of, shared
 
 RESTS: Final = 0.65
@@ -36,6 +36,9 @@ SLIP: Final = 2
 
 LEAST: Final = 0.3
 """The cosine of two ideas below which their rests are not looked at."""
+
+MOST_LOOKED_AT: Final = 64
+"""Of how many ideas, the nearest by their cosines, the rests are looked at."""
 
 MOST_KEPT: Final = 32_768
 """Vectors of texts and words that are kept, 2 kB each; when they are more, all are forgotten."""
@@ -62,17 +65,27 @@ class Meaning:
         return is_installed()
 
     def judge(self, one: str, others: Sequence[str]) -> list[Judgement]:
-        """How each of the others compares with one: a text is encoded once, and all are compared in one matrix product."""
+        """How each of the others compares with one."""
+        return [judged(likeness, one, other) for likeness, other in zip(self.like(one, others), others, strict=True)]
+
+    def like(self, one: str, others: Sequence[str]) -> list[float]:
+        """How like each of the others is to one: a text is encoded once, and all are compared in one matrix product."""
         if not self.is_available():
-            return judged_by_words(one, others)
+            return like_by_words(one, others)
         if not others:
             return []
         with self._lock:
             cosines = self._cosines(one, others)
-            rests = [_rests(one, other) if cosine >= LEAST else None for other, cosine in zip(others, cosines, strict=True)]
+            least = max(LEAST, sorted(cosines)[-MOST_LOOKED_AT:][0])
+            rests = [_rests(one, other) if cosine >= least else None for other, cosine in zip(others, cosines, strict=True)]
             self._learn(word for both in rests if both is not None for word in (*both.one, *both.other))
             likenesses = [self._likeness(*found) for found in zip(cosines, rests, strict=True)]
-        return [_judged(one, other, likeness) for other, likeness in zip(others, likenesses, strict=True)]
+        known = normal_idea(one)
+        # What is encoded beside a text changes the last digits of its vector; rounding hides that.
+        return [
+            1.0 if normal_idea(other) == known else round(scaled(likeness, THRESHOLD), 3)
+            for other, likeness in zip(others, likenesses, strict=True)
+        ]
 
     def learn(self, texts: Iterable[str]) -> None:
         """Encode texts that are to be judged, all in one batch: one by one they cost thirty times as much."""
@@ -136,8 +149,3 @@ def _words(pieces: Iterable[str]) -> tuple[str, ...]:
 
 def _pairs(piece: str) -> list[str]:
     return [piece[index : index + 2] for index in range(max(1, len(piece) - 1))]
-
-
-def _judged(one: str, other: str, likeness: float) -> Judgement:
-    # What is encoded beside a text changes the last digits of its vector; rounding hides that.
-    return SAME if normal_idea(one) == normal_idea(other) else judged(round(scaled(likeness, THRESHOLD), 3), one, other)

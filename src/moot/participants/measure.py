@@ -6,7 +6,6 @@ measure:words      by words alone, always there
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
 from typing import Final, Literal
 
 from moot.codec.answers import parsed
@@ -14,14 +13,10 @@ from moot.domain.effects import Brief, Comparing
 from moot.errors import BadAnswer, UnknownPlatform
 from moot.participants.meaning import Meaning
 from moot.ports.participant import Answer, NoAnswer, OnText
-from moot.weighing.likeness import Judgement, judged_by_words
+from moot.weighing.likeness import like_by_words, likened
 
 MEASURES: Final = ("meaning", "words")
-TOLD_FROM: Final = 0.4
-"""The likeness from which a pair is told: what is less alike joins nothing."""
-
 By = Literal["meaning", "words"]
-Judge = Callable[[str, Sequence[str]], list[Judgement]]
 
 
 class MeasureParticipant:
@@ -51,17 +46,7 @@ class MeasureParticipant:
             return NoAnswer(reason="malformed", detail=str(error))
 
     def _pairs(self, by: By, compared: Comparing) -> list[dict[str, object]]:
-        if by == "words":
-            return _pairs(judged_by_words, compared)
-        self._meaning.learn([*compared.known, *compared.new])
-        return _pairs(self._meaning.judge, compared)
-
-
-def _pairs(judge: Judge, compared: Comparing) -> list[dict[str, object]]:
-    texts = [*compared.known, *compared.new]
-    found: list[dict[str, object]] = []
-    for at, text in enumerate(compared.new, len(compared.known)):
-        for other, (likeness, opposed) in enumerate(judge(text, texts[:at])):
-            if likeness >= TOLD_FROM:
-                found.append({"one": at, "other": other, "likeness": round(min(1.0, likeness), 4), "opposed": opposed})
-    return found
+        if by == "meaning":
+            self._meaning.learn([*compared.known, *compared.new])
+        measure = self._meaning.like if by == "meaning" else like_by_words
+        return [pair._asdict() for pair in likened(compared.known, compared.new, measure)]

@@ -7,7 +7,8 @@ more.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from moot.weighing.phrases import Phrase, folded, phrase
@@ -33,7 +34,16 @@ class Judgement(NamedTuple):
     opposed: bool
 
 
-SAME: Final = Judgement(1.0, False)
+Measure = Callable[[str, Sequence[str]], list[float]]
+"""How like each of some texts is to one."""
+
+TOLD_FROM: Final = 0.4
+"""The likeness from which a pair is told."""
+MOST_LOOKED_AT: Final = 64
+"""How many of the likest texts are looked at for their sides."""
+MOST_JOINED: Final = 4
+MOST_NEAR: Final = 2
+"""How many pairs are told of a text: of those that it is one with, and of others."""
 
 
 def is_one(judgement: Judgement) -> bool:
@@ -41,6 +51,41 @@ def is_one(judgement: Judgement) -> bool:
     return judgement.likeness >= JOIN_AT and not judgement.opposed
 
 
+class Likened(NamedTuple):
+    """Two texts, by their places in a list, that are like at all."""
+
+    one: int
+    other: int
+    likeness: float
+    opposed: bool
+
+
+def likened(known: Sequence[str], new: Sequence[str], measure: Measure) -> list[Likened]:
+    """What is told of new texts: of each the texts before it that it is one with, the most like first, and its nearest others.
+
+    So many are told as can matter: of hundreds that are alike, one is enough to join them.
+    """
+    texts, found = [*known, *new], []
+    for at, text in enumerate(new, len(known)):
+        values = [(round(min(1.0, value), 4), other) for other, value in enumerate(measure(text, texts[:at]))]
+        likest = sorted((each for each in values if each[0] >= TOLD_FROM), key=lambda each: (-each[0], each[1]))
+        joined: list[Likened] = []
+        others: list[Likened] = []
+        for likeness, other in likest[:MOST_LOOKED_AT]:
+            if len(joined) == MOST_JOINED or (likeness < JOIN_AT and len(others) >= MOST_NEAR):
+                break
+            pair = Likened(at, other, likeness, is_against(text, texts[other]))
+            (joined if is_one(Judgement(likeness, pair.opposed)) else others).append(pair)
+        found += [*joined, *others[:MOST_NEAR]]
+    return found
+
+
+def is_against(one: str, other: str) -> bool:
+    """Whether two ideas on one subject take opposite sides; an idea never does so against itself."""
+    return normal_idea(one) != normal_idea(other) and is_opposed(one, other)
+
+
+@lru_cache(maxsize=8_192)
 def normal_idea(text: str) -> str:
     """An idea without what does not change it: case, width, punctuation, spaces."""
     return _BESIDE_HAN.sub("", _SIGNS.sub(" ", folded(text)).strip())
@@ -48,16 +93,18 @@ def normal_idea(text: str) -> str:
 
 def judged_by_words(one: str, others: Sequence[str]) -> list[Judgement]:
     """How each of the others compares with one, by words alone."""
+    return [judged(likeness, one, other) for likeness, other in zip(like_by_words(one, others), others, strict=True)]
+
+
+def like_by_words(one: str, others: Sequence[str]) -> list[float]:
+    """How like each of the others is to one, by words alone."""
     known, cut = normal_idea(one), phrase(one)
-    return [
-        SAME if normal_idea(other) == known else judged(scaled(_overlap(cut, phrase(other)), _SAME_WORDS), one, other)
-        for other in others
-    ]
+    return [1.0 if normal_idea(other) == known else scaled(_overlap(cut, phrase(other)), _SAME_WORDS) for other in others]
 
 
 def judged(likeness: float, one: str, other: str) -> Judgement:
     """A likeness with the sides that two ideas take."""
-    return Judgement(likeness, likeness >= ABOUT_ONE_SUBJECT and is_opposed(one, other))
+    return Judgement(likeness, likeness >= ABOUT_ONE_SUBJECT and is_against(one, other))
 
 
 def scaled(value: float, threshold: float) -> float:

@@ -14,13 +14,10 @@ from moot.domain.values import changed
 from moot.protocols.swarm.answers import Likenesses, LikePair
 from moot.protocols.swarm.facts import Placed
 from moot.protocols.swarm.state import Board, Finding, Idea, Reviewing, Swarm
-from moot.weighing.likeness import JOIN_AT, judged_by_words, normal_idea
+from moot.weighing.likeness import JOIN_AT, like_by_words, likened, normal_idea
 
 MOST_COMPARED: Final = 300
 """Known ideas, the newest, that a new text is compared with."""
-
-TOLD_FROM: Final = 0.4
-"""The likeness from which a pair is worth telling."""
 
 
 def new_findings(state: Swarm) -> list[Finding]:
@@ -61,12 +58,7 @@ def comparing(state: Swarm) -> Comparing:
 
 def judged(compared: Comparing) -> Likenesses:
     """The judgement by words alone: what a measure that was lost is replaced with."""
-    pairs = []
-    texts = [*compared.known, *compared.new]
-    for at, text in enumerate(compared.new, len(compared.known)):
-        for other, found in enumerate(judged_by_words(text, texts[:at])):
-            if found.likeness >= TOLD_FROM:
-                pairs.append(LikePair(one=at, other=other, likeness=round(found.likeness, 4), opposed=found.opposed))
+    pairs = (LikePair(**pair._asdict()) for pair in likened(compared.known, compared.new, like_by_words))
     return Likenesses(by="words", pairs=tuple(pairs))
 
 
