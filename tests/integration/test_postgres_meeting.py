@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from moot import EntryAdded, Moot
-from moot.engine.engine import Outstanding
+from moot.engine.answering import Outstanding
 from moot.errors import SessionBusy
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,7 +11,7 @@ from moot.domain.effects import Ask
 from moot.domain.facts import Entry, Opened
 from moot.domain.ids import USER, SeatId, SessionId, seat_id, session_id
 from moot.domain.roster import NEUTRAL_TRUST
-from moot.engine.engine import Outstanding
+from moot.engine.answering import Outstanding
 from moot.engine.standing import Standing
 from moot.errors import KeyReused, OutOfTurn, SessionClosed, SessionExists, UnknownSeat, UnknownSession
 from moot.protocols.consultation.rules import Consulting

@@ -28,7 +28,8 @@ from moot.domain.language import language_of
 from moot.domain.records import Head, Stored
 from moot.domain.roster import HELPING_SEATS, MOST_PATIENCE, MOST_SEATS, Seat, Swap, checked
 from moot.domain.subject import Subject
-from moot.engine.engine import Engine, Outstanding
+from moot.engine.answering import Outstanding
+from moot.engine.engine import Engine
 from moot.engine.events import Event
 from moot.engine.replay import Replayed
 from moot.errors import BadImport, BadSetting, CallerError, LedgerDamaged, LedgerNewer, MootError, SessionExists

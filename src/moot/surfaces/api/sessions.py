@@ -12,7 +12,7 @@ from moot.domain.facts import Language
 from moot.domain.fence import plain
 from moot.domain.ids import seat_id, session_id
 from moot.domain.subject import Stakes, subject
-from moot.engine.engine import Outstanding
+from moot.engine.answering import Outstanding
 from moot.errors import NotAllowed
 from moot.projections.decision import Decision
 from moot.surfaces.api.call import Call, Method, Nothing, Wire, method

@@ -8,7 +8,7 @@ import click
 from moot.codec.answers import form_schema
 from moot.domain.fence import plain
 from moot.domain.ids import seat_id, session_id
-from moot.engine.engine import Outstanding
+from moot.engine.answering import Outstanding
 from moot.errors import SessionClosed, UnknownAsk
 from moot.surfaces.cli import out
 from moot.surfaces.cli.render import show_sessions

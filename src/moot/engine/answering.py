@@ -1,0 +1,218 @@
+"""Answers from elsewhere: what is asked of a seat that no participant here fills, and what it says."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from moot.codec.answers import parsed, reply
+from moot.domain.budget import FREE
+from moot.domain.desk import Pending
+from moot.domain.effects import Ask, Brief
+from moot.domain.facts import (
+    CloseCalled,
+    Entry,
+    Loss,
+    Reply,
+    SeatLost,
+)
+from moot.domain.fence import sound
+from moot.domain.ids import AskId, SeatId, SessionId
+from moot.engine.batch import Batch
+from moot.engine.sessions import Sessions
+from moot.engine.standing import Standing
+from moot.errors import (
+    BadAnswer,
+    BadSetting,
+    KeyReused,
+    OutOfTurn,
+    SessionClosed,
+    UnknownAsk,
+    UnknownSeat,
+)
+
+LONGEST_KEY = 200
+LONGEST_REASON = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Outstanding:
+    """An ask that waits for an answer, or an invitation that one may take up."""
+
+    ask: Ask
+    pending: Pending
+    brief: Brief
+
+
+SaidBefore = Callable[[Standing], int | None]
+"""The entry that holds what is being said already; it may raise where nothing may be said."""
+
+Choice = Callable[[Batch], Ask | None]
+"""Picks the ask that an answer is for; None when nothing is asked that it could be for."""
+
+
+class Answering(Sessions):
+    """The engine's doors for seats that sit elsewhere."""
+
+    async def outstanding(self, session: SessionId) -> list[Outstanding]:
+        """The asks that wait for an answer from elsewhere; what a running process asks is its own affair."""
+        standing = await self.standing(session)
+        batch = self._stepped(standing)
+        return [_outstanding(batch, ask) for ask in batch.asks if _is_outside(batch, ask)]
+
+    async def open_to(self, session: SessionId, seat: SeatId) -> Outstanding | None:
+        """What a seat that sits elsewhere may say now: what it is asked, else what it is invited to; raises UnknownSeat."""
+        batch = self._stepped(await self.standing(session))
+        ask = _open_to(batch, _seated(batch.standing, seat))
+        return None if ask is None else _outstanding(batch, ask)
+
+    async def answer(self, session: SessionId, ask: AskId, raw: object, key: str = "") -> Entry:
+        """Record the answer to an outstanding ask; the same answer, or the same `key`, again is found and counts once.
+
+        Raises UnknownAsk, BadAnswer, KeyReused, SessionClosed.
+        """
+
+        def chosen(batch: Batch) -> Ask | None:
+            return next((each for each in (*batch.asks, *batch.invited) if each.id == ask and _is_outside(batch, each)), None)
+
+        entry = await self._answered(session, SeatId(ask.split(".", 2)[-1]), chosen, raw, key)
+        return entry or await self._answered_before(await self.standing(session), ask, raw)
+
+    async def contribute(
+        self,
+        session: SessionId,
+        seat: SeatId,
+        raw: object,
+        key: str = "",
+        *,
+        said_before: SaidBefore | None = None,
+        of_any: bool = False,
+    ) -> Entry:
+        """Record what a seat that sits elsewhere says, as the answer to whatever it may say now; the same `key` counts once.
+
+        `said_before` may recognise the same words without a key: it names the entry that has them. With `of_any` the words may
+        be of a seat that Moot asks itself: somebody else spoke for it before Moot did. Raises UnknownSeat, OutOfTurn, BadAnswer,
+        KeyReused, SessionClosed.
+        """
+
+        def chosen(batch: Batch) -> Ask | None:
+            return _open_to(batch, _seated(batch.standing, seat, of_any=of_any))
+
+        entry = await self._answered(session, seat, chosen, raw, key, said_before)
+        if entry is None:
+            raise OutOfTurn(f"nothing is asked of {seat!r} now; {await self._waiting_for(session)}")
+        return entry
+
+    async def pass_over(self, session: SessionId, seat: SeatId, reason: Loss, detail: str = "") -> Entry:
+        """Record that a seat does not answer what it is asked now. Raises UnknownSeat, OutOfTurn, SessionClosed."""
+        async with self._queue(session):
+            while True:
+                standing = await self.standing(session)
+                before = self._stepped(standing, is_left=not await self.is_running(session))
+                _seated(before.standing, seat, of_any=True)
+                ask = next((each for each in before.asks if each.seat == seat), None)
+                if ask is None:
+                    raise OutOfTurn(f"nothing is asked of {seat!r} now; {await self._waiting_for(session)}")
+                fact = SeatLost(ask=ask.id, seat=seat, reason=reason, detail=sound(detail)[:LONGEST_REASON])
+                lost, written = self._scribe.write(before.standing, self._world.clock.now(), fact)
+                after = self._stepped(lost, is_left=False)
+                if await self._commit(after.standing, [*before.written, written, *after.written]):
+                    return written.entry
+
+    async def call_close(self, session: SessionId, by: str = "") -> Entry:
+        """Ask for the end: the session concludes with what has been said so far; raises SessionClosed when it has ended."""
+        async with self._queue(session):
+            while True:
+                standing = await self.standing(session)
+                if standing.is_closed:
+                    raise SessionClosed(f"session {session!r} has ended already")
+                called, written = self._scribe.write(standing, self._world.clock.now(), CloseCalled(by=sound(by)[:LONGEST_KEY]))
+                after = self._stepped(called, is_left=not await self.is_running(session))
+                if await self._commit(after.standing, [written, *after.written]):
+                    return written.entry
+
+    async def _answered(  # noqa: PLR0917
+        self, session: SessionId, seat: SeatId, choose: Choice, raw: object, key: str, said_before: SaidBefore | None = None
+    ) -> Entry | None:
+        if len(key) > LONGEST_KEY:
+            raise BadSetting(f"the key has {len(key)} characters; at most {LONGEST_KEY} are taken")
+        key = sound(key)
+        async with self._queue(session):
+            while True:
+                standing = await self.standing(session)
+                if key and (seat, key) in standing.desk.answer_keys:
+                    return await self._said_before(standing, seat, key, raw)
+                earlier = None if said_before is None else said_before(standing)
+                if earlier is not None:
+                    return (await self.entries(session, earlier - 1, 1))[0]
+                is_left = not standing.desk.is_parked and not await self.is_running(session)
+                before = self._stepped(standing, is_left=is_left)
+                ask = choose(before)
+                if ask is None:
+                    return None
+                fact = self._reply(_outstanding(before, ask), raw, key)
+                said, written = self._scribe.write(before.standing, self._world.clock.now(), fact)
+                after = self._stepped(said, is_left=is_left)
+                if await self._commit(after.standing, [*before.written, written, *after.written]):
+                    return written.entry
+
+    async def _said_before(self, standing: Standing, seat: SeatId, key: str, raw: object) -> Entry:
+        seq = standing.desk.answer_keys[seat, key]
+        entry = (await self.entries(standing.session, seq - 1, 1))[0]
+        assert isinstance(entry.fact, Reply)
+        form = standing.rules.forms[entry.fact.ask.split(".", 2)[1]]
+        if parsed(form, raw) != entry.fact.said:
+            raise KeyReused(f"the key {key!r} came before, with other words (entry {seq}); a new contribution needs a new key")
+        return entry
+
+    async def _waiting_for(self, session: SessionId) -> str:
+        batch = self._stepped(await self.standing(session))
+        if batch.standing.is_closed:
+            raise SessionClosed(f"session {session!r} has ended; nothing is asked any more")
+        waiting = ", ".join(f"{ask.seat} ({ask.kind})" for ask in batch.asks)
+        return f"waited for: {waiting or 'nobody'}"
+
+    def _reply(self, found: Outstanding, raw: object, key: str) -> Reply:
+        said = parsed(found.brief.form, raw)
+        fault = found.brief.fault(said)
+        if fault is not None:
+            raise BadAnswer(fault)
+        return reply(found.brief.form, found.ask.id, found.ask.seat, said, FREE, key=key)
+
+    async def _answered_before(self, standing: Standing, ask: AskId, raw: object) -> Entry:
+        for entry in await self.entries(standing.session):
+            if isinstance(entry.fact, Reply) and entry.fact.ask == ask:
+                form = standing.rules.forms[ask.split(".", 2)[1]]
+                if parsed(form, raw) == entry.fact.said:
+                    return entry
+                raise UnknownAsk(f"ask {ask!r} has been answered already (entry {entry.seq}), with other words")
+        if standing.is_closed:
+            raise SessionClosed(f"session {standing.session!r} has ended; nothing is asked any more")
+        open_asks = ", ".join(standing.desk.pending) or "none"
+        raise UnknownAsk(f"nothing is asked under {ask!r} now; outstanding: {open_asks}")
+
+
+def _outstanding(batch: Batch, ask: Ask) -> Outstanding:
+    standing = batch.standing
+    pending = standing.desk.pending.get(ask.id, Pending(None, outside=True))
+    return Outstanding(ask, pending, standing.rules.brief(standing.state, ask))
+
+
+def _is_outside(batch: Batch, ask: Ask) -> bool:
+    pending = batch.standing.desk.pending.get(ask.id)
+    return batch.standing.desk.seat(ask.seat).is_outside if pending is None else pending.outside
+
+
+def _seated(standing: Standing, seat: SeatId, *, of_any: bool = False) -> SeatId:
+    """The seat, if it is one that answers from elsewhere (or `of_any` kind); raises UnknownSeat, SessionClosed."""
+    found = next((each for each in standing.desk.seats if each.id == seat), None)
+    if found is None:
+        known = ", ".join(each.id for each in standing.desk.seats)
+        raise UnknownSeat(f"{seat!r} has no seat in {standing.session!r}; the seats are: {known}")
+    if not found.is_outside and not of_any:
+        raise UnknownSeat(f"the seat {seat!r} is filled by a mind that Moot asks itself; nobody else may speak for it")
+    if standing.is_closed:
+        raise SessionClosed(f"session {standing.session!r} has ended; nothing is asked any more")
+    return seat
+
+
+def _open_to(batch: Batch, seat: SeatId) -> Ask | None:
+    return next((ask for ask in (*batch.asks, *batch.invited) if ask.seat == seat), None)

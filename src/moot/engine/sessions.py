@@ -1,0 +1,127 @@
+"""Sessions as this process knows them: where each stands, and how it is written on."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Sequence
+from weakref import WeakValueDictionary
+
+from moot.codec.stored import FactCodec
+from moot.domain.facts import (
+    Entry,
+    Fact,
+    SessionResumed,
+)
+from moot.domain.ids import SessionId
+from moot.domain.records import Head, Stored
+from moot.engine.batch import Batch, step
+from moot.engine.events import Hub
+from moot.engine.run import NEW_SECONDS, SessionRun, World
+from moot.engine.standing import AnyRulebook, Scribe, Standing, Wrap, Written, unwrapped
+from moot.errors import (
+    SeqConflict,
+    SessionBusy,
+    SessionClosed,
+    UnknownSession,
+)
+from moot.ports.clock import Clock
+from moot.ports.ledger import Ledger
+
+KNOWN_SESSIONS = 256
+
+
+class Sessions:
+    """One per process and ledger. All of its state can be lost: the ledger has everything."""
+
+    def __init__(
+        self, *, ledger: Ledger, rulebooks: Sequence[AnyRulebook], codec: FactCodec, clock: Clock, wrap: Wrap = unwrapped
+    ) -> None:
+        self._scribe = Scribe(codec, rulebooks, wrap)
+        self._world = World(ledger, self._scribe, clock, Hub())
+        self._known: OrderedDict[SessionId, Standing] = OrderedDict()
+        self._runs: dict[SessionId, SessionRun] = {}
+        self._numbers: dict[str, int] = {}
+        # Writers of one session queue here, so that many at once do not spoil each other's appends.
+        self._queues: WeakValueDictionary[SessionId, asyncio.Lock] = WeakValueDictionary()
+
+    async def is_running(self, session: SessionId) -> bool:
+        """Whether some process runs the session now."""
+        if session in self._runs:
+            return True
+        try:
+            async with self._world.ledger.claim(session):
+                return False
+        except SessionBusy:
+            return True
+
+    async def standing(self, session: SessionId) -> Standing:
+        """Where a session stands now; folds only what is new since the last look; raises UnknownSession."""
+        known = self._known.get(session)
+        records = await self._world.ledger.read(session, known.seq if known else 0)
+        if known is None and not records:
+            raise UnknownSession(f"no session is called {session!r}; `moot list` shows those that exist")
+        standing = self._scribe.read_on(known, records) if known else self._scribe.load(session, records)
+        self._remember(standing)
+        return standing
+
+    async def entries(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[Entry]:
+        """The entries behind `after`."""
+        return [self._scribe.entry(record) for record in await self._world.ledger.read(session, after, limit)]
+
+    async def records(self, session: SessionId) -> list[Stored]:
+        """The records as they lie in the ledger; raises UnknownSession."""
+        found = await self._world.ledger.read(session)
+        if not found:
+            raise UnknownSession(f"no session is called {session!r}; `moot list` shows those that exist")
+        return found
+
+    async def heads(self, prefix: str = "") -> list[Head]:
+        return await self._world.ledger.heads(prefix)
+
+    def entry(self, record: Stored) -> Entry:
+        return self._scribe.entry(record)
+
+    async def changed(self, session: SessionId, after: int) -> int:
+        """Wait until the session's head is past `after`, whoever appended; returns the head."""
+        return await self._world.ledger.changed(session, after)
+
+    async def _append(self, standing: Standing, fact: Fact) -> Entry | None:
+        """Write a fact; None when somebody else wrote first."""
+        if standing.is_closed:
+            raise SessionClosed(f"session {standing.session!r} has ended; `moot fork` goes on from an earlier entry")
+        after, written = self._scribe.write(standing, self._world.clock.now(), fact)
+        return written.entry if await self._commit(after, [written]) else None
+
+    async def _commit(self, after: Standing, written: Sequence[Written]) -> bool:
+        try:
+            await self._world.ledger.append(after.session, [each.record for each in written])
+        except SeqConflict:
+            return False
+        self._remember(after)
+        run = self._runs.get(after.session)
+        if run is not None:
+            run.poke()
+        return True
+
+    def _stepped(self, standing: Standing, *, is_left: bool = True) -> Batch:
+        """Where the session stands once all that follows from its entries is written; nothing is written here.
+
+        Where no process ran it for a while (`is_left`), that time does not count.
+        """
+        if standing.is_closed:
+            return Batch(standing, [])
+        now = self._world.clock.now()
+        outside = frozenset(seat.id for seat in standing.desk.seats if seat.is_outside)
+        is_late = is_left and not standing.desk.is_parked and (now - standing.desk.ran_at).total_seconds() > NEW_SECONDS
+        batch = step(self._scribe, standing, (), now, outside, since=now)
+        if not is_late or not batch.written:
+            return batch
+        return step(self._scribe, standing, [SessionResumed()], now, outside, since=now)
+
+    def _queue(self, session: SessionId) -> asyncio.Lock:
+        return self._queues.setdefault(session, asyncio.Lock())
+
+    def _remember(self, standing: Standing) -> None:
+        self._known[standing.session] = standing
+        self._known.move_to_end(standing.session)
+        if len(self._known) > KNOWN_SESSIONS:
+            self._known.popitem(last=False)
