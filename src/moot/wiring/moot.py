@@ -1,20 +1,17 @@
 """Moot as a library: everything that the command line does, in Python."""
 
-import json
 import logging
-import math
 import os
 import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Literal, Self, TypedDict, Unpack
 
-from pydantic import TypeAdapter, ValidationError
-
 from moot.codec.chain import checked_chain, moment
+from moot.codec.exported import exported, read_export
 from moot.codec.stored import FactCodec
 from moot.decisions.access import Access
 from moot.decisions.memory import Memory
@@ -22,11 +19,10 @@ from moot.decisions.register import is_register
 from moot.decisions.search import Hit
 from moot.domain.budget import Budget
 from moot.domain.facts import Closed, Entry, Fact, Language, Opened, SessionCancelled, SessionImported
-from moot.domain.fence import sound
 from moot.domain.ids import AskId, SessionId, session_id
 from moot.domain.language import language_of
-from moot.domain.records import Head, Stored
-from moot.domain.roster import HELPING_SEATS, MOST_PATIENCE, MOST_SEATS, Seat, Swap, checked
+from moot.domain.records import Head
+from moot.domain.roster import HELPING_SEATS, MOST_SEATS, Seat, Swap, checked
 from moot.domain.subject import Subject
 from moot.engine.answering import Outstanding
 from moot.engine.engine import Engine
@@ -36,11 +32,11 @@ from moot.errors import BadImport, BadSetting, CallerError, LedgerDamaged, Ledge
 from moot.participants.human import AskPerson
 from moot.ports.kit import Plan, ProtocolKit
 from moot.projections.decision import Decision, Status
-from moot.projections.jsontext import dumped
 from moot.wiring.clock import SystemClock
 from moot.wiring.consulting import Consult, asked_kinds, rules_for
 from moot.wiring.discovery import Found, discovered
 from moot.wiring.panels import Panel, chosen_panel, seat_word, seated
+from moot.wiring.planning import check_limits, checked_settings, checked_topic
 from moot.wiring.protocols import all_kinds, kit_of, protocol, protocols, rules_of
 from moot.wiring.remembering import bonds, kept_decision, trusted
 from moot.wiring.seating import Seating
@@ -48,7 +44,6 @@ from moot.wiring.settings import home, ledger_address, opened_ledger
 
 log = logging.getLogger("moot")
 
-LONGEST_TOPIC = 20_000
 DEFAULT_TURNS = 12
 WEEK_SECONDS = 604_800.0
 MOST_COMPARED = 999
@@ -167,7 +162,7 @@ class Moot:
     async def planned(self, topic: str, **options: Unpack[Options]) -> Planned:
         """What `open` would record, after all of its checks. Raises CallerError or ProviderRefused."""
         kit = protocol(options.get("name", "persona"))
-        question = _topic(topic)
+        question = checked_topic(topic)
         spoken = options.get("language") or language_of(question)
         roster, chosen = await self._roster(spoken, options)
         about = options.get("subject", Subject())
@@ -182,7 +177,7 @@ class Moot:
                 seats=roster,
                 budget=options.get("budget") or Budget(turns=DEFAULT_TURNS),
                 outside_patience=patience,
-                settings=_settings(kit, {**chosen.settings, **(options.get("settings") or {})}, roster),
+                settings=checked_settings(kit, {**chosen.settings, **(options.get("settings") or {})}, roster),
                 subject=replace(about, bonds=await bonds(self.memory, roster)),
                 hosted=options.get("hosted", False),
             )
@@ -190,7 +185,7 @@ class Moot:
         consult = options.get("consult") or (Consult() if kit.consults else None)
         if consult is not None:
             opened = replace(opened, consult=rules_for(consult))
-        _check_budget(opened.budget, patience)
+        check_limits(opened.budget, patience)
         session = options.get("session")
         wanted = None if session is None else session_id(session)
         if wanted is not None and await self.engine.entries(wanted, 0, 1):
@@ -247,7 +242,7 @@ class Moot:
         """Earlier decisions on a like topic; none where there are so many that looking would hold up the opening."""
         if len(await self.memory.listed(limit=MOST_COMPARED + 1)) > MOST_COMPARED:
             return []
-        hits = await self.memory.like(_topic(topic))
+        hits = await self.memory.like(checked_topic(topic))
         return [hit for hit in hits if (kept := await self.memory.get(hit.decision)) is not None and kept.record.decided]
 
     async def decision(self, session: str) -> Decision:
@@ -302,7 +297,7 @@ class Moot:
     async def export(self, session: str, form: str) -> str:
         """The session as text: `jsonl`, or one of its protocol's forms; raises BadSetting."""
         if form == "jsonl":
-            return _jsonl(session_id(session), await self.engine.records(session_id(session)))
+            return exported(session_id(session), await self.engine.records(session_id(session)))
         kit, teller = await self._told(session)
         if form not in kit.exports:
             raise BadSetting(f"a {kit.name} session has no form {form!r}; it has: jsonl, {', '.join(kit.exports)}")
@@ -411,76 +406,12 @@ class Moot:
         return checked(seated(chosen, words, platforms), most=MOST_SEATS + HELPING_SEATS), chosen
 
     async def _restored(self, text: str) -> SessionId:
-        session, records = _parsed_jsonl(text)
+        session, records = read_export(text)
         await self.engine.restore(session, records)
         return session
-
-
-def _topic(topic: str) -> str:
-    question = sound(topic).strip()
-    if not question:
-        raise BadSetting('the topic is empty; say what the meeting is about: moot run "Should we …?"')
-    if len(question) > LONGEST_TOPIC:
-        raise BadSetting(f"the topic has {len(question)} characters; at most {LONGEST_TOPIC} are taken")
-    return question
-
-
-def _check_budget(budget: Budget, patience: float) -> None:
-    for what, limit in (
-        ("turns", budget.turns),
-        ("tokens", budget.tokens),
-        ("money", budget.money),
-        ("time", budget.seconds),
-        ("patience", patience),
-    ):
-        if limit is not None and not 0 < limit < math.inf:
-            raise BadSetting(f"the budget of {what} is {limit}; it must be greater than 0 and finite")
-    if patience > MOST_PATIENCE:
-        raise BadSetting(f"the patience is {patience} seconds; at most ten years are taken")
-
-
-def _settings(kit: ProtocolKit, given: Mapping[str, Any], seats: Sequence[Seat]) -> Any:
-    """The protocol's settings; positions are taken blind from as many seats on as the protocol says, unless said otherwise."""
-    names = [field.name for field in fields(kit.settings)]
-    for name in given:
-        if name not in names:
-            raise BadSetting(f"unknown setting {name!r}; known: {', '.join(names)}")
-    values = dict(given)
-    if "blind" in names:
-        values.setdefault("blind", len(seats) >= kit.blind_from)
-    try:
-        return TypeAdapter(kit.settings).validate_python(values)
-    except ValidationError as cause:
-        first = cause.errors(include_url=False)[0]
-        raise BadSetting(f"setting {'.'.join(map(str, first['loc']))}: {first['msg']} (given: {first['input']!r})") from cause
 
 
 def _status(last: object) -> Status:
     if isinstance(last, SessionCancelled):
         return "cancelled"
     return "concluded" if isinstance(last, Closed) else "thinking"
-
-
-def _jsonl(session: SessionId, records: Sequence[Stored]) -> str:
-    lines = [json.dumps({"moot": 1, "session": session}, ensure_ascii=False)]
-    for record in records:
-        head = json.dumps({"seq": record.seq, "at": record.at, "hash": record.hash.hex()})
-        lines.append(f'{head[:-1]}, "body": {dumped(record.body.decode())}}}')
-    return "\n".join(lines) + "\n"
-
-
-def _parsed_jsonl(text: str) -> tuple[SessionId, list[Stored]]:
-    try:
-        head, *lines = [json.loads(line) for line in text.split("\n") if line.strip()]
-        records = [
-            Stored(int(line["seq"]), int(line["at"]), line["body"].encode(), bytes.fromhex(line["hash"])) for line in lines
-        ]
-        session = session_id(head["session"])
-        version = head["moot"]
-        if not all(-(2**62) < record.at < 2**62 for record in records):
-            raise ValueError("a time beyond the calendar")
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as cause:
-        raise BadImport(f"the file is no Moot export ({cause}); expected what `moot export SESSION jsonl` writes") from cause
-    if version != 1 or not records:
-        raise BadImport("the file is an export of a newer Moot, or holds no entries; expected `moot export SESSION jsonl`")
-    return session, records

@@ -1,0 +1,36 @@
+"""A session's records as lines of JSON, for other ledgers to take in."""
+
+import json
+from collections.abc import Sequence
+
+from moot.domain.ids import SessionId, session_id
+from moot.domain.records import Stored
+from moot.errors import BadImport
+from moot.projections.jsontext import dumped
+
+
+def exported(session: SessionId, records: Sequence[Stored]) -> str:
+    """The text of an export."""
+    lines = [json.dumps({"moot": 1, "session": session}, ensure_ascii=False)]
+    for record in records:
+        head = json.dumps({"seq": record.seq, "at": record.at, "hash": record.hash.hex()})
+        lines.append(f'{head[:-1]}, "body": {dumped(record.body.decode())}}}')
+    return "\n".join(lines) + "\n"
+
+
+def read_export(text: str) -> tuple[SessionId, list[Stored]]:
+    """The session and records of an export; raises BadImport."""
+    try:
+        head, *lines = [json.loads(line) for line in text.split("\n") if line.strip()]
+        records = [
+            Stored(int(line["seq"]), int(line["at"]), line["body"].encode(), bytes.fromhex(line["hash"])) for line in lines
+        ]
+        session = session_id(head["session"])
+        version = head["moot"]
+        if not all(-(2**62) < record.at < 2**62 for record in records):
+            raise ValueError("a time beyond the calendar")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as cause:
+        raise BadImport(f"the file is no Moot export ({cause}); expected what `moot export SESSION jsonl` writes") from cause
+    if version != 1 or not records:
+        raise BadImport("the file is an export of a newer Moot, or holds no entries; expected `moot export SESSION jsonl`")
+    return session, records

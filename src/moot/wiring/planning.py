@@ -1,0 +1,57 @@
+"""What a session is to be opened with, checked before anything is recorded."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any, Final
+
+from pydantic import TypeAdapter, ValidationError
+
+from moot.domain.budget import Budget
+from moot.domain.fence import sound
+from moot.domain.roster import MOST_PATIENCE, Seat
+from moot.errors import BadSetting
+from moot.ports.kit import ProtocolKit
+
+LONGEST_TOPIC: Final = 20_000
+
+
+def checked_topic(topic: str) -> str:
+    """The question, if it is one; raises BadSetting."""
+    question = sound(topic).strip()
+    if not question:
+        raise BadSetting('the topic is empty; say what the meeting is about: moot run "Should we …?"')
+    if len(question) > LONGEST_TOPIC:
+        raise BadSetting(f"the topic has {len(question)} characters; at most {LONGEST_TOPIC} are taken")
+    return question
+
+
+def check_limits(budget: Budget, patience: float) -> None:
+    """Raises BadSetting for limits that cannot be."""
+    for what, limit in (
+        ("turns", budget.turns),
+        ("tokens", budget.tokens),
+        ("money", budget.money),
+        ("time", budget.seconds),
+        ("patience", patience),
+    ):
+        if limit is not None and not 0 < limit < math.inf:
+            raise BadSetting(f"the budget of {what} is {limit}; it must be greater than 0 and finite")
+    if patience > MOST_PATIENCE:
+        raise BadSetting(f"the patience is {patience} seconds; at most ten years are taken")
+
+
+def checked_settings(kit: ProtocolKit, given: Mapping[str, Any], seats: Sequence[Seat]) -> Any:
+    """The protocol's settings; positions are taken blind from as many seats on as the protocol says, unless said otherwise."""
+    names = [field.name for field in fields(kit.settings)]
+    for name in given:
+        if name not in names:
+            raise BadSetting(f"unknown setting {name!r}; known: {', '.join(names)}")
+    values = dict(given)
+    if "blind" in names:
+        values.setdefault("blind", len(seats) >= kit.blind_from)
+    try:
+        return TypeAdapter(kit.settings).validate_python(values)
+    except ValidationError as cause:
+        first = cause.errors(include_url=False)[0]
+        raise BadSetting(f"setting {'.'.join(map(str, first['loc']))}: {first['msg']} (given: {first['input']!r})") from cause
