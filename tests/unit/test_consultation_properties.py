@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.unit import test_council_properties as council
 from tests.unit import test_persona_properties as persona
 from tests.unit import test_roundtable_rules as roundtable
+from tests.unit import test_swarm_properties as swarm
 
 from moot.domain.budget import Budget
 from moot.domain.consult import ConsultRequest, ConsultRules
@@ -16,6 +17,8 @@ from moot.domain.facts import Opened
 from moot.domain.ids import SeatId
 from moot.domain.roster import Seat
 from moot.domain.rulebook import Rulebook
+from moot.protocols.advisory.kit import ADVISORY
+from moot.protocols.consensus.kit import CONSENSUS
 from moot.protocols.consultation.alone import QUESTION_RULES
 from moot.protocols.consultation.asks import within
 from moot.protocols.consultation.facts import (
@@ -36,6 +39,7 @@ from moot.protocols.pipeline.facts import Artefact, PipelineOpened, Step, Verdic
 from moot.protocols.pipeline.facts import Settings as PipelineSettings
 from moot.protocols.pipeline.kit import PIPELINE
 from moot.protocols.roundtable.kit import ROUNDTABLE
+from moot.protocols.swarm.kit import SWARM
 from moot.testing.rulebook_contract import Played, RulebookContract, check_session, happenings
 
 LASTING = settings(
@@ -77,7 +81,7 @@ def consulting(said: dict[str, st.SearchStrategy[object]]) -> dict[str, st.Searc
 
 
 def contract(inner: Rulebook[Any], openings: st.SearchStrategy[Opened], said: dict[str, Any]) -> RulebookContract[Any]:
-    rules = Consulting(inner, frozenset({"validate"}))
+    rules = Consulting(inner, frozenset({"validate", "review"}))
     opened = st.builds(lambda opening, consult: replace(opening, consult=consult), openings, RULES)
     return RulebookContract(rules=rules, openings=opened, happens=happenings(rules, consulting(said)))
 
@@ -115,6 +119,9 @@ CONTRACTS = {
     "persona": contract(PERSONA.rules, persona.openings(), persona.SAID),
     "roundtable": contract(ROUNDTABLE.rules, roundtable.OPENINGS, roundtable.SAID),
     "debate": contract(DEBATE.rules, council.openings(DEBATE), council.SAID),
+    "advisory": contract(ADVISORY.rules, council.openings(ADVISORY), council.SAID),
+    "consensus": contract(CONSENSUS.rules, council.openings(CONSENSUS), council.SAID),
+    "swarm": contract(SWARM.rules, swarm.openings(), swarm.SAID),
     "pipeline": contract(
         PIPELINE.rules,
         PIPELINES,

@@ -10,7 +10,7 @@ from moot.codec.answers import parsed
 from moot.domain.budget import Usage
 from moot.domain.consult import ConsultRequest, ConsultRules, FileErrand
 from moot.domain.effects import Ask, Record
-from moot.domain.facts import AsksPut, CloseCalled, Entry, Fact, Reply, SeatLost, SessionForked
+from moot.domain.facts import AsksPut, BudgetExhausted, CloseCalled, Entry, Fact, Reply, SeatLost, SessionForked
 from moot.domain.ids import AskId, SeatId, SessionId
 from moot.domain.roster import HOUSE
 from moot.domain.rulebook import fold
@@ -148,6 +148,15 @@ def test_a_gate_refuses_all() -> None:
     assert "This is a validation" in room.own
     room.requests(asks_for())
     assert room.facts[-2] == ConsultationRefused(ask=SPEECH, seat=ADA, to="bob", reason="gate")
+
+
+def test_nobody_is_consulted_when_the_budget_is_spent() -> None:
+    """C-6: the meeting comes to its end with what it has."""
+    room = Room().put(BudgetExhausted(budget="time", spent="60 s"))
+    seen = [effect for effect in room.rules.decide(room.state) if isinstance(effect, Ask)]
+    room.put(ConsultationRequested(ask=seen[0].id, seat=seen[0].seat, said=ConsultRequest(to="bob", question="Why?")))
+    refused = [fact for fact in room.facts if isinstance(fact, ConsultationRefused)]
+    assert [fact.reason for fact in refused] == (["budget"] if seen[0].seat != "bob" else ["self"])
 
 
 def test_a_kind_of_answer_may_be_a_gate() -> None:
@@ -381,6 +390,9 @@ def test_a_request_without_a_question_is_told_so() -> None:
         ("FROM @bob：\n**回答**：不知道。", "unknown"),
         ("我不知道具体数字", "unknown"),
         ("Five.", "known"),
+        ("Honestly, I don't know.", "unknown"),
+        ("I don't know whether A or B is quicker, but C surely is best.", "known"),
+        ("我不知道价格，但性能足够。", "known"),
         ("They say I don't know it, but it is five.", "known"),
         ('{"answer": "Five.", "known": "known"}', "known"),
         ('{"answer": "-", "known": "unknown"}', "unknown"),
@@ -400,6 +412,9 @@ def test_not_to_know_is_an_answer_of_its_own_kind(text: str, known: str) -> None
         ("**APPROVED**: fine.\nRejected alternatives: none.", "APPROVED", "fine.\nRejected alternatives: none."),
         ("驳回：数据不足", "REJECTED", "数据不足"),
         ('{"verdict": "approved", "reasons": "ok"}', "APPROVED", "ok"),
+        ("**Verdict:** APPROVED\nAll is there.", "APPROVED", "All is there."),
+        ("结论：通过了", "APPROVED", ""),
+        ("All figures stand in the results.\nAPPROVED", "APPROVED", "All figures stand in the results."),
     ],
 )
 def test_a_verdict_is_read(text: str, verdict: str, reasons: str) -> None:
@@ -407,7 +422,17 @@ def test_a_verdict_is_read(text: str, verdict: str, reasons: str) -> None:
     assert Verdict.from_text(text) == Verdict(verdict=verdict, content=reasons)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("text", ["Fine by me.", "On the one hand:\nAPPROVED\nREJECTED"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Fine by me.",
+        "On the one hand:\nAPPROVED\nREJECTED",
+        "The work is not\nAPPROVED yet.",
+        "I would have said\nAPPROVED, but the data are thin, so I reject.",
+        "APPROVED? No. It is REJECTED.",
+        "",
+    ],
+)
 def test_a_verdict_that_is_none_or_both_is_told_so(text: str) -> None:
     with pytest.raises(ValueError, match="APPROVED"):
         Verdict.from_text(text)

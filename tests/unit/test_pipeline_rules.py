@@ -7,14 +7,14 @@ import pytest
 
 from moot.domain.budget import Budget
 from moot.domain.effects import Ask, Record
-from moot.domain.facts import CloseCalled, Entry, Fact, InputGiven, SeatLost
-from moot.domain.ids import SeatId
-from moot.domain.roster import Seat
+from moot.domain.facts import CloseCalled, Entry, Fact, InputGiven, SeatLost, SessionForked
+from moot.domain.ids import SeatId, SessionId
+from moot.domain.roster import Seat, Swap
 from moot.domain.rulebook import fold
 from moot.errors import BadSetting
 from moot.ports.kit import Plan
 from moot.protocols.pipeline.facts import Artefact, PipelineClosed, Settings, Step, StepRejected, Verdict, VerdictGiven, WorkDone
-from moot.protocols.pipeline.kit import opened
+from moot.protocols.pipeline.kit import PIPELINE, opened
 from moot.protocols.pipeline.rules import RULES
 from moot.protocols.pipeline.state import Pipeline
 
@@ -129,6 +129,22 @@ def test_an_agent_that_fails_twice_ends_the_pipeline_by_name() -> None:
     assert line.ask.seat == "ada"
     line.loses()
     assert line.last == PipelineClosed(outcome="failed", step="model", agent=SeatId("ada"))
+
+
+def test_another_agent_that_takes_over_in_a_fork_starts_afresh() -> None:
+    """C-10: what the docs offer when an agent failed twice."""
+    line = Line(MODEL).loses()
+    line.facts.append(SeatLost(ask=line.ask.id, seat=line.ask.seat, reason="timeout"))
+    line.put(SessionForked(source=SessionId("s"), at=3, swaps=(Swap(seat=SeatId("ada"), platform="script:good"),)))
+    assert line.ask.seat == "ada"
+    line.makes("y")
+    assert isinstance(line.last, PipelineClosed)
+    assert line.last.outcome == "completed"
+
+
+def test_a_gate_is_one_in_its_second_look_too() -> None:
+    """C-5"""
+    assert {"validate", "review"} == PIPELINE.gates
 
 
 def test_the_owner_may_end_it_and_a_word_of_the_user_reaches_the_next_agent() -> None:

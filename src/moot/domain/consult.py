@@ -3,6 +3,7 @@
 The plain forms are those that agents write to their director: `Director，我需要咨询 @{agent}：…` and its English twin.
 """
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ MOST_PER_SEAT: Final = 100
 MOST_PER_SESSION: Final = 1_000
 
 _REQUEST = re.compile(
-    r"\s*\**\s*Director\s*[,，]?\s*(?:我需要咨询|我要咨询|I need to consult|I want to consult)"
+    r"[\s*]*Director\s*[,，]?\s*(?:我需要咨询|我要咨询|I need to consult|I want to consult)"
     r"\s*[@＠](?P<to>[\w-]+)\**\s*(?:[:：]|\n)",
     re.IGNORECASE,
 )
@@ -103,6 +104,17 @@ class FileErrand:
     asker: SeatId
     asked: SeatId
     document: Callable[[int], str]
+
+
+def json_object(text: str, field: str) -> dict[str, object]:
+    """The object that a text is, if it is one with this field; else an empty one."""
+    if not text.lstrip().startswith("{"):
+        return {}
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) and field in found else {}
 
 
 def labelled(text: str, labels: dict[str, str], first: str) -> dict[str, str]:

@@ -20,6 +20,7 @@ from moot.domain.ids import session_id
 from moot.engine.events import EntryAdded
 from moot.errors import FolderUnwritable
 from moot.ports.kit import ProtocolKit
+from moot.protocols.consultation.story import own_story
 from moot.protocols.swarm.blackboard import run_config
 from moot.protocols.swarm.facts import ConvergenceMeasured
 from moot.protocols.swarm.files import CONFIG, folder_name, run_files
@@ -109,7 +110,7 @@ async def kept_folder(moot: Moot, kit: ProtocolKit, session: str, base: Path | N
         yield None
         return
     folder = RunFolder(base or Path(RUNS))
-    keeper = asyncio.create_task(_keep(moot, session, folder))
+    keeper = asyncio.create_task(_keep(moot, kit, session, folder))
     try:
         yield folder
         await _write_whole(moot, session, folder)
@@ -120,16 +121,17 @@ async def kept_folder(moot: Moot, kit: ProtocolKit, session: str, base: Path | N
 
 
 async def _write_whole(moot: Moot, session: str, folder: RunFolder) -> None:
-    await asyncio.to_thread(folder.write, await moot.teller(session))
+    await asyncio.to_thread(folder.write, own_story(await moot.teller(session)))
 
 
-async def _keep(moot: Moot, session: str, folder: RunFolder) -> None:
+async def _keep(moot: Moot, kit: ProtocolKit, session: str, folder: RunFolder) -> None:
     """Write after every round. What fails now is tried again with the next one, and at the end it is told."""
-    story = SwarmStory(session_id(session))
+    teller = kit.tell(session_id(session))
+    story = own_story(teller)
     async for event in moot.watch(session):
         if not isinstance(event, EntryAdded):
             continue
-        story.add(event.entry)
+        teller.add(event.entry)
         if isinstance(event.entry.fact, Closed):
             return
         if isinstance(event.entry.fact, ConvergenceMeasured):

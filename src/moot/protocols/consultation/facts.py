@@ -1,27 +1,28 @@
 """The facts of consultations, and the shapes of what is said in them."""
 
-import json
 import re
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal, Self
 
 from annotated_types import Ge, MaxLen, MinLen
 
-from moot.domain.consult import ConsultRequest, labelled
+from moot.domain.consult import ConsultRequest, json_object, labelled
 from moot.domain.effects import AnswerForm, Instead
 from moot.domain.facts import Closed, Fact, Opened, Reply
 from moot.domain.ids import AskId, SeatId
 
 Words = Annotated[str, MaxLen(20_000)]
-Refusal = Literal["nested", "gate", "self", "unknown", "repeated", "seat_limit", "session_limit", "withdrawn"]
+Refusal = Literal["nested", "gate", "self", "unknown", "repeated", "seat_limit", "session_limit", "withdrawn", "budget"]
 Failure = Literal["withdrawn", "insisted", "unrecorded"]
 Outcome = Literal["answered", "unknown", "failed", "refused", "called", "tokens", "money", "time"]
 
 CONSULT: Final = "consult"
 RECORD: Final = "record"
 QUESTION: Final = "question"
+LONGEST_HEAD: Final = 2_000
+"""Characters of an answer that are looked at for whether it is one."""
 
-_FROM = re.compile(r"\s*\**\s*FROM\s*[@＠][\w-]+\**\s*[:：]?", re.IGNORECASE)
+_FROM = re.compile(r"[\s*]*FROM\s*[@＠][\w-]+[\s*]*[:：]?", re.IGNORECASE)
 _LABELS: Final[dict[str, str]] = {
     "回答": "answer",
     "answer": "answer",
@@ -33,8 +34,12 @@ _LABELS: Final[dict[str, str]] = {
     "建议咨询": "ask_instead",
     "ask instead": "ask_instead",
 }
-_UNKNOWN = re.compile(r"\W*(?:I (?:do not|don['’]t) know|我?不知道|我?不清楚)(?!\w)", re.IGNORECASE)
-_UNKNOWN_ZH = re.compile(r"\W*我?(?:不知道|不清楚)")
+_UNKNOWN = re.compile(
+    r"\W*(?:(?:honestly|frankly|sorry|to be honest|说实话|抱歉|老实说)\W{1,3})?"
+    r"(?:I (?:do not|don['’]t|cannot|can['’]t) (?:know|say|tell)|我?也?(?:不知道|不清楚))(?P<rest>[^.。!！\n]*)",
+    re.IGNORECASE,
+)
+_YET = re.compile(r"\bbut\b|\bhowever\b|\bthough\b|但|不过|然而", re.IGNORECASE)
 _NAME = re.compile(r"[@＠]?([\w-]+)")
 
 
@@ -51,7 +56,8 @@ class Advice:
     @classmethod
     def from_text(cls, text: str) -> Self:
         """Read the form `FROM @agent：**回答**：…`, an object with these fields, or else the words as they are."""
-        fields = _object(text) or labelled(_FROM.sub("", text, count=1), _LABELS, "answer")
+        head = _FROM.match(text)
+        fields = json_object(text, "answer") or labelled(text[head.end() :] if head else text, _LABELS, "answer")
         answer = str(fields.get("answer") or "").strip()
         if not answer:
             raise ValueError("the reply holds no answer; who does not know says so")
@@ -68,18 +74,9 @@ class Advice:
 
 
 def says_unknown(answer: str) -> bool:
-    """Whether an answer begins by saying that it is none."""
-    return _UNKNOWN.match(answer) is not None or _UNKNOWN_ZH.match(answer) is not None
-
-
-def _object(text: str) -> dict[str, object]:
-    if not text.lstrip().startswith("{"):
-        return {}
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) and "answer" in found else {}
+    """Whether an answer begins by saying that it is none; one that then says what it does know is one."""
+    found = _UNKNOWN.match(answer[:LONGEST_HEAD])
+    return found is not None and _YET.search(found["rest"]) is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -129,9 +129,9 @@ def _learned(state: Consultations, words: Words, found: Learned) -> list[str]:
     if advice.known == "unknown":
         lines.append(words.unknown.format(to=found.to))
     if advice.ask_instead:
-        other = one_line(advice.ask_instead)
-        is_here = any(seat.id.casefold() == other.casefold() for seat in state.seats)
-        lines.append((words.offer if is_here else words.absent).format(seat=found.to, other=other))
+        # Only a name of the table stands outside of the quotation: what else is written there is somebody's words.
+        here = next((seat.id for seat in state.seats if seat.id.casefold() == advice.ask_instead.strip().casefold()), None)
+        lines.append(words.absent.format(seat=found.to) if here is None else words.offer.format(seat=found.to, other=here))
     if found.filed is not None:
         lines.append(words.filed.format(path=one_line(found.filed.path)))
     return lines

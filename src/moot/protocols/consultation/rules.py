@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from moot.domain.consult import ConsultRequest, ConsultRules
 from moot.domain.effects import AnswerForm, Ask, Brief, Effect, Record
-from moot.domain.facts import AsksPut, AsksWithdrawn, Closed, Entry, Fact, Opened, Reply, SeatLost, SessionForked
+from moot.domain.facts import AsksPut, AsksWithdrawn, BudgetExhausted, Closed, Entry, Fact, Opened, Reply, SeatLost, SessionForked
 from moot.domain.ids import AskId, SeatId
 from moot.domain.roster import HOUSE, swapped
 from moot.domain.rulebook import Rulebook
@@ -142,6 +142,8 @@ class Consulting:
             return None
         if state.rules.gate or kind_of(head.ask) in self.gates:
             return "gate"
+        if state.is_spent:
+            return "budget"
         if _digest(head.seat, to, head.request) in state.asked:
             return "repeated"
         if state.counts.get(head.seat, 0) >= state.rules.per_seat:
@@ -180,6 +182,8 @@ class Consulting:
                 return _lost(after, current, fact, entry)
             case ConsultationInsisted(ask=ask):
                 return _answered(after, ask)
+            case BudgetExhausted(budget=budget):
+                return changed(after, is_spent=after.is_spent or budget != "turns")
             case SessionForked(swaps=swaps):
                 told = f"{state.token}\x1f{fact.source}\x1f{fact.at}\x1f{entry.at.isoformat()}"
                 token = sha256(told.encode()).hexdigest()[:16]

@@ -95,11 +95,16 @@ class Consultations:
     insisting: tuple[tuple[AskId, SeatId], ...] = ()
     words: Mapping[SeatId, str] = field(default_factory=dict)
     is_closed: bool = False
+    is_spent: bool = False
 
     @property
     def is_sealed(self) -> bool:
         """As the protocol says it."""
         return bool(getattr(self.inner, "is_sealed", False))
+
+    @property
+    def sealed_after(self) -> int:
+        return int(getattr(self.inner, "sealed_after", 0))
 
     def seat(self, name: SeatId) -> Seat:
         return next(seat for seat in self.seats if seat.id == name)

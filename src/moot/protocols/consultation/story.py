@@ -51,6 +51,11 @@ class ConsultLine:
         return "answered" if self.advice.known == "known" else "unknown"
 
 
+def own_story(teller: Any) -> Any:
+    """The story of the protocol itself, be it told with consultations round it or without."""
+    return teller.within if isinstance(teller, ConsultedStory) else teller
+
+
 class ConsultedStory(Teller):
     """Told entry by entry, the opening first. `within` is the story of the protocol, which hears of no consultation."""
 

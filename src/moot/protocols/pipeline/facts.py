@@ -1,12 +1,12 @@
 """The facts of a pipeline, and the shapes of what is said in it."""
 
-import json
 import re
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal, Self
 
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
+from moot.domain.consult import json_object
 from moot.domain.effects import AnswerForm
 from moot.domain.facts import Closed, Fact, Opened, Reply
 from moot.domain.ids import SeatId
@@ -22,8 +22,16 @@ WORK: Final = "work"
 VALIDATE: Final = "validate"
 REVIEW: Final = "review"
 
-_VERDICT = re.compile(r"^\W*(APPROVED|REJECTED|通过|驳回)\b\W*", re.IGNORECASE | re.MULTILINE)
-_MEANS: Final[dict[str, Literal["APPROVED", "REJECTED"]]] = {
+Judgement = Literal["APPROVED", "REJECTED"]
+
+_WORDS = re.compile(r"\b(?:APPROVED|REJECTED)\b|通过|驳回", re.IGNORECASE)
+_VERDICT = re.compile(
+    r"[\s*#>_`-]{0,20}(?:(?:verdict|decision|结论|裁定|判定)[\s*]{0,4}[:：][\s*]{0,4})?"
+    r"(APPROVED\b|REJECTED\b|通过|驳回)",
+    re.IGNORECASE,
+)
+_MARKS: Final = " \t*_`.,:;!。，：；！—–-了"
+_MEANS: Final[dict[str, Judgement]] = {
     "approved": "APPROVED",
     "通过": "APPROVED",
     "rejected": "REJECTED",
@@ -72,35 +80,40 @@ class Artefact:
 class Verdict:
     """What a gate ends in."""
 
-    verdict: Literal["APPROVED", "REJECTED"]
+    verdict: Judgement
     content: Line = ""
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """The first line that begins with APPROVED or REJECTED says it; the rest is the reasons.
+        """The first line says APPROVED or REJECTED, or the last one says just that; the rest is the reasons.
 
-        Raises ValueError where neither is said, or both below other words.
+        Raises ValueError where neither is said so, or both are.
         """
-        fields = _object(text)
-        first = _VERDICT.match(text.lstrip())
-        found = {_MEANS[each.casefold()] for each in ([first[1]] if first else _VERDICT.findall(text))}
+        fields = json_object(text, "verdict")
         if fields:
-            found = {_MEANS[str(fields["verdict"]).casefold()]} if str(fields["verdict"]).casefold() in _MEANS else set()
-        if len(found) != 1:
-            told = "both" if found else "neither"
-            raise ValueError(f"a line that begins with APPROVED or with REJECTED was expected, and {told} was found")
-        reasons = str(fields.get("content") or fields.get("reasons") or "") if fields else _VERDICT.sub("", text, count=1).strip()
-        return cls(verdict=found.pop(), content=reasons[:20_000])
+            verdict = _MEANS.get(str(fields["verdict"]).strip().casefold())
+            reasons = str(fields.get("content") or fields.get("reasons") or "")
+        else:
+            verdict, reasons = _judged([line.strip() for line in text.strip().splitlines()])
+        if verdict is None:
+            raise ValueError("a first line that begins with APPROVED or with REJECTED was expected, and not both")
+        return cls(verdict=verdict, content=reasons[:20_000])
 
 
-def _object(text: str) -> dict[str, object]:
-    if not text.lstrip().startswith("{"):
-        return {}
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) and "verdict" in found else {}
+def _judged(lines: list[str]) -> tuple[Judgement | None, str]:
+    """The verdict of some lines, and what else they say."""
+    first = _VERDICT.match(lines[0]) if lines else None
+    if first is not None:
+        said = {_MEANS[each.casefold()] for each in _WORDS.findall(lines[0])}
+        reasons = "\n".join([lines[0][first.end() :].lstrip(_MARKS), *lines[1:]]).strip()
+        return (_MEANS[first[1].casefold()], reasons) if len(said) == 1 else (None, "")
+    alone = {
+        at: found for at, line in enumerate(lines) if (found := _VERDICT.match(line)) and not line[found.end() :].strip(_MARKS)
+    }
+    said = {_MEANS[found[1].casefold()] for found in alone.values()}
+    if len(said) != 1 or len(lines) - 1 not in alone:
+        return None, ""
+    return said.pop(), "\n".join(lines[:-1]).strip()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from moot.domain.ids import seat_id
 from moot.domain.roster import checked
 from moot.errors import BadName, BadSetting
 from moot.ports.kit import Plan, ProtocolKit
-from moot.protocols.pipeline.facts import VALIDATE, PipelineOpened, Settings, Step
+from moot.protocols.pipeline.facts import REVIEW, VALIDATE, PipelineOpened, Settings, Step
 from moot.protocols.pipeline.rules import RULES
 from moot.protocols.pipeline.story import PipelineStory, artefacts, decided, minutes, summary, told
 
@@ -68,6 +68,6 @@ PIPELINE: Final = ProtocolKit(
     lines=told,
     summary=summary,
     exports={"minutes": minutes, "artefacts": artefacts},
-    gates=frozenset({VALIDATE}),
+    gates=frozenset({VALIDATE, REVIEW}),
     consults=True,
 )

@@ -67,7 +67,8 @@ class PipelineRules:
             case CloseCalled():
                 return changed(state, stop=state.stop or "called")
             case SessionForked(swaps=swaps):
-                return changed(state, seats=swapped(state.seats, swaps))
+                # Whoever takes over starts afresh.
+                return changed(state, seats=swapped(state.seats, swaps), failed=0)
             case Closed():
                 return changed(state, is_closed=True)
             case _:

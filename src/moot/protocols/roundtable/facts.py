@@ -19,10 +19,11 @@ MODERATOR: Final = SeatId("moderator")
 MOST_ROUNDS: Final = 100
 
 _NEXT = re.compile(
-    r"^#{1,4}\s*(?:给下一位|提示下一位|下一位|for the next speaker|next speaker)\s*[:：]?\s*$", re.IGNORECASE | re.MULTILINE
+    r"^#{1,4}[ \t]*(?:给下一位|提示下一位|下一位|for the next speaker|next speaker)[ \t]*[:：]?[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
 )
 _HEADING = re.compile(r"^#{1,4}\s", re.MULTILINE)
-_CONSENSUS = re.compile(r"^\s*\[(?:共识|consensus)\]\s*$", re.IGNORECASE | re.MULTILINE)
+_CONSENSUS = re.compile(r"^[ \t]*\[(?:共识|consensus)\][ \t]*$", re.IGNORECASE | re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,9 +25,9 @@ _LOSS: Final = re.compile(r"\((timeout|error|malformed|refused|rejected_key|gave
 _COURSE: Final = re.compile(r"^##\s+(?:进程|Course)\s*$", re.MULTILINE)
 _ROUNDS: Final = re.compile(r"^[-*]\s*(?:max_rounds|轮次上限|Rounds)\s*[:：]\s*(\d{1,3})\s*$", re.MULTILINE)
 _ORDER: Final = re.compile(r"^[-*]\s*(?:speaker_order|发言顺序|Speaking order)\s*[:：]\s*(.+)$", re.MULTILINE)
-_TITLE: Final = re.compile(r"^#\s+(.+?)\s*$", re.MULTILINE)
+_TITLE: Final = re.compile(r"^#[ \t]+(\S.*)$", re.MULTILINE)
 _SECTIONS: Final = (("立场", "stance"), ("分析", "analysis"), ("回应", "response", "提问", "questions"))
-_HEADING: Final = re.compile(r"^#{1,4}\s*(.+?)\s*$", re.MULTILINE)
+_HEADING: Final = re.compile(r"^#{1,4}[ \t]*(\S.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ def read_agenda(text: str) -> Agenda:
     course = text[[found.end() for found in _COURSE.finditer(text)][-1] :] if _COURSE.search(text) else text
     order, rounds = _ORDER.search(course), _ROUNDS.search(course)
     return Agenda(
-        title=title[1] if title else "",
+        title=title[1].rstrip() if title else "",
         speakers=order_in(order[1]) if order else (),
         max_rounds=int(rounds[1]) if rounds else None,
     )

@@ -14,7 +14,7 @@ LONGEST_SPEECH: Final = 6_000
 LONGEST_RECORD: Final = 60_000
 """Characters of one speech that the next speakers read, and of all speeches that the moderator reads."""
 
-_QUESTION = re.compile(r"[^。！？.!?\n]*[?？]")
+_SENTENCES = re.compile(r"(?<=[。！？.!?\n])")
 MOST_QUESTIONS: Final = 3
 
 
@@ -83,7 +83,8 @@ def first_prompt(opened: ConferenceOpened) -> str:
 def next_prompt(state: Conference, speech: Spoken) -> str:
     """What the next speaker is told where the last left nothing: its questions, else that it has spoken."""
     words = WORDS[state.opened.language]
-    questions = [one_line(found) for found in _QUESTION.findall(speech.said.content[:LONGEST_SPEECH])][-MOST_QUESTIONS:]
+    sentences = _SENTENCES.split(speech.said.content[:LONGEST_SPEECH])
+    questions = [one_line(each) for each in sentences if each.endswith(("?", "？"))][-MOST_QUESTIONS:]
     if questions:
         return words.asked.format(seat=speech.seat, questions=" ".join(questions))[:2_000]
     return words.following.format(seat=speech.seat)

@@ -15,7 +15,7 @@ from moot.protocols.roundtable.rules import RULES
 from moot.protocols.roundtable.state import Conference, Spoken
 from moot.protocols.roundtable.view_words import VIEW_WORDS, ViewWords
 
-_SECTION = re.compile(r"^#{1,4}\s*(.+?)\s*$", re.MULTILINE)
+_SECTION = re.compile(r"^#{1,4}[ \t]*(\S.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -152,9 +152,9 @@ def _check(text: str, found: dict[str, Any]) -> None:
         raise BadTurn(line_of(text, "current_speaker"), told)
 
 
-_ORDER_MARK = re.compile(r"\s*(?:→|->|,|，|、)\s*")
+_ORDER_MARK = re.compile(r"→|->|[,，、]")
 
 
 def order_in(text: str) -> tuple[str, ...]:
     """Names in a line such as `a → b → c`."""
-    return tuple(name for name in _ORDER_MARK.split(text.strip()) if name)
+    return tuple(name.strip() for name in _ORDER_MARK.split(text) if name.strip())

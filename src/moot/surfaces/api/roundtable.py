@@ -146,14 +146,14 @@ async def _checked(call: Call, name: str) -> Hall:
     """The hall, if this caller may read the conference."""
     hall = _hall(call)
     if call.caller.session:
-        call.caller.check_session(await hall.session_of(name))
+        call.caller.check_session(await hall.session_of(name) or name)
     return hall
 
 
 async def _speaker(call: Call, name: str, given: str | None) -> tuple[Hall, str]:
     """The hall and the role that this caller speaks for; raises NotAllowed."""
     hall = _hall(call)
-    return hall, call.caller.seat_for(await hall.session_of(name), given)
+    return hall, call.caller.seat_for(await hall.session_of(name) or name, given)
 
 
 async def new_conference(call: Call, params: NewConferenceParams) -> ConferenceOut:

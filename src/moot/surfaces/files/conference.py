@@ -113,8 +113,6 @@ class ConferenceFolder:
         except FileNotFoundError as cause:
             raise UnknownConference(f"no conference is called {path.name!r} in {path.parent}") from cause
 
-    # --- what stands where
-
     async def conference(self) -> Conference:
         """Where the ledger says that it stands, with all that follows from its entries."""
         state = (await self._engine.standing(self.session)).state
@@ -255,8 +253,6 @@ class ConferenceFolder:
         await self._skip(conference.current, "gave_up", detail)
         self._publish(await self.conference())
 
-    # --- from the ledger to the folder
-
     def _publish(self, conference: Conference) -> None:
         """Write the files that the ledger has and the folder has not: a speech first, then `turn.json`."""
         published = self._published(conference.taken)
@@ -342,8 +338,6 @@ class ConferenceFolder:
     def begin_anew(self) -> None:
         """Forget what was noted: the folder is another's copy, or known to no ledger here."""
         self.mark = Mark()
-
-    # --- speaking
 
     async def say(self, role: str, text: str, key: str = "") -> Given:
         """Commit a speech (or, as the moderator, the minutes).
@@ -438,8 +432,6 @@ class ConferenceFolder:
                 aside.append(f"LOG-{secrets.token_hex(4)}.md", line)
         return f"{ASIDE}/{other}"
 
-    # --- repairing
-
     async def repair(self) -> list[str]:
         """Mend every damage; what was done, in plain words. What is in the way is set aside."""
         done: list[str] = []
@@ -482,8 +474,6 @@ class ConferenceFolder:
             self.folder.put(damage.file, texts[damage.file], fresh=True, fixed=True)
             return f"{damage}{where}; written again from the ledger"
         return f"{damage}{where}"
-
-    # --- reading
 
     def reading(self, role: str, turn: Turn) -> Reading:
         """What a role should read now: the agenda, its prompt, the last speeches. Opens no other speech."""

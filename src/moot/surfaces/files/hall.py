@@ -15,12 +15,13 @@ from moot.domain.ids import SeatId, SessionId, session_id
 from moot.domain.language import language_of
 from moot.domain.roster import MAILBOX, Seat, Swap
 from moot.errors import BadName, FolderDamaged, MootError, SessionExists, UnknownConference, UnknownSession
-from moot.protocols.roundtable.facts import MODERATOR
+from moot.protocols.roundtable.facts import MODERATOR, ConferenceOpened
 from moot.protocols.roundtable.files import AGENDA, GUIDE, TURN, read_agenda
 from moot.protocols.roundtable.guide import GUIDES
 from moot.protocols.roundtable.names import conference_name, role_name
 from moot.protocols.roundtable.turnfile import Turn
 from moot.surfaces.files.conference import ConferenceFolder, Found, Given, Reading, told_damage
+from moot.surfaces.files.mark import OWN_FOLDER, read_mark
 from moot.surfaces.files.seen import Damage, Seen, looked
 from moot.wiring.moot import WEEK_SECONDS, Moot
 
@@ -135,21 +136,36 @@ class Hall:
                 return
             if mark.path and mark.path != str(path) and _is_there(Path(mark.path), mark.sessions):
                 conference.begin_anew()
-            known = await self._known(conference.mark.sessions)
+            known = await self._known(name, conference.mark.sessions)
             conference.is_adopted = known is None
             conference.session = known or await self._adopted(name, conference)
             conference.note_sessions(conference.mark.sessions, conference.mark.language)
             yield conference
 
-    async def _known(self, sessions: Sequence[str]) -> SessionId | None:
+    async def _known(self, name: str, sessions: Sequence[str]) -> SessionId | None:
+        """The session of a conference, if this ledger has it. What a folder says of itself is not believed unseen."""
         for each in sessions:
             try:
                 found = session_id(each)
-                await self._moot.engine.standing(found)
+                opened = (await self._moot.engine.standing(found)).desk.opened
             except (BadName, UnknownSession):
                 continue
-            return found
+            if isinstance(opened, ConferenceOpened) and opened.settings.conference == name:
+                return found
         return None
+
+    async def session_of(self, name: str) -> SessionId | None:
+        """The session of a conference, if this ledger has it; takes nothing in, and changes nothing."""
+        try:
+            with Folder.opened(self.table) as table, Folder.opened(self.table / conference_name(name), inside=table) as folder:
+                if not folder.has(OWN_FOLDER):
+                    return None
+                with Folder.opened(folder.path / OWN_FOLDER, inside=folder) as own:
+                    return await self._known(name, read_mark(own).sessions)
+        except FileNotFoundError as cause:
+            raise UnknownConference(f"no conference is called {name!r} in {self.table}") from cause
+        except BadName as cause:
+            raise UnknownConference(str(cause)) from cause
 
     async def _adopted(self, name: str, conference: ConferenceFolder) -> SessionId:
         """A new session for a folder that others made. Its speeches are taken in by the next `sync`."""
@@ -177,12 +193,6 @@ class Hall:
         )
         conference.note_sessions((*conference.mark.sessions, session), language)
         return session
-
-    # --- what people and agents do
-
-    async def session_of(self, name: str) -> SessionId:
-        async with self.conference(name) as conference:
-            return conference.session
 
     async def status(self, name: str, *, whole: bool = False) -> Found:
         """Where a conference stands, after all that fits was taken in."""
@@ -255,9 +265,10 @@ class Hall:
                 ]
                 head = (await self._moot.engine.standing(conference.session)).seq
                 session = await self._moot.engine.fork(conference.session, head, swaps, SessionId(f"rt_{secrets.token_hex(6)}"))
-                await self._moot.engine.cancel(conference.session, f"goes on as {session}")
-                conference.session = session
+                # First the folder knows its new session: who dies before the old one is ended leaves two, not none.
+                old, conference.session = conference.session, session
                 conference.note_sessions((session,), conference.mark.language)
+                await self._moot.engine.cancel(old, f"goes on as {session}")
             return await conference.sync()
 
 
@@ -290,6 +301,7 @@ def _is_name(name: str) -> bool:
 def _is_there(path: Path, sessions: Sequence[str]) -> bool:
     """Whether the folder from which one was copied is still there, with the same session."""
     try:
-        return any(session in (path / ".moot" / "mark.json").read_text() for session in sessions)
-    except OSError:
+        with Folder.opened(path / OWN_FOLDER) as own:
+            return bool(set(sessions) & set(read_mark(own).sessions))
+    except (OSError, MootError):
         return False

@@ -103,8 +103,6 @@ class Relay:
         recipe = replace(recipe, environ={**recipe.environ, **known})
         return WokenAgent(CommandParticipant(recipe, self._hall.root, environ, home(environ) / "agents"), recipe, self)
 
-    # --- for woken agents
-
     async def wake_words(self, brief: Brief, recipe: Recipe) -> str:
         found = await self._look(at_once=True)
         words = WORDS[brief.language]

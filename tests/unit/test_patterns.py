@@ -1,0 +1,55 @@
+"""No text that somebody writes may hold a process up: every pattern comes to its end on long texts of one kind."""
+
+import importlib
+import pkgutil
+import re
+
+import pytest
+
+import moot
+
+TEXTS = {
+    "words": "word " * 20_000,
+    "spaces": "a" + " " * 100_000 + "b",
+    "letters": "a" * 100_000,
+    "stars": "*" * 100_000,
+    "sentences": "so. " * 25_000,
+    "lines": "well" + "\n" * 100_000 + "so",
+    "questions": "a?" * 50_000,
+    "characters": "的" * 100_000,
+    "headings": "# " * 50_000,
+    "list": "- " * 50_000,
+    "names": "@a " * 30_000,
+    "numbers": "1," * 50_000,
+    "brackets": "{[" * 50_000,
+    "blank lines": " \n" * 50_000,
+}
+
+
+MATCHED = {
+    "moot.domain.consult._REQUEST",
+    "moot.protocols.consultation.facts._FROM",
+    "moot.protocols.consultation.facts._UNKNOWN",
+    "moot.protocols.persona.facts._REFERENCE",
+    "moot.protocols.roundtable.files._SKIPPED",
+}
+"""Patterns that are held against the beginning of a text only, never looked for in it."""
+
+
+def patterns() -> dict[str, re.Pattern[str]]:
+    rooms = [f"moot.{name}." for name in ("domain", "weighing", "protocols", "codec", "participants", "projections")]
+    found = {}
+    for module in pkgutil.walk_packages(moot.__path__, "moot."):
+        if module.name.startswith(tuple(rooms)):
+            for name, value in vars(importlib.import_module(module.name)).items():
+                if isinstance(value, re.Pattern) and isinstance(value.pattern, str):
+                    found[f"{module.name}.{name}"] = value
+    return found
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(("name", "pattern"), patterns().items(), ids=list(patterns()))
+def test_a_pattern_comes_to_its_end(name: str, pattern: re.Pattern[str]) -> None:
+    for text in TEXTS.values():
+        found = [pattern.match(text)] if name in MATCHED else list(pattern.finditer(text))
+        assert len(found) <= len(text) + 1
