@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
+from moot.participants.agents import recipe_of
 from moot.surfaces.cli.main import main
 from moot.wiring.panels import parsed_panel
 from moot.wiring.pipelines import parsed_pipeline
@@ -75,6 +76,13 @@ def test_the_pipeline_of_the_docs_is_one() -> None:
     found = parsed_pipeline(text, "the docs", Path())
     assert [agent.id for agent in found.agents] == ["modeler", "validator"]
     assert "@modeler (what a rejection is about)" in found.agents[1].instructions
+
+
+def test_the_search_of_the_docs_is_a_recipe(tmp_path: Path) -> None:
+    """S-27"""
+    path = tmp_path / "search.toml"
+    path.write_text(next(block for page, block in blocks("toml") if page == "swarm.md"), encoding="utf-8")
+    assert recipe_of(str(path)).argv == ("my-search", "--plain")
 
 
 def test_the_docs_name_every_command() -> None:

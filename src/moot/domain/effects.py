@@ -54,7 +54,10 @@ class Instead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerForm:
-    """How one kind of answer looks: the fact that keeps it, and whether it is plain text or JSON."""
+    """How one kind of answer looks: the fact that keeps it, and whether it is plain text or JSON.
+
+    `looks_up`: whoever answers may look things up first, where there is something to look them up with.
+    """
 
     kind: str
     reply: type[Reply]
@@ -62,6 +65,7 @@ class AnswerForm:
     form: Literal["text", "json"]
     max_tokens: int
     instead: Instead | None = None
+    looks_up: bool = False
 
 
 def no_fault(said: object) -> str | None:

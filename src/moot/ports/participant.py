@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from moot.domain.budget import FREE, Usage
 from moot.domain.effects import Brief
@@ -38,3 +38,10 @@ class Participant(Protocol):
     async def ready(self) -> str | None:
         """What keeps this participant from working, in one sentence with the remedy; None if nothing does."""
         ...
+
+
+@runtime_checkable
+class Unaided(Protocol):
+    """An answer that can be marked as made without what it should have been looked up with."""
+
+    def unaided(self) -> object: ...

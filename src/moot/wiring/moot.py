@@ -193,6 +193,7 @@ class Moot:
         self.seating.check_scripts(roster, asked_kinds(kit_of(opened).rules.forms))
         if options.get("check", True):
             await self.seating.check(roster, spoken)
+            await self.seating.check_search(kit_of(opened).rules.forms)
         return Planned(opened=opened, session=wanted)
 
     async def run(self, session: str, *, wait: bool = False) -> Decision:

@@ -8,13 +8,14 @@ from typing import Protocol, runtime_checkable
 from moot.domain.effects import AnswerForm
 from moot.domain.facts import Language
 from moot.domain.roster import HOUSE, Seat
-from moot.errors import BadRoster, MissingExtra, ProviderRefused
+from moot.errors import BadRoster, MissingExtra, ProviderRefused, UnknownPlatform
 from moot.participants import encoder, local_model, weights
 from moot.participants.agents import AGENTS, recipe_of
 from moot.participants.command import CommandParticipant
 from moot.participants.embedded import KINDS, EmbeddedParticipant
 from moot.participants.human import AskPerson, HumanParticipant
 from moot.participants.local_model import LocalModel
+from moot.participants.lookup import LookingUp, Lookup
 from moot.participants.measure import MeasureParticipant
 from moot.participants.model import ModelParticipant
 from moot.participants.platforms import platform
@@ -23,6 +24,8 @@ from moot.participants.script import ScriptParticipant
 from moot.ports.participant import Participant
 
 CHECK_SECONDS = 15.0
+SEARCH = "MOOT_SEARCH"
+"""The variable that names the program to look things up with: an agent's name, or a recipe's file."""
 
 
 @runtime_checkable
@@ -39,6 +42,7 @@ class Seating:
         self._environ = environ
         self._ask_person = ask_person
         self._shared: dict[str, Participant] = {}
+        self._lookup: Lookup | None = None
 
     def __call__(self, seat: Seat) -> Participant | None:
         """The participant of a seat, None for one that answers from elsewhere; raises CallerError."""
@@ -50,12 +54,27 @@ class Seating:
         if kind == "script" and name:
             return ScriptParticipant(Path(name), seat.id)
         if kind == "command":
-            return self._command(name, seat.id)
+            return self._searching(self._command(name, seat.id))
         if kind == "measure":
             return MeasureParticipant(name)
         if seat.platform not in self._shared:
             self._shared[seat.platform] = self._made(seat.platform)
-        return self._shared[seat.platform]
+        shared = self._shared[seat.platform]
+        return self._searching(shared) if isinstance(shared, ModelParticipant) else shared
+
+    def search(self) -> CommandParticipant | None:
+        """The program that things are looked up with, None where none is named; raises UnknownPlatform or BadPanel."""
+        name = self._environ.get(SEARCH, "").strip().removeprefix("command:")
+        try:
+            return self._command(name, "search") if name else None
+        except UnknownPlatform as error:
+            raise UnknownPlatform(f"{SEARCH}: {error}") from error
+
+    def _searching(self, mind: Participant) -> Participant:
+        """The mind with what it can look things up with, if there is any. What was found is remembered for all seats."""
+        if self._lookup is None and (program := self.search()) is not None:
+            self._lookup = Lookup(program.told)
+        return mind if self._lookup is None else LookingUp(mind, self._lookup)
 
     def check_scripts(self, seats: Sequence[Seat], forms: Mapping[str, AnswerForm]) -> None:
         """What can be told now and not in the middle of the meeting: slips in scripts, seats that the protocol asks too much of.
@@ -86,6 +105,12 @@ class Seating:
         for seat_id, sentence in zip(waiting, told, strict=True):
             if sentence is not None:
                 raise ProviderRefused(f"seat {seat_id!r}: {sentence}")
+
+    async def check_search(self, forms: Mapping[str, AnswerForm]) -> None:
+        """Refuse a search that cannot work where minds would look things up; raises ProviderRefused."""
+        program = self.search() if any(form.looks_up for form in forms.values()) else None
+        if program is not None and (sentence := await program.ready()) is not None:
+            raise ProviderRefused(f"{SEARCH}: {sentence}")
 
     async def agents(self) -> dict[str, str | None]:
         """The coding agents that Moot knows, each with its version, None for those that are not installed."""

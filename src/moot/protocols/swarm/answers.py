@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
 from annotated_types import Ge, Le, MaxLen, MinLen, Predicate
@@ -45,6 +45,9 @@ class FoundIdea:
     needs_validation: bool = False
     search_attempted: bool = False
 
+    def unaided(self) -> Self:
+        return replace(self, confidence=_doubted(self.confidence), needs_validation=True, search_attempted=True)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
@@ -53,6 +56,16 @@ class Operation:
     operation: Annotated[str, MaxLen(100)]
     params: Annotated[Mapping[str, Param], MaxLen(32)] | None = None
     summary: Line = ""
+
+    def unaided(self) -> Self:
+        if self.operation != "update_finding" or self.params is None:
+            return self
+        marks = {"confidence": _doubted(self.params.get("confidence")), "needsValidation": True, "searchAttempted": True}
+        return replace(self, params={**self.params, **marks})
+
+
+def _doubted(confidence: object) -> Confidence:
+    return "low" if confidence == "low" else "medium"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +117,14 @@ class RoundReport:
     @property
     def is_silent(self) -> bool:
         return not self.findings and not self.operations
+
+    def unaided(self) -> Self:
+        """The report of somebody whose search failed: every finding is marked (S-27)."""
+        return replace(
+            self,
+            findings=tuple(finding.unaided() for finding in self.findings),
+            operations=tuple(operation.unaided() for operation in self.operations),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -415,9 +415,9 @@ KINDS: dict[str, type[Fact]] = {
 }
 
 FORMS: dict[str, AnswerForm] = {
-    "explore": AnswerForm(kind="explore", reply=Reported, shape=RoundReport, form="json", max_tokens=1_500),
+    "explore": AnswerForm(kind="explore", reply=Reported, shape=RoundReport, form="json", max_tokens=1_500, looks_up=True),
     "collide": AnswerForm(kind="collide", reply=Collided, shape=Collision, form="json", max_tokens=500),
-    "validate": AnswerForm(kind="validate", reply=Validated, shape=Validation, form="json", max_tokens=800),
+    "validate": AnswerForm(kind="validate", reply=Validated, shape=Validation, form="json", max_tokens=800, looks_up=True),
     "compare": AnswerForm(kind="compare", reply=Compared, shape=Likenesses, form="json", max_tokens=2_000),
     "ballot": AnswerForm(kind="ballot", reply=Voted, shape=Ballot, form="json", max_tokens=600),
     "synthesis": AnswerForm(kind="synthesis", reply=Synthesized, shape=Synthesis, form="text", max_tokens=1_200),

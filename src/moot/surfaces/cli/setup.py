@@ -20,6 +20,7 @@ from moot.surfaces.cli import out
 from moot.wiring.discovery import LOCAL_SERVERS
 from moot.wiring.moot import Moot
 from moot.wiring.panels import chosen_panel, preset, presets, seat_word
+from moot.wiring.seating import SEARCH
 from moot.wiring.settings import home, ledger_address
 
 EXTRAS = {"anthropic": "anthropic", "google": "google.genai", "postgres": "asyncpg", "embedded": "xllamacpp"}
@@ -135,6 +136,7 @@ async def _checks(seats: tuple[str, ...]) -> list[Check]:
         for name, says in (await moot.seating.agents()).items():
             checks.append(Check(f"command:{name}", None if says is None else True, says or "not installed"))
         checks.append(_embedded(moot))
+        checks.append(await _search(moot))
         checks += await asyncio.gather(*(_answers(moot, word) for word in seats))
     for extra, module in EXTRAS.items():
         is_there = _has(module)
@@ -181,6 +183,17 @@ def _embedded(moot: Moot) -> Check:
     if path is None:
         return Check("embedded", None, "its weights are missing: `moot setup embedded`")
     return Check("embedded", True, f"{path.name}: very small, English only")
+
+
+async def _search(moot: Moot) -> Check:
+    try:
+        program = moot.seating.search()
+        told = None if program is None else await program.ready()
+    except MootError as error:
+        return Check("search", False, str(error))
+    if program is None:
+        return Check("search", None, f"none; {SEARCH} names a program that explorers look things up with")
+    return Check("search", told is None, told or "ready")
 
 
 def _environ() -> dict[str, str]:
