@@ -634,6 +634,22 @@ def test_ideas_are_joined_by_words_by_agreement_and_by_measure() -> None:
     assert [(join.id, join.placed.like) for join in run.story.joins] == [("join-1", CACHE), ("join-2", CACHE)]
 
 
+def test_no_chain_of_likenesses_joins() -> None:
+    """S-8: a text is one with an idea when it is like that idea's first text, never by way of another that was joined to it."""
+    run = SwarmRun(swarm_plan(3, max_rounds=1, collisions=0, vote=False))
+    texts = ("Raise the price.", "Change the price.", "Lower the price.")
+
+    def says(ask: Ask, brief: Brief, state: Swarm) -> object:
+        if ask.kind == "compare":
+            near = (LikePair(one=1, other=0, likeness=0.8), LikePair(one=2, other=1, likeness=0.8))
+            return Likenesses(by="meaning", pairs=(*near, LikePair(one=2, other=0, likeness=0.9, opposed=True)))
+        return dutiful(state, ask.seat, "price", texts[state.explorers.index(ask.seat)])
+
+    run.play(says)
+    (found,) = run.facts(IdeasSorted)
+    assert [(each.idea, each.reason) for each in found.placed] == [(1, "new"), (1, "measure"), (2, "new")]
+
+
 def test_a_measure_that_is_lost_is_replaced_by_words_and_that_is_said() -> None:
     """S-8."""
     run = SwarmRun(swarm_plan(2, max_rounds=1, collisions=0, vote=False))

@@ -79,14 +79,17 @@ def sorted_ideas(state: Swarm) -> Sorting:
     best = _best(review, likenesses)
     declared = _declared(state)
     places: dict[str, int] = {}
+    founded: dict[str, int] = {}
     texts = {idea.number: idea.text for idea in state.board.ideas}
     placed: list[Placed] = []
     for text in review.fresh:
         key = normal_idea(text)
-        where = _agreed(state, text, declared.get(key, ()), places) or _alike(review, text, best.get(key, ()), places)
+        where = _agreed(state, text, declared.get(key, ()), places) or _alike(review, text, best.get(key, ()), founded)
         idea = where.idea or len(texts) + 1
         texts.setdefault(idea, text)
         places[key] = idea
+        if where.reason == "new":
+            founded[key] = idea
         placed.append(replace(where, idea=idea, like="" if where.reason == "new" else texts[idea]))
     return Sorting(by, tuple(placed))
 
@@ -99,9 +102,10 @@ def _agreed(state: Swarm, text: str, names: Sequence[str], places: Mapping[str, 
     return None
 
 
-def _alike(review: Reviewing, text: str, pairs: Sequence[LikePair], places: Mapping[str, int]) -> Placed:
+def _alike(review: Reviewing, text: str, pairs: Sequence[LikePair], founded: Mapping[str, int]) -> Placed:
+    """Like an idea's own first text: what that text has taken in may be like anything, and no chain of likenesses joins."""
     for pair in pairs:
-        idea = _of_place(review, places, pair.other)
+        idea = _of_place(review, founded, pair.other)
         if idea:
             return Placed(text=text, idea=idea, reason="measure", likeness=pair.likeness)
     return Placed(text=text, idea=0, reason="new")
@@ -119,11 +123,12 @@ def _best(review: Reviewing, found: Likenesses | None) -> dict[str, list[LikePai
     return {key: sorted(pairs, key=lambda pair: (-pair.likeness, pair.other)) for key, pairs in best.items()}
 
 
-def _of_place(review: Reviewing, places: Mapping[str, int], at: int) -> int:
+def _of_place(review: Reviewing, founded: Mapping[str, int], at: int) -> int:
+    """The idea whose first text stands at this place; 0 where a text stands there that another idea took in."""
     if at < len(review.known):
         return review.known[at]
     other = at - len(review.known)
-    return places.get(normal_idea(review.compared[other]), 0) if other < len(review.compared) else 0
+    return founded.get(normal_idea(review.compared[other]), 0) if other < len(review.compared) else 0
 
 
 def _declared(state: Swarm) -> dict[str, tuple[str, ...]]:
