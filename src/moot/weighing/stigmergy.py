@@ -74,7 +74,7 @@ def entropy(concentrations: Collection[float]) -> float:
         return 0.0
     # A share can be too small for a number, though its concentration is not.
     shares = [share for value in concentrations if (share := value / total) > 0]
-    bits = -math.fsum(share * math.log2(share) for share in shares)
+    bits = math.fsum(-share * math.log2(share) for share in shares)
     return min(max(bits / math.log2(max(len(concentrations), 2)), 0.0), 1.0)
 
 

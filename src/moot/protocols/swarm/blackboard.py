@@ -140,7 +140,7 @@ def _pheromones(story: SwarmStory) -> dict[str, Any]:
     for event in story.events:
         if event["type"] == "pheromone_deposited":
             deposits.setdefault(event["direction"], []).append(
-                {"agentId": event["agentId"], "round": event["round"], "amount": event["after"] - event["before"]}
+                {"agentId": event["agentId"], "round": event["round"], "amount": round(event["after"] - event["before"], 12)}
             )
         elif event["type"].startswith("pheromone_"):
             changes.setdefault(event["direction"], []).append(
@@ -359,6 +359,8 @@ def agent_report(story: SwarmStory, told: Told) -> str:
         )
     if report.conflict_review is not None:
         review = report.conflict_review
-        parts.append([f"## {words.conflicts}: {review.conflicts_found}", "", *quoted(review.details)])
+        parts.append(
+            [f"## {words.conflicts}: {review.conflicts_found}", *(["", *quoted(review.details)] if review.details else [])]
+        )
     parts.append([f"**{words.random}**: {words.yes if report.random_explore_forced else words.no}"])
     return "\n\n".join("\n".join(part).rstrip() for part in parts) + "\n"

@@ -14,9 +14,13 @@ from moot.protocols.swarm.report import (
     evolution_lines,
     figures,
     happened,
+    has_validator,
+    insight_lines,
+    join_rows,
     name_of,
     round_rows,
     unique_ideas,
+    validation_lines,
     verdict_line,
     vote_rows,
 )
@@ -28,9 +32,13 @@ LEFT, RIGHT, TOP, BOTTOM = 46, 14, 14, 30
 MOST_LINES: Final = 8
 MOST_BARS: Final = 20
 _COLORS: Final = ("#0b63ce", "#c8452d", "#2c8a4b", "#8a4bc8", "#b58a00", "#1a9aa8", "#c82d86", "#5c6570")
-_STYLE: Final = """svg{width:100%;height:auto}svg text{fill:var(--soft);font-size:12px}.grid{stroke:var(--line)}
-.limit{stroke:var(--soft);stroke-dasharray:4 4}.track{fill:var(--line)}.good{fill:#2c8a4b}.bad{fill:#c8452d}
-.mark{fill:var(--mark)}
+_STYLE: Final = """.chart{overflow-x:auto}svg{width:100%;min-width:36rem;height:auto}svg text{fill:var(--soft);font-size:12px}
+td:first-child{white-space:nowrap}.grid{stroke:var(--line)}.limit{stroke:var(--soft);stroke-dasharray:4 4}
+.bar{display:grid;grid-template-columns:8rem 1fr 8rem;gap:.2rem .9rem;align-items:center;font-size:.9rem;color:var(--soft);
+margin:.5rem 0;overflow-wrap:anywhere}.bar.named{grid-template-columns:14rem 1fr}.track{height:1rem;border-radius:.2rem;
+background:var(--line);overflow:hidden}.track i{display:block;height:100%;background:var(--mark)}.track .good{background:#2c8a4b}
+.track .bad{background:#c8452d}@media(max-width:40rem){.bar,.bar.named{grid-template-columns:1fr auto}
+.bar .track{grid-column:1/-1;grid-row:2}.bar.named{grid-template-columns:1fr}}
 .key{display:flex;flex-wrap:wrap;gap:.3rem 1.1rem;font-size:.88rem}.key i{display:inline-block;width:.8rem;height:.8rem;
 border-radius:.2rem;margin-right:.35rem;vertical-align:-.08rem}pre{white-space:pre-wrap;overflow-wrap:anywhere}
 """
@@ -42,7 +50,7 @@ def page(story: SwarmStory, apart: Collection[str] = ()) -> str:
     body = [
         f"<h1>{text(one_line(swarm.opened.topic))}</h1>",
         f'<p class="soft">{text(words.report)} · {text(story.session)} · {text(words.modes[swarm.settings.mode])} · '
-        f"{len(swarm.explorers)} {text(words.agents)} · {text(words.rounds)} {swarm.round}</p>",
+        f"{text(words.crew.format(count=len(swarm.explorers)))} · {text(words.rounds)} {swarm.round}</p>",
     ]
     if found.undone:
         body.append(f'<p class="card">{text(words.undone.format(joins=", ".join(found.undone)))}</p>')
@@ -119,22 +127,20 @@ def _agents(story: SwarmStory) -> list[str]:
 
 def _rest(story: SwarmStory, found: Recount) -> list[str]:
     words, parts = story.words, []
-    joins = [
-        (
-            join.id,
-            join.placed.text,
-            f"idea-{join.placed.idea}: {join.placed.like}",
-            join.placed.reason,
-            "–" if join.placed.likeness is None else f"{join.placed.likeness:.2f}",
-        )
-        for join in story.joins
-    ]
+    joins = join_rows(story)
     if joins:
         parts += [f"<h2>{text(words.joined)}</h2>", table(words.joined_heads, joins)]
         parts.append(f'<p class="soft">{text(words.joined_how.format(session=story.session))}</p>')
     votes = vote_rows(story)
     if votes:
         parts += [f"<h2>{text(words.votes)}</h2>", table(words.vote_heads, votes)]
+    checked = validation_lines(story)
+    if checked:
+        parts += [f"<h2>{text(words.validator)}</h2>", bullets(text(line) for line in checked)]
+        parts += [] if has_validator(story) else [f'<p class="soft">{text(words.no_validator)}</p>']
+    insights = insight_lines(story)
+    if insights:
+        parts += [f"<h2>{text(words.insights)}</h2>", bullets(text(line) for line in insights)]
     lines = happened(story)
     if lines:
         inner = "".join(f"<li>{text(line)}</li>" for line in lines)
@@ -143,22 +149,21 @@ def _rest(story: SwarmStory, found: Recount) -> list[str]:
     return [*parts, f"<h2>{text(words.cost)}</h2>", table(words.cost_heads, rows)]
 
 
-def _svg(height: int, inner: str, label: str) -> str:
-    return f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{text(label)}">{inner}</svg>'
+def _svg(inner: str, label: str) -> str:
+    view = f'viewBox="0 0 {WIDTH} {HEIGHT}"'
+    return f'<div class="chart"><svg {view} role="img" aria-label="{text(label)}">{inner}</svg></div>'
+
+
+def _track(value: float, kind: str) -> str:
+    return f'<div class="track"><i class="{kind}" style="width:{max(0.0, min(1.0, value)) * 100:.1f}%"></i></div>'
 
 
 def _gauges(story: SwarmStory, found: Recount) -> str:
-    rows = figures(story, found)
-    inner = []
-    for at, (name, value, holds, told) in enumerate(rows):
-        y = 8 + at * 30
-        width = max(0.0, min(1.0, value)) * 400
-        inner.append(
-            f'<text x="0" y="{y + 13}">{text(name)}</text><rect class="track" x="130" y="{y}" width="400" height="16" rx="3"/>'
-            f'<rect class="{"good" if holds else "bad"}" x="130" y="{y}" width="{width:.1f}" height="16" rx="3"/>'
-            f'<text x="540" y="{y + 13}">{"✓" if holds else "✗"} {text(told)}</text>'
-        )
-    return _svg(8 + len(rows) * 30, "".join(inner), story.words.figures)
+    return "".join(
+        f'<div class="bar"><span>{text(name)}</span>{_track(value, "good" if holds else "bad")}'
+        f"<span>{'✓' if holds else '✗'} {text(told)}</span></div>"
+        for name, value, holds, told in figures(story, found)
+    )
 
 
 def _x(at: int, count: int) -> float:
@@ -209,7 +214,7 @@ def _convergence_chart(story: SwarmStory, found: Recount) -> str:
     inner = _axes([str(each.round) for each in rounds]) + _limit(settings.quorum_threshold) + _limit(settings.min_diversity)
     inner += _line([each.verdict.consensus_rate for each in rounds], count, _COLORS[0])
     inner += _line([each.diversity.overall for each in rounds], count, _COLORS[1])
-    return _svg(HEIGHT, inner, words.by_round) + _key([words.quorum, words.diversity])
+    return _svg(inner, words.by_round) + _key([words.quorum, words.diversity])
 
 
 def _pheromone_chart(story: SwarmStory) -> str:
@@ -225,18 +230,16 @@ def _pheromone_chart(story: SwarmStory) -> str:
             for settled in settlements
         ]
         inner += _line(values, len(settlements), _COLORS[at % len(_COLORS)])
-    return _svg(HEIGHT, inner, story.words.pheromones) + _key([each.direction for each in ranked])
+    return _svg(inner, story.words.pheromones) + _key([each.direction for each in ranked])
 
 
 def _pheromone_bars(story: SwarmStory) -> str:
     ranked = sorted(story.swarm.board.pheromones.values(), key=lambda each: (-each.concentration, each.direction))[:MOST_BARS]
-    inner = "".join(
-        f'<rect class="track" x="0" y="{at * 26 + 4}" width="300" height="14" rx="3"/>'
-        f'<rect class="mark" x="0" y="{at * 26 + 4}" width="{each.concentration * 300:.1f}" height="14" rx="3"/>'
-        f'<text x="310" y="{at * 26 + 16}">{each.concentration:.2f} {text(one_line(each.direction)[:70])}</text>'
-        for at, each in enumerate(ranked)
+    return "".join(
+        f'<div class="bar named"><span>{each.concentration:.2f} {text(one_line(each.direction)[:70])}</span>'
+        f"{_track(each.concentration, 'mark')}</div>"
+        for each in ranked
     )
-    return _svg(len(ranked) * 26 + 6, inner, story.words.pheromones) if ranked else ""
 
 
 def _roles_chart(story: SwarmStory) -> str:
@@ -258,4 +261,4 @@ def _roles_chart(story: SwarmStory) -> str:
                 f'fill="{_COLORS[number]}"/>'
             )
         inner.append(f'<text x="{LEFT + (at + 0.5) * width:.1f}" y="{HEIGHT - 8}" text-anchor="middle">T{at}</text>')
-    return _svg(HEIGHT, "".join(inner), story.words.evolution) + _key(roles)
+    return _svg("".join(inner), story.words.evolution) + _key(roles)

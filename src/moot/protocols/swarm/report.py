@@ -65,10 +65,12 @@ def verdict_line(story: SwarmStory, found: Recount) -> str:
     is_converged = last is not None and last.verdict.converged if found.undone else story.closed.converged
     if is_converged:
         return words.converged
+    if story.closed.reason == "synthesis":
+        return words.classic
     reason = words.reasons[last.verdict.reason] if last is not None and last.verdict.reason else ""
     ended = words.endings.get(story.closed.reason, story.closed.reason)
     told = words.not_converged.format(reason="; ".join(part for part in (reason, ended) if part))
-    return told if story.closed.reason == "synthesis" else f"{words.partial} {told}"
+    return f"{words.partial} {told}"
 
 
 def figures(story: SwarmStory, found: Recount) -> list[tuple[str, float, bool, str]]:
@@ -110,12 +112,12 @@ def consensus_rows(story: SwarmStory, last: Counted) -> list[tuple[object, ...]]
     """The ideas that reached the quorum."""
     backed = {each.number: each for each in last.backed}
     rows: list[tuple[object, ...]] = []
-    for at, number in enumerate(last.quorum, 1):
+    for number in last.quorum:
         each = backed[number]
         strength = pheromone_of(story, number)
         rows.append(
             (
-                at,
+                f"idea-{number}",
                 each.text,
                 f"{len(each.backers)}/{last.active}",
                 percent(len(each.backers) / last.active),
@@ -282,9 +284,9 @@ def _pheromones(story: SwarmStory) -> list[str]:
     return lines or [story.words.none]
 
 
-def _joins(story: SwarmStory) -> list[str]:
-    words = story.words
-    rows = [
+def join_rows(story: SwarmStory) -> list[tuple[object, ...]]:
+    """Which ideas were joined, and why."""
+    return [
         (
             join.id,
             join.placed.text,
@@ -294,6 +296,10 @@ def _joins(story: SwarmStory) -> list[str]:
         )
         for join in story.joins
     ]
+
+
+def _joins(story: SwarmStory) -> list[str]:
+    words, rows = story.words, join_rows(story)
     if not rows:
         return []
     return [f"## {words.joined}", "", *table(words.joined_heads, rows), "", words.joined_how.format(session=story.session)]
@@ -316,28 +322,42 @@ def _votes(story: SwarmStory) -> list[str]:
     return [f"## {story.words.votes}", "", *table(story.words.vote_heads, rows)] if rows else []
 
 
-def _validation(story: SwarmStory) -> list[str]:
-    swarm, words = story.swarm, story.words
-    waiting = [each for each in swarm.board.findings if each.needs_validation]
-    if not waiting:
-        return []
-    lines = [
-        f"- {each.id} ({each.seat}): {cell(each.core_idea)} — "
-        + (words.validated.format(verdict=each.verdict, reason=cell(each.checked)) if each.verdict else words.unvalidated)
-        for each in waiting[:MOST_UNIQUE]
+def validation_lines(story: SwarmStory) -> list[str]:
+    """The findings that need validation, each with the validator's word on it."""
+    words = story.words
+    return [
+        f"{each.id} ({each.seat}): {each.core_idea} — "
+        + (words.validated.format(verdict=each.verdict, reason=each.checked) if each.verdict else words.unvalidated)
+        for each in [each for each in story.swarm.board.findings if each.needs_validation][:MOST_UNIQUE]
     ]
-    note = [] if VALIDATOR in swarm.helpers else ["", words.no_validator]
-    return [f"## {words.validator}", "", *lines, *note]
 
 
-def _insights(story: SwarmStory) -> list[str]:
+def has_validator(story: SwarmStory) -> bool:
+    return VALIDATOR in story.swarm.helpers
+
+
+def _validation(story: SwarmStory) -> list[str]:
+    words = story.words
+    lines = [f"- {cell(line)}" for line in validation_lines(story)]
+    if not lines:
+        return []
+    return [f"## {words.validator}", "", *lines, *([] if has_validator(story) else ["", words.no_validator])]
+
+
+def insight_lines(story: SwarmStory) -> list[str]:
+    """What collisions brought up, each with its author."""
     lines = [
-        f"- {cell(text)} ({review.seat}, {review.action} {each.id})"
+        f"{text} ({review.seat}, {review.action} {each.id})"
         for each in story.swarm.board.findings
         for review in each.reviews
         for text in review.insights
     ]
-    return [f"## {story.words.insights}", "", *lines[:MOST_UNIQUE]] if lines else []
+    return lines[:MOST_UNIQUE]
+
+
+def _insights(story: SwarmStory) -> list[str]:
+    lines = [f"- {cell(line)}" for line in insight_lines(story)]
+    return [f"## {story.words.insights}", "", *lines] if lines else []
 
 
 def happened(story: SwarmStory) -> list[str]:
@@ -353,6 +373,8 @@ def _event_line(event: Mapping[str, object]) -> str:
 
 
 def _told(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, float):
         return f"{value:.4g}"
     return ", ".join(str(each) for each in value) if isinstance(value, list) else str(value)

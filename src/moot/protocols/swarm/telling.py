@@ -27,16 +27,15 @@ def told(story: SwarmStory, entry: Entry) -> list[str]:
     words, fact = story.words, entry.fact
     match fact:
         case RoundBegun(round=number, orders=orders):
-            return [f"── {words.round.format(number=number)} · {len(orders)} {words.agents}"]
+            return [f"── {words.round.format(number=number)} · {words.crew.format(count=len(orders))}"]
         case Reported(seat=seat, said=report):
             lines = [f"{seat}: {one_line(each.core_idea)}" for each in report.findings]
             return lines or [f"  {seat}: –"]
         case Collided(seat=seat, said=said):
-            return (
-                []
-                if said.action == "pass"
-                else [f"  ↯ {seat} {said.action} {one_line(said.target_finding_id)}: {one_line(said.content)[:160]}"]
-            )
+            if said.action == "pass":
+                return []
+            what = f"{said.action} {one_line(said.target_finding_id)}".rstrip()
+            return [f"  ↯ {seat} {what}: {one_line(said.content)[:160]}"]
         case BarrierPassed():
             return [
                 *(f"  ✗ {each.seat}: {each.violation} ({each.severity})" for each in fact.violations),

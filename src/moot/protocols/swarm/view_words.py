@@ -14,6 +14,7 @@ class ViewWords:
     mode: str
     modes: dict[str, str]
     agents: str
+    crew: str
     agents_line: str
     time: str
     minutes: str
@@ -21,6 +22,7 @@ class ViewWords:
     partial: str
     converged: str
     not_converged: str
+    classic: str
     still_open: str
     cancelled: str
     figures: str
@@ -88,6 +90,7 @@ EN = ViewWords(
     mode="Mode",
     modes={"emergent": "emergent", "hybrid": "hybrid", "classic": "classic"},
     agents="Agents",
+    crew="{count} Agents",
     agents_line="{count} (active at the end: {active})",
     time="Running time",
     minutes="{minutes:.1f} minutes",
@@ -95,6 +98,7 @@ EN = ViewWords(
     partial="PARTIAL REPORT: the swarm did not converge. What follows is where it stood.",
     converged="Converged: all figures hold.",
     not_converged="Not converged: {reason}.",
+    classic="One parallel exploration and its synthesis: the classic mode does not seek convergence.",
     still_open="The swarm is at work.",
     cancelled="Cancelled before its end.",
     figures="Convergence figures",
@@ -123,7 +127,7 @@ EN = ViewWords(
     joined="Joined ideas",
     joined_heads=("Join", "Text", "taken for", "Why", "Likeness"),
     joined_how="Each join can be undone and every figure reckoned anew from the record: moot swarm-report {session} --apart JOIN",
-    undone="RECKONED ANEW with these joins undone: {joins}. The run itself decided by the figures in brackets.",
+    undone="RECKONED ANEW with these joins undone: {joins}. The vote and the decision are those of the run, which had them.",
     violations="Violations",
     violation_heads=("Round", "Agent", "Violation", "Severity", "Detail"),
     what_happened="What happened",
@@ -141,7 +145,7 @@ EN = ViewWords(
         "converged": "the figures hold",
         "max_rounds": "the last round",
         "insufficient_active_agents": "fewer than two active agents were left",
-        "synthesis": "the synthesis was due",
+        "synthesis": "the synthesis is written",
         "fault": "a fault in the run itself",
         **SHARED_WORDS["en"].budgets,
     },
@@ -175,6 +179,7 @@ ZH = ViewWords(
     mode="模式",
     modes={"emergent": "涌现式协作", "hybrid": "混合模式", "classic": "兼容模式"},
     agents="Agent数",
+    crew="{count} 个 Agent",
     agents_line="{count}（结束时活跃：{active}）",
     time="执行时间",
     minutes="{minutes:.1f} 分钟",
@@ -182,6 +187,7 @@ ZH = ViewWords(
     partial="部分报告：蜂群未收敛。以下是其所处状态。",
     converged="已收敛：所有收敛条件满足。",
     not_converged="未收敛：{reason}。",
+    classic="一次并行探索及其综合：兼容模式不求收敛。",
     still_open="蜂群仍在工作。",
     cancelled="在结束前被取消。",
     figures="收敛指标",
@@ -210,7 +216,7 @@ ZH = ViewWords(
     joined="合并的观点",
     joined_heads=("合并", "文字", "视同", "原因", "相似度"),
     joined_how="每项合并都可撤销，并依记录重新计算全部数值：moot swarm-report {session} --apart JOIN",
-    undone="已撤销以下合并并重新计算：{joins}。运行本身依据括号内的数值判断。",
+    undone="已撤销以下合并并重新计算：{joins}。表决与结论仍是运行本身的，运行时含有这些合并。",
     violations="违规",
     violation_heads=("轮", "Agent", "违规", "级别", "说明"),
     what_happened="经过",
@@ -228,7 +234,7 @@ ZH = ViewWords(
         "converged": "各项指标满足",
         "max_rounds": "达到最大轮数",
         "insufficient_active_agents": "活跃 Agent 不足两名",
-        "synthesis": "到了综合的时候",
+        "synthesis": "综合已写成",
         "fault": "运行本身出错",
         **SHARED_WORDS["zh"].budgets,
     },

@@ -47,7 +47,7 @@ class SwarmView(MovingView):
     def _head(self) -> Text:
         swarm, words = self._story.swarm, self._story.words
         most = 1 if swarm.settings.mode == "classic" else swarm.settings.max_rounds
-        state = f"{len(swarm.active)}/{len(swarm.explorers)} {words.agents} · {swarm.stage}"
+        state = f"{words.crew.format(count=f'{len(swarm.active)}/{len(swarm.explorers)}')} · {swarm.stage}"
         return Text.assemble((f"{words.round.format(number=swarm.round)}/{most}", "bold"), f"  {state}")
 
     def _pheromones(self) -> RenderableType:
