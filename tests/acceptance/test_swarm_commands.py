@@ -104,6 +104,16 @@ def test_a_join_is_undone_in_the_report(cli: Cli) -> None:
     assert "RECKONED ANEW with these joins undone" in undone
     assert "there is no join" in cli("swarm-report", session, "--apart", "join-99", code=2).err
     assert "<svg" in cli("swarm-report", session, "--form", "html").out
+    for words in (["--folder", "elsewhere"], ["--form", "blackboard"]):
+        assert "are the run's own" in cli("swarm-report", session, "--apart", names[0], *words, code=2).err
+    assert not (cli.cwd / "elsewhere").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_anything_is_recorded(cli: Cli) -> None:
+    """S-24."""
+    (cli.cwd / "file").write_text("", encoding="utf-8")
+    assert "cannot be written" in cli("swarm", TASK, *seats(), "--runs", "file/runs", code=1).err
+    assert cli.json("list") == []
 
 
 def test_a_swarm_that_is_killed_goes_on_where_it_stood(cli: Cli, tmp_path: Path) -> None:
@@ -168,6 +178,7 @@ def test_the_generic_command_runs_a_swarm_too(cli: Cli) -> None:
         (["--agents", "3", *seats()], "5 explorers are seated, and --agents says 3"),
         (["--mode", "hybrid", *seats()], "needs directions"),
         (["--mode", "emergent", "--direction", "x", *seats()], "hybrid only"),
+        (["--direction", " ", *seats()], "a direction is empty"),
         (["--set", "evaporation=2", *seats()], "setting evaporation"),
         (["--set", "colour=red", *seats()], "unknown setting 'colour'"),
         (["--seat", "likeness=measure:colour", *seats()[:10]], "unknown measure 'colour'"),
@@ -203,8 +214,10 @@ def test_a_dry_run_says_who_would_take_part_and_writes_nothing(cli: Cli) -> None
 
 
 def test_a_folder_that_cannot_be_written_is_told_and_the_session_stands(cli: Cli) -> None:
-    (cli.cwd / "taken").write_text("a file", encoding="utf-8")
-    done = cli("swarm", TASK, *seats(), "--runs", "taken/runs", code=1)
+    cli("swarm", TASK, *seats(), "--session", "one")
+    (cli.cwd / "swarm-runs").rename(cli.cwd / "moved")
+    (cli.cwd / "swarm-runs").write_text("a file", encoding="utf-8")
+    done = cli("resume", "one", code=1)
     assert "the run's folder cannot be written" in done.err
     assert cli.json("list")[0]["status"] == "concluded"
 

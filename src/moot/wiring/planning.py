@@ -20,7 +20,7 @@ def checked_topic(topic: str) -> str:
     """The question, if it is one; raises BadSetting."""
     question = sound(topic).strip()
     if not question:
-        raise BadSetting('the topic is empty; say what the meeting is about: moot run "Should we …?"')
+        raise BadSetting('the topic is empty; say what the meeting is about, such as "Should we …?"')
     if len(question) > LONGEST_TOPIC:
         raise BadSetting(f"the topic has {len(question)} characters; at most {LONGEST_TOPIC} are taken")
     return question

@@ -33,6 +33,21 @@ MOST_SUFFIXES: Final = 10_000
 log = logging.getLogger("moot")
 
 
+def check_writable(base: Path) -> None:
+    """Before anything is spent: can folders be made here, or where this one is to be made? Raises FolderUnwritable."""
+    there = next(path for path in (base.absolute(), *base.absolute().parents) if path.exists())
+    try:
+        with tempfile.TemporaryDirectory(prefix=".", dir=there):
+            pass
+    except OSError as cause:
+        raise _unwritable(base, cause) from cause
+
+
+def _unwritable(base: Path, cause: OSError) -> FolderUnwritable:
+    where = f"{cause.filename or base}: {cause.strerror}"
+    return FolderUnwritable(f"the run's folder cannot be written ({where}); give another with --runs")
+
+
 class RunFolder:
     """The folder of one session below `base`; it is made, or found again, with the first writing."""
 
@@ -51,8 +66,7 @@ class RunFolder:
             try:
                 self._write(story)
             except OSError as cause:
-                where = f"{cause.filename or self.base}: {cause.strerror}"
-                raise FolderUnwritable(f"the run's folder cannot be written ({where}); give another with --runs") from cause
+                raise _unwritable(self.base, cause) from cause
             self._seq = story.seq
 
     def _write(self, story: SwarmStory) -> None:

@@ -30,6 +30,8 @@ def opened(plan: Plan) -> SwarmOpened:
     assert isinstance(settings, Settings)
     if settings.directions and settings.mode != "hybrid":
         raise BadSetting(f"directions are laid down in the mode hybrid only; the mode is {settings.mode}")
+    if not all(direction.strip() for direction in settings.directions):
+        raise BadSetting("a direction is empty; say it in words: --direction WORDS")
     if settings.mode == "hybrid" and not settings.directions:
         raise BadSetting("the mode hybrid needs directions of yours: --direction WORDS, once for each")
     explorers = [replace(seat, stance="", instructions="") for seat in plan.seats if seat.id not in {VALIDATOR, LIKENESS}]

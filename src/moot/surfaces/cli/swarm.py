@@ -23,7 +23,7 @@ from moot.surfaces.cli import out
 from moot.surfaces.cli.meeting import Table, ended, millionths, pairs, tell_found, tell_plan
 from moot.wiring.moot import Moot, Options
 from moot.wiring.panels import seat_word
-from moot.wiring.swarm_runs import RUNS, RunFolder
+from moot.wiring.swarm_runs import RUNS, RunFolder, check_writable
 
 DEFAULT_AGENTS: Final = 5
 
@@ -122,6 +122,7 @@ def swarm(
             }
             if dry_run:
                 return await tell_plan(moot, task, plan, as_json)
+            check_writable(runs)
             table.session = await moot.open(task, **plan)
             if not seats and not models and not as_json:
                 await tell_found(moot, table.session)
@@ -165,6 +166,10 @@ def swarm_report(session: str, apart: tuple[str, ...], form: str, folder: Path |
     """
 
     async def work() -> None:
+        if apart and (folder is not None or form == "blackboard"):
+            raise BadSetting(
+                "the folder and the blackboard are the run's own; --apart goes with the forms md, html and convergence"
+            )
         async with Moot() as moot:
             story = await moot.teller(session)
         if not isinstance(story, SwarmStory):
