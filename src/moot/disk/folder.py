@@ -22,8 +22,9 @@ LONGEST_FILE: Final = 400_000
 
 LOCK_SECONDS: Final = 30.0
 _LOOK_AGAIN: Final = 0.02
-_READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_NO_LINKS: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+_READ: Final = os.O_RDONLY | _NO_LINKS
+_FOLDER: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NO_LINKS
 
 
 class Unreadable(Exception):
@@ -55,6 +56,8 @@ class Folder:
     @contextmanager
     def opened(cls, path: Path, *, inside: "Folder | None" = None) -> Iterator["Folder"]:
         """Open a folder, one that lies `inside` another by its name; raises BadName for a link, else FileNotFoundError."""
+        if os.open not in os.supports_dir_fd:
+            raise WorldError("this system has no descriptors of folders, which conferences in files need; use Linux or macOS")
         try:
             descriptor = os.open(path.name if inside else path, _FOLDER, dir_fd=inside._at if inside else None)
         except NotADirectoryError as cause:
@@ -132,7 +135,7 @@ class Folder:
     def put(self, name: str, text: str, *, fresh: bool = False, fixed: bool = False) -> None:
         """Write a file whole or not at all. `fresh`: raises FileExistsError where one is; `fixed`: read-only from now on."""
         draft = f".draft-{secrets.token_hex(8)}"
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644, dir_fd=self._at)
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINKS, 0o644, dir_fd=self._at)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(text.encode())
@@ -165,7 +168,7 @@ class Folder:
 
     def append(self, name: str, text: str) -> None:
         """Add to a file, which may be of any length; raises Unreadable for one that is no plain file."""
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | _NO_LINKS
         try:
             descriptor = os.open(name, flags, 0o644, dir_fd=self._at)
         except OSError as cause:
@@ -197,7 +200,7 @@ class Folder:
     async def locked(self, name: str) -> AsyncIterator[None]:
         """Hold the sole right to change the folder, among all processes; raises SessionBusy when that takes too long."""
         try:
-            descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644, dir_fd=self._at)
+            descriptor = os.open(name, os.O_RDWR | os.O_CREAT | _NO_LINKS, 0o644, dir_fd=self._at)
         except OSError as cause:
             raise BadName(f"{self.path / name} is a link or no file ({cause.strerror}); remove it") from cause
         try:
