@@ -213,9 +213,13 @@ def test_a_role_is_skipped_by_hand(cli: Cli) -> None:
     table.new()
     assert "architect's turn" in table("skip", "--as", "reviewer", code=2).err
     assert table("skip", "--as", "architect", "--why", "on holiday").out == "next: reviewer\n"
-    assert (table.folder / "001_architect.md").read_text().startswith("[SKIPPED] architect gave no speech in this turn: ")
+    said = "[SKIPPED] architect gave no speech in this turn: skipped by hand: on holiday (passed_over)"
+    assert (table.folder / "001_architect.md").read_text().startswith(said)
     found = [fact for fact in facts(cli("export", table.session(), "jsonl").out) if fact["fact"] == "seat_lost"]
-    assert {(fact["reason"], fact["detail"]) for fact in found} == {("gave_up", "on holiday")}
+    assert [(fact["reason"], fact["detail"]) for fact in found] == [("passed_over", "on holiday")]
+    told = "skipped by hand: on holiday"
+    assert told in cli("show", table.session()).out
+    assert told in cli("export", table.session(), "html").out
     table.go_on()
 
 

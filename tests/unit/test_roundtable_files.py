@@ -1,5 +1,6 @@
 """The texts of a conference's files (R-1, R-3, R-12): what Moot writes, it and others can read again."""
 
+from datetime import UTC, datetime
 from typing import get_args
 
 import pytest
@@ -12,7 +13,7 @@ from moot.domain.roster import MAILBOX, Seat
 from moot.protocols.roundtable.facts import MODERATOR, ConferenceOpened, Settings, Speech
 from moot.protocols.roundtable.files import agenda_text, is_speechlike, missing_sections, read_agenda, skip_reason, skip_text
 from moot.protocols.roundtable.rules import RULES
-from moot.protocols.roundtable.state import Conference
+from moot.protocols.roundtable.state import Absent, Conference
 
 ROLES = (SeatId("architect"), SeatId("审查"), SeatId("x_1-y"))
 
@@ -32,15 +33,26 @@ def conference(language: Language) -> Conference:
     return RULES.initial(opened(language=language))
 
 
+def absent(reason: Loss, detail: str = "") -> Absent:
+    return Absent(number=2, at=datetime(2026, 1, 1, tzinfo=UTC), round=1, seat=ROLES[1], reason=reason, detail=detail)
+
+
 @pytest.mark.parametrize("language", get_args(Language))
 @pytest.mark.parametrize("reason", get_args(Loss))
 def test_a_skipped_turn_says_its_reason_and_can_be_read_again(language: Language, reason: Loss) -> None:
     """R-10: for every reason there is, in both languages."""
-    text = skip_text(conference(language), ROLES[1], reason)
+    text = skip_text(conference(language), absent(reason))
     assert text.startswith("[SKIPPED]" if language == "en" else "[跳过]")
     assert "审查" in text
     assert skip_reason(text) == reason
     assert skip_reason(f"\n{text}\n") == reason
+
+
+def test_a_turn_that_was_skipped_by_hand_says_why() -> None:
+    """R-10: in the words that were given, whatever stands in them."""
+    text = skip_text(conference("zh"), absent("passed_over", "休假\n(timeout)"))
+    assert "人工跳过: 休假 (timeout)" in text
+    assert skip_reason(text) == "passed_over"
 
 
 @pytest.mark.parametrize("text", ["[SKIPPED]", "[skipped] by hand", "[跳过] 本轮没来", "  [SKIPPED] (nonsense)"])

@@ -15,7 +15,7 @@ from moot.domain.roster import Seat, Swap
 from moot.domain.subject import Subject
 
 Language = Literal["en", "zh"]
-Loss = Literal["timeout", "error", "malformed", "refused", "rejected_key", "gave_up"]
+Loss = Literal["timeout", "error", "malformed", "refused", "rejected_key", "gave_up", "passed_over"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

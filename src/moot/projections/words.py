@@ -27,6 +27,7 @@ EN = SharedWords(
         "refused": "a refusal",
         "rejected_key": "a rejected key",
         "gave_up": "giving up after repeated crashes",
+        "passed_over": "skipped by hand",
     },
     budgets={
         "turns": "the turn budget",
@@ -52,6 +53,7 @@ ZH = SharedWords(
         "refused": "拒绝回答",
         "rejected_key": "密钥被拒",
         "gave_up": "多次崩溃后放弃",
+        "passed_over": "人工跳过",
     },
     budgets={
         "turns": "达到轮次上限",

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from moot.domain.facts import Loss
+from moot.domain.fence import one_line
 from moot.domain.ids import SeatId
 from moot.protocols.roundtable.facts import ConferenceOpened
 from moot.protocols.roundtable.state import Absent, Conference, Spoken
 from moot.protocols.roundtable.turnfile import order_in
-from moot.protocols.roundtable.view_words import VIEW_WORDS
+from moot.protocols.roundtable.view_words import VIEW_WORDS, ViewWords
 from moot.protocols.roundtable.words import WORDS
 
 AGENDA: Final = "AGENDA.md"
@@ -21,7 +22,7 @@ OWN: Final = frozenset({AGENDA, TURN, MINUTES})
 
 _SPEECH: Final = re.compile(r"(\d{3,6})_(.+)\.md", re.DOTALL)
 _SKIPPED: Final = re.compile(r"\s*\[(?:跳过|SKIPPED)\]", re.IGNORECASE)
-_LOSS: Final = re.compile(r"\((timeout|error|malformed|refused|rejected_key|gave_up)\)")
+_LOSS: Final = re.compile(r"\((timeout|error|malformed|refused|rejected_key|gave_up|passed_over)\)")
 _COURSE: Final = re.compile(r"^##\s+(?:进程|Course)\s*$", re.MULTILINE)
 _ROUNDS: Final = re.compile(r"^[-*]\s*(?:max_rounds|轮次上限|Rounds)\s*[:：]\s*(\d{1,3})\s*$", re.MULTILINE)
 _ORDER: Final = re.compile(r"^[-*]\s*(?:speaker_order|发言顺序|Speaking order)\s*[:：]\s*(.+)$", re.MULTILINE)
@@ -52,22 +53,29 @@ def speech_name(name: str) -> SpeechName | None:
 
 def turn_file(conference: Conference, turn: Spoken | Absent) -> tuple[str, str]:
     """The name and text of the file of a turn that is over."""
-    text = turn.said.content if isinstance(turn, Spoken) else skip_text(conference, turn.seat, turn.reason)
+    text = turn.said.content if isinstance(turn, Spoken) else skip_text(conference, turn)
     return speech_file(turn.number, turn.seat), f"{text}\n"
 
 
-def skip_text(conference: Conference, role: SeatId, reason: Loss) -> str:
+def skip_text(conference: Conference, turn: Absent) -> str:
     """What stands in the file of a turn that was skipped."""
     language = conference.opened.language
-    return WORDS[language].skipped.format(role=role, why=VIEW_WORDS[language].losses[reason], reason=reason)
+    return WORDS[language].skipped.format(role=turn.seat, why=why_absent(turn, VIEW_WORDS[language]), reason=turn.reason)
+
+
+def why_absent(turn: Absent, words: ViewWords) -> str:
+    """Why a turn was skipped; where somebody did so by hand, with the reason that was given."""
+    is_told = turn.reason == "passed_over" and turn.detail and _SKIPPED.match(turn.detail) is None
+    return f"{words.losses[turn.reason]}: {one_line(turn.detail)}" if is_told else words.losses[turn.reason]
 
 
 def skip_reason(text: str) -> Loss | None:
     """Why a turn was skipped, if that is what a file says; None for a speech."""
     if _SKIPPED.match(text) is None:
         return None
-    found = _LOSS.search(text)
-    return found[1] if found is not None else "error"  # type: ignore[return-value]  # one of the words of Loss
+    # The last one: what was given as the reason may hold such a word too.
+    found = _LOSS.findall(text)
+    return found[-1] if found else "error"
 
 
 def minutes_text(conference: Conference) -> str:

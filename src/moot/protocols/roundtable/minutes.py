@@ -5,6 +5,7 @@ from moot.projections.costs import cost_rows
 from moot.projections.markdown import quoted, table
 from moot.projections.teller import stamp
 from moot.protocols.roundtable.facts import ConferenceClosed
+from moot.protocols.roundtable.files import why_absent
 from moot.protocols.roundtable.story import ConferenceStory, label, summary
 
 
@@ -21,7 +22,7 @@ def minutes(story: ConferenceStory) -> str:
     else:
         parts.append([summary(story)[0].text])
     if story.skips:
-        parts.append([f"- {words.skipped}: {skip.seat} ({words.losses[skip.reason]})" for skip in story.skips])
+        parts.append([f"- {words.skipped}: {skip.seat} ({why_absent(skip, words)})" for skip in story.skips])
     parts.append([f"## {words.speeches}"])
     for line in story.timeline[1:]:
         head = f"**{label(line)}** · {line.timestamp}"

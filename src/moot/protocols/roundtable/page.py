@@ -29,6 +29,7 @@ from moot.projections.html import (
     who,
 )
 from moot.projections.teller import stamp
+from moot.protocols.roundtable.files import why_absent
 from moot.protocols.roundtable.story import ConferenceStory, TimelineLine, decided
 
 LONG_AGENDA: Final = 1_200
@@ -142,7 +143,7 @@ def _missing(story: ConferenceStory) -> list[str]:
     spoke = {speech.seat for speech in conference.speeches}
     silent = [seat for seat in conference.speakers if seat not in spoke] if conference.status != "open" else []
     told = [
-        *(words.skipped_in.format(seat=skip.seat, round=skip.round, reason=words.losses[skip.reason]) for skip in story.skips),
+        *(words.skipped_in.format(seat=skip.seat, round=skip.round, reason=why_absent(skip, words)) for skip in story.skips),
         *(words.no_writer.format(seat=seat) for seat in conference.writers_lost),
         *(words.never_spoke.format(seat=seat) for seat in silent),
     ]
@@ -162,7 +163,7 @@ def _speeches(story: ConferenceStory) -> list[str]:
         parts += [_card(story, line, colours) for line in lines]
         for skip in story.skips:
             if skip.round == number:
-                parts.append(f'<p class="soft">{text(f"{words.skipped}: {skip.seat} ({words.losses[skip.reason]})")}</p>')
+                parts.append(f'<p class="soft">{text(f"{words.skipped}: {skip.seat} ({why_absent(skip, words)})")}</p>')
         parts.append("</section>")
     return parts or [f'<p class="soft">{words.nothing_said}</p>']
 

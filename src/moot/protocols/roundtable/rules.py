@@ -56,7 +56,8 @@ class RoundtableRules:
             case SeatLost():
                 return _lost(state, fact)
             case SpeakerSkipped(seat=seat, reason=reason):
-                absent = Absent(number=state.taken + 1, at=entry.at, round=state.round, seat=seat, reason=reason)
+                number, detail = state.taken + 1, state.last_detail
+                absent = Absent(number=number, at=entry.at, round=state.round, seat=seat, reason=reason, detail=detail)
                 return _advanced(changed(state, absences=(*state.absences, absent)))
             case TalkConcluded(reason=reason):
                 return changed(state, status="concluding", stop=reason, failed=0, turn=state.turn + 1)
@@ -143,8 +144,9 @@ def _lost(state: Conference, fact: SeatLost) -> Conference:
     if not _is_asked(state, fact.ask, kind, fact.seat):
         return state
     losses = counted(state.losses, fact)
-    failed = state.failed + 1
-    state = changed(state, losses=losses, failed=failed, last_loss=fact.reason, turn=state.turn + 1)
+    # Whom somebody passes over is not asked once more.
+    failed = MOST_TRIES if fact.reason == "passed_over" else state.failed + 1
+    state = changed(state, losses=losses, failed=failed, last_loss=fact.reason, last_detail=fact.detail, turn=state.turn + 1)
     if state.status == "concluding" and failed >= MOST_TRIES:
         return changed(state, writers_lost=(*state.writers_lost, fact.seat), failed=0)
     return state

@@ -30,13 +30,14 @@ class Spoken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Absent:
-    """A turn that was skipped: it takes a number like a speech."""
+    """A turn that was skipped: it takes a number like a speech. `detail` is why, in the words of whoever noted it."""
 
     number: int
     at: datetime
     round: int
     seat: SeatId
     reason: Loss
+    detail: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +56,7 @@ class Conference:
     turn: int = 1
     failed: int = 0
     last_loss: Loss = "error"
+    last_detail: str = ""
     prompt: str = ""
     speeches: tuple[Spoken, ...] = ()
     agreeing: frozenset[SeatId] = frozenset()

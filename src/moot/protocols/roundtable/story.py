@@ -11,8 +11,9 @@ from moot.projections.decision import Claim, Decision, Dissent, Lost
 from moot.projections.summary import Summed
 from moot.projections.teller import Teller, stamp
 from moot.protocols.roundtable.facts import ConferenceClosed, ConferenceOpened, SpeakerSkipped, TalkConcluded
+from moot.protocols.roundtable.files import why_absent
 from moot.protocols.roundtable.rules import RULES
-from moot.protocols.roundtable.state import Conference, Spoken
+from moot.protocols.roundtable.state import Absent, Conference, Spoken
 from moot.protocols.roundtable.view_words import VIEW_WORDS, ViewWords
 
 _SECTION = re.compile(r"^#{1,4}[ \t]*(\S.*)$", re.MULTILINE)
@@ -36,13 +37,16 @@ class ConferenceStory(Teller):
     def __init__(self, session: str) -> None:
         super().__init__(session)  # type: ignore[arg-type]  # a session's id, checked by whoever tells
         self.timeline: list[TimelineLine] = []
-        self.skips: list[SpeakerSkipped] = []
         self._conference: Conference | None = None
 
     @property
     def conference(self) -> Conference:
         assert self._conference is not None, "a story begins with the opening"
         return self._conference
+
+    @property
+    def skips(self) -> tuple[Absent, ...]:
+        return self.conference.absences
 
     @property
     def words(self) -> ViewWords:
@@ -62,8 +66,6 @@ class ConferenceStory(Teller):
             self._line(entry, speech.seat, speech.said.content, speech)
         if isinstance(fact, InputGiven):
             self._line(entry, USER, fact.text)
-        if isinstance(fact, SpeakerSkipped):
-            self.skips.append(fact)
 
     def _line(self, entry: Entry, speaker: SeatId, text: str, speech: Spoken | None = None) -> None:
         number = len(self.timeline) + 1
@@ -133,8 +135,8 @@ def told(story: ConferenceStory, entry: Entry) -> list[str]:
     lines = [f"{label(line)}: {one_line(line.content)}" for line in story.timeline[before:]]
     fact = entry.fact
     match fact:
-        case SpeakerSkipped(seat=seat, reason=reason):
-            lines.append(f"  ✗ {words.skipped}: {seat} ({words.losses[reason]})")
+        case SpeakerSkipped(seat=seat):
+            lines += [f"  ✗ {words.skipped}: {seat} ({why_absent(skip, words)})" for skip in story.skips[-1:]]
         case SeatLost(seat=seat, reason=reason, detail=detail):
             lines.append(f"  ✗ {seat}: {words.losses[reason]}" + (f" ({one_line(detail)})" if detail else ""))
         case TalkConcluded(reason=reason):
@@ -152,7 +154,7 @@ def summary(story: ConferenceStory) -> list[Summed]:
     if decision.status != "concluded":
         return [Summed(words.still_open if decision.status == "thinking" else words.cancelled, "strong")]
     spent = decision.spent
-    lost = [Summed(f"{words.skipped}: {skip.seat} ({words.losses[skip.reason]})", "bad") for skip in story.skips]
+    lost = [Summed(f"{words.skipped}: {skip.seat} ({why_absent(skip, words)})", "bad") for skip in story.skips]
     return [
         Summed(plain(decision.decision.text) if decision.decision else words.no_minutes, "strong"),
         Summed(""),

@@ -57,7 +57,7 @@ class SayParams(ConferenceParams):
 
 class SkipParams(ConferenceParams):
     role: Annotated[str, Field(max_length=64)]
-    why: Annotated[str, Field(max_length=2_000)] = "skipped by hand"
+    why: Annotated[str, Field(max_length=2_000)] = ""
 
 
 class ConferenceOut(Wire):

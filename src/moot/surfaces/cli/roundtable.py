@@ -479,7 +479,7 @@ def minutes(name: str, write: Any, folder: Path | None) -> None:
 @roundtable.command()
 @click.argument("name")
 @click.option("--as", "role", required=True, metavar="ROLE")
-@click.option("--why", default="skipped by hand", help="Goes on the record.")
+@click.option("--why", default="", help="Goes on the record.")
 @dir_option
 def skip(name: str, role: str, why: str, folder: Path | None) -> None:
     """Go on without ROLE, whose turn it is. The turn is marked as skipped.

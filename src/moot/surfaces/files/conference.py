@@ -250,7 +250,7 @@ class ConferenceFolder:
         conference = await self.conference()
         if conference.status != "open" or role != conference.current:
             raise OutOfTurn(self._blocked(conference))
-        await self._skip(conference.current, "gave_up", detail)
+        await self._skip(conference.current, "passed_over", detail)
         self._publish(await self.conference())
 
     def _publish(self, conference: Conference) -> None:
