@@ -47,7 +47,7 @@ def test_a_conference_from_its_beginning_to_its_minutes(cli: Cli) -> None:
     blocked = "[Conference blocked] It is architect's turn to speak; please schedule that agent."
     before = (table.folder / "turn.json").read_bytes()
     assert table("join", "--as", "reviewer", code=3).out == f"{blocked}\n"
-    assert table.say("reviewer", "too early", code=3).err == f"{blocked}\n(cache/aside/reviewer_1.md)\n"
+    assert table.say("reviewer", "too early", code=3).err == f"{blocked}\nYour text is kept in aside/reviewer_1.md\n"
     assert (table.folder / "turn.json").read_bytes() == before
     assert table.speeches() == []
 
@@ -65,7 +65,7 @@ def test_a_conference_from_its_beginning_to_its_minutes(cli: Cli) -> None:
     assert (table.turn()["status"], table.turn()["round"], table.turn()["current_speaker"]) == ("concluding", 2, "moderator")
     assert table("join", "--as", "architect", code=3).out == f"{waits}\n"
     assert table.say("architect", "again", code=3).err.startswith(waits)
-    assert table("minutes", code=3).err == "concluding\n"
+    assert table("minutes", code=3).err == "There are no minutes yet. (concluding)\n"
     reading = table("join", "--as", "moderator").out
     assert "## 001_architect.md" in reading
     assert "## 002_reviewer.md" in reading
@@ -77,6 +77,40 @@ def test_a_conference_from_its_beginning_to_its_minutes(cli: Cli) -> None:
     assert table("minutes").out == MINUTES_TEXT
     assert cli("roundtable", "status", "--dir", str(cli.cwd)).out == "cache: closed\n"
     table.is_sound()
+
+
+def test_a_chinese_conference_is_read_in_chinese(cli: Cli) -> None:
+    """R-4: what a role is told is in the language of its conference."""
+    words = ("roundtable", "new", "缓存", "用哪种缓存？", "--role", "架构师", "--role", "审阅", "--rounds", "1")
+    cli(*words)
+    reading = cli("roundtable", "join", "缓存", "--as", "架构师").out
+    assert reading.startswith("# 缓存，第 1 轮（共 1 轮）：架构师\n")
+    assert reading.endswith("\n然后：moot roundtable say 缓存 --as 架构师 FILE\n")
+    early = cli("roundtable", "say", "缓存", "--as", "审阅", stdin="太早", code=3).err
+    assert early.endswith("\n你的文字保存在 aside/审阅_1.md\n")
+    assert cli("roundtable", "say", "缓存", "--as", "架构师", stdin="## 立场\n好。").err == "缺少以下各节：分析论证, 回应/提问\n"
+    assert cli("roundtable", "minutes", "缓存", code=3).err.startswith("还没有会议纪要。")
+
+
+def test_skipping_and_minutes_answer_in_json(cli: Cli) -> None:
+    """R-9, R-10"""
+    table = Table(cli)
+    table.new("a", "b", rounds=1)
+    assert json.loads(table("skip", "--as", "a", "--why", "ill", "--json").out)["skipped"][0]["detail"] == "ill"
+    nothing = {"conference": "cache", "status": "open", "minutes": None}
+    assert json.loads(table("minutes", "--json", code=3).out) == nothing
+    refused = json.loads(table("minutes", "--write", "-", "--json", stdin=MINUTES_TEXT, code=3).out)
+    assert refused["error"]["kept"] == "aside/moderator_1.md"
+
+
+def test_minutes_that_name_no_disagreement_leave_none_open(cli: Cli) -> None:
+    """R-9: a section that says "None." is no dissent."""
+    table = Table(cli)
+    table.new("a", "b", rounds=1)
+    table.say("a", speech("a"))
+    table.say("b", speech("b"))
+    table.say("moderator", "## Summary\nShort.\n## Consensus reached\nRedis.\n## Disagreements left open\n- None.\n")
+    assert cli.json("show", table.session())["dissent"] == []
 
 
 def test_a_command_finds_the_nearest_table(cli: Cli) -> None:
@@ -96,7 +130,7 @@ def test_a_command_finds_the_nearest_table(cli: Cli) -> None:
         (("new", "c", "Q", "--role", "a=nosuch:thing"), "nosuch"),
         (("new", "c", "", "--role", "a"), "topic"),
         (("new", "c", "Q"), "--role"),
-        (("new", "c", "Q", "--role", "a", "--prompt", "x" * 2_001), "prompt"),
+        (("new", "c", "Q", "--role", "a", "--prompt", "x" * 2_001), f"(given: '{'x' * 60}')"),
         (("join", "nosuch", "--as", "a"), "no conference is called 'nosuch'"),
         (("say", "nosuch", "--as", "a", "text.md"), "no conference is called 'nosuch'"),
         (("check", "nosuch"), "no conference is called 'nosuch'"),
@@ -117,6 +151,16 @@ def test_a_speech_that_is_none_is_refused(cli: Cli, text: str, told: str) -> Non
     table.new()
     assert told in table("say", "--as", "architect", code=2, stdin=text).err
     assert table.speeches() == []
+
+
+def test_an_agenda_that_is_no_text_is_refused(cli: Cli) -> None:
+    """R-12"""
+    (cli.cwd / "background.md").write_bytes(b"\xff\xfe")
+    words = ("roundtable", "new", "c", "Q", "--role", "a", "--agenda", "background.md")
+    assert cli(*words, code=2).err == "moot: background.md: no UTF-8 text\n"
+    (cli.cwd / "background.md").write_text("x" * 50_001)
+    assert "more than 50000 characters" in cli(*words, code=2).err
+    assert not (cli.cwd / ".roundtable").exists()
 
 
 def test_a_speech_that_is_no_text_is_refused(cli: Cli) -> None:

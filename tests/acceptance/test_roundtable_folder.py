@@ -14,6 +14,7 @@ from tests.acceptance.tables import MINUTES_TEXT, Desk, Table, aged, by_hand, sp
 from moot.domain.ids import SeatId
 from moot.domain.roster import Seat
 from moot.errors import BadName, FolderDamaged, UnknownConference
+from moot.protocols.roundtable.guide import GUIDES
 
 SECRET = "## Stance\nA secret of somebody else.\n"
 REFUSED = (
@@ -273,6 +274,8 @@ def test_a_conference_made_by_hand_is_taken_in(cli: Cli) -> None:
     assert table.json("join", "--as", "b")["speeches"][-1][1] == speech("a", "number 4")
     table.go_on()
     assert (table.folder / "AGENDA.md").read_text() == "# Which cache?\n\nBackground.\n"
+    # Whoever is woken next is told to read it.
+    assert (table.folder.parent / "GUIDE.md").read_text() == GUIDES["en"]
 
 
 def test_a_skip_file_made_by_hand_is_a_skipped_turn(desk: Desk) -> None:

@@ -115,6 +115,7 @@ def test_a_speaker_leaves_a_prompt_for_the_next_one() -> None:
     ("text", "prompt"),
     [
         ("It is slow. What of the cost? And when?", "ada asks: What of the cost? And when?"),
+        ("## Questions\n- Who pays?\n- ?", "ada asks: Who pays?"),
         ("It is slow.", "ada has spoken. Respond from the point of view of your role."),
     ],
 )

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from moot.domain.facts import Loss
+from moot.domain.facts import Language, Loss
 from moot.domain.fence import one_line
 from moot.domain.ids import SeatId
 from moot.protocols.roundtable.facts import ConferenceOpened
@@ -28,6 +28,10 @@ _ROUNDS: Final = re.compile(r"^[-*]\s*(?:max_rounds|轮次上限|Rounds)\s*[:：
 _ORDER: Final = re.compile(r"^[-*]\s*(?:speaker_order|发言顺序|Speaking order)\s*[:：]\s*(.+)$", re.MULTILINE)
 _TITLE: Final = re.compile(r"^#[ \t]+(\S.*)$", re.MULTILINE)
 _SECTIONS: Final = (("立场", "stance"), ("分析", "analysis"), ("回应", "response", "提问", "questions"))
+_NAMES: Final[dict[Language, tuple[str, str, str]]] = {
+    "en": ("Stance", "Analysis", "Response and questions"),
+    "zh": ("立场", "分析论证", "回应/提问"),
+}
 _HEADING: Final = re.compile(r"^#{1,4}[ \t]*(\S.*)$", re.MULTILINE)
 
 
@@ -87,12 +91,13 @@ def minutes_text(conference: Conference) -> str:
     return "\n".join([f"# {conference.opened.topic.strip().splitlines()[0]}", "", words.no_minutes, "", *lines]) + "\n"
 
 
-def missing_sections(text: str) -> tuple[str, ...]:
-    """The sections that a speech should have and has not, by their English names."""
+def missing_sections(text: str, language: Language = "en") -> tuple[str, ...]:
+    """The sections that a speech should have and has not, by their names."""
     heads = [head.casefold() for head in _HEADING.findall(text)]
-    names = ("Stance", "Analysis", "Response and questions")
     return tuple(
-        name for name, words in zip(names, _SECTIONS, strict=True) if not any(word in head for head in heads for word in words)
+        name
+        for name, words in zip(_NAMES[language], _SECTIONS, strict=True)
+        if not any(word in head for head in heads for word in words)
     )
 
 

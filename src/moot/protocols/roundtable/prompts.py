@@ -84,7 +84,8 @@ def next_prompt(state: Conference, speech: Spoken) -> str:
     """What the next speaker is told where the last left nothing: its questions, else that it has spoken."""
     words = WORDS[state.opened.language]
     sentences = _SENTENCES.split(speech.said.content[:LONGEST_SPEECH])
-    questions = [one_line(each) for each in sentences if each.endswith(("?", "？"))][-MOST_QUESTIONS:]
+    found = [one_line(each).lstrip("-*•># ") for each in sentences if each.endswith(("?", "？"))]
+    questions = [each for each in found if each.strip("?？")][-MOST_QUESTIONS:]
     if questions:
         return words.asked.format(seat=speech.seat, questions=" ".join(questions))[:2_000]
     return words.following.format(seat=speech.seat)

@@ -16,6 +16,7 @@ from moot.protocols.roundtable.rules import RULES
 from moot.protocols.roundtable.state import Absent, Conference, Spoken
 from moot.protocols.roundtable.view_words import VIEW_WORDS, ViewWords
 
+_NOTHING = re.compile(r"[\s*•–-]*(?:none|nothing|no disagreements?|无|没有|暂无)?(?:分歧)?[\s.。]*", re.IGNORECASE)
 _SECTION = re.compile(r"^#{1,4}[ \t]*(\S.*)$", re.MULTILINE)
 
 
@@ -95,6 +96,7 @@ def decided(story: ConferenceStory) -> Decision:
     closed = story.closed if isinstance(story.closed, ConferenceClosed) else None
     minutes = conference.minutes.content if closed is not None and conference.minutes is not None else ""
     agreed, disputed = section(minutes, words.consensus_heads), section(minutes, words.dispute_heads)
+    disputed = "" if _NOTHING.fullmatch(disputed) else disputed
     is_cancelled = isinstance(story.closed, SessionCancelled)
     total = sum(seat.weight for seat in conference.seats)
     return Decision(

@@ -39,6 +39,13 @@ class Words:
     concluding: str
     over: str
     busy: str
+    kept: str
+    no_minutes: str
+    read_round: str
+    read_earlier: str
+    read_kept: str
+    read_then: str
+    no_section: str
 
 
 EN = Words(
@@ -89,6 +96,13 @@ EN = Words(
     concluding="The speeches are over; the moderator is writing the minutes. Please wait.",
     over="The conference is over; please read MINUTES.md.",
     busy="Another agent is just writing as {role}; try again in a few seconds.",
+    kept="Your text is kept in {file}",
+    no_minutes="There are no minutes yet.",
+    read_round="{conference}, round {round} of {rounds}: {role}",
+    read_earlier="({count} earlier speeches: .roundtable/{conference}/)",
+    read_kept="(a text of yours is kept in {file})",
+    read_then="Then: moot roundtable say {conference} --as {role} FILE",
+    no_section="It has no section: {sections}",
 )
 ZH = Words(
     system=(
@@ -131,5 +145,12 @@ ZH = Words(
     concluding="发言已结束，主持人正在总结，请等待。",
     over="会议已结束，请查阅 MINUTES.md",
     busy="另一个代理正以 {role} 的身份写入，请几秒后再试。",
+    kept="你的文字保存在 {file}",
+    no_minutes="还没有会议纪要。",
+    read_round="{conference}，第 {round} 轮（共 {rounds} 轮）：{role}",
+    read_earlier="（另有 {count} 份更早的发言：.roundtable/{conference}/）",
+    read_kept="（你的一份文字保存在 {file}）",
+    read_then="然后：moot roundtable say {conference} --as {role} FILE",
+    no_section="缺少以下各节：{sections}",
 )
 WORDS: dict[Language, Words] = {"en": EN, "zh": ZH}

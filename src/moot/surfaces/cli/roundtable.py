@@ -108,13 +108,15 @@ def new(
     moot roundtable new cache "Which cache?" --role architect --role security=command:codex
     """
 
+    background = _background(agenda)
+
     async def work(hall: Hall) -> int:
         found = await hall.new(
             name,
             topic,
             roles=[_role(word) for word in roles],
             moderator=located(moderator, Path()),
-            agenda=agenda.read() if agenda is not None else "",
+            agenda=background,
             prompt=prompt,
             max_rounds=rounds,
             language=language,
@@ -219,14 +221,18 @@ def _standing(found: Found) -> str:
     return where + (f", {len(found.damage)} damaged: see `check`" if found.damage else "")
 
 
+def _counted(number: int, one: str, more: str = "") -> str:
+    return f"{number} {one if number == 1 else more or f'{one}s'}"
+
+
 def _show(found: Found) -> None:
     conference = found.conference
     out.say(plain(f"{found.turn.conference}: {_standing(found)}"))
-    out.say(f"session {found.session}, {conference.taken} turns taken")
+    out.say(f"session {found.session}, {_counted(conference.taken, 'turn')} taken")
     for seat in conference.seats:
         spoken = sum(speech.seat == seat.id for speech in conference.speeches)
         skipped = sum(absent.seat == seat.id for absent in conference.absences)
-        told = f"{spoken} speeches" + (f", skipped {skipped} times" if skipped else "")
+        told = _counted(spoken, "speech", "speeches") + (f", skipped {_counted(skipped, 'time')}" if skipped else "")
         who = "from outside" if seat.is_outside else seat.platform
         out.say(f"  {seat.id} ({who})" + ("" if seat.id == MODERATOR else f": {told}"))
     if found.writing:
@@ -268,18 +274,16 @@ def _reading(found: Reading, role: str) -> str:
     """The reading as one text."""
     if not found.is_turn:
         return found.message
-    turn = found.turn
-    head = (
-        f"{turn.conference}, round {turn.round} of {turn.max_rounds}: {role}"
-        if turn.status == "open"
-        else f"{turn.conference}: {role}"
-    )
+    turn, words = found.turn, WORDS[found.language]
+    named = {"conference": turn.conference, "role": role}
+    is_open = turn.status == "open"
+    head = words.read_round.format(**named, round=turn.round, rounds=turn.max_rounds) if is_open else f"{turn.conference}: {role}"
     parts = [f"# {head}", f"## prompt_for_speaker\n\n{turn.prompt_for_speaker}", f"## AGENDA.md\n\n{found.agenda.strip()}"]
     if found.earlier:
-        parts.append(f"({found.earlier} earlier speeches: .roundtable/{turn.conference}/)")
+        parts.append(words.read_earlier.format(**named, count=found.earlier))
     parts += [f"## {name}\n\n{text.strip()}" for name, text in found.speeches]
-    parts += [f"(a text of yours is kept in {kept})" for kept in found.kept]
-    parts.append(f"Then: moot roundtable say {turn.conference} --as {role} FILE")
+    parts += [words.read_kept.format(file=kept) for kept in found.kept]
+    parts.append(words.read_then.format(**named))
     return "\n\n".join(parts)
 
 
@@ -304,21 +308,25 @@ def say(*, name: str, file: Any, role: str, key: str, folder: Path | None, as_js
         try:
             given = await hall.say(name, role, text, key)
         except Blocked as blocked:
-            if as_json:
-                out.print_json({"error": {"kind": "Blocked", "message": str(blocked), "kept": blocked.kept}})
-            else:
-                out.note(f"{blocked}\n({name}/{blocked.kept})")
-            return out.WAITING
+            return _told_blocked(blocked, as_json=as_json)
         if as_json:
             out.print_json({"file": given.file, "turn": asdict(given.turn), "repeated": given.is_repeated})
             return out.DONE
         out.say(f"{name}/{given.file}")
-        missing = missing_sections(text) if role != MODERATOR else ()
+        missing = missing_sections(text, given.language) if role != MODERATOR else ()
         if missing:
-            out.note(f"It has no section: {', '.join(missing)}")
+            out.note(WORDS[given.language].no_section.format(sections=", ".join(missing)))
         return _told_turn(given.turn)
 
     _run(work, folder, as_json=as_json)
+
+
+def _told_blocked(blocked: Blocked, *, as_json: bool) -> int:
+    if as_json:
+        out.print_json({"error": {"kind": "Blocked", "message": str(blocked), "kept": blocked.kept}})
+    else:
+        out.note(f"{blocked}\n{blocked.told}")
+    return out.WAITING
 
 
 def _told_turn(turn: Turn) -> int:
@@ -326,13 +334,22 @@ def _told_turn(turn: Turn) -> int:
     return out.DONE
 
 
-def _text(file: Any) -> str:
+def _background(file: Any) -> str:
+    return "" if file is None else _read(file, "an agenda")
+
+
+def _read(file: Any, what: str) -> str:
     try:
         text: str = file.read(LONGEST_SPEECH + 1)
     except UnicodeDecodeError:
         out.fail(BadSetting(f"{file.name}: no UTF-8 text"))
     if len(text) > LONGEST_SPEECH:
-        out.fail(BadSetting(f"{file.name}: more than {LONGEST_SPEECH} characters; a speech is shorter"))
+        out.fail(BadSetting(f"{file.name}: more than {LONGEST_SPEECH} characters; {what} is shorter"))
+    return text
+
+
+def _text(file: Any) -> str:
+    text = _read(file, "a speech")
     if not text.strip():
         out.fail(BadSetting(f"{file.name}: empty; a speech was expected"))
     return text
@@ -451,7 +468,8 @@ def repair(name: str, folder: Path | None, as_json: bool) -> None:
     help="Commit these minutes as the moderator; - for standard input.",
 )
 @dir_option
-def minutes(name: str, write: Any, folder: Path | None) -> None:
+@out.json_option
+def minutes(name: str, write: Any, folder: Path | None, as_json: bool) -> None:
     """Print the minutes, or write them. Exit code 3: there are none yet.
 
     \b
@@ -464,16 +482,18 @@ def minutes(name: str, write: Any, folder: Path | None) -> None:
             try:
                 await hall.say(name, MODERATOR, text)
             except Blocked as blocked:
-                out.note(f"{blocked}\n({name}/{blocked.kept})")
-                return out.WAITING
-        found = await hall.minutes(name)
-        if found is None:
-            out.note(_standing(await hall.status(name)))
-            return out.WAITING
-        out.say(plain(found))
-        return out.DONE
+                return _told_blocked(blocked, as_json=as_json)
+        written = await hall.minutes(name)
+        found = await hall.status(name)
+        if as_json:
+            out.print_json({"conference": name, "status": found.turn.status, "minutes": written})
+        elif written is None:
+            out.note(f"{WORDS[found.conference.opened.language].no_minutes} ({_standing(found)})")
+        else:
+            out.say(plain(written))
+        return out.WAITING if written is None else out.DONE
 
-    _run(work, folder)
+    _run(work, folder, as_json=as_json)
 
 
 @roundtable.command()
@@ -481,7 +501,8 @@ def minutes(name: str, write: Any, folder: Path | None) -> None:
 @click.option("--as", "role", required=True, metavar="ROLE")
 @click.option("--why", default="", help="Goes on the record.")
 @dir_option
-def skip(name: str, role: str, why: str, folder: Path | None) -> None:
+@out.json_option
+def skip(name: str, role: str, why: str, folder: Path | None, as_json: bool) -> None:
     """Go on without ROLE, whose turn it is. The turn is marked as skipped.
 
     \b
@@ -489,9 +510,13 @@ def skip(name: str, role: str, why: str, folder: Path | None) -> None:
     """
 
     async def work(hall: Hall) -> int:
-        return _told_turn((await hall.skip(name, role, why)).turn)
+        found = await hall.skip(name, role, why)
+        if as_json:
+            out.print_json(_found_json(hall, name, found))
+            return out.DONE
+        return _told_turn(found.turn)
 
-    _run(work, folder)
+    _run(work, folder, as_json=as_json)
 
 
 @roundtable.command()

@@ -61,6 +61,7 @@ class Reading:
     message: str
     agenda: str
     turn: Turn
+    language: Language = "en"
     speeches: tuple[tuple[str, str], ...] = ()
     earlier: int = 0
     kept: tuple[str, ...] = ()
@@ -72,15 +73,17 @@ class Given:
 
     file: str
     turn: Turn
+    language: Language = "en"
     is_repeated: bool = False
 
 
 class Blocked(OutOfTurn):
-    """Somebody spoke out of turn. `kept` is the file that holds its text."""
+    """Somebody spoke out of turn. `kept` is the file that holds its text, `told` says so."""
 
-    def __init__(self, message: str, kept: str) -> None:
+    def __init__(self, message: str, kept: str, told: str) -> None:
         super().__init__(message)
         self.kept = kept
+        self.told = told.format(file=kept)
 
 
 class ConferenceFolder:
@@ -351,24 +354,24 @@ class ConferenceFolder:
         raw = _raw(text, role)
         before = await self._said_before(conference, role, raw, key)
         if before:
-            return Given(file=before, turn=found.turn, is_repeated=True)
+            return Given(file=before, turn=found.turn, language=conference.opened.language, is_repeated=True)
         if found.damage:
             kept = self.keep(role, text)
             raise FolderDamaged(f"{told_damage(self.folder.path.name, found.damage)} Your text is kept in {kept}")
         words = WORDS[conference.opened.language]
         if conference.status == "closed":
-            raise SessionClosed(f"{words.over} ({self.keep(role, text)})")
+            raise SessionClosed(f"{words.over} ({words.kept.format(file=self.keep(role, text))})")
         if role != conference.current:
-            raise Blocked(self._blocked(conference), self.keep(role, text))
+            raise Blocked(self._blocked(conference), self.keep(role, text), words.kept)
         if found.writing:
-            raise Blocked(words.busy.format(role=role), self.keep(role, text))
+            raise Blocked(words.busy.format(role=role), self.keep(role, text), words.kept)
         is_open = conference.status == "open"
         seat = conference.current if is_open else conference.writers[0]
         await self._engine.contribute(self.session, seat, raw, key, of_any=True)
         after = await self.conference()
         self._publish(after)
         file = speech_file(conference.taken + 1, role) if is_open else MINUTES
-        return Given(file=file, turn=turn_of(after))
+        return Given(file=file, turn=turn_of(after), language=conference.opened.language)
 
     async def _said_before(self, conference: Conference, role: str, raw: dict[str, object], key: str) -> str:
         """The file of a text that was given before: by its key, or as the same words by somebody whose turn it is not."""
@@ -483,7 +486,7 @@ class ConferenceFolder:
         if not is_turn:
             waiting = {"closed": words.over, "concluding": words.concluding}
             message = waiting.get(turn.status) or words.blocked.format(current_speaker=turn.current_speaker)
-            return Reading(is_turn=False, message=message, agenda=agenda, turn=turn)
+            return Reading(is_turn=False, message=message, agenda=agenda, turn=turn, language=self.mark.language)
         names = sorted(looked(self.folder).speeches.items(), key=lambda each: each[1].number)
         shown = names if turn.status == "concluding" else names[-RECENT:]
         speeches = tuple((name, _read(self.folder, name) or "") for name, _ in shown)
@@ -492,6 +495,7 @@ class ConferenceFolder:
             message="",
             agenda=agenda,
             turn=turn,
+            language=self.mark.language,
             speeches=speeches,
             earlier=len(names) - len(shown),
             kept=self._kept(role),

@@ -192,6 +192,7 @@ class Hall:
             check=False,
         )
         conference.note_sessions((*conference.mark.sessions, session), language)
+        self._make_table(language)
         return session
 
     async def status(self, name: str, *, whole: bool = False) -> Found:
@@ -214,7 +215,9 @@ class Hall:
         """What a role should read now; as quick at the end of a long conference as at its beginning. Raises FolderDamaged."""
         async with self._as_it_stands(name) as (conference, turn):
             if role not in {*turn.speaker_order, MODERATOR}:
-                raise UnknownConference(f"{role[:80]!r} has no role in {name!r}; the roles are: {', '.join(turn.speaker_order)}")
+                raise UnknownConference(
+                    f"{role[:80]!r} has no role in {name!r}; the roles are: {', '.join((*turn.speaker_order, MODERATOR))}"
+                )
             return conference.reading(role, turn)
 
     @asynccontextmanager
