@@ -72,15 +72,15 @@ class Caller:
         if self.session:
             raise NotAllowed(f"your token is for the session {self.session!r} alone; {what} takes one for all sessions")
 
-    def seat_for(self, session: str, given: str | None) -> str:
-        """The seat that this caller speaks for; raises NotAllowed when it is another's."""
+    def seat_for(self, session: str, given: str | None, name: str = "participant") -> str:
+        """The seat that this caller speaks for, given as the parameter `name`; raises NotAllowed when it is another's."""
         self.check_session(session)
         if self.role == "seat":
             if given is not None and given != self.seat:
                 raise NotAllowed(f"your token speaks for the seat {self.seat!r} alone, not for {given[:100]!r}")
             return self.seat
         if given is None:
-            raise NotAllowed("say who speaks: 'participant' is left out, and your token is no seat's")
+            raise NotAllowed(f"say who speaks: {name!r} is left out, and your token is no seat's")
         return given
 
 

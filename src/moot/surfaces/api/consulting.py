@@ -79,7 +79,7 @@ async def consult(call: Call, params: ConsultParams) -> ConsultOut:
 async def _requested(call: Call, params: ConsultParams, session: str) -> tuple[SessionId, SeatId, int]:
     """A seat asks in place of the answer that it is asked for."""
     name = session_id(session)
-    seat = seat_id(call.caller.seat_for(name, params.seat))
+    seat = seat_id(call.caller.seat_for(name, params.seat, "seat"))
     opened = (await call.moot.engine.standing(name)).desk.opened
     if opened.consult is None:
         raise BadSetting(f"session {name!r} has no consultations; open one with consult = true")
@@ -95,6 +95,9 @@ async def _opened(call: Call, params: ConsultParams) -> tuple[SessionId, SeatId,
     call.caller.check_unbound("a consultation without a session")
     asker = seat_id(params.seat or "caller")
     seats = [seat_of(call.caller, each) for each in params.seats]
+    if params.to not in {seat.id for seat in seats}:
+        known = ", ".join(seat.id for seat in seats) or "none"
+        raise BadSetting(f"to = {params.to!r} has no seat; say in 'seats' who sits behind the name (given: {known})")
     if asker not in {seat.id for seat in seats}:
         seats.append(Seat(id=asker, platform=MAILBOX))
     options: Options = {

@@ -153,7 +153,7 @@ async def _checked(call: Call, name: str) -> Hall:
 async def _speaker(call: Call, name: str, given: str | None) -> tuple[Hall, str]:
     """The hall and the role that this caller speaks for; raises NotAllowed."""
     hall = _hall(call)
-    return hall, call.caller.seat_for(await hall.session_of(name) or name, given)
+    return hall, call.caller.seat_for(await hall.session_of(name) or name, given, "role")
 
 
 async def new_conference(call: Call, params: NewConferenceParams) -> ConferenceOut:
@@ -221,7 +221,7 @@ async def say(call: Call, params: SayParams) -> SaidOut:
     try:
         given = await hall.say(params.conference, role, params.text, params.idempotency_key)
     except Blocked as blocked:
-        raise OutOfTurn(f"{blocked} Your text is kept in {blocked.kept}") from blocked
+        raise OutOfTurn(f"{blocked} {blocked.told}") from blocked
     return SaidOut(
         file=given.file, status=given.turn.status, next_speaker=given.turn.current_speaker, is_repeated=given.is_repeated
     )

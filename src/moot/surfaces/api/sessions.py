@@ -278,7 +278,7 @@ def _ask(each: Outstanding) -> AskOut:
 
 async def answer(call: Call, params: AnswerParams) -> WrittenOut:
     name = session_id(params.session_id)
-    seat = seat_id(call.caller.seat_for(name, params.seat))
+    seat = seat_id(call.caller.seat_for(name, params.seat, "seat"))
     if params.ask is None:
         entry = await call.moot.engine.contribute(name, seat, params.answer, params.idempotency_key)
     else:

@@ -170,7 +170,7 @@ def _newest(value: Any) -> Any:
 
 async def swarm_round(call: Call, params: RoundParams) -> RoundOut:
     await _story(call, params.session_id)
-    seat = call.caller.seat_for(params.session_id, params.seat)
+    seat = call.caller.seat_for(params.session_id, params.seat, "seat")
     found = await get_asks(call, AsksParams(session_id=params.session_id, seat=seat, timeout_seconds=params.timeout_seconds))
     if found.asks:
         return RoundOut(
@@ -186,7 +186,7 @@ async def swarm_round(call: Call, params: RoundParams) -> RoundOut:
 
 async def swarm_report(call: Call, params: ReportParams) -> WrittenOut:
     await _story(call, params.session_id)
-    seat = seat_id(call.caller.seat_for(params.session_id, params.seat))
+    seat = seat_id(call.caller.seat_for(params.session_id, params.seat, "seat"))
     given = AnswerParams(
         session_id=params.session_id, seat=seat, ask=params.ask, answer=params.report, idempotency_key=params.idempotency_key
     )
