@@ -312,6 +312,33 @@ def test_the_pipeline_that_ships_runs_as_it_is(cli: Cli, language: str) -> None:
     whole(cli.cwd, 6)
 
 
+def test_a_copy_of_the_pipeline_that_ships_runs_too(cli: Cli) -> None:
+    """C-10: what `show` prints, in a file of one's own."""
+    (cli.cwd / "mine.toml").write_text(cli("pipeline", "show", "contest").out, encoding="utf-8")
+    cli("pipeline", "run", "mine.toml", "--session", "one")
+    assert cli.json("pipeline", "status", "one")["ended_by"] == "completed"
+
+
+def test_a_pipeline_goes_on_from_another_folder(cli: Cli) -> None:
+    """C-10: a script that was named from here is found from there."""
+    (cli.cwd / "p.toml").write_text(
+        '[pipeline]\ntask = "T"\n[[agent]]\nid = "a"\n[[step]]\nname = "s"\nagent = "a"\ntask = "t"\n'
+    )
+    (cli.cwd / "s.toml").write_text('[[work]]\ncontent = "done"\n')
+    words = ("pipeline", "run", "p.toml", "--model", "script:s.toml", "--session", "one")
+    assert cli.json(*words, "--dry-run")["seats"][0]["platform"] == f"script:{cli.cwd / 's.toml'}"
+    assert cli.json("list") == []
+
+
+def test_a_script_that_consults_needs_a_session_with_consultations(cli: Cli) -> None:
+    """C-6: told before anything is recorded, with the remedy."""
+    for kind in ("speech]]\nconsult = { to = 'b', question = 'q' }", "consult]]\nanswer = 'x'"):
+        (cli.cwd / "s.toml").write_text(f"[[{kind}\n")
+        words = ("run", "Q?", "--protocol", "roundtable", "--seat", "a=script:s.toml", "--seat", "b=script:s.toml")
+        assert "--consult opens it with them" in cli(*words, code=2).err
+    assert cli.json("list") == []
+
+
 def test_a_terminal_shows_consultations_as_they_happen(cli: Cli) -> None:
     """C-1, in the live view of a persona meeting."""
     platform = write_script(cli.cwd / "scene.toml", PERSONA)

@@ -53,6 +53,8 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
     "ballot": {},
     "shutdown": {},
 }
+CONSULT = "consult"
+_NO_CONSULTATIONS = ". The session has no consultations: --consult opens it with them"
 PIECE = 12
 """Characters that a scripted speech is streamed by."""
 
@@ -69,14 +71,16 @@ class ScriptParticipant:
         """Raises BadScript when an answer in the file is of no kind, or not in the shape, that will be asked for."""
         for kind, items in self._items.items():
             if kind not in forms:
-                raise BadScript(f"the script {self._path}: nobody asks for [[{kind}]]; known: {', '.join(forms)}")
+                hint = _NO_CONSULTATIONS if kind == CONSULT else ""
+                raise BadScript(f"the script {self._path}: nobody asks for [[{kind}]]; known: {', '.join(forms)}{hint}")
             for number, item in enumerate(items, 1):
                 if "raw" in item or "fail" in item:
                     continue
                 try:
                     parsed(forms[kind], _fields(item))
                 except BadAnswer as cause:
-                    raise BadScript(f"the script {self._path}: [[{kind}]] number {number}: {cause}") from cause
+                    hint = _NO_CONSULTATIONS if CONSULT in item and forms[kind].instead is None else ""
+                    raise BadScript(f"the script {self._path}: [[{kind}]] number {number}: {cause}{hint}") from cause
 
     async def ready(self) -> str | None:
         return None

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, TypedDict, Unpack
 
@@ -35,7 +36,7 @@ from moot.projections.decision import Decision, Status
 from moot.wiring.clock import SystemClock
 from moot.wiring.consulting import Consult, asked_kinds, rules_for
 from moot.wiring.discovery import Found, discovered
-from moot.wiring.panels import Panel, chosen_panel, seat_word, seated
+from moot.wiring.panels import Panel, chosen_panel, located, seat_word, seated
 from moot.wiring.planning import check_limits, checked_settings, checked_topic
 from moot.wiring.protocols import all_kinds, kit_of, protocol, protocols, rules_of
 from moot.wiring.remembering import bonds, kept_decision, trusted
@@ -402,7 +403,9 @@ class Moot:
             chosen = chosen_panel(panel or "default", language)
         known = {seat.id for seat in words if seat.platform}
         missing = any(not seat.platform and seat.id not in known for seat in (*chosen.seats, *words))
-        platforms = tuple(options.get("models", ())) or ((await self.discover()).best if missing else ())
+        platforms = tuple(located(each, Path()) for each in options.get("models", ())) or (
+            (await self.discover()).best if missing else ()
+        )
         # The protocol has the last word on how many sit there; some seat helpers beside a full table.
         return checked(seated(chosen, words, platforms), most=MOST_SEATS + HELPING_SEATS), chosen
 

@@ -112,6 +112,12 @@ def shipped_path(name: str, language: Language = "en") -> Path:
     return Path(str(_folder() / f"{name}.{language}.pipeline.toml"))
 
 
+def shipped_text(name: str, language: Language = "en") -> str:
+    """The text of a pipeline that ships with Moot, to be kept elsewhere: the scripts in it are named by their whole paths."""
+    path = shipped_path(name, language)
+    return path.read_text(encoding="utf-8").replace('"script:', f'"script:{path.parent.as_posix()}/')
+
+
 def chosen_pipeline(name: str, language: Language = "en") -> PipelineFile:
     """A pipeline by its file, or by the name of one that ships with Moot; raises BadSetting."""
     path = Path(name) if name.endswith(".toml") or "/" in name else shipped_path(name, language)
@@ -136,9 +142,9 @@ def parsed_pipeline(text: str, what: str, folder: Path) -> PipelineFile:
         agents = tuple(_agent(form, each, folder) for each in form.agent)
     except MootError as cause:
         raise BadSetting(f"{what}: {cause}") from cause
-    known = {agent.id for agent in agents}
+    known = [agent.id for agent in agents]
     for pair in form.pair:
-        if not {pair.asker, pair.to} <= known:
+        if not {pair.asker, pair.to} <= set(known):
             raise BadSetting(f"{what}: the pair {pair.asker} → {pair.to} names nobody here; the agents are: {', '.join(known)}")
     return PipelineFile(
         task=form.pipeline.task.strip(),
@@ -163,7 +169,7 @@ def planned(
     if unknown:
         raise BadSetting(f"no agent is called {unknown[0]!r}; the agents are: {', '.join(a.id for a in found.agents)}")
     agents = [
-        replace(agent, platform=named.get(agent.id) or (models[at % len(models)] if models else agent.platform))
+        replace(agent, platform=named.get(agent.id) or (located(models[at % len(models)], Path()) if models else agent.platform))
         for at, agent in enumerate(found.agents)
     ]
     return {

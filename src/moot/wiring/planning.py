@@ -54,4 +54,5 @@ def checked_settings(kit: ProtocolKit, given: Mapping[str, Any], seats: Sequence
         return TypeAdapter(kit.settings).validate_python(values)
     except ValidationError as cause:
         first = cause.errors(include_url=False)[0]
-        raise BadSetting(f"setting {'.'.join(map(str, first['loc']))}: {first['msg']} (given: {first['input']!r})") from cause
+        where, said = ".".join(map(str, first["loc"])), str(first["input"])[:60]
+        raise BadSetting(f"setting {where}: {first['msg']} (given: {said!r})") from cause

@@ -13,9 +13,9 @@ from moot.protocols.consultation.story import ConsultedStory
 from moot.protocols.pipeline.story import PipelineStory, step_lines
 from moot.surfaces.cli import out
 from moot.surfaces.cli.duration import Duration
-from moot.surfaces.cli.meeting import Table, ended
+from moot.surfaces.cli.meeting import Table, ended, tell_plan
 from moot.wiring.moot import WEEK_SECONDS, Moot
-from moot.wiring.pipelines import chosen_pipeline, planned, shipped, shipped_path
+from moot.wiring.pipelines import chosen_pipeline, planned, shipped, shipped_text
 
 
 @click.group()
@@ -79,6 +79,8 @@ def run_pipeline(
             topic = task or found.task
             if not topic:
                 raise BadSetting(f"the pipeline {file!r} has no task; say what it is about with --task")
+            if dry_run and as_json:
+                return await tell_plan(moot, topic, plan, as_json)
             if dry_run:
                 opened = (await moot.planned(topic, **plan)).opened
                 for number, step in enumerate(found.settings["steps"], 1):
@@ -161,7 +163,7 @@ def show_pipeline(name: str | None, language: Language) -> None:
             for each in shipped():
                 out.say(each)
             return
-        out.say(shipped_path(name, language).read_text(encoding="utf-8").rstrip("\n"))
+        out.say(shipped_text(name, language).rstrip("\n"))
 
     out.run(work, as_json=False)
 
