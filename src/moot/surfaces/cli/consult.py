@@ -52,7 +52,7 @@ def consult(
 
     \b
     moot consult --from modeler --to researcher --seat researcher=openai:gpt-5-mini "Which methods forecast short series?"
-    moot consult --from writer --to critic --panel red-team "Is the claim in section 2 sound?"
+    moot consult --from writer --to historian --panel red-team "Is the claim in section 2 sound?"
     """
     table = Table()
 
