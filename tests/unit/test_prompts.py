@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from moot.domain.budget import FREE, Budget, BudgetKind, Spent, Usage, exhausted
 from moot.domain.chance import draw, model_seed
-from moot.domain.desk import REMEMBERED_KEYS, Desk, Pending, kept, opened_desk
+from moot.domain.desk import REMEMBERED_KEYS, Desk, kept, opened_desk
 from moot.domain.effects import Brief
 from moot.domain.facts import (
     AsksPut,
@@ -30,6 +30,7 @@ from moot.domain.ids import USER, AskId, SeatId, SessionId
 from moot.domain.language import language_of
 from moot.domain.perception import LONGEST_GIST, LONGEST_HEARD, MOST_GISTS, Heard, Memory, clipped, gist
 from moot.domain.roster import Swap
+from moot.domain.running import Pending
 from moot.protocols.persona.facts import IntentDeclared, Settings
 from moot.protocols.persona.rules import RULES
 from moot.testing.persona_facts import START, Table, draft, opening, seat, silent, wants

@@ -7,10 +7,7 @@ from typing import Final
 
 from moot.domain.budget import BudgetKind, Spent
 from moot.domain.facts import (
-    AsksPut,
-    AsksWithdrawn,
     BudgetExhausted,
-    CloseCalled,
     Closed,
     Entry,
     Fact,
@@ -18,12 +15,12 @@ from moot.domain.facts import (
     Opened,
     Reply,
     SeatLost,
-    SessionCancelled,
     SessionForked,
     SessionResumed,
 )
 from moot.domain.ids import AskId, SeatId
 from moot.domain.roster import HOUSE, Seat, swapped
+from moot.domain.running import Pending, is_parked, outstanding, ran
 from moot.domain.values import changed
 
 MOST_ATTEMPTS: Final = 10
@@ -32,15 +29,6 @@ MOST_ATTEMPTS: Final = 10
 REMEMBERED_KEYS: Final = 64
 REMEMBERED_ANSWERS: Final = 1_024
 """Keys of answers, the newest of all seats together."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pending:
-    """An ask that was put and not yet answered. `attempts` counts the processes that put it."""
-
-    deadline: datetime | None
-    outside: bool = False
-    attempts: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +53,7 @@ class Desk:
     @property
     def is_parked(self) -> bool:
         """Whether only seats elsewhere are waited for: then no time counts."""
-        return bool(self.pending) and all(pending.outside for pending in self.pending.values())
+        return is_parked(self.pending)
 
     def seat(self, name: str) -> Seat:
         return next(seat for seat in (*self.seats, HOUSE) if seat.id == name)
@@ -79,30 +67,14 @@ def opened_desk(entry: Entry, opened: Opened) -> Desk:
 def kept(desk: Desk, entry: Entry) -> Desk:
     """The desk after one more entry."""
     fact = entry.fact
-    ran_at, spent = desk.ran_at, desk.spent
-    gap = (entry.at - ran_at).total_seconds()
-    if desk.is_parked or not _is_from_outside(desk, fact):
-        ran_at = entry.at
-        if not desk.is_parked and not isinstance(fact, SessionResumed):
-            spent = spent.ticked(gap)
-    match fact:
-        case Reply(ask=ask, usage=usage) | SeatLost(ask=ask, usage=usage):
-            pending = _without(desk.pending, (ask,))
-            after = changed(desk, seq=entry.seq, at=entry.at, ran_at=ran_at, pending=pending, spent=spent.plus(usage))
-            return _with_key(after, fact) if isinstance(fact, Reply) and fact.key else after
-        case AsksPut(asks=asks, deadline=deadline, outside=outside):
-            pending = {**desk.pending, **dict.fromkeys(asks, Pending(deadline, outside))}
-            return changed(desk, seq=entry.seq, at=entry.at, ran_at=ran_at, pending=pending, spent=spent)
-        case _:
-            return _kept_rarely(changed(desk, seq=entry.seq, at=entry.at, ran_at=ran_at, spent=spent), fact, gap)
-
-
-def _is_from_outside(desk: Desk, fact: Fact) -> bool:
-    """Whether an entry can come from a process that does not run the session."""
-    if isinstance(fact, Reply):
-        pending = desk.pending.get(fact.ask)
-        return pending is not None and pending.outside
-    return isinstance(fact, InputGiven | CloseCalled | SessionCancelled | SessionForked)
+    time = ran(desk.ran_at, desk.pending, entry)
+    spent = desk.spent.ticked(time.seconds) if time.seconds else desk.spent
+    pending = outstanding(desk.pending, fact)
+    gap = (entry.at - desk.ran_at).total_seconds()
+    if isinstance(fact, Reply | SeatLost):
+        spent = spent.plus(fact.usage)
+    after = changed(desk, seq=entry.seq, at=entry.at, ran_at=time.at, pending=pending, spent=spent)
+    return _kept_rarely(after, fact, gap)
 
 
 def _with_key(desk: Desk, fact: Reply) -> Desk:
@@ -114,8 +86,8 @@ def _with_key(desk: Desk, fact: Reply) -> Desk:
 
 def _kept_rarely(desk: Desk, fact: Fact, gap: float) -> Desk:
     match fact:
-        case AsksWithdrawn(asks=asks):
-            return changed(desk, pending=_without(desk.pending, asks))
+        case Reply(key=key) if key:
+            return _with_key(desk, fact)
         case SessionResumed():
             return changed(desk, pending={key: _put_again(value, gap) for key, value in desk.pending.items()})
         case InputGiven(key=key) if key:
@@ -123,15 +95,11 @@ def _kept_rarely(desk: Desk, fact: Fact, gap: float) -> Desk:
         case BudgetExhausted(budget=budget):
             return changed(desk, exhausted=budget)
         case SessionForked(swaps=swaps):
-            return changed(desk, seats=swapped(desk.seats, swaps), pending={})
+            return changed(desk, seats=swapped(desk.seats, swaps))
         case Closed():
-            return changed(desk, pending={}, closed=fact)
+            return changed(desk, closed=fact)
         case _:
             return desk
-
-
-def _without(pending: Mapping[AskId, Pending], asks: tuple[AskId, ...]) -> dict[AskId, Pending]:
-    return {key: value for key, value in pending.items() if key not in asks}
 
 
 def _put_again(pending: Pending, gap: float) -> Pending:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from moot.codec.answers import parsed, reply
 from moot.domain.budget import FREE
-from moot.domain.desk import Pending
 from moot.domain.effects import Ask, Brief
 from moot.domain.facts import (
     CloseCalled,
@@ -16,6 +15,7 @@ from moot.domain.facts import (
 )
 from moot.domain.fence import sound
 from moot.domain.ids import AskId, SeatId, SessionId
+from moot.domain.running import Pending
 from moot.engine.batch import Batch
 from moot.engine.sessions import Sessions
 from moot.engine.standing import Standing
