@@ -231,3 +231,12 @@ SWARM_SAMPLES: tuple[Fact, ...] = (
     facts.AgentsTerminated(ends=(facts.Ended(seat=ADA, reason="graceful"), facts.Ended(seat=BOB, reason="auto_forced"))),
     facts.SwarmClosed(reason="fault", converged=False, rounds=3, fault="2 operations were requested, 1 processed, 0 refused"),
 )
+
+NEWER_SAMPLES: tuple[Fact, ...] = (
+    facts.SwarmFormed(
+        agents=(facts.Drawn(seat=ADA, threshold=0.41, random_explore=0.13),),
+        seeded=("缓存",),
+        laid=(facts.Change(direction="缓存", before=0.0, after=0.1),),
+    ),
+)
+"""Samples with the fields that came later."""

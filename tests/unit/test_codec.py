@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
-from tests.unit.swarm_samples import SWARM_SAMPLES
+from tests.unit.swarm_samples import NEWER_SAMPLES, SWARM_SAMPLES
 
 from moot.codec.chain import broken_at, checked_chain, link, microseconds, moment, opened_entry, root, sealed
 from moot.codec.stored import FactCodec
@@ -348,6 +348,7 @@ SAMPLES: tuple[Fact, ...] = (
     pipeline.PipelineClosed(outcome="failed", step="model", agent=ADA),
     *SWARM_SAMPLES,
     SwarmOpened(topic="?", language="en", seed=1, seats=SEATS, consult=CONSULT),
+    *NEWER_SAMPLES,
 )
 
 

@@ -1,18 +1,21 @@
 """The rulebook of a swarm: facts in, effects out (S-1 … S-29)."""
 
 import json
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from moot.domain.effects import Ask, Brief, Record
-from moot.domain.facts import BudgetExhausted, CloseCalled, Entry, InputGiven, SessionResumed
+from moot.domain.facts import AsksPut, BudgetExhausted, CloseCalled, Entry, Fact, InputGiven, SessionForked, SessionResumed
 from moot.domain.ids import SeatId
 from moot.domain.roster import MAILBOX, Seat
 from moot.domain.values import changed
 from moot.errors import BadRoster, BadSetting
+from moot.protocols.swarm import compliance, ending, ideas, measuring, operations, rounds, rules, settlement
 from moot.protocols.swarm.answers import (
     Ballot,
     Candidate,
@@ -30,6 +33,7 @@ from moot.protocols.swarm.answers import (
 from moot.protocols.swarm.blackboard import blackboard
 from moot.protocols.swarm.execution import Execution
 from moot.protocols.swarm.facts import (
+    KINDS,
     AgentsTerminated,
     BarrierPassed,
     Compared,
@@ -42,17 +46,21 @@ from moot.protocols.swarm.facts import (
     SwarmClosed,
     SwarmCompleted,
     SwarmFormed,
+    SwarmOpened,
 )
 from moot.protocols.swarm.kit import opened
+from moot.protocols.swarm.operations import Workbench
 from moot.protocols.swarm.rules import RULES
 from moot.protocols.swarm.state import Swarm
 from moot.protocols.swarm.story import decided
 from moot.protocols.swarm.words import agent_name
 from moot.testing.rulebook_contract import START
-from moot.testing.swarm_facts import Says, SwarmRun, deposit, dutiful, stop, swarm_plan
+from moot.testing.swarm_facts import SESSION, Says, SwarmRun, deposit, dutiful, stop, swarm_plan
+from moot.weighing.stigmergy import Diversity
 
 ADA, BOB, EVE = SeatId("TanWei"), SeatId("SuYuan"), SeatId("DongCha")
 CACHE, BUY = "Put a cache at the edge.", "Buy faster machines."
+BALLOT = Ballot(votes=(IdeaVote(idea=1, position="support", confidence=0.7),))
 
 
 def explorer(*ideas: str, direction: str = "caching", vote: str = "support") -> Says:
@@ -266,6 +274,102 @@ def test_operations_that_do_not_add_up_stop_the_run() -> None:
     assert (effect.fact.reason, effect.fact.fault) == ("fault", "3 operations were requested, 1 processed, 1 refused")
 
 
+@pytest.mark.parametrize(("change", "told"), [("lost", "2 processed, 1"), ("doubled", "4 processed, 1")])
+def test_an_operation_that_is_lost_or_doubled_stops_the_run(change: str, told: str) -> None:
+    """S-6: requests are counted as the reports come in, not by what became of them."""
+
+    def report(ask: Ask, state: Swarm) -> object:
+        operations = (deposit("caching"), deposit("", 9)) if ask.seat == ADA else ()
+        return dutiful(state, ask.seat, "caching", CACHE, operations=operations)
+
+    run = SwarmRun(swarm_plan(2, collisions=0)).play(exploring(report), until=lambda state: state.stage == "review")
+    at = next(at for at, entry in enumerate(run.entries) if isinstance(entry.fact, OperationsProcessed))
+    entry = run.entries[at]
+    assert isinstance(entry.fact, OperationsProcessed)
+    assert (entry.fact.requests, entry.fact.processed, entry.fact.failed) == (4, 3, 1)
+    results = entry.fact.results
+    wrong = results[:-1] if change == "lost" else (*results, results[-1])
+    state = folded([*run.entries[:at], entry._replace(fact=replace(entry.fact, results=wrong))])
+    (effect,) = RULES.decide(state)
+    assert isinstance(effect, Record)
+    assert isinstance(effect.fact, SwarmClosed)
+    assert (effect.fact.reason, effect.fact.fault) == ("fault", f"4 operations were requested, {told} refused")
+
+
+def test_a_report_that_is_not_carried_out_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """S-6: also where the rulebook itself would lose one."""
+    run = SwarmRun(swarm_plan(2, collisions=0))
+    monkeypatch.setattr(rules, "worked", Workbench)
+    run.play(exploring(lambda ask, state: dutiful(state, ask.seat, "caching", CACHE)))
+    (closed,) = run.facts(SwarmClosed)
+    assert (closed.reason, closed.fault) == ("fault", "2 operations were requested, 0 processed, 0 refused")
+
+
+def folded(entries: Sequence[Entry]) -> Swarm:
+    first, *rest = entries
+    assert isinstance(first.fact, SwarmOpened)
+    state = RULES.initial(first.fact)
+    for entry in rest:
+        state = RULES.evolve(state, entry)
+    return state
+
+
+def busy() -> SwarmRun:
+    """A run in which everything is computed that can be: seeds, deposits, signals, roles, violations, a lost measure, a vote."""
+
+    def says(ask: Ask, brief: Brief, state: Swarm) -> object:
+        if ask.kind == "compare":
+            return None
+        if ask.kind != "explore":
+            return {"collide": Collision(action="extend"), "ballot": BALLOT}.get(ask.kind, NotImplemented)
+        number = list(state.agents).index(ask.seat)
+        if number == 4 and state.round == 2:
+            return None
+        operations = (deposit(f"way {number % 3}", 0.29), stop("way 1") if number == 3 else deposit("way 0", 0.07))
+        said = dutiful(state, ask.seat, f"way {number % 3}", (CACHE, BUY, f"{CACHE} Now.")[number % 3], operations=operations)
+        return replace(said, conflict_review=None) if number == 2 else said
+
+    return SwarmRun(swarm_plan(5, mode="hybrid", directions=("Way 0", "way 7", "WAY 7"), max_rounds=7)).play(says)
+
+
+def _shaken(reckon: Callable[..., Any]) -> Callable[..., Any]:
+    """The same, off by one in the last bit."""
+
+    def shaken(*args: Any, **named: Any) -> Any:
+        found = reckon(*args, **named)
+        if isinstance(found, Diversity):
+            return Diversity(*(math.nextafter(each, 2.0) for each in found))
+        return math.nextafter(found, 2.0)
+
+    return shaken
+
+
+def test_a_run_is_told_the_same_where_figures_come_out_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """S-3, S-17: the record is what happened; another machine, or a later version, reads it and reckons nothing anew."""
+    run = busy()
+    before, state = blackboard(run.story), run.state
+    assert {type(entry.fact) for entry in run.entries} >= {SwarmFormed, SwarmCompleted, SwarmClosed}
+    assert any(fact.by == "words (fallback)" for fact in run.facts(IdeasSorted))
+    assert any(fact.roles for fact in run.facts(RoundSettled))
+    for module in (rounds, settlement, measuring, operations, compliance):
+        for name in ("deposited", "evaporated", "stopped", "inhibition", "effective", "response", "diversity"):
+            if hasattr(module, name):
+                monkeypatch.setattr(module, name, _shaken(getattr(module, name)))
+    monkeypatch.setattr(ideas, "judged", lambda compared: Likenesses(by="words"))
+    monkeypatch.setattr(ending, "resolutions", lambda state: ())
+    assert folded(run.entries) == state
+    assert blackboard(run.story) == before
+
+
+def test_a_step_of_other_seats_or_another_round_changes_nothing() -> None:
+    """S-14."""
+    run = SwarmRun(swarm_plan(2, collisions=0)).play(explorer(CACHE), until=lambda state: state.round == 2)
+    for entry in run.entries:
+        if type(entry.fact) in KINDS.values() and not isinstance(entry.fact, SwarmClosed | SwarmOpened):
+            after = RULES.evolve(run.state, Entry(seq=99, at=run.now, fact=entry.fact))
+            assert (after.stage, after.board) == (run.state.stage, run.state.board)
+
+
 def test_the_steps_of_the_source_are_confirmed_in_their_order() -> None:
     """S-14."""
     run = five()
@@ -312,7 +416,41 @@ def test_time_without_a_process_is_not_the_runs_time() -> None:
     run.step(SessionResumed())
     assert run.state.clock == before
     run.step(InputGiven(text="x"))
-    assert run.state.clock == before + 10_000
+    assert run.state.clock == before
+
+
+@pytest.mark.parametrize("stray", [InputGiven(text="x"), SessionForked(source=SESSION, at=9, swaps=())], ids=["input", "fork"])
+def test_a_day_between_is_nobodys_time(stray: Fact) -> None:
+    """S-15, S-23: what another process writes a day later neither ends signals nor makes agents silent."""
+
+    def report(ask: Ask, state: Swarm) -> object:
+        operations = (deposit("caching", 0.3), stop("caching")) if state.round == 1 else ()
+        return dutiful(state, ask.seat, "caching", CACHE, operations=operations)
+
+    run = SwarmRun(swarm_plan(3, max_rounds=4, collisions=0))
+    run.play(exploring(report), until=lambda state: state.round == 2)
+    before = run.state.clock
+    run.now += timedelta(days=1)
+    run.step(stray, SessionResumed())
+    assert run.state.clock == before
+    run.play(exploring(report))
+    assert not [seat for fact in run.facts(RoundSettled) for seat in fact.expired]
+    assert {each.reason for fact in run.facts(AgentsTerminated) for each in fact.ends} == {"graceful"}
+
+
+def test_waiting_for_agents_elsewhere_counts_no_longer_than_a_round_waits() -> None:
+    """S-15: they may take their time, but a day in which nobody was there is no day of the run."""
+    run = SwarmRun(swarm_plan(2, platform=MAILBOX, round_timeout=30.0))
+    run.step()
+    assert run.state.pending
+    put = AsksPut(asks=tuple(run.state.pending), outside=True)
+    state = RULES.evolve(run.state, Entry(seq=20, at=run.now, fact=put))
+    before = state.clock
+    soon, late = run.now + timedelta(seconds=10), run.now + timedelta(days=1)
+    state = RULES.evolve(state, Entry(seq=21, at=soon, fact=InputGiven(text="x")))
+    assert state.clock == before + 10
+    state = RULES.evolve(state, Entry(seq=22, at=late, fact=InputGiven(text="y")))
+    assert state.clock == before + 40
 
 
 # Inhibition and roles

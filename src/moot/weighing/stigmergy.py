@@ -15,6 +15,10 @@ PERSPECTIVES: Final = 6
 """Distinct perspectives that make full coverage (§9.0.6)."""
 
 
+DIGITS: Final = 12
+"""To how many places a figure is kept that was reckoned with logarithms or powers: machines differ in the last bit of those."""
+
+
 def response(stimulus: float, threshold: float) -> float:
     """P(S, θ) = S² / (S² + θ²), the probability to respond (§5.1, §9.0.7); 0 where the stimulus is 0, whatever the threshold."""
     if not stimulus > 0:
@@ -75,7 +79,7 @@ def entropy(concentrations: Collection[float]) -> float:
     # A share can be too small for a number, though its concentration is not.
     shares = [share for value in concentrations if (share := value / total) > 0]
     bits = math.fsum(-share * math.log2(share) for share in shares)
-    return min(max(bits / math.log2(max(len(concentrations), 2)), 0.0), 1.0)
+    return round(min(max(bits / math.log2(max(len(concentrations), 2)), 0.0), 1.0), DIGITS)
 
 
 class Diversity(NamedTuple):
@@ -90,4 +94,4 @@ class Diversity(NamedTuple):
 def diversity(*, perspectives: int, distinct: int, stated: int, concentrations: Iterable[float]) -> Diversity:
     """The mean of coverage, orthogonality and entropy (§9.0.6)."""
     parts = (coverage(perspectives), orthogonality(distinct, stated), entropy(list(concentrations)))
-    return Diversity(*parts, math.fsum(parts) / 3)
+    return Diversity(*parts, round(math.fsum(parts) / 3, DIGITS))

@@ -1,5 +1,6 @@
 """The end of a swarm: the votes on its consensus ideas, the state sync, and how every agent ends (S-23, S-29)."""
 
+from collections.abc import Iterable
 from typing import Final
 
 from moot.domain.ids import SeatId
@@ -9,6 +10,7 @@ from moot.protocols.swarm.state import Agent, Swarm
 from moot.weighing.independence import family, presumed
 from moot.weighing.positions import VotePosition
 from moot.weighing.resolution import Correlations, Voice, resolved
+from moot.weighing.stigmergy import DIGITS
 
 MOST_VOTED_ON: Final = 5
 
@@ -70,13 +72,17 @@ def _resolution(state: Swarm, idea: int) -> Resolved:
         idea=idea,
         consensus_type=found.consensus_type,
         carried=found.carried,
-        support=found.support,
-        turnout=found.turnout,
-        confidence=found.confidence,
+        support=_rounded(found.support),
+        turnout=round(found.turnout, DIGITS),
+        confidence=_rounded(found.confidence),
         heads=found.heads,
-        effective=found.effective,
+        effective=round(found.effective, DIGITS),
         could_differ=found.could_differ,
     )
+
+
+def _rounded(figure: float | None) -> float | None:
+    return None if figure is None else round(figure, DIGITS)
 
 
 def _correlations(state: Swarm) -> Correlations:
@@ -104,7 +110,7 @@ def completed(state: Swarm, reason: EndReason, fault: str = "") -> SwarmComplete
 
 
 def synced(state: Swarm, found: SwarmCompleted) -> Swarm:
-    agents = {seat: changed(agent, status="completed") if agent.is_asked else agent for seat, agent in state.agents.items()}
+    agents = {seat: changed(agent, status="completed") if seat in found.synced else agent for seat, agent in state.agents.items()}
     return changed(state, agents=agents, completed=found)
 
 
@@ -134,7 +140,8 @@ def _end(state: Swarm, agent: Agent) -> Termination:
     return "auto_forced" if state.clock - agent.active_at > state.settings.silent_seconds else "forced"
 
 
-def terminated(state: Swarm) -> Swarm:
+def terminated(state: Swarm, reasons: Iterable[Ended]) -> Swarm:
     """Everyone ended, each with its reason."""
-    agents = {each.seat: changed(state.agents[each.seat], status="terminated", ended=each.reason) for each in ends(state)}
+    agents = {each.seat: changed(state.agents[each.seat], status="terminated", ended=each.reason) for each in reasons}
+    agents = {seat: agents.get(seat, agent) for seat, agent in state.agents.items()}
     return changed(state, agents=agents)

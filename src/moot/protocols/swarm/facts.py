@@ -100,11 +100,21 @@ class Drawn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A concentration before and after."""
+
+    direction: str
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SwarmFormed(Fact):
-    """The blackboard stands, with the explorers on it. `seeded` are the user's directions as they were laid down."""
+    """The blackboard stands, with the explorers on it. `seeded` are the user's directions, `laid` what they came to."""
 
     agents: tuple[Drawn, ...]
     seeded: tuple[str, ...] = ()
+    laid: tuple[Change, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,15 +234,6 @@ class IdeasSorted(Fact):
     round: int
     by: str = ""
     placed: tuple[Placed, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """A concentration before and after."""
-
-    direction: str
-    before: float
-    after: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

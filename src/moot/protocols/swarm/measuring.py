@@ -7,7 +7,7 @@ from moot.domain.values import changed
 from moot.protocols.swarm.facts import Backing, Change, ConvergenceMeasured, EndReason, RoleChange
 from moot.protocols.swarm.ideas import backing
 from moot.protocols.swarm.settlement import with_role
-from moot.protocols.swarm.state import Swarm
+from moot.protocols.swarm.state import Swarm, with_changes
 from moot.weighing.convergence import Bounds, judged, quorum_ideas, share
 from moot.weighing.stigmergy import diversity, stopped
 
@@ -114,14 +114,7 @@ def after_measuring(state: Swarm, found: ConvergenceMeasured) -> Swarm:
     """The swarm with the verdict, and with the protection carried out."""
     board, agents = state.board, dict(state.agents)
     if found.cut is not None:
-        cut = found.cut
-        board = changed(
-            board,
-            pheromones={
-                key: replace(each, concentration=cut.after) if each.direction == cut.direction else each
-                for key, each in board.pheromones.items()
-            },
-        )
+        board = with_changes(board, (found.cut,))
     role = found.debater
     if role is not None and role.seat in agents:
         agents[role.seat] = with_role(agents[role.seat], role)

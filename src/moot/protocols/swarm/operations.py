@@ -5,7 +5,7 @@ direction and the subtask, of everything else what its operation says. Nothing h
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from typing import Final, get_args
@@ -68,10 +68,11 @@ class Workbench:
         self._findings = list(state.board.findings)
         self._perspectives = set(state.board.perspectives)
         self.results: list[OperationResult] = []
+        self._told: OperationResult | None = None
 
     def execute(self, seat: SeatId, wanted: Operation) -> OperationResult:
         """Carry one operation out, or refuse it; either way it is numbered and answered."""
-        number = self._board.requests + len(self.results) + 1
+        number = self._board.operations + self._board.refused + len(self.results) + 1
         name = one_line(wanted.operation)[:100]
         try:
             done = self._handled(seat, name, wanted.params or {})
@@ -93,6 +94,30 @@ class Workbench:
         self.results.append(result)
         return result
 
+    def redo(self, seat: SeatId, wanted: Operation, told: OperationResult) -> None:
+        """Carry one out as the record tells: what it came to is read, not reckoned."""
+        self.results.append(told)
+        if not told.success:
+            return
+        self._told = told
+        try:
+            self._handled(seat, told.operation, wanted.params or {})
+        except Refused:
+            # An earlier rulebook took what this one would not: its result stands, and a replay tells the difference.
+            pass
+        finally:
+            self._told = None
+
+    def _came_to(self, reckoned: float) -> float:
+        return reckoned if self._told is None or self._told.after is None else self._told.after
+
+    def _place(self, direction: str) -> str:
+        """The key of a direction; where the record says which direction it is, that one's."""
+        if self._told is not None:
+            known = next((key for key, each in self._pheromones.items() if each.direction == self._told.target), None)
+            return known or _key(self._told.target or direction)
+        return _key(direction)
+
     def board(self) -> Board:
         """The blackboard after all of them."""
         failed = sum(not result.success for result in self.results)
@@ -104,7 +129,6 @@ class Workbench:
             signals_made=self._signals_made,
             findings=tuple(self._findings),
             perspectives=frozenset(self._perspectives),
-            requests=self._board.requests + len(self.results),
             operations=self._board.operations + len(self.results) - failed,
             refused=self._board.refused + failed,
         )
@@ -124,12 +148,12 @@ class Workbench:
         amount = _number(params.get("amount", self.settings.deposit), "amount")
         if not 0 < amount <= self.settings.most_deposit:
             raise Refused("invalid_params", f"amount must be more than 0 and at most {self.settings.most_deposit:g}")
-        key = _key(direction)
+        key = self._place(direction)
         found = self._pheromones.get(key)
         if found is None and len(self._pheromones) >= MOST_DIRECTIONS:
             raise Refused("invalid_params", f"the blackboard has {MOST_DIRECTIONS} directions already")
         before = found.concentration if found is not None else 0.0
-        after = deposited(before, amount)
+        after = self._came_to(deposited(before, amount))
         self._lay(key, direction, agent.seat, after)
         self._change(agent, deposits=agent.deposits + 1)
         return Done(self._pheromones[key].direction, before, after)
@@ -159,7 +183,7 @@ class Workbench:
         evidence = _text(params, "evidence", 4_000)
         if not self.settings.stop_signals:
             raise Refused("invalid_params", "stop signals are switched off in this run")
-        key = _key(direction)
+        key = self._place(direction)
         found = self._pheromones.get(key)
         if found is None:
             raise Refused("invalid_params", "targetDirection is not on the blackboard")
@@ -175,7 +199,7 @@ class Workbench:
             at=self.clock,
         )
         self._signals.append(signal)
-        after = stopped(found.concentration, signal.strength)
+        after = self._came_to(stopped(found.concentration, signal.strength))
         self._pheromones[key] = replace(found, concentration=after)
         self._change(agent, signals_sent=agent.signals_sent + 1)
         for seat, other in self.agents.items():
@@ -187,6 +211,8 @@ class Workbench:
         _only(params, "description")
         description = _text(params, "description", 500)
         name = f"subtask-{sha256(normal(description).encode()).hexdigest()[:8]}"
+        if self._told is not None:
+            name = self._told.target or name
         found = self._claims.get(name)
         if found is None:
             if len(self._claims) >= MOST_CLAIMS:
@@ -323,14 +349,30 @@ def turns(seats: Sequence[SeatId], number: int) -> tuple[SeatId, ...]:
 def worked(state: Swarm) -> Workbench:
     """All operations of the round carried out, agent by agent."""
     bench = Workbench(state)
-    for seat in turns(state.explorers, state.round):
-        report = state.answered.get(seat)
-        if report is None:
-            continue
+    for seat, report in _in_turn(state):
         bench.turn_to(seat, report.direction)
         for wanted in requested(report):
             bench.execute(seat, wanted)
     return bench
+
+
+def redone(state: Swarm, results: Iterable[OperationResult]) -> Workbench:
+    """All operations of the round as the record tells them."""
+    bench = Workbench(state)
+    told = iter(results)
+    for seat, report in _in_turn(state):
+        bench.turn_to(seat, report.direction)
+        for wanted, result in zip(requested(report), told, strict=False):
+            bench.redo(seat, wanted, result)
+    bench.results.extend(told)
+    return bench
+
+
+def _in_turn(state: Swarm) -> Iterator[tuple[SeatId, RoundReport]]:
+    for seat in turns(state.explorers, state.round):
+        report = state.answered.get(seat)
+        if report is not None:
+            yield seat, report
 
 
 def _only(params: Mapping[str, object], *known: str) -> None:

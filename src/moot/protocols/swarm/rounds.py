@@ -1,6 +1,6 @@
 """A round's beginning and its barrier: what each explorer is told, who is asked again, who is given up on."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -9,9 +9,19 @@ from moot.domain.facts import Loss
 from moot.domain.ids import USER, SeatId
 from moot.domain.values import changed
 from moot.protocols.swarm.compliance import SCORES, TERMINATED_AT, violations
-from moot.protocols.swarm.facts import Drawn, Order, Status, StatusChange, Violation
+from moot.protocols.swarm.facts import (
+    BarrierPassed,
+    Change,
+    Drawn,
+    Order,
+    Status,
+    StatusChange,
+    SwarmFormed,
+    Termination,
+    Violation,
+)
 from moot.protocols.swarm.operations import Workbench, direction_key
-from moot.protocols.swarm.state import Agent, Board, Swarm
+from moot.protocols.swarm.state import Agent, Board, Swarm, with_changes
 from moot.protocols.swarm.words import PERSPECTIVES
 from moot.weighing.stigmergy import effective, inhibition, response
 
@@ -43,19 +53,28 @@ def drawn(state: Swarm) -> tuple[Drawn, ...]:
     )
 
 
-def formed(state: Swarm) -> Swarm:
+def formed(state: Swarm) -> SwarmFormed:
+    """The agents, and the user's directions as they are laid down."""
+    seeds = state.settings.directions if state.settings.mode == "hybrid" else ()
+    laid = _sown(state, seeds).pheromones.values()
+    changes = tuple(Change(direction=each.direction, before=0.0, after=each.concentration) for each in laid)
+    return SwarmFormed(agents=drawn(state), seeded=seeds, laid=changes)
+
+
+def _sown(state: Swarm, seeds: Sequence[str]) -> Board:
+    bench = Workbench(state)
+    for direction in seeds:
+        bench.seed(direction, USER)
+    return bench.board()
+
+
+def after_forming(state: Swarm, fact: SwarmFormed) -> Swarm:
     """The swarm with its agents, and with the user's directions on the blackboard."""
     agents = {
-        each.seat: Agent(seat=each.seat, threshold=each.threshold, random_explore=each.random_explore) for each in drawn(state)
+        each.seat: Agent(seat=each.seat, threshold=each.threshold, random_explore=each.random_explore) for each in fact.agents
     }
-    bench = Workbench(changed(state, agents=agents))
-    for direction in seeded(state):
-        bench.seed(direction, USER)
-    return changed(state, agents=agents, board=bench.board())
-
-
-def seeded(state: Swarm) -> tuple[str, ...]:
-    return state.settings.directions if state.settings.mode == "hybrid" else ()
+    board = _sown(state, fact.seeded)
+    return changed(state, agents=agents, board=with_changes(board, fact.laid))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,19 +176,7 @@ def is_ping(state: Swarm, seat: SeatId) -> bool:
     return bool(losses) and losses[-1] in BROKEN_OFF
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Passage:
-    """What the end of a round's exploring comes to."""
-
-    agents: dict[SeatId, Agent]
-    answered: tuple[SeatId, ...]
-    lost: tuple[SeatId, ...]
-    is_degraded: bool
-    violations: tuple[Violation, ...]
-    changes: tuple[StatusChange, ...]
-
-
-def passed(state: Swarm) -> Passage:
+def passed(state: Swarm) -> BarrierPassed:
     """Who answered, who was lost, who broke rules, and what each agent is after that."""
     agents = dict(state.agents)
     changes: list[StatusChange] = []
@@ -182,29 +189,61 @@ def passed(state: Swarm) -> Passage:
             agents[seat] = changed(agent, status=status)
 
     for seat in state.orders:
-        report = state.answered.get(seat)
-        agent = agents[seat]
+        report, agent = state.answered.get(seat), agents[seat]
+        found = violations(state, agent, report) if report is not None else []
+        broken += found
+        agents[seat] = after = _counted(state, agent, found)
         if report is None:
-            agents[seat] = _missed(state, agent)
-            _give_up(state, agents[seat], become)
+            _give_up(state, after, become)
         else:
             if agent.status == "interrupted":
                 become(seat, "active", "recovered")
-            agents[seat] = changed(agents[seat], strikes=0, missed=False)
-            found = violations(state, agents[seat], report)
-            broken += found
-            _punish(agents, seat, found, become)
-        _count_silence(state, agents, seat, become)
+            _punish(agents, agent, found, become)
+        if after.wakes >= MOST_WAKES and agents[seat].status == "active":
+            become(seat, "degraded", "prolonged_silence")
     answered = tuple(seat for seat in state.orders if seat in state.answered)
     lost = tuple(seat for seat in state.orders if seat not in state.answered)
-    return Passage(
-        agents=agents,
+    return BarrierPassed(
+        round=state.round,
         answered=answered,
         lost=lost,
         is_degraded=2 * len(lost) > len(state.orders),
         violations=tuple(broken),
         changes=tuple(changes),
     )
+
+
+def after_barrier(state: Swarm, fact: BarrierPassed) -> dict[SeatId, Agent]:
+    """The agents with the rules that they broke, and as what they became."""
+    broken: dict[SeatId, list[Violation]] = {}
+    for each in fact.violations:
+        broken.setdefault(each.seat, []).append(each)
+    agents = {
+        seat: _counted(state, agent, broken.get(seat, ())) if seat in state.orders else agent
+        for seat, agent in state.agents.items()
+    }
+    for change in fact.changes:
+        agent = agents[change.seat]
+        ended: Termination | None = "compliance_violation" if change.new == "terminated" else agent.ended
+        agents[change.seat] = changed(agent, status=change.new, ended=ended)
+    return agents
+
+
+def _counted(state: Swarm, agent: Agent, found: Sequence[Violation]) -> Agent:
+    """The agent with this round in its counts."""
+    report = state.answered.get(agent.seat)
+    agent = _missed(state, agent) if report is None else changed(agent, strikes=0, missed=False)
+    for each in found:
+        agent = changed(agent, violations=(*agent.violations, each), score=agent.score + SCORES[each.severity])
+        if _is_over(each, agent.score):
+            break
+    if report is not None and not report.is_silent:
+        return changed(agent, silence=0, wakes=0)
+    return changed(agent, silence=agent.silence + 1, wakes=agent.wakes + state.orders[agent.seat].wake)
+
+
+def _is_over(last: Violation, score: int) -> bool:
+    return last.severity == "CRITICAL" or score >= TERMINATED_AT
 
 
 def _missed(state: Swarm, agent: Agent) -> Agent:
@@ -234,26 +273,12 @@ def _give_up(state: Swarm, agent: Agent, become: Become) -> None:
         become(agent.seat, "active", "the round ended before it was back")
 
 
-def _punish(agents: dict[SeatId, Agent], seat: SeatId, found: list[Violation], become: Become) -> None:
+def _punish(agents: Mapping[SeatId, Agent], before: Agent, found: Sequence[Violation], become: Become) -> None:
+    score = before.score
     for each in found:
-        agent = agents[seat]
-        score = agent.score + SCORES[each.severity]
-        agents[seat] = changed(agent, violations=(*agent.violations, each), score=score)
-        if each.severity == "MAJOR" and agent.status == "active":
-            become(seat, "degraded", each.violation)
-        if each.severity == "CRITICAL" or score >= TERMINATED_AT:
-            become(seat, "terminated", "compliance_violation")
-            agents[seat] = changed(agents[seat], ended="compliance_violation")
+        score += SCORES[each.severity]
+        if each.severity == "MAJOR" and agents[before.seat].status == "active":
+            become(before.seat, "degraded", each.violation)
+        if _is_over(each, score):
+            become(before.seat, "terminated", "compliance_violation")
             return
-
-
-def _count_silence(state: Swarm, agents: dict[SeatId, Agent], seat: SeatId, become: Become) -> None:
-    agent = agents[seat]
-    report = state.answered.get(seat)
-    if report is not None and not report.is_silent:
-        agents[seat] = changed(agent, silence=0, wakes=0)
-        return
-    wakes = agent.wakes + state.orders[seat].wake
-    agents[seat] = changed(agent, silence=agent.silence + 1, wakes=wakes)
-    if wakes >= MOST_WAKES and agent.status == "active":
-        become(seat, "degraded", "prolonged_silence")

@@ -23,11 +23,11 @@ from moot.domain.facts import (
     Reply,
     SeatLost,
     SessionForked,
-    SessionResumed,
 )
 from moot.domain.ids import SeatId, ask_id
 from moot.domain.losses import counted
 from moot.domain.roster import swapped
+from moot.domain.running import Ran, outstanding, ran
 from moot.domain.values import changed
 from moot.protocols.swarm.answers import Ballot, Collision, Goodbye, Likenesses, RoundReport, Synthesis, Validation
 from moot.protocols.swarm.collisions import collided, invitations, to_check
@@ -52,12 +52,24 @@ from moot.protocols.swarm.facts import (
     SwarmFormed,
     SwarmOpened,
 )
+from moot.protocols.swarm.fitting import fits
 from moot.protocols.swarm.ideas import fresh, sorted_ideas, to_compare, with_ideas
 from moot.protocols.swarm.measuring import after_measuring, ending, measured
-from moot.protocols.swarm.operations import worked
+from moot.protocols.swarm.operations import redone, worked
 from moot.protocols.swarm.prompts import briefed
-from moot.protocols.swarm.rounds import BROKEN_OFF, PINGS, asked_again, drawn, formed, is_ping, ordered, passed, seeded, waiting
-from moot.protocols.swarm.settlement import settled
+from moot.protocols.swarm.rounds import (
+    BROKEN_OFF,
+    PINGS,
+    after_barrier,
+    after_forming,
+    asked_again,
+    formed,
+    is_ping,
+    ordered,
+    passed,
+    waiting,
+)
+from moot.protocols.swarm.settlement import after_settling, settled
 from moot.protocols.swarm.state import Reviewing, Stage, Swarm
 
 CONFIRMS: Final[dict[type[Fact], tuple[str, ...]]] = {
@@ -122,7 +134,7 @@ class SwarmRules:
                 return changed(state, seats=swapped(state.seats, swaps))
             case Closed():
                 # One that is cancelled, or that broke, leaves nobody running either.
-                return changed(state if state.stage == "close" else terminated(state), stage="closed")
+                return changed(state if state.stage == "close" else terminated(state, ends(state)), stage="closed")
             case _:
                 after = _stepped(state, fact)
                 begins = after.stage != state.stage and after.stage in {"explore", "vote"}
@@ -151,9 +163,14 @@ RULES: Final = SwarmRules()
 
 
 def _ticked(state: Swarm, entry: Entry) -> Swarm:
-    """The run's clock: it stands still while no process runs the session."""
-    gap = 0.0 if state.at is None or isinstance(entry.fact, SessionResumed) else (entry.at - state.at).total_seconds()
-    return changed(state, at=entry.at, clock=state.clock + max(0.0, gap))
+    """The run's clock: it stands still while no process runs the session.
+
+    While only agents elsewhere are awaited it goes on, since signals expire and agents are silent then too, but for no longer
+    than a round waits for them: after that nobody was there.
+    """
+    time = Ran(entry.at) if state.at is None else ran(state.at, state.pending, entry)
+    seconds = time.seconds + min(time.parked, state.settings.round_timeout)
+    return changed(state, at=time.at, clock=state.clock + max(0.0, seconds), pending=outstanding(state.pending, entry.fact))
 
 
 def asked(state: Swarm) -> tuple[Ask, ...]:
@@ -235,7 +252,8 @@ def _replied(state: Swarm, fact: Reply) -> Swarm:
     match fact.said:
         case RoundReport() as report if agent is not None:
             agents = {**state.agents, seat: changed(agent, asked=agent.asked + 1)}
-            return changed(state, agents=agents, answered={**state.answered, seat: report})
+            wanted = state.wanted + len(report.operations) + len(report.findings)
+            return changed(state, agents=agents, answered={**state.answered, seat: report}, wanted=wanted)
         case Collision() as said:
             return _reviewed(state, seat, collisions={**state.review.collisions, seat: said})
         case Validation() as said:
@@ -278,19 +296,18 @@ def _lost(state: Swarm, fact: SeatLost) -> Swarm:
 
 
 def _stepped(state: Swarm, fact: Fact) -> Swarm:
-    """The state after a computed step; one that is not the next changes nothing."""
+    """The state after a computed step as it was recorded; one that is not the next, or of other seats, changes nothing.
+
+    What the step came to is read from the fact and never reckoned again: another machine, or a later version, may differ in the
+    last digit, and the record is what happened. A replay compares.
+    """
     kind = type(fact)
     if state.stage not in _AT.get(kind, ()) or not state.execution.may(*CONFIRMS[kind]) or asked(state):
         return state
-    if follows(state) != fact:
-        # The ledger holds what this rulebook would not have written: a replay says so.
+    if not fits(state, fact):
         return state
     after = _AFTER[kind](state, fact)
     return changed(after, execution=state.execution.confirmed(*CONFIRMS[kind]))
-
-
-def _formed(state: Swarm) -> Fact:
-    return SwarmFormed(agents=drawn(state), seeded=seeded(state))
 
 
 def _begun(state: Swarm) -> Fact:
@@ -300,24 +317,12 @@ def _begun(state: Swarm) -> Fact:
     return RoundBegun(round=state.round + 1, orders=ordered(state))
 
 
-def _passed(state: Swarm) -> Fact:
-    found = passed(state)
-    return BarrierPassed(
-        round=state.round,
-        answered=found.answered,
-        lost=found.lost,
-        is_degraded=found.is_degraded,
-        violations=found.violations,
-        changes=found.changes,
-    )
-
-
 def _processed(state: Swarm) -> Fact:
     bench = worked(state)
     failed = sum(not result.success for result in bench.results)
     return OperationsProcessed(
         round=state.round,
-        requests=len(bench.results),
+        requests=state.wanted - state.board.requests,
         processed=len(bench.results) - failed,
         failed=failed,
         results=tuple(bench.results),
@@ -327,19 +332,6 @@ def _processed(state: Swarm) -> Fact:
 def _sorted(state: Swarm) -> Fact:
     found = sorted_ideas(state)
     return IdeasSorted(round=state.round, by=found.by, placed=found.placed)
-
-
-def _settled(state: Swarm) -> Fact:
-    found = settled(state)
-    return RoundSettled(
-        round=state.round,
-        evaporated=found.evaporated,
-        expired=found.expired,
-        opinions=found.opinions,
-        roles=found.roles,
-        refused=found.refused,
-        counted=found.counted,
-    )
 
 
 def _ended(state: Swarm) -> Fact:
@@ -355,12 +347,12 @@ def _closed(state: Swarm) -> Fact:
 
 
 _FOLLOWS: Final[dict[Stage, Callable[[Swarm], Fact]]] = {
-    "init": _formed,
+    "init": formed,
     "begin": _begun,
-    "explore": _passed,
+    "explore": passed,
     "process": _processed,
     "review": _sorted,
-    "settle": _settled,
+    "settle": settled,
     "measure": measured,
     "vote": _ended,
     "notice": lambda state: ShutdownNoticed(awaited=awaited(state)),
@@ -373,7 +365,8 @@ _FOLLOWS: Final[dict[Stage, Callable[[Swarm], Fact]]] = {
 
 
 def _after_formed(state: Swarm, fact: Fact) -> Swarm:
-    return changed(formed(state), stage="begin")
+    assert isinstance(fact, SwarmFormed)
+    return changed(after_forming(state, fact), stage="begin")
 
 
 def _after_begun(state: Swarm, fact: Fact) -> Swarm:
@@ -383,12 +376,13 @@ def _after_begun(state: Swarm, fact: Fact) -> Swarm:
 
 
 def _after_barrier(state: Swarm, fact: Fact) -> Swarm:
-    return changed(state, stage="process", agents=passed(state).agents)
+    assert isinstance(fact, BarrierPassed)
+    return changed(state, stage="process", agents=after_barrier(state, fact))
 
 
 def _after_operations(state: Swarm, fact: Fact) -> Swarm:
     assert isinstance(fact, OperationsProcessed)
-    bench = worked(state)
+    bench = redone(state, fact.results)
     agents = bench.agents
     by_seat: dict[SeatId, list[OperationResult]] = {}
     for result in bench.results:
@@ -397,7 +391,7 @@ def _after_operations(state: Swarm, fact: Fact) -> Swarm:
         results = tuple(by_seat.get(seat, ()))
         done = agents[seat].done | {f"op-{result.number}" for result in results}
         agents[seat] = changed(agents[seat], results=results, done=done)
-    state = changed(state, stage="review", agents=agents, board=bench.board())
+    state = changed(state, stage="review", agents=agents, board=changed(bench.board(), requests=state.wanted))
     texts = fresh(state)
     known, compared = to_compare(state, texts)
     review = Reviewing(invitations=invitations(state), to_check=to_check(state), fresh=texts, known=known, compared=compared)
@@ -411,12 +405,7 @@ def _after_sorting(state: Swarm, fact: Fact) -> Swarm:
 
 def _after_settling(state: Swarm, fact: Fact) -> Swarm:
     assert isinstance(fact, RoundSettled)
-    found = settled(state)
-    ideas = frozenset(idea for opinion in fact.opinions for idea in opinion.ideas)
-    unchanged = state.unchanged + 1 if state.history and state.history[-1] == ideas else 0
-    return changed(
-        state, stage="measure", agents=found.agents, board=found.board, history=(*state.history, ideas), unchanged=unchanged
-    )
+    return changed(after_settling(state, fact), stage="measure")
 
 
 def _after_measuring(state: Swarm, fact: Fact) -> Swarm:
@@ -440,7 +429,8 @@ def _after_goodbyes(state: Swarm, fact: Fact) -> Swarm:
 
 
 def _after_terminating(state: Swarm, fact: Fact) -> Swarm:
-    return changed(terminated(state), stage="close")
+    assert isinstance(fact, AgentsTerminated)
+    return changed(terminated(state, fact.ends), stage="close")
 
 
 _AFTER: Final[dict[type[Fact], Callable[[Swarm, Fact], Swarm]]] = {

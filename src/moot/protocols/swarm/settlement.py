@@ -1,15 +1,13 @@
 """The settlement of a round, in its order: evaporation, expired signals, opinions, roles, round counts (S-14, S-16)."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Final
 
 from moot.domain.chance import draw
 from moot.domain.ids import SeatId
 from moot.domain.values import changed
-from moot.protocols.swarm.facts import Change, Opinion, Role, RoleChange
-from moot.protocols.swarm.state import Agent, Board, Pheromone, Signal, Swarm
-from moot.weighing.stigmergy import evaporated, response
+from moot.protocols.swarm.facts import Change, Opinion, Role, RoleChange, RoundSettled
+from moot.protocols.swarm.state import Agent, Board, Signal, Swarm, with_changes
+from moot.weighing.stigmergy import DIGITS, evaporated, response
 
 ANALYST_FROM: Final = 0.7
 ANALYST_DEPOSITS: Final = 3
@@ -17,52 +15,37 @@ SYNTHESIZER_ROUNDS: Final = 2
 SYNTHESIZER_PROBABILITY: Final = 0.8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settlement:
-    """What the settlement of a round does."""
-
-    board: Board
-    agents: dict[SeatId, Agent]
-    evaporated: tuple[Change, ...]
-    expired: tuple[str, ...]
-    opinions: tuple[Opinion, ...]
-    roles: tuple[RoleChange, ...]
-    refused: tuple[SeatId, ...]
-    counted: tuple[SeatId, ...]
-
-
-def settled(state: Swarm) -> Settlement:
+def settled(state: Swarm) -> RoundSettled:
     """The round's settlement."""
-    board, changes = _evaporate(state)
-    kept = tuple(signal for signal in board.signals if not _is_expired(state, signal))
-    expired = tuple(signal.id for signal in board.signals if _is_expired(state, signal))
-    board = changed(board, signals=kept)
+    changes = _evaporate(state)
     active = state.active
-    opinions = tuple(Opinion(seat=seat, ideas=state.agents[seat].holds) for seat in active)
-    roles = _transitions(state, board)
-    refused = tuple(seat for seat in active if state.agents[seat].wanted_role and all(role.seat != seat for role in roles))
-    counted = tuple(seat for seat in active if seat in state.answered)
-    return Settlement(
-        board=board,
-        agents=_agents(state, {role.seat: role for role in roles}, refused, counted),
+    roles = _transitions(state, with_changes(state.board, changes))
+    return RoundSettled(
+        round=state.round,
         evaporated=changes,
-        expired=expired,
-        opinions=opinions,
+        expired=tuple(signal.id for signal in state.board.signals if _is_expired(state, signal)),
+        opinions=tuple(Opinion(seat=seat, ideas=state.agents[seat].holds) for seat in active),
         roles=roles,
-        refused=refused,
-        counted=counted,
+        refused=tuple(seat for seat in active if state.agents[seat].wanted_role and all(role.seat != seat for role in roles)),
+        counted=tuple(seat for seat in active if seat in state.answered),
     )
 
 
-def _evaporate(state: Swarm) -> tuple[Board, tuple[Change, ...]]:
+def after_settling(state: Swarm, fact: RoundSettled) -> Swarm:
+    """The swarm as its settlement left it."""
+    board = with_changes(state.board, fact.evaporated)
+    board = changed(board, signals=tuple(signal for signal in board.signals if signal.id not in fact.expired))
+    ideas = frozenset(idea for opinion in fact.opinions for idea in opinion.ideas)
+    unchanged = state.unchanged + 1 if state.history and state.history[-1] == ideas else 0
+    return changed(state, agents=_agents(state, fact), board=board, history=(*state.history, ideas), unchanged=unchanged)
+
+
+def _evaporate(state: Swarm) -> tuple[Change, ...]:
     rate, floor = state.settings.evaporation, state.settings.floor
-    found: dict[str, Pheromone] = {}
-    changes = []
-    for key, each in state.board.pheromones.items():
-        after = evaporated(each.concentration, rate, floor)
-        found[key] = replace(each, concentration=after)
-        changes.append(Change(direction=each.direction, before=each.concentration, after=after))
-    return changed(state.board, pheromones=found), tuple(changes)
+    return tuple(
+        Change(direction=each.direction, before=each.concentration, after=evaporated(each.concentration, rate, floor))
+        for each in state.board.pheromones.values()
+    )
 
 
 def _is_expired(state: Swarm, signal: Signal) -> bool:
@@ -95,7 +78,7 @@ def rules(agent: Agent, board: Board) -> dict[Role, float]:
     found: dict[Role, float] = {}
     strongest = board.strongest
     if strongest >= ANALYST_FROM and agent.deposits >= ANALYST_DEPOSITS:
-        found["DEEP_ANALYST"] = response(strongest, agent.threshold)
+        found["DEEP_ANALYST"] = round(response(strongest, agent.threshold), DIGITS)
     if agent.signals_sent:
         found["DEBATER"] = 1.0
     if agent.rounds >= SYNTHESIZER_ROUNDS:
@@ -103,18 +86,17 @@ def rules(agent: Agent, board: Board) -> dict[Role, float]:
     return found
 
 
-def _agents(
-    state: Swarm, roles: Mapping[SeatId, RoleChange], refused: tuple[SeatId, ...], counted: tuple[SeatId, ...]
-) -> dict[SeatId, Agent]:
+def _agents(state: Swarm, fact: RoundSettled) -> dict[SeatId, Agent]:
+    roles = {role.seat: role for role in fact.roles}
     agents = dict(state.agents)
     for seat, agent in agents.items():
         role = roles.get(seat)
         after = changed(
             agent,
             wanted_role=None,
-            role_refused=seat in refused,
+            role_refused=seat in fact.refused,
             role_news=role,
-            rounds=agent.rounds + (seat in counted),
+            rounds=agent.rounds + (seat in fact.counted),
         )
         agents[seat] = after if role is None else with_role(after, role)
     return agents

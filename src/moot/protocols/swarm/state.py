@@ -4,20 +4,23 @@ The state holds what decisions need. What only readers need (every event, every 
 facts by `story.py`, so that the cost of a fact does not grow with the run.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
 from moot.domain.facts import Loss
-from moot.domain.ids import SeatId
+from moot.domain.ids import AskId, SeatId
 from moot.domain.losses import Losses
 from moot.domain.roster import Seat
+from moot.domain.running import Pending
+from moot.domain.values import changed
 from moot.protocols.swarm.answers import Action, Ballot, Checked, Collision, Confidence, Likenesses, RoundReport, Validation
 from moot.protocols.swarm.execution import Execution
 from moot.protocols.swarm.facts import (
     LIKENESS,
     VALIDATOR,
+    Change,
     CollisionMode,
     ConvergenceMeasured,
     EndReason,
@@ -218,6 +221,18 @@ class Board:
         return max((each.concentration for each in self.pheromones.values()), default=0.0)
 
 
+def with_changes(board: Board, changes: Iterable[Change]) -> Board:
+    """The blackboard with these directions at what they changed to."""
+    after = {change.direction: change.after for change in changes}
+    return changed(
+        board,
+        pheromones={
+            key: replace(each, concentration=after[each.direction]) if each.direction in after else each
+            for key, each in board.pheromones.items()
+        },
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invitation:
     """An idle agent that is to say something to findings of others."""
@@ -249,7 +264,9 @@ class Reviewing:
 class Swarm:
     """The state, without slots for `changed`.
 
-    `clock` counts the seconds in which a process ran. `answered` and `lost` are of the round under way: the reports, and the
+    `clock` counts the seconds in which a process ran, one that was last seen at `at`; `pending` are the asks that are out.
+    `wanted` counts the operations in all reports as they came in, so that none is lost or carried out twice unseen.
+    `answered` and `lost` are of the round under way: the reports, and the
     losses of each agent in their order. `history` is the set of ideas that active agents held at the end of each round,
     `unchanged` for how many rounds it has been the same. `ballots` and `synthesis` belong to the end.
     What was written after the ledger's entry `sealed_after` is sealed while `is_sealed`.
@@ -259,6 +276,7 @@ class Swarm:
     seats: tuple[Seat, ...]
     at: datetime | None = None
     clock: float = 0.0
+    pending: Mapping[AskId, Pending] = field(default_factory=dict)
     stage: Stage = "init"
     execution: Execution = Execution()
     round: int = 0
@@ -267,6 +285,7 @@ class Swarm:
     orders: Mapping[SeatId, Order] = field(default_factory=dict)
     answered: Mapping[SeatId, RoundReport] = field(default_factory=dict)
     lost: Mapping[SeatId, tuple[Loss, ...]] = field(default_factory=dict)
+    wanted: int = 0
     review: Reviewing = Reviewing()
     history: tuple[frozenset[int], ...] = ()
     unchanged: int = 0

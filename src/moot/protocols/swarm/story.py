@@ -204,7 +204,7 @@ class SwarmStory(Teller):
         ]
         self.signals |= {signal.id: signal for signal in after.board.signals}
         names = {"deposit_pheromone": "pheromone_deposited", "send_stop_signal": "pheromone_stopped"}
-        for operation, result in zip(wanted, fact.results, strict=True):
+        for operation, result in zip(wanted, fact.results, strict=False):
             done = LoggedOperation(round=fact.round, timestamp=stamp(entry.at), wanted=operation, result=result)
             self.operations.append(done)
             self.logged.setdefault((fact.round, result.seat), []).append(done)
