@@ -90,7 +90,11 @@ def _an(role: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class House:
-    """What calls work on. `root` is the folder whose conferences they may reach; `relays` those that are driven from here."""
+    """What calls work on.
+
+    `root` is the folder whose conferences they may reach; `relays` those that are driven from here. `told` are sessions as they
+    were last told, each good while nothing was added to its ledger.
+    """
 
     moot: Moot
     runner: LocalRunner
@@ -98,6 +102,7 @@ class House:
     root: Path = field(default_factory=Path.cwd)
     under_way: set[asyncio.Future[Any]] = field(default_factory=set)
     relays: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+    told: dict[str, object] = field(default_factory=dict)
 
     async def carried_through(self, work: Awaitable[T]) -> T:
         """Do it to its end, whether or not the caller still waits for it: half a change would leave others waiting."""

@@ -7,10 +7,11 @@ from pydantic import Field
 
 from moot.domain.budget import Budget
 from moot.domain.facts import Language
-from moot.domain.ids import seat_id
+from moot.domain.ids import seat_id, session_id
 from moot.domain.roster import MAILBOX
 from moot.domain.subject import subject
 from moot.errors import BadRoster, BadSetting
+from moot.ports.kit import ProtocolKit
 from moot.protocols.swarm.blackboard import board_json, convergence_json
 from moot.protocols.swarm.facts import LIKENESS, VALIDATOR
 from moot.protocols.swarm.story import SwarmStory
@@ -34,6 +35,8 @@ from moot.wiring.moot import Options
 
 MOST_AGENTS: Final = 64
 NEWEST: Final = 20
+MOST_TOLD: Final = 16
+"""Swarms that are kept as they were told, the last asked for."""
 
 
 class OpenSwarmParams(Wire):
@@ -143,8 +146,8 @@ async def open_swarm(call: Call, params: OpenSwarmParams) -> SwarmOut:
 
 async def swarm_status(call: Call, params: SwarmStatusParams) -> SwarmOut:
     call.caller.check_session(params.session_id)
-    story = await _story(call, params.session_id)
-    swarm, kit = story.swarm, await call.moot.kit(params.session_id)
+    story, kit = await _story(call, params.session_id), await _kit(call, params.session_id)
+    swarm = story.swarm
     decision = kit.decision(story)
     whole = board_json(story)
     shown = whole if params.whole else {name: _newest(value) for name, value in whole.items() if name not in {"events", "config"}}
@@ -169,7 +172,7 @@ def _newest(value: Any) -> Any:
 
 
 async def swarm_round(call: Call, params: RoundParams) -> RoundOut:
-    await _story(call, params.session_id)
+    await _kit(call, params.session_id)
     seat = call.caller.seat_for(params.session_id, params.seat, "seat")
     found = await get_asks(call, AsksParams(session_id=params.session_id, seat=seat, timeout_seconds=params.timeout_seconds))
     if found.asks:
@@ -185,7 +188,7 @@ async def swarm_round(call: Call, params: RoundParams) -> RoundOut:
 
 
 async def swarm_report(call: Call, params: ReportParams) -> WrittenOut:
-    await _story(call, params.session_id)
+    await _kit(call, params.session_id)
     seat = seat_id(call.caller.seat_for(params.session_id, params.seat, "seat"))
     given = AnswerParams(
         session_id=params.session_id, seat=seat, ask=params.ask, answer=params.report, idempotency_key=params.idempotency_key
@@ -193,11 +196,27 @@ async def swarm_report(call: Call, params: ReportParams) -> WrittenOut:
     return await answer(call, given)
 
 
-async def _story(call: Call, session: str) -> SwarmStory:
+async def _kit(call: Call, session: str) -> ProtocolKit:
+    """The protocol of a swarm, without telling it; raises BadSetting for what is none."""
     call.caller.check_session(session)
-    story = await call.moot.teller(session)
-    if not isinstance(story, SwarmStory):
+    kit = await call.moot.kit(session)
+    if kit.name != "swarm":
         raise BadSetting(f"{session!r} is no swarm; moot.getSession tells it")
+    return kit
+
+
+async def _story(call: Call, session: str) -> SwarmStory:
+    """The swarm as it is told; told anew only when something was added."""
+    await _kit(call, session)
+    told = call.house.told
+    standing = await call.moot.engine.standing(session_id(session))
+    story = told.pop(session, None)
+    if not isinstance(story, SwarmStory) or story.seq != standing.seq:
+        story = await call.moot.teller(session)
+        assert isinstance(story, SwarmStory), "a swarm is told by its story"
+    told[session] = story
+    while len(told) > MOST_TOLD:
+        del told[next(iter(told))]
     return story
 
 
