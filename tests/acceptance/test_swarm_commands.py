@@ -140,11 +140,23 @@ def test_a_swarm_that_is_killed_goes_on_where_it_stood(cli: Cli, tmp_path: Path)
     assert len(folders(cli)) == 2, "a resumed run writes into its own folder"
 
 
+def test_a_run_in_another_place_goes_on_there(cli: Cli, tmp_path: Path) -> None:
+    """S-24, S-26: `moot resume` takes the same --runs."""
+    with cli.start("swarm", TASK, *seats(slow(tmp_path, 0.3)), "--session", "elsewhere", "--runs", "my runs") as process:
+        process.wait_for("── Round 2")
+        process.process.kill()
+        process.ended()
+    cli("resume", "elsewhere", "--runs", "my runs")
+    (folder,) = (cli.cwd / "my runs").glob("2*")
+    assert (folder / "final-research-report.html").exists()
+    assert not (cli.cwd / "swarm-runs").exists()
+
+
 def test_the_folder_is_there_after_every_round(cli: Cli, tmp_path: Path) -> None:
     """S-24: a run that dies has left what it had."""
     with cli.start("swarm", TASK, *seats(slow(tmp_path, 0.4))) as process:
         process.wait_for("── Round 2")
-        until(lambda: list((cli.cwd / "swarm-runs").glob("2*/final-research-report.html")))
+        until(lambda: list((cli.cwd / "swarm-runs").glob("2*/agent-reports/round-1/*.md")))
         process.process.kill()
     (folder,) = folders(cli)
     board = json.loads(read(folder)["blackboard.json"])

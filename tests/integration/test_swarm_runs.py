@@ -7,6 +7,7 @@ import pytest
 
 from moot.domain.ids import SessionId
 from moot.errors import FolderUnwritable
+from moot.protocols.swarm.facts import ConvergenceMeasured
 from moot.protocols.swarm.story import SwarmStory
 from moot.testing.swarm_facts import SwarmRun, dutiful, swarm_plan
 from moot.wiring.swarm_runs import RunFolder
@@ -61,3 +62,30 @@ def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x", encoding="utf-8")
     with pytest.raises(FolderUnwritable, match="give another with --runs"):
         RunFolder(tmp_path / "file").write(story("one"))
+
+
+def test_a_round_adds_to_the_folder_and_the_end_completes_it(tmp_path: Path) -> None:
+    """S-24: what was told of a round is not written again; the reports on the whole run come at its end."""
+    run = SwarmRun(swarm_plan(2, max_rounds=2, collisions=0, vote=False))
+    run.play(lambda ask, brief, state: dutiful(state, ask.seat, "x", "Idea") if ask.kind == "explore" else NotImplemented)
+    folder, told = RunFolder(tmp_path / "by rounds"), SwarmStory(SessionId("one"))
+    for entry in run.entries:
+        told.add(entry)
+        if isinstance(entry.fact, ConvergenceMeasured):
+            folder.write_round(told)
+            assert folder.path is not None
+            assert not (folder.path / "final-research-report.md").exists()
+            first = folder.path / "agent-reports" / "round-1" / "TanWei.md"
+            if entry.fact.round == 1:
+                first.write_text("read me", encoding="utf-8")
+            assert first.read_text(encoding="utf-8") == "read me"
+    folder.write(told)
+    at_once = RunFolder(tmp_path / "at once")
+    at_once.write(told)
+    assert folder.path is not None
+    assert at_once.path is not None
+    names = sorted(path.relative_to(at_once.path) for path in at_once.path.rglob("*.*"))
+    assert names == sorted(path.relative_to(folder.path) for path in folder.path.rglob("*.*"))
+    for name in names:
+        if name.parts[-2:] != ("round-1", "TanWei.md"):
+            assert (folder.path / name).read_bytes() == (at_once.path / name).read_bytes()

@@ -1,4 +1,4 @@
-"""The folders of swarm runs: `swarm-runs/YYYY-MM-DD-task-slug/`, written after every round and at the end.
+"""The folders of swarm runs: `swarm-runs/YYYY-MM-DD-task-slug/`, written after every round; the reports on it all at the end.
 
 A folder belongs to the run that its run-config.json tells of; another run never writes into it. Each file is replaced as a
 whole, so that a reader sees the old one or the new one.
@@ -8,7 +8,7 @@ import asyncio
 import logging
 import shutil
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from threading import Lock
@@ -23,7 +23,7 @@ from moot.ports.kit import ProtocolKit
 from moot.protocols.consultation.story import own_story
 from moot.protocols.swarm.blackboard import run_config
 from moot.protocols.swarm.facts import ConvergenceMeasured
-from moot.protocols.swarm.files import CONFIG, folder_name, run_files
+from moot.protocols.swarm.files import CONFIG, RunFile, folder_name, round_files, run_files
 from moot.protocols.swarm.story import SwarmStory
 from moot.wiring.moot import Moot
 
@@ -56,23 +56,33 @@ class RunFolder:
         self.path: Path | None = None
         self._written: dict[tuple[str, ...], str] = {}
         self._seq = 0
+        self._known = 0
         self._lock = Lock()
 
     def write(self, story: SwarmStory) -> None:
         """Write what has changed since the last writing; what is older than that changes nothing. Raises FolderUnwritable."""
+        self._keep(story, run_files)
+
+    def write_round(self, story: SwarmStory) -> None:
+        """The same after a round, without the reports on the whole run. Raises FolderUnwritable."""
+        self._keep(story, round_files)
+        # Of a round that was measured nothing is still to come.
+        self._known = max(self._known, len(story.reports))
+
+    def _keep(self, story: SwarmStory, files: Callable[[SwarmStory, int], Iterable[RunFile]]) -> None:
         with self._lock:
             if story.seq < self._seq:
                 return
             try:
-                self._write(story)
+                self._write(story, files(story, self._known))
             except OSError as cause:
                 raise _unwritable(self.base, cause) from cause
             self._seq = story.seq
 
-    def _write(self, story: SwarmStory) -> None:
+    def _write(self, story: SwarmStory, files: Iterable[RunFile]) -> None:
         if self.path is None:
             self.path = _own_folder(self.base, story)
-        for path, text in run_files(story):
+        for path, text in files:
             if self._written.get(path) != text:
                 _replace(self.path.joinpath(*path), text)
                 self._written[path] = text
@@ -150,6 +160,6 @@ async def _keep(moot: Moot, kit: ProtocolKit, session: str, folder: RunFolder) -
             return
         if isinstance(event.entry.fact, ConvergenceMeasured):
             try:
-                await asyncio.to_thread(folder.write, story)
+                await asyncio.to_thread(folder.write_round, story)
             except FolderUnwritable as error:
                 log.warning("%s", error)

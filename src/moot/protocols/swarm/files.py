@@ -46,13 +46,18 @@ def file_name(seat: str) -> str:
     return f"{kept}-{sha256(seat.encode()).hexdigest()[:8]}.md"
 
 
-def run_files(story: SwarmStory) -> Iterator[RunFile]:
-    """Every file of the run as it stands."""
-    yield RunFile((CONFIG,), run_config(story))
-    yield RunFile(("blackboard.json",), blackboard(story))
-    yield RunFile(("operation-log.json",), operation_log(story))
-    for told in story.reports:
-        yield RunFile(("agent-reports", f"round-{told.round}", file_name(told.seat)), agent_report(story, told))
+def run_files(story: SwarmStory, known: int = 0) -> Iterator[RunFile]:
+    """Every file of the run as it stands, but for the first `known` reports of agents."""
+    yield from round_files(story, known)
     yield RunFile(("convergence-report.md",), convergence_report(story))
     yield RunFile(("final-research-report.md",), final_report(story))
     yield RunFile(("final-research-report.html",), page(story))
+
+
+def round_files(story: SwarmStory, known: int = 0) -> Iterator[RunFile]:
+    """What grows from round to round; the first `known` reports of agents are left out."""
+    yield RunFile((CONFIG,), run_config(story))
+    yield RunFile(("blackboard.json",), blackboard(story))
+    yield RunFile(("operation-log.json",), operation_log(story))
+    for told in story.reports[known:]:
+        yield RunFile(("agent-reports", f"round-{told.round}", file_name(told.seat)), agent_report(story, told))

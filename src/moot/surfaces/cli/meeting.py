@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from moot.surfaces.cli.person import at_terminal
 from moot.surfaces.cli.render import show_decision
 from moot.wiring.consulting import Consult
 from moot.wiring.moot import DEFAULT_TURNS, WEEK_SECONDS, Moot, Options
-from moot.wiring.swarm_runs import kept_folder
+from moot.wiring.swarm_runs import RUNS, kept_folder
 
 
 @click.command(short_help="Hold a meeting on TOPIC.")
@@ -134,8 +135,11 @@ def run(
 @click.command(short_help="Go on with a session.")
 @click.argument("session")
 @click.option("--wait", is_flag=True, help="Wait here for mailbox seats instead of parking the session.")
+@click.option(
+    "--runs", type=click.Path(file_okay=False, path_type=Path), help="Where the folders of swarm runs are, if not in swarm-runs."
+)
 @out.json_option
-def resume(session: str, wait: bool, as_json: bool) -> None:
+def resume(session: str, wait: bool, runs: Path | None, as_json: bool) -> None:
     """Go on with a session where it stands: after Ctrl-C, a crash, or an answer from elsewhere.
 
     \b
@@ -143,6 +147,7 @@ def resume(session: str, wait: bool, as_json: bool) -> None:
     """
     table = Table()
     table.session = session
+    table.runs = runs
 
     async def work() -> int:
         async with table.moot() as moot:
@@ -205,7 +210,8 @@ class Table:
     def stopped(self) -> str:
         if not self.session:
             return "\nStopped. Nothing was recorded."
-        return f"\nStopped. Nothing is lost; go on with: moot resume {self.session}"
+        runs = f" --runs {shlex.quote(str(self.runs))}" if self.runs is not None and str(self.runs) != RUNS else ""
+        return f"\nStopped. Nothing is lost; go on with: moot resume {self.session}{runs}"
 
     async def hold(self, moot: Moot, *, as_json: bool, wait: bool) -> int:
         """Run the session, show it, print the decision; the exit code."""
