@@ -93,7 +93,7 @@ def test_the_report_speaks_the_language_of_the_run() -> None:
 
 
 def test_the_files_of_a_run() -> None:
-    """S-24."""
+    """S-4, S-24: the blackboard holds the whole state."""
     story = evil_run().story
     paths = ["/".join(file.path) for file in run_files(story)]
     assert paths == [
