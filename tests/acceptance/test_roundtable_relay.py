@@ -241,7 +241,7 @@ def test_agents_that_fail_or_break_the_files_are_skipped(cli: Cli) -> None:
         "links": "malformed: it broke the files: 011_links.md:1: a link",
         "missing": "error: ",
     }.items():
-        assert all(told.startswith(words) for told in found[role]), found[role]
+        assert any(told.startswith(words) for told in found[role]), found[role]
     assert (table.folder / "001_good.md").read_text() == "## Stance\ngood 1\n"
     for number, way in enumerate((*ways, "missing"), 2):
         text = (table.folder / f"{number:03d}_{way.replace(' ', '_')}.md").read_text()
