@@ -405,6 +405,13 @@ def test_not_to_know_is_an_answer_of_its_own_kind(text: str, known: str) -> None
     assert found.known == known
 
 
+def test_not_to_know_is_heard_from_fields_as_well() -> None:
+    """C-7: also where the field that says so was left out."""
+    found = parsed(FORMS["consult"], {"answer": "I don't know."})
+    assert isinstance(found, Advice)
+    assert found.is_unknown
+
+
 @pytest.mark.parametrize(
     ("text", "verdict", "reasons"),
     [

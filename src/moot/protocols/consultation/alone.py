@@ -65,7 +65,7 @@ class QuestionRules:
             case ConsultationAnswered(said=Advice() as advice):
                 return changed(state, advice=advice)
             case ConsultationFiled():
-                known: Outcome = "answered" if state.advice and state.advice.known == "known" else "unknown"
+                known: Outcome = "answered" if state.advice and not state.advice.is_unknown else "unknown"
                 return changed(state, outcome=state.outcome or (known if state.advice else "failed"))
             case ConsultationFailed(reason="unrecorded"):
                 return changed(state, advice=None, outcome="failed")

@@ -72,7 +72,7 @@ def _replied(words: Words, language: Language, found: Consultation) -> list[str]
     if found.failure or found.advice is None:
         return [words.failed.format(to=found.to, reason=words.failures.get(found.failure, found.failure))]
     colon = ":" if language == "en" else "："
-    lines = [words.unknown.format(to=found.to), ""] if found.advice.known == "unknown" else []
+    lines = [words.unknown.format(to=found.to), ""] if found.advice.is_unknown else []
     lines += quoted(found.advice.answer)
     if found.advice.notes:
         lines += ["", f"**{words.labels['notes']}**{colon}", "", *quoted(found.advice.notes)]

@@ -53,6 +53,11 @@ class Advice:
     ask_instead: Annotated[str, MaxLen(64)] = ""
     known: Literal["known", "unknown"] = "known"
 
+    @property
+    def is_unknown(self) -> bool:
+        """Whether it says that it does not know, by its field or by its words."""
+        return self.known == "unknown" or says_unknown(self.answer)
+
     @classmethod
     def from_text(cls, text: str) -> Self:
         """Read the form `FROM @agent：**回答**：…`, an object with these fields, or else the words as they are."""

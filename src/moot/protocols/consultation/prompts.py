@@ -126,7 +126,7 @@ def _learned(state: Consultations, words: Words, found: Learned) -> list[str]:
         unsure_of=_cut(found.advice.unsure_of),
     )
     lines.append(fenced(advice_text(language, found.to, advice)))
-    if advice.known == "unknown":
+    if advice.is_unknown:
         lines.append(words.unknown.format(to=found.to))
     if advice.ask_instead:
         # Only a name of the table stands outside of the quotation: what else is written there is somebody's words.

@@ -139,7 +139,7 @@ def told(lines: Callable[[Any, Entry], list[str]], story: ConsultedStory, entry:
         case ConsultationRefused(seat=seat, to=to, reason=reason):
             return [f"  ✗ {words.told_refused}: {seat} → {one_line(to)} ({words.refusals[reason]})"]
         case ConsultationAnswered(seat=seat, said=advice):
-            mark = f" [{words.unknown.format(to=seat)}]" if advice.known == "unknown" else ""
+            mark = f" [{words.unknown.format(to=seat)}]" if advice.is_unknown else ""
             return [f"  ! {seat}: {one_line(advice.answer)}{mark}"]
         case ConsultationFailed(reason=reason):
             return [f"  ✗ {words.told_failed}: {words.failures[reason]}"]

@@ -138,7 +138,7 @@ def _told(session: str, line: ConsultLine | None, *, is_over: bool, is_in_sessio
     advice = line.advice
     return ConsultOut(
         session_id=session,
-        status="answered" if advice.known == "known" else "unknown",
+        status="unknown" if advice.is_unknown else "answered",
         answer=advice.answer,
         notes=advice.notes,
         unsure_of=advice.unsure_of,
