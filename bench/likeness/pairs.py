@@ -62,3 +62,32 @@ def share(found: Sequence[Verdict], kind: str) -> float:
     """The share of the pairs of a kind that are rightly joined or kept apart."""
     listed = [verdict.is_right for verdict in found if verdict.pair.kind == kind]
     return sum(listed) / len(listed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Joins:
+    """Findings of one task, each compared with all before it: the pairs joined that say the same, and those that do not."""
+
+    right: tuple[tuple[str, str], ...]
+    wrong: tuple[tuple[str, str], ...]
+    same: int
+    compared: int
+
+
+def one_task(measure: Measure, language: str) -> Joins:
+    """What a measure joins of twenty findings of one task."""
+    with (DATA / "one_task.toml").open("rb") as file:
+        read = tomllib.load(file)
+    texts, same = read[language]["findings"], {tuple(places) for places in read["same"]}
+    joined = [
+        (before, at)
+        for at, text in enumerate(texts)
+        for before, judgement in enumerate(measure(text, texts[:at]))
+        if is_one(judgement)
+    ]
+    return Joins(
+        right=tuple((texts[one], texts[other]) for one, other in joined if (one, other) in same),
+        wrong=tuple((texts[one], texts[other]) for one, other in joined if (one, other) not in same),
+        same=len(same),
+        compared=len(texts) * (len(texts) - 1) // 2,
+    )

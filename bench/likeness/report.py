@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence
 
-from bench.likeness.pairs import KINDS, LANGUAGES, PARTS, Measure, Verdict, pairs, share, verdicts
+from bench.likeness.pairs import KINDS, LANGUAGES, PARTS, Measure, Verdict, one_task, pairs, share, verdicts
 from moot.participants.meaning import Meaning
 from moot.weighing.likeness import judged_by_words
 
@@ -21,6 +21,7 @@ def report(*, wrong: bool) -> str:
         for part in PARTS
     }
     parts = [_table([_row(*key, listed) for key, listed in found.items()])]
+    parts.append("\n".join(_one_task(name, measure, language) for name, measure in measures.items() for language in ("en", "zh")))
     if meaning.is_available():
         parts.append(_cost(meaning))
     if wrong:
@@ -32,6 +33,13 @@ def _row(name: str, language: str, part: str, found: Sequence[Verdict]) -> tuple
     opposed = [verdict.judgement.opposed for verdict in found if verdict.pair.kind == "opposed"]
     shares = [f"{share(found, kind):.0%}" for kind in KINDS]
     return name, language, part, str(len(found)), *shares, f"{sum(opposed) / len(opposed):.0%}"
+
+
+def _one_task(name: str, measure: Measure, language: str) -> str:
+    found = one_task(measure, language)
+    head = f"{name}, {language}: of the {found.compared} pairs of twenty findings of one task"
+    lines = [f"{head}, {len(found.right)} of {found.same} rightly joined, {len(found.wrong)} wrongly"]
+    return "\n".join([*lines, *(f"  {one} | {other}" for one, other in found.wrong)])
 
 
 def _wrong(name: str, language: str, part: str, found: Sequence[Verdict]) -> str:

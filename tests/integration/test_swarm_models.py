@@ -3,6 +3,8 @@
 import asyncio
 import json
 import re
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,8 @@ from moot.domain.ids import AskId, SeatId
 from moot.domain.perception import Memory, Perception
 from moot.domain.roster import Seat
 from moot.errors import UnknownPlatform
-from moot.participants.measure import MeasureParticipant
+from moot.participants.meaning import Meaning
+from moot.participants.measure import MOST_TOLD, MeasureParticipant
 from moot.ports.participant import Answer, NoAnswer
 from moot.protocols.swarm.answers import Likenesses
 from moot.protocols.swarm.facts import FORMS
@@ -104,6 +107,20 @@ def test_the_measure_answers_with_the_pairs_that_are_like() -> None:
     assert found.said.by == "words"
     assert {(pair.one, pair.other) for pair in found.said.pairs} >= {(2, 0), (3, 1)}
     assert all(pair.likeness == round(pair.likeness, 4) and pair.other < pair.one for pair in found.said.pairs)
+
+
+@pytest.mark.parametrize("name", ["words", "meaning"])
+def test_the_measure_of_a_full_round_fits_its_answer(name: str) -> None:
+    """S-8: 64 explorers with three findings each that are all alike; of each text the pairs that are most like."""
+    if name == "meaning" and not Meaning.is_available():
+        pytest.skip("the extra embedded is not installed")
+    texts = tuple(f"Serve pictures of kind {number} from a cache at the edge of the network" for number in range(492))
+    brief = replace(comparing(), comparing=Comparing(known=texts[:300], new=texts[300:]))
+    found = asyncio.run(MeasureParticipant(name).respond(brief, lambda _: None))
+    assert isinstance(found, Answer)
+    assert isinstance(found.said, Likenesses)
+    told = Counter(pair.one for pair in found.said.pairs)
+    assert max(told.values(), default=0) <= MOST_TOLD
 
 
 def test_a_measure_does_nothing_else() -> None:

@@ -34,7 +34,7 @@ SYNONYMS: Final = 0.7
 SLIP: Final = 2
 """So few words more on one side only may turn an idea round, as "spared" does; more of them explain it."""
 
-LEAST: Final = 0.3
+LEAST: Final = 0.4
 """The cosine of two ideas below which their rests are not looked at."""
 
 MOST_LOOKED_AT: Final = 64
