@@ -15,11 +15,12 @@ from moot.domain.perception import Memory, Perception
 from moot.domain.roster import Seat
 from moot.errors import UnknownPlatform
 from moot.participants.meaning import Meaning
-from moot.participants.measure import MOST_TOLD, MeasureParticipant
+from moot.participants.measure import MeasureParticipant
 from moot.ports.participant import Answer, NoAnswer
 from moot.protocols.swarm.answers import Likenesses
 from moot.protocols.swarm.facts import FORMS
 from moot.testing.stub_server import Reply, Request, Stub
+from moot.weighing.likeness import MOST_JOINED, MOST_NEAR
 from moot.wiring.moot import Moot
 
 IDEA = "Put a cache at the edge."
@@ -120,7 +121,7 @@ def test_the_measure_of_a_full_round_fits_its_answer(name: str) -> None:
     assert isinstance(found, Answer)
     assert isinstance(found.said, Likenesses)
     told = Counter(pair.one for pair in found.said.pairs)
-    assert max(told.values(), default=0) <= MOST_TOLD
+    assert max(told.values(), default=0) <= MOST_JOINED + MOST_NEAR
 
 
 def test_a_measure_does_nothing_else() -> None:
