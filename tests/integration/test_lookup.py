@@ -27,6 +27,7 @@ REPORT = RoundReport(
     operations=(
         Operation(operation="update_finding", params={"coreIdea": "Drop it."}),
         Operation(operation="deposit_pheromone", params={"direction": "caching"}),
+        Operation(operation="update_finding", params={"finding": {"coreIdea": "Rent it.", "confidence": "low"}}),
     ),
 )
 
@@ -125,6 +126,9 @@ def test_a_search_that_fails_is_tried_twice_more_and_then_every_finding_is_marke
         "searchAttempted": True,
     }
     assert said.operations[1] == REPORT.operations[1]
+    assert said.operations[2].params == {
+        "finding": {"coreIdea": "Rent it.", "confidence": "low", "needsValidation": True, "searchAttempted": True}
+    }
 
 
 def test_one_success_in_three_tries_is_enough() -> None:

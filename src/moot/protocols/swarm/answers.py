@@ -34,7 +34,7 @@ _WIRE: Final[dict[str, Any]] = {"alias_generator": _camel, "populate_by_name": T
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundIdea:
-    """One finding. `confidence`, `needs_validation` and `search_attempted` mark one that was made without its tools (S-27)."""
+    """One finding. `confidence`, `needs_validation` and `search_attempted` mark one that was made without looking things up."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _WIRE
     core_idea: Annotated[str, MinLen(1), MaxLen(500)]
@@ -60,8 +60,15 @@ class Operation:
     def unaided(self) -> Self:
         if self.operation != "update_finding" or self.params is None:
             return self
-        marks = {"confidence": _doubted(self.params.get("confidence")), "needsValidation": True, "searchAttempted": True}
-        return replace(self, params={**self.params, **marks})
+        # The protocol's source wraps a finding in another object; both forms are understood.
+        inner = self.params.get("finding")
+        if isinstance(inner, Mapping):
+            return replace(self, params={**self.params, "finding": {**inner, **_marks(inner.get("confidence"))}})
+        return replace(self, params={**self.params, **_marks(self.params.get("confidence"))})
+
+
+def _marks(confidence: object) -> dict[str, Scalar]:
+    return {"confidence": _doubted(confidence), "needsValidation": True, "searchAttempted": True}
 
 
 def _doubted(confidence: object) -> Confidence:
