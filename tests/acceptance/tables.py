@@ -15,7 +15,7 @@ from tests.acceptance.doors import Cli, Done
 from moot import Moot
 from moot.domain.ids import SeatId
 from moot.domain.roster import Seat
-from moot.surfaces.files.conference import Found, Given
+from moot.surfaces.files.found import Found, Given
 from moot.surfaces.files.hall import Hall
 
 T = TypeVar("T")

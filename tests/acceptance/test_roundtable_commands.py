@@ -10,7 +10,7 @@ from tests.acceptance.tables import MINUTES_TEXT, Desk, Table, speech
 
 from moot.errors import KeyReused
 from moot.protocols.roundtable.guide import GUIDES
-from moot.surfaces.files.conference import Blocked
+from moot.surfaces.files.found import Blocked
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from tests.acceptance.doors import Cli
 from tests.acceptance.tables import MINUTES_TEXT, Desk, Files, Table, aged, digests, speech
 
 from moot.protocols.roundtable.turnfile import BadTurn, parsed_turn
-from moot.surfaces.files.conference import Blocked
+from moot.surfaces.files.found import Blocked
 
 Break = Callable[[Files], object]
 

@@ -15,7 +15,7 @@ from moot.protocols.roundtable.state import Status
 from moot.surfaces.api.call import Call, Method, Nothing, Wire, method
 from moot.surfaces.api.deliberation import seat_of
 from moot.surfaces.api.shapes import Key, ParticipantIn
-from moot.surfaces.files.conference import Blocked, Found, Reading
+from moot.surfaces.files.found import Blocked, Found, Reading
 from moot.surfaces.files.hall import DEFAULT_ROUNDS, Hall
 from moot.surfaces.files.relay import Relay
 from moot.surfaces.files.watching import changes

@@ -25,7 +25,7 @@ from moot.surfaces.cli import out
 from moot.surfaces.cli.duration import Duration
 from moot.surfaces.cli.live import view_of
 from moot.surfaces.cli.render import show_decision
-from moot.surfaces.files.conference import Blocked, Found, Reading
+from moot.surfaces.files.found import Blocked, Found, Reading
 from moot.surfaces.files.hall import DEFAULT_ROUNDS, Hall, root_of
 from moot.surfaces.files.relay import Relay
 from moot.wiring.moot import WEEK_SECONDS, Moot

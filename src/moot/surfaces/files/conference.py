@@ -5,16 +5,13 @@ there; what others wrote there and fits becomes an entry. Everything that change
 counts from the moment in which its entry is in the ledger; whoever looks next writes the files that a crash left unwritten.
 """
 
-import re
-import secrets
 from collections.abc import AsyncIterator
-from contextlib import AbstractContextManager, asynccontextmanager
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from moot.disk.folder import Folder, Unreadable, shown
+from moot.disk.folder import Folder, Unreadable
 from moot.domain.facts import Language, Loss
 from moot.domain.fence import one_line, sound
 from moot.domain.ids import SeatId, SessionId
@@ -23,7 +20,6 @@ from moot.errors import FolderDamaged, OutOfTurn, SessionClosed, UnknownConferen
 from moot.protocols.roundtable.facts import MODERATOR, Speech
 from moot.protocols.roundtable.files import (
     AGENDA,
-    ASIDE,
     MINUTES,
     TURN,
     agenda_text,
@@ -35,55 +31,12 @@ from moot.protocols.roundtable.files import (
 from moot.protocols.roundtable.state import RECENT, Absent, Conference
 from moot.protocols.roundtable.turnfile import BadTurn, Turn, parsed_turn, turn_of, turn_text
 from moot.protocols.roundtable.words import WORDS
+from moot.surfaces.files.aside import Aside, text_of
+from moot.surfaces.files.found import Blocked, Found, Given, Reading
 from moot.surfaces.files.mark import AGENDA_KEPT, LOCK, OWN_FOLDER, Mark, digest, read_mark, write_mark
 from moot.surfaces.files.seen import LONGEST_SPEECH, Damage, Seen, damages, is_settled, looked, normal, same_text
 
-LOG: Final = "LOG.md"
 MOST_REPAIRS: Final = 10_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """Where a conference stands. `writing` is the role that has begun to write its files and is not done."""
-
-    session: SessionId
-    conference: Conference
-    turn: Turn
-    damage: tuple[Damage, ...] = ()
-    writing: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """What a role should read now. `message` is the answer where it has nothing to do; `kept` are texts of its own set aside."""
-
-    is_turn: bool
-    message: str
-    agenda: str
-    turn: Turn
-    language: Language = "en"
-    speeches: tuple[tuple[str, str], ...] = ()
-    earlier: int = 0
-    kept: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
-    """A speech (or the minutes) that is in the ledger and in the folder."""
-
-    file: str
-    turn: Turn
-    language: Language = "en"
-    is_repeated: bool = False
-
-
-class Blocked(OutOfTurn):
-    """Somebody spoke out of turn. `kept` is the file that holds its text, `told` says so."""
-
-    def __init__(self, message: str, kept: str, told: str) -> None:
-        super().__init__(message)
-        self.kept = kept
-        self.told = told.format(file=kept)
 
 
 class ConferenceFolder:
@@ -91,6 +44,7 @@ class ConferenceFolder:
 
     def __init__(self, folder: Folder, own: Folder, engine: Engine) -> None:
         self.folder = folder
+        self.aside = Aside(folder)
         self._own = own
         self._engine = engine
         self.mark = read_mark(own)
@@ -326,7 +280,7 @@ class ConferenceFolder:
             if found == normal(text) or (is_skip and skip_reason(found or "") is not None):
                 self.folder.fix(name)
                 return
-            self.set_aside(name, "another text of this name was first")
+            self.aside.put(name, "another text of this name was first")
         self.folder.put(name, text, fresh=True, fixed=True)
 
     def _note(self, **what: object) -> None:
@@ -356,15 +310,15 @@ class ConferenceFolder:
         if before:
             return Given(file=before, turn=found.turn, language=conference.opened.language, is_repeated=True)
         if found.damage:
-            kept = self.keep(role, text)
+            kept = self.aside.keep(role, text)
             raise FolderDamaged(f"{told_damage(self.folder.path.name, found.damage)} Your text is kept in {kept}")
         words = WORDS[conference.opened.language]
         if conference.status == "closed":
-            raise SessionClosed(f"{words.over} ({words.kept.format(file=self.keep(role, text))})")
+            raise SessionClosed(f"{words.over} ({words.kept.format(file=self.aside.keep(role, text))})")
         if role != conference.current:
-            raise Blocked(self._blocked(conference), self.keep(role, text), words.kept)
+            raise Blocked(self._blocked(conference), self.aside.keep(role, text), words.kept)
         if found.writing:
-            raise Blocked(words.busy.format(role=role), self.keep(role, text), words.kept)
+            raise Blocked(words.busy.format(role=role), self.aside.keep(role, text), words.kept)
         is_open = conference.status == "open"
         seat = conference.current if is_open else conference.writers[0]
         await self._engine.contribute(self.session, seat, raw, key, of_any=True)
@@ -393,48 +347,6 @@ class ConferenceFolder:
             return words.concluding
         return words.over if conference.status == "closed" else words.blocked.format(current_speaker=conference.current)
 
-    def keep(self, role: str, text: str) -> str:
-        """Keep a text for its author, once; where."""
-        with self._aside() as aside:
-            number = 1
-            while aside.has(f"{role}_{number}.md") and (_read(aside, f"{role}_{number}.md") or "").strip() != text.strip():
-                number += 1
-            if not aside.has(f"{role}_{number}.md"):
-                aside.put(f"{role}_{number}.md", text.strip() + "\n", fresh=True)
-        return f"{ASIDE}/{role}_{number}.md"
-
-    def _aside(self) -> AbstractContextManager[Folder]:
-        self._free_aside()
-        self.folder.made(ASIDE)
-        return Folder.opened(self.folder.path / ASIDE, inside=self.folder)
-
-    def _free_aside(self) -> str:
-        """Move away whatever has the name of the folder for what is set aside; where it is now."""
-        found = next((each for each in self.folder.names() if each.name == ASIDE), None)
-        if found is None or found.kind == "folder":
-            return ""
-        number = 1
-        while self.folder.has(f"{ASIDE}_{number}"):
-            number += 1
-        self.folder.move(ASIDE, f"{ASIDE}_{number}")
-        return f"{ASIDE}_{number}"
-
-    def set_aside(self, name: str, why: str) -> str:
-        """Move a file out of the way; nothing is ever deleted. Where it is now."""
-        with self._aside() as aside:
-            other, number = name, 1
-            while aside.has(other):
-                number += 1
-                other = f"{number}_{name}"
-            self.folder.move(name, other, aside)
-            at = datetime.now(UTC).isoformat(timespec="seconds")
-            line = f"- {at} `{shown(name)}` → `{shown(other)}`: {why}\n"
-            try:
-                aside.append(LOG, line)
-            except Unreadable:
-                aside.append(f"LOG-{secrets.token_hex(4)}.md", line)
-        return f"{ASIDE}/{other}"
-
     async def repair(self) -> list[str]:
         """Mend every damage; what was done, in plain words. What is in the way is set aside."""
         done: list[str] = []
@@ -451,7 +363,7 @@ class ConferenceFolder:
             texts[MINUTES] = minutes_text(conference)
         match damage.kind:
             case "aside_blocked":
-                return f"{damage}; renamed to {self._free_aside()}"
+                return f"{damage}; renamed to {self.aside.freed()}"
             case "speech_renamed":
                 self.folder.move(damage.rename, damage.file)
                 return f"{damage}; renamed back"
@@ -461,7 +373,7 @@ class ConferenceFolder:
             case "speech_missing" | "minutes_missing":
                 self.folder.put(damage.file, texts[damage.file], fresh=True, fixed=True)
                 return f"{damage}; written again from the ledger"
-        aside = self.set_aside(damage.file, damage.said) if self.folder.has(damage.file) else ""
+        aside = self.aside.put(damage.file, damage.said) if self.folder.has(damage.file) else ""
         where = f"; set aside as {aside}" if aside else ""
         if damage.file == TURN:
             text = turn_text(turn_of(conference))
@@ -469,7 +381,7 @@ class ConferenceFolder:
             self._note(turn=digest(text), published=conference.taken)
             return f"{damage}{where}; rebuilt from the speeches"
         if damage.file == AGENDA:
-            text = _read(self._own, AGENDA_KEPT) or agenda_text(conference.opened, conference.speakers)
+            text = text_of(self._own, AGENDA_KEPT) or agenda_text(conference.opened, conference.speakers)
             self.folder.put(AGENDA, text)
             self._note(agenda=digest(text))
             return f"{damage}{where}; written again as it was"
@@ -482,14 +394,14 @@ class ConferenceFolder:
         """What a role should read now: the agenda, its prompt, the last speeches. Opens no other speech."""
         words = WORDS[self.mark.language]
         is_turn = role == turn.current_speaker and turn.status != "closed"
-        agenda = _read(self.folder, AGENDA) or ""
+        agenda = text_of(self.folder, AGENDA) or ""
         if not is_turn:
             waiting = {"closed": words.over, "concluding": words.concluding}
             message = waiting.get(turn.status) or words.blocked.format(current_speaker=turn.current_speaker)
             return Reading(is_turn=False, message=message, agenda=agenda, turn=turn, language=self.mark.language)
         names = sorted(looked(self.folder).speeches.items(), key=lambda each: each[1].number)
         shown = names if turn.status == "concluding" else names[-RECENT:]
-        speeches = tuple((name, _read(self.folder, name) or "") for name, _ in shown)
+        speeches = tuple((name, text_of(self.folder, name) or "") for name, _ in shown)
         return Reading(
             is_turn=True,
             message="",
@@ -498,16 +410,8 @@ class ConferenceFolder:
             language=self.mark.language,
             speeches=speeches,
             earlier=len(names) - len(shown),
-            kept=self._kept(role),
+            kept=self.aside.of(role),
         )
-
-    def _kept(self, role: str) -> tuple[str, ...]:
-        if not self.folder.has(ASIDE):
-            return ()
-        with self._aside() as aside:
-            names = [each.name for each in aside.names()]
-        own = re.compile(rf"{re.escape(role)}_\d+\.md")
-        return tuple(f"{ASIDE}/{name}" for name in names if own.fullmatch(name))
 
     def as_it_was(self) -> Turn | None:
         """Where it stands by the folder alone, if nothing has changed there since it was last right; else None."""
@@ -530,10 +434,3 @@ def _raw(text: str, role: str) -> dict[str, object]:
         return {"content": sound(text).strip()}
     said = Speech.from_text(sound(text))
     return {"content": said.content, "prompt": said.prompt, "consensus": said.consensus}
-
-
-def _read(folder: Folder, name: str) -> str | None:
-    try:
-        return folder.read(name)
-    except Unreadable:
-        return None

@@ -20,7 +20,8 @@ from moot.protocols.roundtable.files import AGENDA, GUIDE, TURN, read_agenda
 from moot.protocols.roundtable.guide import GUIDES
 from moot.protocols.roundtable.names import conference_name, role_name
 from moot.protocols.roundtable.turnfile import Turn
-from moot.surfaces.files.conference import ConferenceFolder, Found, Given, Reading, told_damage
+from moot.surfaces.files.conference import ConferenceFolder, told_damage
+from moot.surfaces.files.found import Found, Given, Reading
 from moot.surfaces.files.mark import OWN_FOLDER, read_mark
 from moot.surfaces.files.seen import Damage, Seen, looked
 from moot.wiring.moot import WEEK_SECONDS, Moot

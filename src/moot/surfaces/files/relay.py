@@ -14,7 +14,7 @@ from moot.participants.agents import Recipe
 from moot.participants.command import CommandParticipant
 from moot.ports.participant import Participant
 from moot.protocols.roundtable.words import WORDS
-from moot.surfaces.files.conference import Found
+from moot.surfaces.files.found import Found
 from moot.surfaces.files.hall import Hall
 from moot.surfaces.files.seen import SETTLE_SECONDS, Damage
 from moot.surfaces.files.waking import WokenAgent, wake_text, woken_recipe

@@ -1,0 +1,77 @@
+"""What did not fit into a conference, kept beside it: nothing is ever deleted."""
+
+import re
+import secrets
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime
+from typing import Final
+
+from moot.disk.folder import Folder, Unreadable, shown
+from moot.protocols.roundtable.files import ASIDE
+
+LOG: Final = "LOG.md"
+
+
+class Aside:
+    """The folder `aside` of a conference's folder; it is made when it is needed."""
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+
+    def keep(self, role: str, text: str) -> str:
+        """Keep a text for its author, once; where."""
+        with self._opened() as aside:
+            number = 1
+            while aside.has(f"{role}_{number}.md") and (text_of(aside, f"{role}_{number}.md") or "").strip() != text.strip():
+                number += 1
+            if not aside.has(f"{role}_{number}.md"):
+                aside.put(f"{role}_{number}.md", text.strip() + "\n", fresh=True)
+        return f"{ASIDE}/{role}_{number}.md"
+
+    def put(self, name: str, why: str) -> str:
+        """Move a file out of the way; nothing is ever deleted. Where it is now."""
+        with self._opened() as aside:
+            other, number = name, 1
+            while aside.has(other):
+                number += 1
+                other = f"{number}_{name}"
+            self._folder.move(name, other, aside)
+            at = datetime.now(UTC).isoformat(timespec="seconds")
+            line = f"- {at} `{shown(name)}` → `{shown(other)}`: {why}\n"
+            try:
+                aside.append(LOG, line)
+            except Unreadable:
+                aside.append(f"LOG-{secrets.token_hex(4)}.md", line)
+        return f"{ASIDE}/{other}"
+
+    def of(self, role: str) -> tuple[str, ...]:
+        if not self._folder.has(ASIDE):
+            return ()
+        with self._opened() as aside:
+            names = [each.name for each in aside.names()]
+        own = re.compile(rf"{re.escape(role)}_\d+\.md")
+        return tuple(f"{ASIDE}/{name}" for name in names if own.fullmatch(name))
+
+    def freed(self) -> str:
+        """Move away whatever has the name of the folder for what is set aside; where it is now."""
+        found = next((each for each in self._folder.names() if each.name == ASIDE), None)
+        if found is None or found.kind == "folder":
+            return ""
+        number = 1
+        while self._folder.has(f"{ASIDE}_{number}"):
+            number += 1
+        self._folder.move(ASIDE, f"{ASIDE}_{number}")
+        return f"{ASIDE}_{number}"
+
+    def _opened(self) -> AbstractContextManager[Folder]:
+        self.freed()
+        self._folder.made(ASIDE)
+        return Folder.opened(self._folder.path / ASIDE, inside=self._folder)
+
+
+def text_of(folder: Folder, name: str) -> str | None:
+    """A file's text; None where it has none that can be read."""
+    try:
+        return folder.read(name)
+    except Unreadable:
+        return None

@@ -1,0 +1,54 @@
+"""What looking at a conference, joining it and speaking in it come to."""
+
+from dataclasses import dataclass
+
+from moot.domain.facts import Language
+from moot.domain.ids import SessionId
+from moot.errors import OutOfTurn
+from moot.protocols.roundtable.state import Conference
+from moot.protocols.roundtable.turnfile import Turn
+from moot.surfaces.files.seen import Damage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """Where a conference stands. `writing` is the role that has begun to write its files and is not done."""
+
+    session: SessionId
+    conference: Conference
+    turn: Turn
+    damage: tuple[Damage, ...] = ()
+    writing: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What a role should read now. `message` is the answer where it has nothing to do; `kept` are texts of its own set aside."""
+
+    is_turn: bool
+    message: str
+    agenda: str
+    turn: Turn
+    language: Language = "en"
+    speeches: tuple[tuple[str, str], ...] = ()
+    earlier: int = 0
+    kept: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """A speech (or the minutes) that is in the ledger and in the folder."""
+
+    file: str
+    turn: Turn
+    language: Language = "en"
+    is_repeated: bool = False
+
+
+class Blocked(OutOfTurn):
+    """Somebody spoke out of turn. `kept` is the file that holds its text, `told` says so."""
+
+    def __init__(self, message: str, kept: str, told: str) -> None:
+        super().__init__(message)
+        self.kept = kept
+        self.told = told.format(file=kept)
