@@ -245,7 +245,7 @@ def test_the_record_is_on_disk_before_the_answer_is_used(cli: Cli) -> None:
     assert [is_there for is_there, _ in seen] == [False, True]
     assert "| FROM @bob:" in seen[1][1]
     assert "| **Answer**: Five euros." in seen[1][1]
-    assert "bob suggests asking eve, who is not at the table." in seen[1][1]
+    assert "bob suggests asking somebody who is not at the table." in seen[1][1]
 
 
 def test_who_is_consulted_and_lost_leaves_a_failed_record_and_the_first_goes_on(cli: Cli) -> None:

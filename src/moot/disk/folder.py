@@ -22,6 +22,7 @@ LONGEST_FILE: Final = 400_000
 
 LOCK_SECONDS: Final = 30.0
 _LOOK_AGAIN: Final = 0.02
+HAS_DESCRIPTORS: Final = os.open in os.supports_dir_fd
 _NO_LINKS: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 _READ: Final = os.O_RDONLY | _NO_LINKS
 _FOLDER: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NO_LINKS
@@ -56,7 +57,7 @@ class Folder:
     @contextmanager
     def opened(cls, path: Path, *, inside: "Folder | None" = None) -> Iterator["Folder"]:
         """Open a folder, one that lies `inside` another by its name; raises BadName for a link, else FileNotFoundError."""
-        if os.open not in os.supports_dir_fd:
+        if not HAS_DESCRIPTORS:
             raise WorldError("this system has no descriptors of folders, which conferences in files need; use Linux or macOS")
         try:
             descriptor = os.open(path.name if inside else path, _FOLDER, dir_fd=inside._at if inside else None)
