@@ -5,8 +5,12 @@ recorded votes, those of one family more than others; what their shared track re
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
+
+from moot.domain.ids import SeatId
+from moot.domain.roster import Seat
+from moot.domain.subject import Bond
 
 SAME_FAMILY: Final = 0.5
 """Measured: 0.51 between seven personas of one model, 0.43 between four runs of one, 0.43 between two models of one maker."""
@@ -89,6 +93,18 @@ def correlation(prior: float, shared: int, observed: float | None, strength: flo
     if observed is None or shared <= 0 or not math.isfinite(observed):
         return prior
     return (prior * strength + observed * shared) / (strength + shared)
+
+
+def seat_correlations(bonds: Iterable[Bond], seats: Iterable[Seat]) -> Callable[[str, str], float]:
+    """How far two seats err together: by their shared record where there is one, else by their families."""
+    shared = {frozenset((bond.one, bond.other)): bond.correlation for bond in bonds}
+    families = {seat.id: family(seat.platform, seat.id) for seat in seats}
+
+    def between(one: str, other: str) -> float:
+        known = shared.get(frozenset((SeatId(one), SeatId(other))))
+        return presumed(families[SeatId(one)], families[SeatId(other)]) if known is None else known
+
+    return between
 
 
 def effective_votes(weights: Sequence[float], correlations: Callable[[int, int], float]) -> float:

@@ -7,16 +7,16 @@ from moot.domain.roster import Seat
 from moot.protocols.council.facts import Ballot, DeliberationClosed, EndReason, LostSeat
 from moot.protocols.council.state import PASSED, Council, Course, Spoken
 from moot.protocols.council.table import blind_positions, challenges, is_overturned, motion
-from moot.weighing.independence import family, presumed
+from moot.weighing.independence import family, seat_correlations
 from moot.weighing.positions import VotePosition, weight
-from moot.weighing.resolution import Correlations, Resolution, Voice
+from moot.weighing.resolution import Resolution, Voice
 
 
 def closed(course: Course, state: Council, reason: EndReason) -> DeliberationClosed:
     """Weigh what was said, list who was lost and what nobody answered."""
     decided = decided_on(course, state)
     voices = voiced(course, state, reason)
-    found = course.resolve(state, voices, correlations(state))
+    found = course.resolve(state, voices, seat_correlations(state.opened.subject.bonds, state.seats))
     if decided is None:
         found = _nothing(found)
     if course.owner(state.opened) is not None and reason not in {"decided", "agreed_blind"}:
@@ -42,7 +42,7 @@ def closed(course: Course, state: Council, reason: EndReason) -> DeliberationClo
 
 def outcome(course: Course, state: Council) -> Resolution:
     """What the votes cast so far amount to."""
-    return course.resolve(state, voiced(course, state, "voted"), correlations(state))
+    return course.resolve(state, voiced(course, state, "voted"), seat_correlations(state.opened.subject.bonds, state.seats))
 
 
 def decided_on(course: Course, state: Council) -> Spoken | None:
@@ -92,18 +92,6 @@ def _advised(state: Council, seat: SeatId, owner: SeatId) -> tuple[VotePosition 
         return "support", last.said.confidence or 0.0
     met = next(challenge for challenge in challenges(state) if challenge.line.id == last.id)
     return "conditional_support" if met.state == "accepted" else "oppose", last.said.confidence or 0.0
-
-
-def correlations(state: Council) -> Correlations:
-    """How far two seats err together: by their shared record where the opening has it, else by their families."""
-    bonds = {frozenset((bond.one, bond.other)): bond.correlation for bond in state.opened.subject.bonds}
-    families = {seat.id: family(seat.platform, seat.id) for seat in state.seats}
-
-    def between(one: str, other: str) -> float:
-        known = bonds.get(frozenset((SeatId(one), SeatId(other))))
-        return presumed(families[SeatId(one)], families[SeatId(other)]) if known is None else known
-
-    return between
 
 
 def _ballot(state: Council, voice: Voice) -> Ballot:

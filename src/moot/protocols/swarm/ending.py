@@ -7,9 +7,9 @@ from moot.domain.ids import SeatId
 from moot.domain.values import changed
 from moot.protocols.swarm.facts import FEWEST_AGENTS, Ended, EndReason, Resolved, SwarmCompleted, Termination
 from moot.protocols.swarm.state import Agent, Swarm
-from moot.weighing.independence import family, presumed
+from moot.weighing.independence import family, seat_correlations
 from moot.weighing.positions import VotePosition
-from moot.weighing.resolution import Correlations, Voice, resolved
+from moot.weighing.resolution import Voice, resolved
 from moot.weighing.stigmergy import DIGITS
 
 MOST_VOTED_ON: Final = 5
@@ -67,7 +67,7 @@ def _resolution(state: Swarm, idea: int) -> Resolved:
                 family=family(seat.platform, seat.id),
             )
         )
-    found = resolved(voices, correlations=_correlations(state))
+    found = resolved(voices, correlations=seat_correlations(state.opened.subject.bonds, state.seats))
     return Resolved(
         idea=idea,
         consensus_type=found.consensus_type,
@@ -83,17 +83,6 @@ def _resolution(state: Swarm, idea: int) -> Resolved:
 
 def _rounded(figure: float | None) -> float | None:
     return None if figure is None else round(figure, DIGITS)
-
-
-def _correlations(state: Swarm) -> Correlations:
-    bonds = {frozenset((bond.one, bond.other)): bond.correlation for bond in state.opened.subject.bonds}
-    families = {seat.id: family(seat.platform, seat.id) for seat in state.seats}
-
-    def between(one: str, other: str) -> float:
-        known = bonds.get(frozenset((SeatId(one), SeatId(other))))
-        return presumed(families[SeatId(one)], families[SeatId(other)]) if known is None else known
-
-    return between
 
 
 def completed(state: Swarm, reason: EndReason, fault: str = "") -> SwarmCompleted:
