@@ -133,7 +133,9 @@ class ConferenceFolder:
         if file is None or file.kind != "file":
             return "", False
         text = same_text(self.folder, name)
-        is_done = self.is_moved() or self.mark.published > conference.taken or self.mark.minutes or is_settled(self.folder, name)
+        is_done = (
+            self.is_moved(seen) or self.mark.published > conference.taken or self.mark.minutes or is_settled(self.folder, name)
+        )
         if is_open and text in self._homeless(seen, conference):
             # An old speech under another name.
             return "", False
@@ -158,9 +160,9 @@ class ConferenceFolder:
         else:
             await self._skip(seat, raw, one_line(self.folder.read(name) or ""))
 
-    def is_moved(self) -> bool:
+    def is_moved(self, seen: Seen | None = None) -> bool:
         """Whether somebody else has written `turn.json` since it was last right."""
-        seen = looked(self.folder)
+        seen = seen or looked(self.folder)
         return seen.turn is not None and digest(seen.turn_raw or "") != self.mark.turn
 
     def handed_over(self, conference: Conference) -> dict[str, object] | None:
