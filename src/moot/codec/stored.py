@@ -17,35 +17,43 @@ from moot.errors import BadAnswer, LedgerDamaged, LedgerNewer
 Upcast = Callable[[dict[str, Any]], dict[str, Any]]
 
 
+_ADAPTERS: dict[type[Fact], TypeAdapter[Fact]] = {}
+
+
+def _adapter(fact: type[Fact]) -> TypeAdapter[Fact]:
+    """Built when the first fact of a kind is met: a process meets few of the kinds that there are."""
+    if fact not in _ADAPTERS:
+        _ADAPTERS[fact] = TypeAdapter(fact)
+    return _ADAPTERS[fact]
+
+
 class FactCodec:
     """Encodes and decodes the facts of all registered protocols."""
 
     def __init__(self, kinds: Mapping[str, type[Fact]], upcasts: Mapping[tuple[str, int], Upcast] | None = None) -> None:
         """`upcasts[kind, v]` turns the stored fields of version v into those of v + 1."""
         self._upcasts = dict(upcasts or {})
-        self._adapters: dict[str, TypeAdapter[Fact]] = {}
-        self._prefixes: dict[type[Fact], tuple[bytes, TypeAdapter[Fact]]] = {}
+        self._facts = {**CORE_KINDS, **kinds}
         self._versions: dict[str, int] = {}
-        for kind, fact in {**CORE_KINDS, **kinds}.items():
+        self._prefixes: dict[type[Fact], bytes] = {}
+        for kind, fact in self._facts.items():
             version = 1 + max((v for k, v in self._upcasts if k == kind), default=0)
-            adapter: TypeAdapter[Fact] = TypeAdapter(fact)
             head = f'{{"fact":{json.dumps(kind)}' + (f',"v":{version}' if version > 1 else "")
-            self._adapters[kind] = adapter
             self._versions[kind] = version
-            self._prefixes[fact] = (head.encode(), adapter)
+            self._prefixes[fact] = head.encode()
 
     def encode(self, fact: Fact) -> bytes:
         """The canonical bytes of a fact; raises BadAnswer when it holds what cannot be written."""
-        head, adapter = self._prefixes[type(fact)]
+        head = self._prefixes[type(fact)]
         try:
-            fields = adapter.dump_json(fact, exclude_defaults=True, warnings="error")
+            fields = _adapter(type(fact)).dump_json(fact, exclude_defaults=True, warnings="error")
         except PydanticSerializationError as cause:
             raise BadAnswer(f"a {type(fact).__name__} cannot be written down: {' '.join(str(cause).split())[:200]}") from cause
         return head + (b"}" if fields == b"{}" else b"," + fields[1:])
 
     def check(self, fact: Fact) -> None:
         """Raises BadAnswer when a fact could not be read again."""
-        _, adapter = self._prefixes[type(fact)]
+        adapter = _adapter(type(fact))
         try:
             adapter.validate_json(adapter.dump_json(fact, warnings="error"))
         except (ValidationError, PydanticSerializationError) as cause:
@@ -61,17 +69,17 @@ class FactCodec:
             raise LedgerDamaged(f"an entry is no stored fact: {body[:80]!r}") from cause
         if not isinstance(kind, str) or type(version) is not int or version < 1:
             raise LedgerDamaged(f"an entry is no stored fact: {body[:80]!r}")
-        adapter = self._adapters.get(kind)
-        if adapter is None or version > self._versions[kind]:
+        shape = self._facts.get(kind)
+        if shape is None or version > self._versions[kind]:
             raise LedgerNewer(f"the ledger holds a {kind!r} fact of version {version} that this Moot does not know; upgrade Moot")
         while version < self._versions[kind]:
             fields = self._upcasts[kind, version](fields)
             version += 1
         try:
-            return adapter.validate_python(fields)
+            return _adapter(shape).validate_python(fields)
         except ValidationError as cause:
             raise LedgerDamaged(f"a stored {kind!r} fact does not hold what it should: {cause.errors()[0]['msg']}") from cause
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        return tuple(self._adapters)
+        return tuple(self._facts)
