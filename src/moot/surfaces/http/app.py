@@ -2,19 +2,20 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 from sse_starlette.sse import EventSourceResponse
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from moot.decisions.access import Access, Denied
 from moot.domain.ids import SessionId, session_id
@@ -29,8 +30,6 @@ from moot.surfaces.api.table import TABLE
 from moot.surfaces.files.hall import root_of
 from moot.surfaces.http.doors import Doors, Rates
 from moot.surfaces.http.metrics import Metrics
-from moot.surfaces.mcp.cancelling import SoftSessions
-from moot.surfaces.mcp.server import McpDesk
 from moot.surfaces.rpc.jsonrpc import Dispatcher, refusal
 from moot.surfaces.rpc.openrpc import described
 from moot.wiring.deliberations import Deliberations
@@ -70,12 +69,15 @@ class Site:
     metrics: Metrics = field(default_factory=Metrics)
     house: House | None = None
     dispatcher: Dispatcher = field(init=False)
-    document: dict[str, Any] = field(init=False)
-    manager: StreamableHTTPSessionManager | None = None
+    mcp_wanted: asyncio.Event = field(default_factory=asyncio.Event)
+    mcp_app: asyncio.Future[ASGIApp] | None = None
 
     def __post_init__(self) -> None:
-        self.document = described(TABLE)
         self.dispatcher = Dispatcher(TABLE, lambda: self.document, self.metrics.called)
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        return described(TABLE)
 
     @property
     def open_house(self) -> House:
@@ -92,18 +94,27 @@ class Site:
 
     @asynccontextmanager
     async def lifespan(self, app: Starlette) -> AsyncIterator[None]:
-        async with opened_house(self.moot) as self.house:
-            self.manager = StreamableHTTPSessionManager(
-                McpDesk(self.house, _caller_of).server(), stateless=True, max_request_body_size=LARGEST_BODY
-            )
-            async with self.manager.run(), asyncio.TaskGroup() as group:
-                following = group.create_task(_follow(self.house))
-                yield
-                following.cancel()
+        async with opened_house(self.moot) as self.house, asyncio.TaskGroup() as group:
+            self.mcp_app = asyncio.get_running_loop().create_future()
+            tasks = [group.create_task(_follow(self.house)), group.create_task(self._serve_mcp(self.house, self.mcp_app))]
+            yield
+            for task in tasks:
+                task.cancel()
+
+    async def _serve_mcp(self, house: House, ready: "asyncio.Future[ASGIApp]") -> None:
+        """Serve MCP from its first request on: its library takes longer to load than all the rest of the server."""
+        await self.mcp_wanted.wait()
+        app_of = await asyncio.to_thread(_load_mcp)
+        async with app_of(house) as app:
+            ready.set_result(app)
+            await asyncio.Event().wait()
 
     async def mcp(self, scope: Any, receive: Any, send: Any) -> None:
-        assert self.manager is not None, "the server has not started"
-        await SoftSessions(StreamableHTTPASGIApp(self.manager))(scope, receive, send)
+        assert self.mcp_app is not None, "the server has not started"
+        self.mcp_wanted.set()
+        # A request that is given up must not cancel what the others wait for.
+        app = await asyncio.shield(self.mcp_app)
+        await app(scope, receive, send)
 
     async def rpc(self, request: Request) -> Response:
         body = await _body(request)
@@ -194,6 +205,23 @@ class _Asgi:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         await self._site.mcp(scope, receive, send)
+
+
+def _load_mcp() -> Callable[[House], AbstractAsyncContextManager[ASGIApp]]:
+    """Import the MCP library; what makes its app, which is to be entered and left by one task."""
+    from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
+
+    from moot.surfaces.mcp.cancelling import SoftSessions
+    from moot.surfaces.mcp.server import McpDesk
+
+    @asynccontextmanager
+    async def app_of(house: House) -> AsyncIterator[ASGIApp]:
+        desk = McpDesk(house, _caller_of).server()
+        manager = StreamableHTTPSessionManager(desk, stateless=True, max_request_body_size=LARGEST_BODY)
+        async with manager.run():
+            yield SoftSessions(StreamableHTTPASGIApp(manager))
+
+    return app_of
 
 
 async def _caller_of(request: Any) -> Caller:
