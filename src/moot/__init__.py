@@ -1,16 +1,46 @@
 """Moot puts a question before a group of minds and hands back a decision that can be audited."""
 
 import asyncio
-from typing import Unpack
+from importlib import import_module
+from typing import TYPE_CHECKING, Unpack
 
-from moot.domain.budget import Budget
-from moot.domain.roster import Seat
-from moot.engine.events import EntryAdded, Event, TextHeard
-from moot.errors import CallerError, MootError, WorldError
-from moot.projections.decision import Decision
-from moot.wiring.consulting import Consult
-from moot.wiring.moot import Moot, Options
-from moot.wiring.panels import Panel
+if TYPE_CHECKING:
+    from moot.domain.budget import Budget
+    from moot.domain.roster import Seat
+    from moot.engine.events import EntryAdded, Event, TextHeard
+    from moot.errors import CallerError, MootError, WorldError
+    from moot.projections.decision import Decision
+    from moot.wiring.consulting import Consult
+    from moot.wiring.moot import Moot, Options
+    from moot.wiring.panels import Panel
+else:
+    # Loaded when it is asked for: a program that imports one module of Moot does not pay for all of them.
+    _PLACES = {
+        "Budget": "domain.budget",
+        "CallerError": "errors",
+        "Consult": "wiring.consulting",
+        "Decision": "projections.decision",
+        "EntryAdded": "engine.events",
+        "Event": "engine.events",
+        "Moot": "wiring.moot",
+        "MootError": "errors",
+        "Options": "wiring.moot",
+        "Panel": "wiring.panels",
+        "Seat": "domain.roster",
+        "TextHeard": "engine.events",
+        "WorldError": "errors",
+    }
+
+    def __getattr__(name: str) -> object:
+        if name not in _PLACES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+        globals()[name] = found
+        return found
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})
+
 
 __all__ = [
     "Budget",
@@ -30,10 +60,11 @@ __all__ = [
 ]
 
 
-def hold(topic: str, **options: Unpack[Options]) -> Decision:
+def hold(topic: str, **options: "Unpack[Options]") -> "Decision":
     """Hold a meeting and wait for its decision; takes what `Moot.open` takes. For programs without an event loop."""
+    from moot.wiring.moot import Moot
 
-    async def meeting() -> Decision:
+    async def meeting() -> "Decision":
         async with Moot() as moot:
             return await moot.hold(topic, **options)
 

@@ -17,7 +17,12 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from moot.surfaces.cli.main import main
+from moot.surfaces.cli.main import LazyCommand, main
+
+for command in main.commands.values():
+    # Before the first fork: what is loaded here is loaded once.
+    if isinstance(command, LazyCommand):
+        command.load()
 
 WATCHED = ("link", "replace", "rename", "fsync", "unlink", "mkdir", "fchmod", "open")
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT

@@ -16,8 +16,11 @@ def heard(event: str, details: tuple[object, ...]) -> None:
 
 
 if __name__ == "__main__":
-    from moot.surfaces.cli.main import main
+    from moot.surfaces.cli.main import LazyCommand, main
 
+    for command in main.commands.values():
+        if isinstance(command, LazyCommand):
+            command.load()
     Path(sys.argv[1]).touch()
     sys.addaudithook(heard)
     main.main(sys.argv[2:], prog_name="moot")

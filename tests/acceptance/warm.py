@@ -13,7 +13,12 @@ import sys
 import traceback
 from contextlib import suppress
 
-from moot.surfaces.cli.main import main
+from moot.surfaces.cli.main import LazyCommand, main
+
+for command in main.commands.values():
+    # Before the first fork: what is loaded here is loaded once.
+    if isinstance(command, LazyCommand):
+        command.load()
 
 
 def serve(link: socket.socket) -> None:
