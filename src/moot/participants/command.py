@@ -24,7 +24,7 @@ from moot.participants.program import Ran, ran
 from moot.participants.wording import asked, mending
 from moot.ports.participant import Answer, NoAnswer, OnText
 
-READY_SECONDS: Final = 10.0
+READY_SECONDS: Final = 60.0
 LONGEST_COMPLAINT: Final = 300
 LONGEST_VERSION: Final = 80
 

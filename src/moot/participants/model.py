@@ -73,15 +73,13 @@ class ModelParticipant:
         return Answer(said=said, usage=asking.usage)
 
     async def ready(self) -> str | None:
-        seconds = self._pace.preflight
         await asyncio.to_thread(_load)
         try:
-            async with asyncio.timeout(seconds):
-                model = await self._model()
-                names = await self._listed(model)
-        except TimeoutError:
-            return f"no answer from {self._whom().name} within {seconds:g} s"
+            # Each request has its deadline; importing a provider's client, which a busy machine may take long over, has none.
+            names = await self._listed(await self._model())
         except ModelFailure as failure:
+            if failure.kind is Kind.TIMEOUT:
+                return f"no answer from {self._whom().name} within {self._pace.preflight:g} s"
             return sentence(failure, self._whom())
         return self._misnamed(names)
 
@@ -238,7 +236,10 @@ async def _names(client: Any, seconds: float) -> list[str]:
 
 async def _key_checked(client: Any, seconds: float) -> None:
     try:
-        await client.with_options(max_retries=0, timeout=seconds).get("/key", cast_to=object)
+        async with asyncio.timeout(seconds):
+            await client.with_options(max_retries=0).get("/key", cast_to=object)
+    except TimeoutError as error:
+        raise ModelFailure(Kind.TIMEOUT, f"its key was not checked within {seconds:g} s") from error
     except Exception as error:  # as above
         raise translated_sdk(error) from error
 

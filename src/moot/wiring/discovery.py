@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 from moot.participants.platforms import address_of, found_in, platform
 from moot.wiring.seating import Seating
 
-KNOCK_SECONDS = 0.3
+KNOCK_SECONDS = 2.0
+"""How long a port of this machine may be silent: where nobody listens, that is known at once."""
 LOCAL_SERVERS = ("ollama", "lmstudio", "llamacpp", "vllm")
 
 

@@ -23,7 +23,8 @@ from moot.participants.recorder import RecorderParticipant
 from moot.participants.script import ScriptParticipant
 from moot.ports.participant import Participant
 
-CHECK_SECONDS = 15.0
+CHECK_SECONDS = 120.0
+"""How long getting ready may take, with the imports of a busy machine; a participant's requests have deadlines of their own."""
 SEARCH = "MOOT_SEARCH"
 """The variable that names the program to look things up with: an agent's name, or a recipe's file."""
 

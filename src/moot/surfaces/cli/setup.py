@@ -20,11 +20,10 @@ from moot.surfaces.cli import out
 from moot.wiring.discovery import LOCAL_SERVERS
 from moot.wiring.moot import Moot
 from moot.wiring.panels import chosen_panel, preset, presets, seat_word
-from moot.wiring.seating import SEARCH
+from moot.wiring.seating import CHECK_SECONDS, SEARCH
 from moot.wiring.settings import home, ledger_address
 
 EXTRAS = {"anthropic": "anthropic", "google": "google.genai", "postgres": "asyncpg", "embedded": "xllamacpp"}
-CHECK_SECONDS = 15.0
 
 
 @click.command()
