@@ -21,7 +21,7 @@ from hypothesis import settings
 settings.register_profile("moot", deadline=None)
 settings.load_profile("moot")
 
-STARTING_SECONDS = 60.0
+STARTING_SECONDS = 300.0
 SETTINGS = {
     "listen_addresses": "",
     "max_connections": "60",

@@ -28,7 +28,7 @@ from moot.wiring.seating import Seating
 SCENES = Path(__file__).parent / "scenes"
 LAYOFFS = SCENES / "layoffs.toml"
 MOOT = Path(sys.executable).with_name("moot")
-DEADLINE = 30.0
+DEADLINE = 120.0
 
 T = TypeVar("T")
 Item = Mapping[str, Any]

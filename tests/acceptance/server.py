@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tests.acceptance.doors import Cli
 
 MOOT = Path(sys.executable).with_name("moot")
-DEADLINE = 30.0
+DEADLINE = 120.0
 MET: set[int] = set()
 """Every error code that a client of this process has met."""
 

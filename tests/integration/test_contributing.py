@@ -30,7 +30,7 @@ from moot.protocols.persona.facts import Settings as MeetingSettings
 from moot.wiring.protocols import all_kinds, protocols
 
 T = TypeVar("T")
-DEADLINE = 20.0
+DEADLINE = 120.0
 TALK = ("propose", "argue", "synthesize", "vote")
 
 

@@ -1,8 +1,10 @@
 """The engine against participants, clocks and ledgers that misbehave."""
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
@@ -16,6 +18,7 @@ from moot.domain.facts import BudgetExhausted, SeatLost, SessionResumed
 from moot.domain.ids import SeatId, SessionId
 from moot.domain.records import Stored
 from moot.domain.roster import Seat
+from moot.engine import run
 from moot.engine.engine import Engine
 from moot.engine.events import EntryAdded
 from moot.errors import BadAnswer, UnknownAsk
@@ -25,7 +28,7 @@ from moot.protocols.persona.facts import FORMS, Claim, Draft, Intent, MeetingOpe
 from moot.protocols.persona.rules import RULES
 
 T = TypeVar("T")
-DEADLINE = 20.0
+DEADLINE = 120.0
 
 
 class Hands:
@@ -88,7 +91,7 @@ def engine(clock: Hands | Steady | None = None, ledger: MemoryLedger | None = No
     return Engine(ledger=ledger or MemoryLedger(), rulebooks=[RULES], codec=FactCodec(RULES.kinds), clock=clock or Steady())
 
 
-def opening(*names: str, patience: float = 10.0, budget: Budget | None = None) -> MeetingOpened:
+def opening(*names: str, patience: float = 600.0, budget: Budget | None = None) -> MeetingOpened:
     settings = Settings(blind=False, intent_patience=patience, speech_patience=patience)
     seats = tuple(Seat(id=SeatId(name), platform="test") for name in names)
     return MeetingOpened(topic="Why?", language="en", seed=1, seats=seats, settings=settings, budget=budget or Budget(turns=3))
@@ -144,7 +147,8 @@ def test_whatever_a_participant_hands_over_the_ledger_stays_readable(bad: Callab
     bounded(work())
 
 
-def test_a_participant_that_heeds_no_cancellation_does_not_hold_the_session() -> None:
+def test_a_participant_that_heeds_no_cancellation_does_not_hold_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "GRACE_SECONDS", 0.2)
     over = False
 
     async def stubborn(brief: Brief) -> Any:
@@ -158,7 +162,9 @@ def test_a_participant_that_heeds_no_cancellation_does_not_hold_the_session() ->
     async def work() -> None:
         nonlocal over
         house = engine()
-        session = await house.open(opening("a", "b", "c", patience=0.2))
+        planned = opening("a", "b", "c")
+        hasty = replace(planned.seats[0], patience=0.2)
+        session = await house.open(replace(planned, seats=(hasty, *planned.seats[1:])))
         await held(house, session, {"a": Guest(stubborn), "b": Guest(well), "c": Guest(well)})
         assert (await house.standing(session)).is_closed
         assert ("a", "timeout") in await losses(house, session)
@@ -281,13 +287,14 @@ def test_an_answer_that_lost_the_race_is_written_behind_the_winner_and_not_asked
     bounded(work())
 
 
-@pytest.mark.timeout(30)
 @pytest.mark.parametrize(
     ("kind", "text"),
     [("intent", "```" + "\n" * 99_000 + "x"), ("speech", "re" + " " * 99_000 + "x"), ("intent", "<think>" * 14_000)],
     ids=["fence", "reference", "thought"],
 )
 def test_no_answer_however_odd_holds_up_the_loop(kind: str, text: str) -> None:
-    """Work that grows with the square of the answer's length would run into the limit above."""
+    """Work that grows with the square of the answer's length would take minutes; the time is this thread's own."""
+    before = time.thread_time()
     with suppress(BadAnswer):
         parsed(FORMS[kind], text)
+    assert time.thread_time() - before < 30

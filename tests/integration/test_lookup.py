@@ -3,7 +3,9 @@
 import asyncio
 import json
 import sys
+from collections.abc import Coroutine
 from pathlib import Path
+from typing import Any, TypeVar
 
 import pytest
 from tests.integration.test_swarm_models import mind
@@ -21,6 +23,8 @@ from moot.protocols.swarm.facts import FORMS
 from moot.testing.stub_server import Reply, Request, Stub
 from moot.wiring.moot import Moot
 
+T = TypeVar("T")
+PATIENCE = 120.0
 FAILED = NoAnswer(reason="error", detail="no network", usage=Usage(calls=1))
 REPORT = RoundReport(
     findings=(FoundIdea(core_idea="Cache it.", confidence="high"), FoundIdea(core_idea="Buy it.", confidence="low")),
@@ -30,6 +34,24 @@ REPORT = RoundReport(
         Operation(operation="update_finding", params={"finding": {"coreIdea": "Rent it.", "confidence": "low"}}),
     ),
 )
+
+
+class Leaping(asyncio.SelectorEventLoop):
+    """A loop whose clock a test can put forward."""
+
+    leapt = 0.0
+
+    def time(self) -> float:
+        return super().time() + self.leapt
+
+
+def _run(work: Coroutine[Any, Any, T]) -> T:
+    async def bounded() -> T:
+        async with asyncio.timeout(2 * PATIENCE):
+            return await work
+
+    with asyncio.Runner(loop_factory=Leaping) as runner:
+        return runner.run(bounded())
 
 
 class Engine:
@@ -46,6 +68,20 @@ class Engine:
             await asyncio.Event().wait()
             raise AssertionError
         return step
+
+
+class Stuck(Engine):
+    """A search that is silent for so many seconds and longer."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(None)
+        self._seconds = seconds
+
+    async def __call__(self, query: str) -> tuple[str, Usage] | NoAnswer:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, Leaping)
+        loop.leapt += self._seconds
+        return await super().__call__(query)
 
 
 class Mind:
@@ -67,7 +103,7 @@ class Mind:
         return Answer(said=self.said, usage=Usage(calls=1))
 
 
-def brief(kind: str = "explore", patience: float = 20.0) -> Brief:
+def brief(kind: str = "explore", patience: float = PATIENCE) -> Brief:
     return Brief(
         ask=Ask(id=AskId(f"10.{kind}.TanWei"), seat=SeatId("TanWei"), kind=kind, turn=1, patience=patience),
         seat=Seat(id=SeatId("TanWei"), platform="openai:stub"),
@@ -86,7 +122,7 @@ def answered(mind: Mind, lookup: Lookup, asked: Brief) -> Answer:
     async def work() -> Answer | NoAnswer:
         return await LookingUp(mind, lookup).respond(asked, lambda _: None)
 
-    found = asyncio.run(asyncio.wait_for(work(), 20))
+    found = _run(work())
     assert isinstance(found, Answer)
     return found
 
@@ -105,7 +141,7 @@ def test_a_mind_is_asked_again_with_what_was_found() -> None:
     assert "queries" in first.own
     assert "| ? edge caches\n| found: edge caches" in second.own
     assert second.own.endswith("Report.")
-    assert second.ask.patience <= 20.0
+    assert second.ask.patience <= PATIENCE
     assert found == Answer(said=REPORT, usage=Usage(calls=3))
     assert engine.asked == ["edge caches"]
 
@@ -142,8 +178,8 @@ def test_a_search_that_hangs_is_given_up() -> None:
     said = answered(Mind("q"), Lookup(slow, seconds=0.01), brief()).said
     assert said == REPORT.unaided()
     assert len(slow.asked) == 3
-    stuck = Engine(None)
-    assert answered(Mind("q"), Lookup(stuck), brief(patience=0.2)).said == REPORT.unaided()
+    stuck = Stuck(PATIENCE / 2)
+    assert answered(Mind("q"), Lookup(stuck, seconds=PATIENCE), brief()).said == REPORT.unaided()
     assert len(stuck.asked) == 1
 
 
@@ -153,7 +189,7 @@ def test_what_was_found_is_remembered_for_all_and_not_for_ever() -> None:
     async def work() -> None:
         engine = Engine(FAILED, FAILED, FAILED)
         lookup = Lookup(engine)
-        until = asyncio.get_running_loop().time() + 10
+        until = asyncio.get_running_loop().time() + PATIENCE
         assert (await lookup("q", until)).text is None
         found = await asyncio.gather(*(lookup("q", until) for _ in range(5)))
         assert [each.text for each in found] == ["found: q"] * 5
@@ -164,7 +200,7 @@ def test_what_was_found_is_remembered_for_all_and_not_for_ever() -> None:
         await brief_memory("q", until)
         assert len(engine.asked) == 6
 
-    asyncio.run(asyncio.wait_for(work(), 20))
+    _run(work())
 
 
 def test_who_wants_nothing_or_cannot_be_marked_is_left_alone() -> None:
@@ -217,7 +253,7 @@ def test_a_swarm_of_models_looks_things_up_with_a_program(tmp_path: Path, code: 
             assert {finding.search_attempted for finding in board.findings} == {not is_found}
             assert any("| the web on edge caches" in request.text for request in stub.asked) == is_found
 
-    asyncio.run(asyncio.wait_for(work(), 60))
+    _run(work())
 
 
 def test_a_search_that_is_not_there_is_told_before_anything_is_recorded(tmp_path: Path) -> None:
@@ -230,6 +266,6 @@ def test_a_search_that_is_not_there_is_told_before_anything_is_recorded(tmp_path
             await moot.open("Fast?", name="swarm", seats=dict.fromkeys(("TanWei", "SuYuan"), f"script:{script}"))
 
     with pytest.raises(ProviderRefused, match="MOOT_SEARCH: the program 'no-such-program' is not found"):
-        asyncio.run(asyncio.wait_for(work(str(recipe)), 60))
+        _run(work(str(recipe)))
     with pytest.raises(UnknownPlatform, match="MOOT_SEARCH: no agent is called 'nobody'"):
-        asyncio.run(asyncio.wait_for(work("nobody"), 60))
+        _run(work("nobody"))

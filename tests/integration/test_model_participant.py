@@ -27,10 +27,10 @@ T = TypeVar("T")
 
 ADA = Seat(id=SeatId("ada"), platform="stub", stance="carefully for it", instructions="Count the costs.")
 BOB = Seat(id=SeatId("bob"), platform="stub")
-QUICK = Pace(first_pause=0.01, longest_pause=0.02, preflight=5.0)
+QUICK = Pace(first_pause=0.01, longest_pause=0.02, preflight=60.0)
 SECRET = "sk-test-0123456789abcdef"
 INTENT = '{"reaction_score": 0.8, "intent_to_speak": true, "reason": "costs"}'
-DEADLINE = 60.0
+DEADLINE = 120.0
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -40,7 +40,7 @@ def _imported() -> None:
     import pydantic_ai.models.openai  # noqa: F401
 
 
-def brief(kind: str, *, patience: float = 30.0, language: Language = "en") -> Brief:
+def brief(kind: str, *, patience: float = 120.0, language: Language = "en") -> Brief:
     opened = MeetingOpened(
         topic="Shall we build the bridge?", language=language, seed=7, seats=(ADA, BOB), settings=Settings(blind=False)
     )
@@ -284,7 +284,7 @@ def test_a_rate_limit_is_waited_out_for_as_long_as_the_server_asks() -> None:
 
 def test_a_wait_longer_than_the_patience_is_not_begun() -> None:
     stub = Stub([Fail(status=429, message="slow down", retry_after=60)])
-    response, _ = respond(stub, brief("intent", patience=5.0))
+    response, _ = respond(stub, brief("intent", patience=50.0))
     assert lost(response).reason == "error"
     assert "is over its rate limit (429): slow down; it asks for 60 s of patience" in lost(response).detail
     assert len(stub.asked) == 1

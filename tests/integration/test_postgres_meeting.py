@@ -18,7 +18,7 @@ def test_a_meeting_is_held_watched_and_replayed_on_postgresql(postgres_address: 
     environ = {"MOOT_HOME": str(tmp_path), "MOOT_LEDGER": postgres_address}
 
     async def work() -> None:
-        async with asyncio.timeout(60), Moot(environ=environ) as moot, Moot(environ=environ) as other:
+        async with asyncio.timeout(120), Moot(environ=environ) as moot, Moot(environ=environ) as other:
             session = await moot.open(
                 "Should we ship on Friday?", seats={"ada": SHIP, "eve": "mailbox"}, settings={"blind": False}
             )

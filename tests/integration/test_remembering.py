@@ -19,7 +19,7 @@ from moot.errors import BadSetting
 from moot.protocols.council.facts import CouncilOpened
 
 T = TypeVar("T")
-DEADLINE = 20.0
+DEADLINE = 120.0
 MEMORY = SessionId("_memory")
 
 

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,6 +19,8 @@ from moot.domain.ids import SeatId, SessionId
 from moot.domain.records import Stored
 from moot.domain.roster import MAILBOX, Seat
 from moot.engine.engine import Engine
+from moot.engine.run import Seating
+from moot.engine.standing import Standing
 from moot.errors import LedgerUnavailable
 from moot.ledgers.memory import MemoryLedger
 from moot.ports.participant import Answer, NoAnswer, OnText, Participant
@@ -29,14 +31,29 @@ from moot.runners.local import LocalRunner
 from moot.wiring.protocols import all_kinds, protocols
 
 T = TypeVar("T")
-DEADLINE = 20.0
+DEADLINE = 120.0
 PHASES = ("propose", "argue", "synthesize", "vote")
 EVE = SeatId("eve")
 
 
 class Steady:
+    """The time of day, put forward by `ahead`."""
+
+    def __init__(self) -> None:
+        self.ahead = timedelta()
+
     def now(self) -> datetime:
-        return datetime.now(UTC)
+        return datetime.now(UTC) + self.ahead
+
+
+class Counted(Engine):
+    """Counts how often it was told to run a session."""
+
+    runs = 0
+
+    async def run(self, session: SessionId, seating: Seating, *, wait_outside: bool = False) -> Standing:
+        self.runs += 1
+        return await super().run(session, seating, wait_outside=wait_outside)
 
 
 class Guest:
@@ -98,9 +115,10 @@ def bounded(work: Coroutine[Any, Any, T]) -> T:
     return asyncio.run(limited())
 
 
-def engine(ledger: MemoryLedger | None = None) -> Engine:
+def engine(ledger: MemoryLedger | None = None, clock: Steady | None = None) -> Counted:
     rulebooks = [kit.rules for kit in protocols().values()]
-    return Engine(ledger=ledger or MemoryLedger(), rulebooks=rulebooks, codec=FactCodec(all_kinds()), clock=Steady())
+    codec = FactCodec(all_kinds())
+    return Counted(ledger=ledger or MemoryLedger(), rulebooks=rulebooks, codec=codec, clock=clock or Steady())
 
 
 def debate(*names: str, elsewhere: Sequence[str] = (), patience: float = 3_600.0) -> DebateOpened:
@@ -239,13 +257,15 @@ def test_a_deadline_that_passed_while_no_runner_lived_passes_at_the_first_nudge(
     """D-16: and a word that came in time counts."""
 
     async def work() -> None:
-        house, ends = engine(), Ends()
-        session = await house.open(debate(elsewhere=["eve", "fay"], patience=0.05))
+        clock = Steady()
+        house, ends = engine(clock=clock), Ends()
+        session = await house.open(debate(elsewhere=["eve", "fay"], patience=3_600.0))
         await house.contribute(session, EVE, says("propose"))
-        await asyncio.sleep(0.1)
         async with LocalRunner(house, seating(), ends) as runner:
-            runner.nudge(session)
-            await ends.seen()
+            while not ends.sessions:
+                clock.ahead += timedelta(hours=2)
+                runner.nudge(session)
+                await idle(runner)
         lost = [entry.fact.ask for entry in await house.entries(session) if isinstance(entry.fact, SeatLost)]
         assert lost[0] == "1.propose.fay"
         assert "1.propose.eve" not in lost
@@ -320,8 +340,7 @@ def test_a_damaged_session_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
         session = await engine(ledger).open(debate("ada", "bob"))
         async with LocalRunner(engine(ledger), seating(), Ends()) as runner:
             runner.nudge(session)
-            async with asyncio.timeout(0.5):
-                await idle(runner)
+            await idle(runner)
 
     bounded(work())
 
@@ -363,14 +382,15 @@ def test_a_failure_to_remember_stops_nobody_else(caplog: pytest.LogCaptureFixtur
     assert [record.message for record in caplog.records] == ["session bad cannot be run: the disk is away"]
 
 
-def test_at_the_end_whoever_is_still_asked_is_let_go_and_nothing_runs_on() -> None:
+def test_at_the_end_whoever_is_still_asked_is_let_go_and_nothing_runs_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """D-16: the session is whole and free; another process takes it up and ends it."""
+    monkeypatch.setattr(local, "LONGEST_WAIT_SECONDS", 0.05)
 
     async def work() -> None:
         house, ends = engine(), Ends()
         stuck = Guest(asyncio.Event())
         session = await house.open(debate("ada", "bob"))
-        waiting = await house.open(debate("bob", elsewhere=["eve"], patience=0.3))
+        waiting = await house.open(debate("bob", elsewhere=["eve"]))
         before = asyncio.all_tasks()
         async with LocalRunner(house, seating(ada=stuck, bob=Guest()), ends) as runner:
             runner.nudge(session)
@@ -383,9 +403,9 @@ def test_at_the_end_whoever_is_still_asked_is_let_go_and_nothing_runs_on() -> No
         assert stuck.is_dismissed
         assert asyncio.all_tasks() == before
         assert not await house.is_running(session)
-        seq = (await house.standing(waiting)).seq
-        await asyncio.sleep(0.5)
-        assert (await house.standing(waiting)).seq == seq
+        seq, runs = (await house.standing(waiting)).seq, house.runs
+        await asyncio.sleep(0.3)
+        assert ((await house.standing(waiting)).seq, house.runs) == (seq, runs)
         assert ends.sessions == []
         async with LocalRunner(house, seating(ada=Guest(), bob=Guest()), ends) as second:
             second.nudge(session)

@@ -79,11 +79,11 @@ def test_a_swarm_of_models(tmp_path: Path) -> None:
             assert not any("shutdown" in prompt for prompt in prompts)
             assert decision.spent.calls == len(prompts)
 
-    asyncio.run(asyncio.wait_for(work(), 60))
+    asyncio.run(asyncio.wait_for(work(), 120))
 
 
 def comparing(kind: str = "compare") -> Brief:
-    ask = Ask(id=AskId("10.compare.likeness"), seat=SeatId("likeness"), kind=kind, turn=1, patience=5.0)
+    ask = Ask(id=AskId("10.compare.likeness"), seat=SeatId("likeness"), kind=kind, turn=1, patience=120.0)
     texts = Comparing(known=("Put a cache at the edge.", "Buy machines."), new=("Put a cache at the edge now.", "Buy machines"))
     return Brief(
         ask=ask,

@@ -22,7 +22,7 @@ from moot.ports.ledger import Ledger
 T = TypeVar("T")
 E = TypeVar("E", bound=MootError)
 
-DEADLINE: Final = 60.0
+DEADLINE: Final = 120.0
 """Seconds after which a test that waits in vain fails."""
 
 ONE: Final = SessionId("one")
