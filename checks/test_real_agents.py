@@ -15,7 +15,7 @@ import pytest
 from checks.stage import DEADLINE, PACKAGES, Call, Stage, acted, installed, outcomes, prompts
 
 from moot import Moot
-from moot.domain.fence import fenced
+from moot.domain.fence import quote_lines
 from moot.testing.stub_server import Reply, Request, Step, Stub
 
 pytestmark = pytest.mark.timeout(2 * DEADLINE)
@@ -73,7 +73,7 @@ def said(request: Request) -> Step:
 
 def has_topic(request: Request) -> bool:
     """Whether the topic arrived word for word, as a quotation."""
-    return any(fenced(TOPIC) in prompt for prompt in prompts(request))
+    return any(quote_lines(TOPIC) in prompt for prompt in prompts(request))
 
 
 def test_two_agents_hold_a_debate(path: str, tmp_path: Path) -> None:
@@ -173,9 +173,9 @@ def test_two_agents_hold_a_conference_in_files(path: str, tmp_path: Path, langua
         ]
         assert (folder / "MINUTES.md").read_text() == f"{MINUTES}\n"
         assert [role for role, _ in model.asked] == ["ada", "bob", "ada", "bob", "moderator"]
-        assert all(fenced(TOPIC) in prompt for _, prompt in model.asked)
-        assert fenced(speech.format(role="ada", nth=1)) in model.asked[1][1]
-        assert all(fenced(speech.format(role=role, nth=nth)) in model.asked[4][1] for role, nth in order)
+        assert all(quote_lines(TOPIC) in prompt for _, prompt in model.asked)
+        assert quote_lines(speech.format(role="ada", nth=1)) in model.asked[1][1]
+        assert all(quote_lines(speech.format(role=role, nth=nth)) in model.asked[4][1] for role, nth in order)
         for role, told in model.outcomes:
             assert "turn.json" in told[0], (role, told)
         assert sorted(each.name for each in stage.project.iterdir()) == [".roundtable"]

@@ -14,7 +14,7 @@ from moot.domain.budget import Budget
 from moot.domain.effects import Brief
 from moot.domain.ids import SeatId
 from moot.domain.roster import Seat
-from moot.domain.subject import Subject
+from moot.domain.subject import Topic
 from moot.engine.engine import Engine
 from moot.ledgers.memory import MemoryLedger
 from moot.ports.kit import Plan
@@ -89,7 +89,7 @@ async def counted(name: str, *, agrees: bool) -> Counter[str]:
         budget=Budget(),
         outside_patience=60.0,
         settings=kit.settings(),
-        subject=Subject(),
+        subject=Topic(),
     )
     session = await engine.open(kit.open(plan))
     standing = await engine.run(session, lambda seat: mind)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from moot.domain.effects import AnswerForm, Ask, Brief, Effect, Record
 from moot.domain.facts import Closed, Entry, Fact, Opened, Reply
 from moot.domain.ids import ask_id
-from moot.domain.perception import Heard, Memory, Perception
+from moot.domain.perception import ContextWindow, Perception, Utterance
 
 WINDOW = 6
 
@@ -35,7 +35,7 @@ class RingClosed(Closed):
 class Ring:
     opened: RingOpened
     turn: int
-    memory: Memory
+    memory: ContextWindow
     is_closed: bool = False
 
 
@@ -46,13 +46,13 @@ class RingRules:
 
     def initial(self, opened: Opened) -> Ring:
         assert isinstance(opened, RingOpened)
-        return Ring(opened, 0, Memory(window=WINDOW))
+        return Ring(opened, 0, ContextWindow(window=WINDOW))
 
     def evolve(self, state: Ring, entry: Entry) -> Ring:
         fact = entry.fact
         if isinstance(fact, Spoke):
-            heard = Heard(id=state.turn + 1, speaker=fact.seat, text=fact.said.content)
-            return Ring(state.opened, state.turn + 1, state.memory.hear(heard, 0.5))
+            heard = Utterance(id=state.turn + 1, speaker=fact.seat, text=fact.said.content)
+            return Ring(state.opened, state.turn + 1, state.memory.add(heard, 0.5))
         if isinstance(fact, Closed):
             return Ring(state.opened, state.turn, state.memory, True)
         return state

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from moot import Moot
 from moot.disk import whole
-from moot.domain.consult import FileErrand
+from moot.domain.consult import RecordFileRequest
 from moot.participants import recorder
 
 STEPS = 0
@@ -37,7 +37,7 @@ def main() -> None:
         step()
         return replace(path, target)
 
-    def told(errand: FileErrand) -> recorder.Line:
+    def told(errand: RecordFileRequest) -> recorder.Line:
         line = recorded(errand)
         step()
         return line

@@ -10,7 +10,7 @@ import pytest
 from tests.acceptance.doors import DEADLINE, Cli
 
 from moot import Decision
-from moot.domain.subject import subject
+from moot.domain.subject import build_topic
 from moot.testing.stub_server import Reply, Request, Step, Stub
 
 T = TypeVar("T")
@@ -90,7 +90,7 @@ def counted(cli: Cli, mind: Mind, protocol: str, stakes: str = "medium", **setti
     async def work() -> tuple[Decision, list[Request]]:
         async with Stub([mind], models=["gpt-stub"]) as stub, cli.moot() as moot:
             seats = dict.fromkeys(SEATS, f"{stub.base_url}#gpt-stub")
-            found = await moot.hold(TOPIC, seats=seats, name=protocol, subject=subject(stakes=stakes), settings=settings)
+            found = await moot.hold(TOPIC, seats=seats, name=protocol, subject=build_topic(stakes=stakes), settings=settings)
             return found, stub.asked
 
     return run(work())

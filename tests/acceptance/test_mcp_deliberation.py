@@ -28,7 +28,7 @@ from tests.acceptance.mcp_doors import (
 )
 
 from moot import Seat
-from moot.domain.ids import seat_id, session_id
+from moot.domain.ids import parse_seat_id, parse_session_id
 from moot.domain.roster import MAILBOX
 from moot.wiring.deliberations import Deliberations, Place
 
@@ -395,7 +395,7 @@ def test_a_wait_that_falls_together_with_the_close_is_not_refused(cli: Cli) -> N
 
     async def work() -> None:
         async with cli.moot() as moot:
-            seats = [Seat(id=seat_id(name), platform=MAILBOX) for name in ("ada", "bob")]
+            seats = [Seat(id=parse_seat_id(name), platform=MAILBOX) for name in ("ada", "bob")]
             session = await moot.open("Shall we?", seats=seats, name="debate")
 
             class Closing(Deliberations):
@@ -404,7 +404,7 @@ def test_a_wait_that_falls_together_with_the_close_is_not_refused(cli: Cli) -> N
                 async def place(self, session: str) -> Place:
                     found = await super().place(session)
                     if not found.standing.is_closed:
-                        await moot.engine.call_close(session_id(session))
+                        await moot.engine.call_close(parse_session_id(session))
                     return found
 
             turn = await Closing(moot).wait(session, "ada", timeout=0)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.acceptance.doors import Cli
 
-from moot.domain.fence import fenced
+from moot.domain.fence import quote_lines
 
 TRICKS = (
     'Ship "it"? $(touch tricked) `touch tricked`; touch tricked > tricked\n--version\n-rf /\n\'\\ {prompt} {session} 发布吗？'
@@ -50,7 +50,7 @@ def test_a_woken_program_is_told_all_that_it_needs_to_speak(cli: Cli, recipes: P
     first, second, last = ((recipes / name).read_text() for name in ("ada_0", "bob_1", "moderator_0"))
     assert first.startswith("Read .roundtable/GUIDE.md and join the conference ship as ada. Your instructions are: Open the")
     assert last.startswith("Read .roundtable/GUIDE.md and conclude the conference ship as its moderator. Your instructions are: ")
-    assert all(fenced(TRICKS) in told for told in (first, second, last))
+    assert all(quote_lines(TRICKS) in told for told in (first, second, last))
     assert "| The budget is halved." in first
     assert "[003 ada, round 2]\n| ## Stance\n| Yes." in second
     assert all(f"[00{number} " in last for number in (1, 2, 3, 4))

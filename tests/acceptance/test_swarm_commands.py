@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.acceptance.doors import Cli, Terminal, until
 
-from moot.domain.chance import draw
+from moot.domain.chance import random_unit
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "swarm.toml"
 NAMES = ("TanWei", "SuYuan", "DongCha", "QiuSuo", "XiLi")
@@ -260,7 +260,7 @@ def test_seats_that_are_late_broken_wrong_lying_or_silent_are_dealt_with_and_the
     }
     lines = []
     for name, body in kinds.items():
-        theta = 0.3 + 0.3 * draw(1, "threshold", name)
+        theta = 0.3 + 0.3 * random_unit(1, "threshold", name)
         said = body.replace("NAME", name).replace("THETA", f"{theta:.4f}")
         lines += [f"[[seats.{name}.explore]]\nturn = {number}\n{said}" for number in range(1, 7)]
     path = tmp_path / "crew.toml"

@@ -10,7 +10,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from moot.domain.records import Stored
+from moot.domain.records import StoredRecord
 from moot.errors import LedgerNewer, LedgerUnavailable, SessionBusy
 from moot.ledgers.memory import MemoryLedger
 from moot.ledgers.migrations import migrations
@@ -134,7 +134,7 @@ def test_a_claim_that_another_process_gives_back_is_free(address: str) -> None:
 
 
 def test_changed_wakes_when_another_process_appends(address: str) -> None:
-    async def work(process: "subprocess.Popen[str]") -> list[Stored]:
+    async def work(process: "subprocess.Popen[str]") -> list[StoredRecord]:
         async with opened_ledger(address) as ledger:
             waiter = asyncio.create_task(ledger.changed(ONE, 0))
             assert await ledger.read(ONE) == []

@@ -14,7 +14,7 @@ from moot.domain.budget import Budget
 from moot.domain.effects import Brief
 from moot.domain.facts import AsksPut, BudgetExhausted, CloseCalled, Fact, SeatLost, SessionResumed
 from moot.domain.ids import AskId, SeatId, SessionId
-from moot.domain.records import Stored
+from moot.domain.records import StoredRecord
 from moot.domain.roster import MAILBOX, Seat
 from moot.engine.engine import Engine
 from moot.errors import BadAnswer, BadSetting, KeyReused, OutOfTurn, SessionClosed, UnknownAsk, UnknownSeat
@@ -55,7 +55,7 @@ class Appends(MemoryLedger):
         super().__init__()
         self.batches: list[int] = []
 
-    async def append(self, session: SessionId, records: Sequence[Stored]) -> None:
+    async def append(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
         await super().append(session, records)
         self.batches.append(len(records))
 

@@ -16,7 +16,7 @@ from moot.domain.budget import Budget, Usage
 from moot.domain.effects import Brief
 from moot.domain.facts import BudgetExhausted, SeatLost, SessionResumed
 from moot.domain.ids import SeatId, SessionId
-from moot.domain.records import Stored
+from moot.domain.records import StoredRecord
 from moot.domain.roster import Seat
 from moot.engine import run
 from moot.engine.engine import Engine
@@ -259,7 +259,7 @@ class Conflicting(MemoryLedger):
         self.house: Engine | None = None
         self.times = 0
 
-    async def append(self, session: SessionId, records: Sequence[Stored]) -> None:
+    async def append(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
         if records[0].seq > 1 and self.times < 4 and self.house is not None:
             self.times += 1
             house, self.house = self.house, None

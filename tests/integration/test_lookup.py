@@ -13,7 +13,7 @@ from tests.integration.test_swarm_models import mind
 from moot.domain.budget import FREE, Usage
 from moot.domain.effects import Ask, Brief
 from moot.domain.ids import AskId, SeatId
-from moot.domain.perception import Memory, Perception
+from moot.domain.perception import ContextWindow, Perception
 from moot.domain.roster import Seat
 from moot.errors import ProviderRefused, UnknownPlatform
 from moot.participants.lookup import KEPT_SECONDS, RETRIES, SEARCH_SECONDS, LookingUp, Lookup, Queries
@@ -111,7 +111,7 @@ def brief(kind: str = "explore", patience: float = PATIENCE) -> Brief:
         language="en",
         seed=1,
         nth=1,
-        perception=Perception(goal="g", memory=Memory(window=1)),
+        perception=Perception(goal="g", memory=ContextWindow(window=1)),
         system="system",
         shared="shared",
         own="Report.",

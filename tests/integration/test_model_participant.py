@@ -12,7 +12,7 @@ import pytest
 from moot.domain.budget import Usage
 from moot.domain.effects import Ask, Brief
 from moot.domain.facts import Language
-from moot.domain.fence import fenced
+from moot.domain.fence import quote_lines
 from moot.domain.ids import SeatId, ask_id
 from moot.domain.roster import Seat
 from moot.participants.asking import Pace, Shown
@@ -121,7 +121,7 @@ def test_the_prompt_has_the_fenced_shared_part_first_and_the_own_part_last(kind:
     system, user = stub.asked[0].body["messages"]
     assert (system["role"], system["content"]) == ("system", wanted.system)
     assert user["content"].startswith(f"{wanted.shared}\n\n{wanted.own}")
-    assert fenced("Shall we build the bridge?") in wanted.shared
+    assert quote_lines("Shall we build the bridge?") in wanted.shared
     if kind == "speech":
         assert user["content"] == f"{wanted.shared}\n\n{wanted.own}"
 

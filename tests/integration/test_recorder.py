@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from moot.domain.consult import FileErrand
+from moot.domain.consult import RecordFileRequest
 from moot.domain.ids import SeatId
 from moot.participants.recorder import HEAD, MANIFEST, recorded
 
 
-def errand(folder: Path, key: str, asker: str = "ada", asked: str = "bob") -> FileErrand:
-    return FileErrand(
+def errand(folder: Path, key: str, asker: str = "ada", asked: str = "bob") -> RecordFileRequest:
+    return RecordFileRequest(
         folder=str(folder), key=key, asker=SeatId(asker), asked=SeatId(asked), document=lambda number: f"# {number}\n{key}\n"
     )
 

@@ -14,7 +14,7 @@ from moot import Moot
 from moot.decisions.facts import DecisionKept, Member, Outcome
 from moot.domain.ids import SeatId, SessionId
 from moot.domain.roster import NEUTRAL_TRUST, Seat
-from moot.domain.subject import Bond, Subject, subject
+from moot.domain.subject import ErrorCorrelation, Topic, build_topic
 from moot.errors import BadSetting
 from moot.protocols.council.facts import CouncilOpened
 
@@ -66,7 +66,7 @@ class House:
         return session
 
     async def opened(self, moot: Moot, seats: Sequence[Seat | str], category: str = "arch") -> SessionId:
-        about = subject(category=category, stakes="high")
+        about = build_topic(category=category, stakes="high")
         return await moot.open("Which database?", seats=seats, name="debate", subject=about)
 
 
@@ -97,7 +97,7 @@ def test_what_is_remembered_of_a_debate_is_all_that_later_questions_need(house: 
 
     async def work() -> None:
         async with house.moot() as moot:
-            about = subject(category="arch", stakes="high", tags=["db"], options=["yes", "no"])
+            about = build_topic(category="arch", stakes="high", tags=["db"], options=["yes", "no"])
             session = await moot.open("Which database?", seats=house.seats(SPLIT), name="debate", subject=about)
             decision = await moot.run(session)
             kept = await moot.memory.get(session)
@@ -278,8 +278,10 @@ def test_a_shared_record_of_errors_makes_two_votes_worth_less(house: House) -> N
             opened = await opening(moot, await house.opened(moot, [*house.seats(BOTH), "cem=mailbox"]))
             # The prior of strangers, 0.25, weighs 30 cases; the three they share go together entirely.
             together = round((0.25 * 30 + 1.0 * 3) / 33, 4)
-            assert opened.subject == Subject(
-                category="arch", stakes="high", bonds=(Bond(one=SeatId("ada"), other=SeatId("bob"), correlation=together),)
+            assert opened.subject == Topic(
+                category="arch",
+                stakes="high",
+                bonds=(ErrorCorrelation(one=SeatId("ada"), other=SeatId("bob"), correlation=together),),
             )
             last = await moot.decision(await house.decided(moot, BOTH))
             assert first.effective is not None
@@ -352,7 +354,7 @@ def test_a_label_that_a_session_was_opened_with_can_be_remembered(house: House, 
 
     async def work() -> None:
         async with house.moot() as moot:
-            about = subject(category=label, tags=[label])
+            about = build_topic(category=label, tags=[label])
             try:
                 session = await moot.open("Why?", seats=house.seats(BOTH), name="debate", subject=about)
             except BadSetting:

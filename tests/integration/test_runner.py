@@ -16,7 +16,7 @@ from moot.domain.budget import Budget
 from moot.domain.effects import Brief
 from moot.domain.facts import SeatLost
 from moot.domain.ids import SeatId, SessionId
-from moot.domain.records import Stored
+from moot.domain.records import StoredRecord
 from moot.domain.roster import MAILBOX, Seat
 from moot.engine.engine import Engine
 from moot.engine.run import Seating
@@ -299,7 +299,7 @@ class Failing(MemoryLedger):
         super().__init__()
         self.left = times
 
-    async def append(self, session: SessionId, records: Sequence[Stored]) -> None:
+    async def append(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
         if records[0].seq > 1 and self.left:
             self.left -= 1
             raise LedgerUnavailable("the disk is away")
@@ -327,7 +327,7 @@ def test_a_ledger_that_fails_for_a_while_is_tried_again(
 class Damaged(MemoryLedger):
     """A disk on which a record was changed."""
 
-    async def read(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[Stored]:
+    async def read(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[StoredRecord]:
         return [record._replace(at=record.at + 1) for record in await super().read(session, after, limit)]
 
 

@@ -15,7 +15,7 @@ import pytest
 from moot.codec.chain import broken_at, link
 from moot.codec.stored import FactCodec
 from moot.domain.ids import SeatId, SessionId
-from moot.domain.records import Head, Stored
+from moot.domain.records import Head, StoredRecord
 from moot.domain.roster import Seat
 from moot.engine.engine import Engine
 from moot.errors import LedgerDamaged, LedgerFull, LedgerNewer, LedgerUnavailable, SeqConflict
@@ -39,7 +39,7 @@ def opening(path: Path) -> None:
     bounded(work())
 
 
-def append(path: Path, session: SessionId, records: list[Stored]) -> None:
+def append(path: Path, session: SessionId, records: list[StoredRecord]) -> None:
     async def work() -> None:
         async with SqliteLedger(path) as ledger:
             await ledger.append(session, records)
@@ -47,8 +47,8 @@ def append(path: Path, session: SessionId, records: list[Stored]) -> None:
     bounded(work())
 
 
-def read(path: Path, session: SessionId) -> list[Stored]:
-    async def work() -> list[Stored]:
+def read(path: Path, session: SessionId) -> list[StoredRecord]:
+    async def work() -> list[StoredRecord]:
         async with SqliteLedger(path) as ledger:
             return await ledger.read(session)
 
@@ -185,7 +185,7 @@ def test_a_claim_that_cannot_be_written_is_refused_by_name(tmp_path: Path) -> No
 
 def test_pages_of_rubbish_are_refused_by_name(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
-    append(path, ONE, [Stored(seq, seq, b"x" * 3_000, bytes(32)) for seq in range(1, 50)])
+    append(path, ONE, [StoredRecord(seq, seq, b"x" * 3_000, bytes(32)) for seq in range(1, 50)])
     whole = path.read_bytes()
     path.write_bytes(whole[:4_096] + b"\xa5" * (len(whole) - 4_096))
     with pytest.raises(LedgerUnavailable):
@@ -236,7 +236,7 @@ def test_a_full_ledger_says_so_keeps_nothing_half_and_goes_on_when_there_is_room
             before = await ledger.heads()
             # The limit belongs to the connection, which is the ledger's own.
             ledger._writer.execute("PRAGMA max_page_count = 12").fetchall()
-            large = [Stored(seq, seq, b"x" * 20_000, bytes(32)) for seq in range(1, 6)]
+            large = [StoredRecord(seq, seq, b"x" * 20_000, bytes(32)) for seq in range(1, 6)]
             results = await asyncio.gather(
                 ledger.append(ONE, chained(ONE, 3)[2:]),
                 ledger.append(TWO, large),
@@ -296,7 +296,7 @@ def test_a_disk_that_takes_no_more_loses_nothing_that_was_acknowledged(tmp_path:
     taken = told["taken"]
     assert taken > 0
     assert told == {"taken": taken, "failures": 3, "while_full": list(range(1, taken + 1))}
-    assert read(path, ONE) == [Stored(seq, seq, bytes([seq % 256]) * 9_000, bytes(32)) for seq in range(1, taken + 2)]
+    assert read(path, ONE) == [StoredRecord(seq, seq, bytes([seq % 256]) * 9_000, bytes(32)) for seq in range(1, taken + 2)]
 
 
 # Tampering
@@ -485,7 +485,7 @@ def test_two_processes_that_append_to_one_session_make_one_order(tmp_path: Path)
         tell(right)
         won = {int(line(left)): b"left" for _ in range(60)} | {int(line(right)): b"right" for _ in range(60)}
         assert [left.wait(DEADLINE), right.wait(DEADLINE)] == [0, 0]
-    assert read(path, ONE) == [Stored(seq, seq, won[seq], bytes(32)) for seq in range(1, 121)]
+    assert read(path, ONE) == [StoredRecord(seq, seq, won[seq], bytes(32)) for seq in range(1, 121)]
 
 
 OPENS_AT_A_SIGN = """
@@ -521,7 +521,7 @@ def test_processes_that_open_a_new_file_at_once_migrate_it_once(tmp_path: Path) 
         async with SqliteLedger(path) as ledger:
             return await ledger.heads()
 
-    here = Stored(1, 1, b"here", bytes(32))
+    here = StoredRecord(1, 1, b"here", bytes(32))
     both = [Head(SessionId("left"), here, here), Head(SessionId("right"), here, here)]
     assert [bounded(work(path)) for path in paths] == [both] * len(paths)
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from moot.domain.effects import Ask, Brief, Comparing
+from moot.domain.effects import Ask, Brief, CompareTexts
 from moot.domain.ids import AskId, SeatId
-from moot.domain.perception import Memory, Perception
+from moot.domain.perception import ContextWindow, Perception
 from moot.domain.roster import Seat
 from moot.errors import UnknownPlatform
 from moot.participants.meaning import Meaning
@@ -84,7 +84,9 @@ def test_a_swarm_of_models(tmp_path: Path) -> None:
 
 def comparing(kind: str = "compare") -> Brief:
     ask = Ask(id=AskId("10.compare.likeness"), seat=SeatId("likeness"), kind=kind, turn=1, patience=120.0)
-    texts = Comparing(known=("Put a cache at the edge.", "Buy machines."), new=("Put a cache at the edge now.", "Buy machines"))
+    texts = CompareTexts(
+        known=("Put a cache at the edge.", "Buy machines."), new=("Put a cache at the edge now.", "Buy machines")
+    )
     return Brief(
         ask=ask,
         seat=Seat(id=SeatId("likeness"), platform="measure:words"),
@@ -92,7 +94,7 @@ def comparing(kind: str = "compare") -> Brief:
         language="en",
         seed=1,
         nth=1,
-        perception=Perception(goal="g", memory=Memory(window=1)),
+        perception=Perception(goal="g", memory=ContextWindow(window=1)),
         system="",
         shared="",
         own="",
@@ -116,7 +118,7 @@ def test_the_measure_of_a_full_round_fits_its_answer(name: str) -> None:
     if name == "meaning" and not Meaning.is_available():
         pytest.skip("the extra embedded is not installed")
     texts = tuple(f"Serve pictures of kind {number} from a cache at the edge of the network" for number in range(492))
-    brief = replace(comparing(), comparing=Comparing(known=texts[:300], new=texts[300:]))
+    brief = replace(comparing(), comparing=CompareTexts(known=texts[:300], new=texts[300:]))
     found = asyncio.run(MeasureParticipant(name).respond(brief, lambda _: None))
     assert isinstance(found, Answer)
     assert isinstance(found.said, Likenesses)

@@ -4,7 +4,7 @@ from moot.domain.budget import Budget, Usage
 from moot.domain.facts import Fact, Origin
 from moot.domain.ids import AskId, SeatId
 from moot.domain.roster import Seat
-from moot.domain.subject import Subject
+from moot.domain.subject import Topic
 from moot.protocols.swarm import answers, facts
 
 ADA, BOB = SeatId("TanWei"), SeatId("溯源者")
@@ -19,7 +19,7 @@ SWARM_SAMPLES: tuple[Fact, ...] = (
         budget=Budget(seconds=3_600.0),
         outside_patience=60.0,
         origin=Origin(form="context", session="one"),
-        subject=Subject(category="ops"),
+        subject=Topic(category="ops"),
         hosted=True,
         settings=facts.Settings(
             mode="hybrid",

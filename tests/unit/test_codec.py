@@ -33,9 +33,9 @@ from moot.domain.facts import (
     SessionResumed,
 )
 from moot.domain.ids import AskId, SeatId, SessionId
-from moot.domain.records import Stored
+from moot.domain.records import StoredRecord
 from moot.domain.roster import Seat, Swap
-from moot.domain.subject import Bond, Subject
+from moot.domain.subject import ErrorCorrelation, Topic
 from moot.errors import LedgerDamaged, LedgerNewer
 from moot.protocols.advisory.kit import AdvisoryOpened, AdvisorySettings
 from moot.protocols.consensus.kit import ConsensusOpened, ConsensusSettings
@@ -76,14 +76,14 @@ ADA, BOB = SeatId("ada"), SeatId("鲍勃")
 ASK = AskId("2.speech.ada")
 USAGE = Usage(tokens_in=120, tokens_out=34, cost=1_500, calls=1)
 AT = datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)
-SUBJECT = Subject(
+SUBJECT = Topic(
     category="architecture",
     stakes="high",
     tags=("storage", "成本"),
     options=("Rewrite it", "Leave it"),
     thread="rewrite",
     built_on=("think_20250101_001",),
-    bonds=(Bond(one=ADA, other=BOB, correlation=0.1 + 0.2),),
+    bonds=(ErrorCorrelation(one=ADA, other=BOB, correlation=0.1 + 0.2),),
 )
 SEATS = (Seat(id=ADA, platform="mailbox"), Seat(id=BOB, platform="human"))
 OPENING: dict[str, Any] = {
@@ -267,7 +267,7 @@ SAMPLES: tuple[Fact, ...] = (
         budget=Budget(tokens=9),
         outside_patience=60.0,
         origin=Origin(form="context", session="one"),
-        subject=Subject(category="ops"),
+        subject=Topic(category="ops"),
         hosted=True,
         settings=roundtable.Settings(max_rounds=5, conference="缓存", agenda="背景。", prompt="请开场。", patience=90.0),
     ),
@@ -549,8 +549,8 @@ def test_an_upcast_of_one_kind_leaves_the_others_as_they_are() -> None:
 ONE, TWO = SessionId("one"), SessionId("two")
 
 
-def chain(session: SessionId, count: int = 5) -> list[Stored]:
-    records: list[Stored] = []
+def chain(session: SessionId, count: int = 5) -> list[StoredRecord]:
+    records: list[StoredRecord] = []
     for seq in range(1, count + 1):
         before = records[-1].hash if records else root(session)
         records.append(sealed(CODEC, before, seq, AT + timedelta(seconds=seq), InputGiven(text=f"word {seq}")))
@@ -569,7 +569,7 @@ def test_a_sealed_fact_opens_as_the_same_entry() -> None:
     fact = InputGiven(text="完")
     record = sealed(CODEC, root(ONE), 1, AT, fact)
     body = CODEC.encode(fact)
-    assert record == Stored(1, 1_767_323_045_678_901, body, link(root(ONE), 1, 1_767_323_045_678_901, body))
+    assert record == StoredRecord(1, 1_767_323_045_678_901, body, link(root(ONE), 1, 1_767_323_045_678_901, body))
     assert opened_entry(CODEC, record) == Entry(seq=1, at=AT, fact=fact)
 
 

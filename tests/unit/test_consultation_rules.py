@@ -8,7 +8,7 @@ from tests.unit.test_roundtable_rules import plan
 
 from moot.codec.answers import parsed
 from moot.domain.budget import Usage
-from moot.domain.consult import ConsultRequest, ConsultRules, FileErrand
+from moot.domain.consult import ConsultRequest, ConsultRules, RecordFileRequest
 from moot.domain.effects import Ask, Record
 from moot.domain.facts import AsksPut, BudgetExhausted, CloseCalled, Entry, Fact, Reply, SeatLost, SessionForked
 from moot.domain.ids import AskId, SeatId, SessionId
@@ -208,7 +208,7 @@ def test_the_loss_of_the_consulted_is_recorded_and_the_first_goes_on_knowing_it(
     room = Room().put().requests(asks_for())
     room.put(SeatLost(ask=room.ask.id, seat=BOB, reason="timeout"))
     errand = room.rules.brief(room.state, room.ask).errand
-    assert isinstance(errand, FileErrand)
+    assert isinstance(errand, RecordFileRequest)
     assert "| Status | FAILED |" in errand.document(3)
     room.files()
     assert "The consultation of @bob failed: no answer in time." in room.own
@@ -273,8 +273,8 @@ def test_a_fork_counts_its_consultations_apart() -> None:
     before = room.rules.brief(room.state, room.ask).errand
     room.put(SessionForked(source=SessionId("one"), at=9))
     after = room.rules.brief(room.state, room.ask).errand
-    assert isinstance(before, FileErrand)
-    assert isinstance(after, FileErrand)
+    assert isinstance(before, RecordFileRequest)
+    assert isinstance(after, RecordFileRequest)
     assert before.key == "t/1"
     assert after.key != before.key
 

@@ -9,7 +9,7 @@ from moot.domain.effects import Brief
 from moot.domain.facts import Language
 from moot.domain.fence import FENCE
 from moot.domain.roster import Seat
-from moot.domain.subject import Subject
+from moot.domain.subject import Topic
 from moot.protocols.advisory.kit import AdvisorySettings
 from moot.protocols.consensus.kit import ConsensusSettings
 from moot.protocols.council.facts import Contribution, Settings
@@ -107,7 +107,7 @@ def _sitting(protocol: str, phase: str, language: Language) -> tuple[Table, str]
         topic=words["topic"],
         language=language,
         settings=_settings(protocol),
-        subject=Subject(stakes="high", options=options),
+        subject=Topic(stakes="high", options=options),
     )
     if phase == "propose":
         return table.hears(words["hint"]), "bob"
@@ -200,7 +200,7 @@ def test_what_a_participant_says_stays_behind_the_fence(protocol: str, evil: str
     def told(words: str) -> list[str]:
         chosen = _settings(protocol)
         seats = (seat("ada"), seat("bob"), elsewhere("cy"))
-        rest = {"topic": words, "language": language, "settings": chosen, "subject": Subject(stakes="high", options=(words,))}
+        rest = {"topic": words, "language": language, "settings": chosen, "subject": Topic(stakes="high", options=(words,))}
         return _said(OPENERS[protocol](*seats, **rest), words)
 
     assert told(evil) == told("harmless")
@@ -225,7 +225,7 @@ def _size(brief: Brief) -> int:
 
 def _crowded(protocol: str, text: str, *, references: int = 0) -> dict[str, int]:
     """The longest brief of each phase when 64 seats write this text whenever they may."""
-    table = OPENERS[protocol](*CROWD, settings=_settings(protocol), subject=Subject(stakes="high"))
+    table = OPENERS[protocol](*CROWD, settings=_settings(protocol), subject=Topic(stakes="high"))
     longest: dict[str, int] = {}
 
     def said() -> Contribution:
@@ -272,7 +272,7 @@ def test_a_brief_of_many_references_stays_bounded() -> None:
 
 def test_a_brief_stays_bounded_however_many_lines_there_are() -> None:
     """D-7: seats elsewhere may speak 200 times each."""
-    table = debate(*(elsewhere(f"s{number}") for number in range(5)), subject=Subject(stakes="high"))
+    table = debate(*(elsewhere(f"s{number}") for number in range(5)), subject=Topic(stakes="high"))
     for number in range(5):
         table.unchecked(f"s{number}", propose("yes"))
     for _ in range(150):
@@ -283,7 +283,7 @@ def test_a_brief_stays_bounded_however_many_lines_there_are() -> None:
 
 def test_a_text_that_was_cut_says_so() -> None:
     """D-7"""
-    table = debate(*CROWD, subject=Subject(stakes="high"))
+    table = debate(*CROWD, subject=Topic(stakes="high"))
     for each in CROWD:
         table.unchecked(each.id, propose("yes", "x" * 20_000))
     shared = table.brief("s0").shared

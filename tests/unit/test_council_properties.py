@@ -15,7 +15,7 @@ from moot.domain.effects import Ask
 from moot.domain.facts import BudgetExhausted, CloseCalled, Fact, InputGiven, SeatLost, SessionForked
 from moot.domain.ids import SeatId, SessionId
 from moot.domain.roster import MAILBOX, Seat, Swap
-from moot.domain.subject import Bond, Subject
+from moot.domain.subject import ErrorCorrelation, Topic
 from moot.engine.batch import Batch, step
 from moot.engine.standing import Scribe, Standing
 from moot.ports.kit import Plan, ProtocolKit
@@ -148,7 +148,7 @@ def openings(draw: st.DrawFn, kit: ProtocolKit) -> CouncilOpened:
         )
         for name in names
     )
-    bonds = (Bond(one=seats[0].id, other=seats[1].id, correlation=draw(st.sampled_from((0.0, 1.0)))),)
+    bonds = (ErrorCorrelation(one=seats[0].id, other=seats[1].id, correlation=draw(st.sampled_from((0.0, 1.0)))),)
     opened = kit.open(
         Plan(
             topic=draw(TEXTS),
@@ -160,7 +160,7 @@ def openings(draw: st.DrawFn, kit: ProtocolKit) -> CouncilOpened:
             ),
             outside_patience=60.0,
             settings=draw(held(kit, seats)),
-            subject=Subject(
+            subject=Topic(
                 stakes=draw(st.sampled_from(("high", "medium"))),
                 options=draw(st.sampled_from(((), (), ("yes", "no")))),
                 bonds=draw(st.sampled_from(((), bonds))),

@@ -12,7 +12,7 @@ from moot.domain.effects import Ask, Brief
 from moot.domain.facts import BudgetExhausted, CloseCalled, Fact, InputGiven, SeatLost, SessionCancelled, SessionForked
 from moot.domain.ids import USER, AskId, SeatId, SessionId
 from moot.domain.roster import MAILBOX, Seat, Swap
-from moot.domain.subject import Bond, Stakes, Subject, subject
+from moot.domain.subject import ErrorCorrelation, Stakes, Topic, build_topic
 from moot.errors import BadRoster, BadSetting
 from moot.projections.decision import Dissent
 from moot.protocols.advisory.kit import AdvisorySettings
@@ -281,7 +281,7 @@ def test_a_budget_breaks_the_seal() -> None:
 
 
 def agreeing(*choices: str, stakes: Stakes = "medium", settings: Settings | None = None) -> Table:
-    table = debate(ADA, BOB, CY, subject=Subject(stakes=stakes), settings=settings)
+    table = debate(ADA, BOB, CY, subject=Topic(stakes=stakes), settings=settings)
     for name, choice in zip(("ada", "bob", "cy"), choices, strict=True):
         table.says(name, propose(choice, f"{name} says so.", 0.6))
     return table
@@ -576,7 +576,9 @@ def test_no_seat_may_speak_for_ever() -> None:
 
 
 def hsm(**answered: Any) -> Table:
-    table = debate(*HSM, topic="Should we adopt HSM architecture for long-context processing?", subject=subject(stakes="high"))
+    table = debate(
+        *HSM, topic="Should we adopt HSM architecture for long-context processing?", subject=build_topic(stakes="high")
+    )
     table.says("emerson", propose("adopt", "Adopt HSM for long-context", 0.80))
     table.says("minski", support(2, "MIT data supports this", 0.85))
     table.says("code-reviewer", challenge(2, "No production benchmarks", 0.70))
@@ -878,13 +880,13 @@ def test_seats_of_one_family_are_worth_less_than_their_heads(platforms: tuple[st
 def test_a_shared_record_replaces_what_is_presumed_of_families() -> None:
     """D-20"""
     bonds = tuple(
-        Bond(one=SeatId(one), other=SeatId(other), correlation=value)
+        ErrorCorrelation(one=SeatId(one), other=SeatId(other), correlation=value)
         for one, other, value in (("ada", "bob", 0.0), ("cy", "ada", 0.0), ("bob", "cy", 1.0))
     )
     seats = [seat(name, platform="openai:gpt-5") for name in ("ada", "bob", "cy")]
-    closed = at("vote", debate, *seats, subject=Subject(bonds=bonds)).everyone(vote()).closed
+    closed = at("vote", debate, *seats, subject=Topic(bonds=bonds)).everyone(vote()).closed
     assert closed.effective == pytest.approx(9 / 5)
-    some = at("vote", debate, *seats, subject=Subject(bonds=bonds[:1])).everyone(vote()).closed
+    some = at("vote", debate, *seats, subject=Topic(bonds=bonds[:1])).everyone(vote()).closed
     assert some.effective == pytest.approx(9 / 5)
 
 
@@ -1162,7 +1164,7 @@ def test_an_unchecked_answer_of_another_phase_counts_as_a_pass() -> None:
 # D-6: what is wrong with a contribution
 
 
-OPTIONS = Subject(options=("Adopt it", "Leave it"))
+OPTIONS = Topic(options=("Adopt it", "Leave it"))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from moot.domain.budget import Usage
 from moot.domain.facts import BudgetExhausted, CloseCalled, Entry, Language, SeatLost, SessionCancelled
 from moot.domain.ids import SeatId, ask_id
-from moot.domain.subject import Subject
+from moot.domain.subject import Topic
 from moot.projections.markdown import cell
 from moot.protocols.consensus.kit import ConsensusSettings
 from moot.protocols.council.facts import Contributed, Contribution, Settings, Taken
@@ -55,7 +55,7 @@ def _rich(language: Language) -> Table:
         seat("zoe"),
         topic=say("Should we adopt HSM for long contexts?", "长上下文要不要采用 HSM？"),
         language=language,
-        subject=Subject(category="architecture", stakes="high", options=(yes, no)),
+        subject=Topic(category="architecture", stakes="high", options=(yes, no)),
     )
     held.says(
         "emerson", propose(yes, say("Adopt it.\nIt is faster.", "采用。\n它更快。"), evidence=("arXiv 2401.1 | table 3",)), USAGE
@@ -91,7 +91,7 @@ def _advised(language: Language) -> Table:
         topic=say("Which cache?", "用哪种缓存？"),
         language=language,
         settings=None,
-        subject=Subject(stakes="low"),
+        subject=Topic(stakes="low"),
     )
     held.say(
         emerson=propose("redis", say("Redis.", "用 Redis。")),
@@ -329,7 +329,7 @@ def _everywhere(words: str) -> Table:
         elsewhere("bob"),
         seat("cid"),
         topic=words,
-        subject=Subject(category=words, options=(words, "other")),
+        subject=Topic(category=words, options=(words, "other")),
     )
     held.says("ada", propose(words[:100], words, evidence=(words,)))
     held.put(SeatLost(ask=held.ask("cid").id, seat=SeatId("cid"), reason="malformed", detail=words))

@@ -12,9 +12,9 @@ from moot.codec.stored import FactCodec
 from moot.domain.budget import Budget, BudgetKind, Usage
 from moot.domain.effects import Ask
 from moot.domain.facts import BudgetExhausted, InputGiven, SeatLost, SessionCancelled, SessionForked, SessionResumed
-from moot.domain.ids import USER, AskId, SeatId, SessionId, ask_id, daily_id, daily_prefix, seat_id, session_id
-from moot.domain.perception import LONGEST_HEARD, MOST_GISTS
-from moot.domain.roster import MOST_SEATS, Swap, checked, checked_swaps, swapped
+from moot.domain.ids import USER, AskId, SeatId, SessionId, ask_id, daily_id, daily_prefix, parse_seat_id, parse_session_id
+from moot.domain.perception import LONGEST_UTTERANCE, MOST_DIGESTS
+from moot.domain.roster import MOST_SEATS, Swap, swap_seats, validate_seats, validate_swaps
 from moot.errors import BadAnswer, BadName, BadRoster, BadSetting
 from moot.ports.kit import Plan
 from moot.protocols.persona.consensus import Point
@@ -54,7 +54,7 @@ def quiet(table: Table) -> Table:
 
 def test_seats_with_ids_of_their_own_sit_together() -> None:
     """P-1"""
-    assert checked([ADA, BOB]) == (ADA, BOB)
+    assert validate_seats([ADA, BOB]) == (ADA, BOB)
     assert ADA.weight == 1.0
 
 
@@ -78,19 +78,19 @@ def test_seats_with_ids_of_their_own_sit_together() -> None:
 def test_seats_that_cannot_sit_together_are_refused(seats: list[object], why: str) -> None:
     """P-1"""
     with pytest.raises(BadRoster) as refused:
-        checked(seats)  # type: ignore[arg-type]
+        validate_seats(seats)  # type: ignore[arg-type]
     assert str(refused.value).startswith(why)
 
 
 @pytest.mark.parametrize("name", ["Node_A", "node-b", "甲方", "Zoë", "é" * 64, "नीति"])
 def test_a_seat_may_be_called_in_any_script(name: str) -> None:
     """P-1"""
-    assert seat_id(f" {name} ") == seat_id(name)
+    assert parse_seat_id(f" {name} ") == parse_seat_id(name)
 
 
 def test_a_seats_name_has_one_form() -> None:
     """P-1"""
-    assert seat_id("Zoe\u0308") == seat_id("Zo\u00eb") == "Zo\u00eb"
+    assert parse_seat_id("Zoe\u0308") == parse_seat_id("Zo\u00eb") == "Zo\u00eb"
 
 
 @pytest.mark.parametrize(
@@ -99,14 +99,14 @@ def test_a_seats_name_has_one_form() -> None:
 def test_a_name_that_could_pass_as_something_else_is_refused(name: str) -> None:
     """P-1"""
     with pytest.raises(BadName):
-        seat_id(name)
+        parse_seat_id(name)
 
 
 @pytest.mark.parametrize("name", ["", "-x", "_x", "a/b", "..", "ünder", "x" * 81, "a\n"])
 def test_a_session_name_that_is_no_plain_word_is_refused(name: str) -> None:
     """P-3"""
     with pytest.raises(BadName):
-        session_id(name)
+        parse_session_id(name)
 
 
 def test_a_session_is_called_after_its_day() -> None:
@@ -114,16 +114,16 @@ def test_a_session_is_called_after_its_day() -> None:
     now = datetime(2024, 5, 20, 23, 59, tzinfo=UTC)
     assert daily_prefix(now) == "think_20240520_"
     assert daily_id(now, 1) == "think_20240520_001"
-    assert session_id(daily_id(now, 1000)) == "think_20240520_1000"
+    assert parse_session_id(daily_id(now, 1000)) == "think_20240520_1000"
 
 
 def test_a_swap_gives_a_seat_to_another_participant() -> None:
     """P-2"""
     swap = Swap(seat=SeatId("ada"), platform="openai:x")
-    assert checked_swaps((ADA, BOB), [swap]) == (swap,)
-    assert swapped((ADA, BOB), [swap]) == (replace(ADA, platform="openai:x"), BOB)
+    assert validate_swaps((ADA, BOB), [swap]) == (swap,)
+    assert swap_seats((ADA, BOB), [swap]) == (replace(ADA, platform="openai:x"), BOB)
     with pytest.raises(BadRoster, match="no seat is called 'eve'; the seats are: ada, bob"):
-        checked_swaps((ADA, BOB), [Swap(seat=SeatId("eve"), platform="x")])
+        validate_swaps((ADA, BOB), [Swap(seat=SeatId("eve"), platform="x")])
 
 
 def test_a_summarizer_who_does_not_sit_at_the_table_is_refused() -> None:
@@ -356,9 +356,9 @@ def test_the_digest_keeps_the_question_and_what_moved_most() -> None:
     for number in range(60):
         table.turn(("ada", "bob")[number % 2], f"Speech {number}.", score=1.0 if number in {5, 9} else 0.4)
     memory = table.state.memory
-    assert len(memory.older) == MOST_GISTS
+    assert len(memory.older) == MOST_DIGESTS
     assert {1, 7, 11} <= {gist.id for gist in memory.older}
-    assert memory.left_out == 61 - 6 - MOST_GISTS
+    assert memory.left_out == 61 - 6 - MOST_DIGESTS
     assert f"({memory.left_out} older entries left out)" in table.brief("ada").shared
 
 
@@ -377,7 +377,7 @@ def test_what_a_seat_receives_stays_bounded_as_the_meeting_grows() -> None:
 def test_an_endless_speech_is_shown_cut_and_kept_whole() -> None:
     """P-8"""
     table = Table(ADA, BOB).turn("ada", "x" * 20_000)
-    assert len(table.brief("bob").shared) < LONGEST_HEARD + 300
+    assert len(table.brief("bob").shared) < LONGEST_UTTERANCE + 300
     assert table.story.timeline[-1].content == "x" * 20_000
 
 
@@ -546,8 +546,8 @@ def _check_stored(text: str) -> None:
 def test_a_conclusion_can_be_read_again_whatever_the_weights() -> None:
     """P-1, P-15"""
     with pytest.raises(BadRoster, match="weight"):
-        checked([seat("ada", weight=1e308), seat("bob", weight=1e308)])
-    seats = checked([seat("ada", weight=1e6), seat("bob", weight=1e-300)])
+        validate_seats([seat("ada", weight=1e308), seat("bob", weight=1e308)])
+    seats = validate_seats([seat("ada", weight=1e6), seat("bob", weight=1e-300)])
     table = quiet(Table(*seats)).drafts("ada").stands(bob=stand("support"))
     codec = FactCodec(RULES.kinds)
     assert codec.decode(codec.encode(table.last)) == table.last

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moot.domain.budget import FREE, Budget, BudgetKind, Spent, Usage, exhausted
-from moot.domain.chance import draw, model_seed
-from moot.domain.desk import REMEMBERED_KEYS, Desk, kept, opened_desk
+from moot.domain.budget import FREE, Budget, BudgetKind, Spent, Usage, find_exhausted_limit
+from moot.domain.chance import model_seed, random_unit
+from moot.domain.desk import REMEMBERED_KEYS, SessionState, apply, build_session_state
 from moot.domain.effects import Brief
 from moot.domain.facts import (
     AsksPut,
@@ -25,12 +25,20 @@ from moot.domain.facts import (
     SessionForked,
     SessionResumed,
 )
-from moot.domain.fence import FENCE, fenced, one_line, plain
+from moot.domain.fence import FENCE, one_line, quote_lines, strip_control
 from moot.domain.ids import USER, AskId, SeatId, SessionId
-from moot.domain.language import language_of
-from moot.domain.perception import LONGEST_GIST, LONGEST_HEARD, MOST_GISTS, Heard, Memory, clipped, gist
+from moot.domain.language import detect_language
+from moot.domain.perception import (
+    LONGEST_DIGEST,
+    LONGEST_UTTERANCE,
+    MOST_DIGESTS,
+    ContextWindow,
+    Utterance,
+    clip_utterance,
+    extract_first_sentence,
+)
 from moot.domain.roster import Swap
-from moot.domain.running import Pending
+from moot.domain.running import PendingAsk
 from moot.protocols.persona.facts import IntentDeclared, Settings
 from moot.protocols.persona.rules import RULES
 from moot.testing.persona_facts import START, Table, draft, opening, seat, silent, wants
@@ -179,21 +187,21 @@ def test_what_a_participant_says_stays_behind_the_fence(evil: str, language: Lan
 
 @pytest.mark.parametrize("evil", EVIL)
 def test_a_fence_leaves_no_line_without_its_mark(evil: str) -> None:
-    lines = fenced(evil).splitlines()
+    lines = quote_lines(evil).splitlines()
     assert lines
     assert all(line.startswith(FENCE) for line in lines)
-    assert len(fenced(evil).split("\n")) == len(lines)
+    assert len(quote_lines(evil).split("\n")) == len(lines)
 
 
 @settings(derandomize=True, max_examples=300, deadline=None, database=None)
 @given(st.text())
 def test_no_text_gets_out_of_the_fence(text: str) -> None:
-    lines = fenced(text).splitlines()
+    lines = quote_lines(text).splitlines()
     assert all(line.startswith(FENCE) for line in lines)
-    assert plain(plain(text)) == plain(text)
+    assert strip_control(strip_control(text)) == strip_control(text)
     assert "\n" not in one_line(text)
     assert len(one_line(text).splitlines()) <= 1
-    assert fenced(text).encode()
+    assert quote_lines(text).encode()
 
 
 @pytest.mark.parametrize(
@@ -211,13 +219,13 @@ def test_no_text_gets_out_of_the_fence(text: str) -> None:
     ],
 )
 def test_plain_text_has_no_control_codes(text: str, harmless: str) -> None:
-    assert plain(text) == harmless
+    assert strip_control(text) == harmless
 
 
 def test_one_line_is_one_line() -> None:
     assert one_line(" a \n\t b\u2028c ") == "a b c"
-    assert fenced("a\n\nb") == "| a\n| \n| b"
-    assert fenced("") == FENCE
+    assert quote_lines("a\n\nb") == "| a\n| \n| b"
+    assert quote_lines("") == FENCE
 
 
 # Perception
@@ -235,42 +243,42 @@ def test_one_line_is_one_line() -> None:
         ("Version 3.5 is out", "Version 3.5 is out"),
         ("", ""),
         ("。x", "。x"),
-        ("x" * LONGEST_GIST, "x" * LONGEST_GIST),
-        ("x" * (LONGEST_GIST + 1), "x" * (LONGEST_GIST - 1) + "…"),
+        ("x" * LONGEST_DIGEST, "x" * LONGEST_DIGEST),
+        ("x" * (LONGEST_DIGEST + 1), "x" * (LONGEST_DIGEST - 1) + "…"),
     ],
 )
 def test_a_gist_is_the_first_sentence_on_one_line(text: str, line: str) -> None:
     """P-8"""
-    assert gist(text) == line
+    assert extract_first_sentence(text) == line
 
 
 @pytest.mark.parametrize("text", ["1. Cash is short. 2. Talent leaves.", "e.g. a smaller cut. Or none."])
 def test_a_gist_says_something(text: str) -> None:
     """P-8, P-13: the digest and the consensus hold nothing else of an older contribution."""
-    assert len(gist(text)) > 5
+    assert len(extract_first_sentence(text)) > 5
 
 
 @settings(derandomize=True, max_examples=200, deadline=None, database=None)
 @given(st.text(max_size=500))
 def test_a_gist_is_never_long(text: str) -> None:
     """P-8"""
-    assert len(gist(text)) <= LONGEST_GIST
+    assert len(extract_first_sentence(text)) <= LONGEST_DIGEST
 
 
 def test_a_long_contribution_is_clipped_and_says_so() -> None:
     """P-8"""
-    whole = Heard(id=2, speaker=SeatId("ada"), text="x" * LONGEST_HEARD)
-    assert clipped(whole) == whole
-    longer = replace(whole, text="x" * (LONGEST_HEARD + 7))
-    assert clipped(longer) == replace(whole, text="x" * LONGEST_HEARD + "… [+7]")
+    whole = Utterance(id=2, speaker=SeatId("ada"), text="x" * LONGEST_UTTERANCE)
+    assert clip_utterance(whole) == whole
+    longer = replace(whole, text="x" * (LONGEST_UTTERANCE + 7))
+    assert clip_utterance(longer) == replace(whole, text="x" * LONGEST_UTTERANCE + "… [+7]")
 
 
 def test_what_falls_out_of_the_window_becomes_a_line_of_the_digest() -> None:
     """P-8"""
-    memory = Memory(window=2)
+    memory = ContextWindow(window=2)
     assert memory.latest is None
     for number in range(1, 5):
-        memory = memory.hear(Heard(id=number, speaker=USER, text=f"Entry {number}. And more."), number / 10)
+        memory = memory.add(Utterance(id=number, speaker=USER, text=f"Entry {number}. And more."), number / 10)
     assert [heard.id for heard in memory.recent] == [3, 4]
     assert [(line.id, line.text, line.weight) for line in memory.older] == [(1, "Entry 1.", 0.1), (2, "Entry 2.", 0.2)]
     assert memory.latest == memory.recent[-1]
@@ -278,11 +286,11 @@ def test_what_falls_out_of_the_window_becomes_a_line_of_the_digest() -> None:
 
 def test_of_the_digest_the_least_moving_goes_and_the_oldest_of_equals() -> None:
     """P-8"""
-    memory = Memory(window=1)
-    weights = [0.0, 0.5, 0.2, 0.2, *[0.9] * (MOST_GISTS - 3), 0.9, 0.9]
+    memory = ContextWindow(window=1)
+    weights = [0.0, 0.5, 0.2, 0.2, *[0.9] * (MOST_DIGESTS - 3), 0.9, 0.9]
     for number, weight in enumerate(weights, 1):
-        memory = memory.hear(Heard(id=number, speaker=USER, text="x"), weight)
-    assert [line.id for line in memory.older] == [1, 2, *range(5, MOST_GISTS + 3)]
+        memory = memory.add(Utterance(id=number, speaker=USER, text="x"), weight)
+    assert [line.id for line in memory.older] == [1, 2, *range(5, MOST_DIGESTS + 3)]
     assert memory.left_out == 2
 
 
@@ -304,7 +312,7 @@ def test_of_the_digest_the_least_moving_goes_and_the_oldest_of_equals() -> None:
     ],
 )
 def test_a_text_is_chinese_when_a_fifth_of_its_letters_are(text: str, language: Language) -> None:
-    assert language_of(text) == language
+    assert detect_language(text) == language
 
 
 @pytest.mark.parametrize(
@@ -318,19 +326,31 @@ def test_a_text_is_chinese_when_a_fifth_of_its_letters_are(text: str, language: 
     ],
 )
 def test_a_draw_never_changes(seed: int, key: tuple[object, ...], value: float) -> None:
-    assert draw(seed, *key) == value
-    assert draw(seed, *key) == draw(seed, *key)
+    assert random_unit(seed, *key) == value
+    assert random_unit(seed, *key) == random_unit(seed, *key)
 
 
 @settings(derandomize=True, max_examples=100, deadline=None, database=None)
 @given(st.integers(), st.text(st.characters(exclude_categories=["Cs"])))
 def test_a_draw_lies_between_zero_and_one(seed: int, key: str) -> None:
-    assert 0 <= draw(seed, key) < 1
+    assert 0 <= random_unit(seed, key) < 1
     assert 0 <= model_seed(seed, key) < 2**31
 
 
 def test_draws_differ_by_seed_and_by_every_part_of_the_key() -> None:
-    assert len({draw(1), draw(2), draw(1, "a"), draw(1, "a", "b"), draw(1, "b", "a"), draw(1, "ab")}) == 6
+    assert (
+        len(
+            {
+                random_unit(1),
+                random_unit(2),
+                random_unit(1, "a"),
+                random_unit(1, "a", "b"),
+                random_unit(1, "b", "a"),
+                random_unit(1, "ab"),
+            }
+        )
+        == 6
+    )
     assert model_seed(0, "a") == 1038514509
 
 
@@ -350,8 +370,8 @@ def test_spending_counts_the_calls_without_a_price() -> None:
     spent = Spent().plus(Usage(tokens_in=5, tokens_out=2, cost=7, calls=1)).plus(Usage(tokens_in=1, calls=2)).plus(FREE)
     assert spent == Spent(tokens_in=6, tokens_out=2, cost=7, calls=3, unpriced=2)
     assert spent.tokens == 8
-    assert spent.ticked(1.5).ticked(-9).seconds == 1.5
-    assert spent.ticked(2).plus(Usage(calls=1)).seconds == 2
+    assert spent.with_seconds(1.5).with_seconds(-9).seconds == 1.5
+    assert spent.with_seconds(2).plus(Usage(calls=1)).seconds == 2
 
 
 @pytest.mark.parametrize(
@@ -372,7 +392,7 @@ def test_spending_counts_the_calls_without_a_price() -> None:
 )
 def test_a_budget_is_exhausted_when_it_is_reached(budget: Budget, spent: Spent, kind: BudgetKind | None) -> None:
     """P-14"""
-    assert exhausted(budget, spent) == kind
+    assert find_exhausted_limit(budget, spent) == kind
 
 
 # Desk
@@ -381,11 +401,11 @@ FIRST, SECOND = AskId("1.intent.ada"), AskId("1.intent.bob")
 OPENED = opening(seat("ada"), seat("bob"))
 
 
-def _desk(*facts: tuple[float, Fact]) -> Desk:
+def _desk(*facts: tuple[float, Fact]) -> SessionState:
     """The desk after facts at these seconds from the opening."""
-    desk = opened_desk(Entry(seq=1, at=START, fact=OPENED), OPENED)
+    desk = build_session_state(Entry(seq=1, at=START, fact=OPENED), OPENED)
     for number, (seconds, fact) in enumerate(facts, 2):
-        desk = kept(desk, Entry(seq=number, at=START + timedelta(seconds=seconds), fact=fact))
+        desk = apply(desk, Entry(seq=number, at=START + timedelta(seconds=seconds), fact=fact))
     return desk
 
 
@@ -394,7 +414,7 @@ def _put(*asks: AskId, after: float = 60, outside: bool = False) -> AsksPut:
 
 
 def test_an_ask_is_pending_until_it_is_answered_lost_or_withdrawn() -> None:
-    pending = Pending(START + timedelta(seconds=60))
+    pending = PendingAsk(START + timedelta(seconds=60))
     assert dict(_desk((0, _put(FIRST, SECOND))).pending) == {FIRST: pending, SECOND: pending}
     bid = IntentDeclared(ask=FIRST, seat=SeatId("ada"), said=silent(0.1), usage=Usage(tokens_in=3, calls=1))
     lost = SeatLost(ask=SECOND, seat=SeatId("bob"), reason="error", usage=Usage(tokens_in=4, calls=1))
@@ -411,16 +431,16 @@ def test_an_ask_is_pending_until_it_is_answered_lost_or_withdrawn() -> None:
 
 def test_a_resume_moves_deadlines_by_the_time_nobody_ran_the_session() -> None:
     desk = _desk((0, _put(FIRST)), (100, SessionResumed()))
-    assert desk.pending[FIRST] == Pending(START + timedelta(seconds=160), False, 2)
+    assert desk.pending[FIRST] == PendingAsk(START + timedelta(seconds=160), False, 2)
     assert desk.spent.seconds == 0
     again = _desk((0, _put(FIRST)), (100, SessionResumed()), (110, SessionResumed()))
-    assert again.pending[FIRST] == Pending(START + timedelta(seconds=170), False, 3)
+    assert again.pending[FIRST] == PendingAsk(START + timedelta(seconds=170), False, 3)
 
 
 def test_a_resume_leaves_what_is_asked_elsewhere_alone() -> None:
     desk = _desk((0, _put(FIRST, outside=True)), (0, AsksPut(asks=(SECOND,))), (100, SessionResumed()))
-    assert desk.pending[FIRST] == Pending(START + timedelta(seconds=60), True, 1)
-    assert desk.pending[SECOND] == Pending(None, False, 2)
+    assert desk.pending[FIRST] == PendingAsk(START + timedelta(seconds=60), True, 1)
+    assert desk.pending[SECOND] == PendingAsk(None, False, 2)
 
 
 def test_a_fork_clears_what_was_pending_and_swaps_seats() -> None:

@@ -13,7 +13,7 @@ from moot.domain.effects import Ask, Brief, Record
 from moot.domain.facts import AsksPut, BudgetExhausted, CloseCalled, Entry, Fact, InputGiven, SessionForked, SessionResumed
 from moot.domain.ids import SeatId
 from moot.domain.roster import MAILBOX, Seat
-from moot.domain.values import changed
+from moot.domain.values import fast_replace
 from moot.errors import BadRoster, BadSetting
 from moot.protocols.swarm import compliance, ending, ideas, measuring, operations, rounds, rules, settlement
 from moot.protocols.swarm.answers import (
@@ -253,7 +253,7 @@ def test_an_unconfirmed_step_is_an_error() -> None:
     """S-14: the run stops with the fault on its record, and every agent is ended."""
     run = SwarmRun(swarm_plan(2))
     run.step()
-    broken = changed(run.state, stage="settle")
+    broken = fast_replace(run.state, stage="settle")
     (effect,) = RULES.decide(broken)
     assert isinstance(effect, Record)
     assert isinstance(effect.fact, SwarmClosed)
@@ -268,7 +268,7 @@ def test_operations_that_do_not_add_up_stop_the_run() -> None:
     """S-6: requests = processed + failed, or the run stops loudly."""
     run = SwarmRun(swarm_plan(2))
     run.step()
-    (effect,) = RULES.decide(changed(run.state, board=changed(run.state.board, requests=3, operations=1, refused=1)))
+    (effect,) = RULES.decide(fast_replace(run.state, board=fast_replace(run.state.board, requests=3, operations=1, refused=1)))
     assert isinstance(effect, Record)
     assert isinstance(effect.fact, SwarmClosed)
     assert (effect.fact.reason, effect.fact.fault) == ("fault", "3 operations were requested, 1 processed, 1 refused")

@@ -8,7 +8,7 @@ import pytest
 
 from moot.domain.effects import Brief
 from moot.domain.facts import Language
-from moot.domain.fence import fenced
+from moot.domain.fence import quote_lines
 from moot.participants.agents import AGENTS, GEMINI_LOOKS, LONGEST_ARGUMENT, OPENCODE_LOOKS, Recipe, recipe_of
 from moot.protocols.roundtable.facts import Settings
 from moot.protocols.roundtable.rules import RULES
@@ -41,7 +41,14 @@ def test_every_known_agent_could_speak_from_its_prompt_alone(name: str) -> None:
     """R-5, R-10: agenda, last speeches, its instructions, the user's words and the sections, whether it can read files or not."""
     told = wake_text(woken_recipe(name), brief(), WAKE)
     assert told.startswith(f"{WAKE}\n\n")
-    for part in (fenced("用哪种缓存？"), fenced(STANCE), "盯住安全", fenced("预算减半"), "## 立场\n", "## 回应/提问\n"):
+    for part in (
+        quote_lines("用哪种缓存？"),
+        quote_lines(STANCE),
+        "盯住安全",
+        quote_lines("预算减半"),
+        "## 立场\n",
+        "## 回应/提问\n",
+    ):
         assert part in told
 
 

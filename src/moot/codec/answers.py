@@ -7,9 +7,9 @@ from typing import Any, Protocol, runtime_checkable
 
 from pydantic import TypeAdapter, ValidationError
 
-from moot.domain.effects import AnswerForm, Instead
+from moot.domain.effects import Alternative, AnswerForm
 from moot.domain.facts import Reply
-from moot.domain.fence import sound
+from moot.domain.fence import fix_surrogates
 from moot.errors import BadAnswer
 
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
@@ -68,7 +68,7 @@ def parsed(form: AnswerForm, raw: object) -> object:
     if form.instead is not None and (instead := given_instead(form, form.instead, raw)) is not None:
         return instead
     if isinstance(raw, str):
-        text = without_thoughts(sound(raw))
+        text = without_thoughts(fix_surrogates(raw))
         raw = _from_text(form.shape, text) if form.form == "text" else found_json(text)
     try:
         return _adapter(form.shape).validate_python(raw)
@@ -76,12 +76,12 @@ def parsed(form: AnswerForm, raw: object) -> object:
         raise BadAnswer(_told(form, cause)) from cause
 
 
-def given_instead(form: AnswerForm, instead: Instead, raw: object) -> object | None:
+def given_instead(form: AnswerForm, instead: Alternative, raw: object) -> object | None:
     """What was given in place of an answer; None when it is an answer. Raises BadAnswer when it is neither."""
     found: object | None = None
     try:
         if isinstance(raw, str):
-            text = without_thoughts(sound(raw))
+            text = without_thoughts(fix_surrogates(raw))
             found = instead.shape.from_text(text)  # type: ignore[attr-defined]  # as `Instead` promises
             if found is not None:
                 found = _adapter(instead.shape).dump_python(found)

@@ -7,7 +7,7 @@ from hashlib import sha256
 from moot.codec.stored import FactCodec
 from moot.domain.facts import Entry, Fact
 from moot.domain.ids import SessionId
-from moot.domain.records import Stored
+from moot.domain.records import StoredRecord
 from moot.errors import LedgerDamaged
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -32,19 +32,19 @@ def moment(microseconds: int) -> datetime:
     return _EPOCH + timedelta(microseconds=microseconds)
 
 
-def sealed(codec: FactCodec, before: bytes, seq: int, at: datetime, fact: Fact) -> Stored:
+def sealed(codec: FactCodec, before: bytes, seq: int, at: datetime, fact: Fact) -> StoredRecord:
     """The record of a fact behind the record whose hash is `before`."""
     body = codec.encode(fact)
     stamp = microseconds(at)
-    return Stored(seq, stamp, body, link(before, seq, stamp, body))
+    return StoredRecord(seq, stamp, body, link(before, seq, stamp, body))
 
 
-def opened_entry(codec: FactCodec, record: Stored) -> Entry:
+def opened_entry(codec: FactCodec, record: StoredRecord) -> Entry:
     """The entry in a record, its hash unchecked."""
     return Entry(seq=record.seq, at=moment(record.at), fact=codec.decode(record.body))
 
 
-def broken_at(session: SessionId, records: Iterable[Stored]) -> str | None:
+def broken_at(session: SessionId, records: Iterable[StoredRecord]) -> str | None:
     """What is wrong with a session's records, from its first on; None if nothing is."""
     before, expected = root(session), 1
     for record in records:
@@ -56,7 +56,7 @@ def broken_at(session: SessionId, records: Iterable[Stored]) -> str | None:
     return None
 
 
-def checked_chain(session: SessionId, records: list[Stored]) -> list[Stored]:
+def checked_chain(session: SessionId, records: list[StoredRecord]) -> list[StoredRecord]:
     """The records, if their chain holds; raises LedgerDamaged."""
     fault = broken_at(session, records)
     if fault is not None:

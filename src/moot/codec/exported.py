@@ -3,13 +3,13 @@
 import json
 from collections.abc import Sequence
 
-from moot.domain.ids import SessionId, session_id
-from moot.domain.records import Stored
+from moot.domain.ids import SessionId, parse_session_id
+from moot.domain.records import StoredRecord
 from moot.errors import BadImport
 from moot.projections.jsontext import dumped
 
 
-def exported(session: SessionId, records: Sequence[Stored]) -> str:
+def exported(session: SessionId, records: Sequence[StoredRecord]) -> str:
     """The text of an export."""
     lines = [json.dumps({"moot": 1, "session": session}, ensure_ascii=False)]
     for record in records:
@@ -18,14 +18,14 @@ def exported(session: SessionId, records: Sequence[Stored]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def read_export(text: str) -> tuple[SessionId, list[Stored]]:
+def read_export(text: str) -> tuple[SessionId, list[StoredRecord]]:
     """The session and records of an export; raises BadImport."""
     try:
         head, *lines = [json.loads(line) for line in text.split("\n") if line.strip()]
         records = [
-            Stored(int(line["seq"]), int(line["at"]), line["body"].encode(), bytes.fromhex(line["hash"])) for line in lines
+            StoredRecord(int(line["seq"]), int(line["at"]), line["body"].encode(), bytes.fromhex(line["hash"])) for line in lines
         ]
-        session = session_id(head["session"])
+        session = parse_session_id(head["session"])
         version = head["moot"]
         if not all(-(2**62) < record.at < 2**62 for record in records):
             raise ValueError("a time beyond the calendar")

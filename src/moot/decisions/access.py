@@ -12,7 +12,7 @@ from moot.decisions import checks
 from moot.decisions.facts import ACCESS_KINDS, Role, TokenIssued, TokenRevoked
 from moot.decisions.register import Register
 from moot.domain.facts import Entry, Fact
-from moot.domain.ids import seat_id, session_id
+from moot.domain.ids import parse_seat_id, parse_session_id
 from moot.errors import BadSetting, UnknownToken
 from moot.ports.clock import Clock
 from moot.ports.ledger import Ledger
@@ -95,7 +95,7 @@ class Access:
                 digest=_digest(drawn.secret),
                 role=role,
                 session=session,
-                seat=seat_id(seat) if seat else "",
+                seat=parse_seat_id(seat) if seat else "",
                 expires=self._clock.now() + lasts,
                 note=note,
             )
@@ -159,7 +159,7 @@ def _check(role: Role, lasts: timedelta, session: str, seat: str) -> None:
             f"a token that lasts {lasts} is none; it must last more than nothing and at most {LONGEST_LIFE.days} days"
         )
     if session:
-        session_id(session)
+        parse_session_id(session)
     if role == "seat" and not (session and seat):
         raise BadSetting("a token for a seat needs its session and its seat")
     if role != "seat" and seat:

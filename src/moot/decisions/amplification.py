@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from moot.decisions.breakers import FAILED
 from moot.decisions.kept import Kept
-from moot.domain.subject import normal
+from moot.domain.subject import normalize_label
 from moot.weighing.choices import tallied
 
 
@@ -76,15 +76,15 @@ def amplification(decisions: Iterable[Kept]) -> tuple[Amplification, ...]:
 
 def proved_right(kept: Kept) -> str | None:
     """The label of the choice that proved right; None when nobody knows."""
-    review, own = kept.review, normal(kept.record.choice)
+    review, own = kept.review, normalize_label(kept.record.choice)
     if review is None:
         return None
     if review.choice:
-        return normal(review.choice)
+        return normalize_label(review.choice)
     if review.outcome == "success":
         return own or None
-    others = {normal(option) for option in kept.record.options} - {own}
-    options = {normal(option) for option in kept.record.options}
+    others = {normalize_label(option) for option in kept.record.options} - {own}
+    options = {normalize_label(option) for option in kept.record.options}
     return others.pop() if review.outcome in FAILED and len(options) == 2 and len(others) == 1 else None
 
 
@@ -119,7 +119,7 @@ def _ratio(group: Share, members: Share) -> float | None:
 
 def _case(kept: Kept) -> _Case:
     right = proved_right(kept)
-    firsts = [normal(member.first) for member in kept.record.members]
+    firsts = [normalize_label(member.first) for member in kept.record.members]
     majority = _majority([first for first in firsts if first])
     return _Case(
         is_right=kept.outcome == "success",

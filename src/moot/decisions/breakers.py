@@ -16,7 +16,7 @@ from typing import Final, Literal, get_args
 
 from moot.decisions.checks import LONGEST_NAME, LONGEST_WINDOW
 from moot.decisions.facts import Outcome, Policy
-from moot.domain.subject import Stakes, normal
+from moot.domain.subject import Stakes, normalize_label
 from moot.errors import BadSetting
 
 State = Literal["closed", "open", "half_open"]
@@ -100,16 +100,16 @@ class Verdict:
 
 def scope(kind: ScopeKind, of: str) -> str:
     """The name of a scope; case, width and white space make no difference."""
-    return f"{kind}:{normal(of)}"
+    return f"{kind}:{normalize_label(of)}"
 
 
 def checked_scope(text: str) -> str:
     """The name of a scope as somebody wrote it; raises BadSetting."""
     kind, colon, of = text.partition(":") if isinstance(text, str) else ("", "", "")
-    if not colon and normal(kind) == GLOBAL:
+    if not colon and normalize_label(kind) == GLOBAL:
         return GLOBAL
     for known in get_args(ScopeKind):
-        if known == normal(kind) and normal(of) and of.isprintable() and len(of) <= LONGEST_NAME:
+        if known == normalize_label(kind) and normalize_label(of) and of.isprintable() and len(of) <= LONGEST_NAME:
             return scope(known, of)
     raise BadSetting(
         f"unknown scope {str(text)[:LONGEST_NAME]!r}; expected global, category:NAME, stakes:NAME, agent:NAME or tag:NAME, "

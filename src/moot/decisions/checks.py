@@ -6,7 +6,7 @@ from typing import Final, TypeVar, get_args
 
 from moot.decisions.facts import DecisionKept, Member, Outcome, Policy, ThreadStatus
 from moot.domain.fence import one_line
-from moot.domain.ids import session_id
+from moot.domain.ids import parse_session_id
 from moot.domain.subject import Stakes
 from moot.errors import BadSetting
 from moot.weighing.positions import VotePosition
@@ -94,7 +94,7 @@ def count(what: str, value: int, most: int = 1_000) -> int:
 
 def checked_decision(fact: DecisionKept) -> DecisionKept:
     """The fact, if everything in it may be written down; raises BadSetting or BadName."""
-    session_id(fact.decision)
+    parse_session_id(fact.decision)
     line("topic", fact.topic, LONGEST_TEXT)
     name("protocol", fact.protocol)
     optional_name("category", fact.category)

@@ -11,7 +11,7 @@ from moot.decisions.facts import OutcomeReviewed, SoloBlocked, SoloDecided, Thre
 from moot.decisions.kept import Kept
 from moot.decisions.threads import Thread
 from moot.domain.facts import Fact
-from moot.domain.subject import normal
+from moot.domain.subject import normalize_label
 from moot.errors import BadSetting, KeyReused, UnknownDecision, UnknownThread
 
 
@@ -62,7 +62,7 @@ def reviewing(book: Book, fact: OutcomeReviewed) -> Sequence[Fact]:
 
 
 def _refuse_contradiction(kept: Kept, fact: OutcomeReviewed) -> None:
-    own, right = normal(kept.record.choice), normal(fact.choice)
+    own, right = normalize_label(kept.record.choice), normalize_label(fact.choice)
     if not own or not right:
         return
     if fact.outcome == "success" and own != right:

@@ -47,8 +47,8 @@ from moot.decisions.search import Hit
 from moot.decisions.sources import SourceTrust
 from moot.decisions.threads import Resumed, Thread, ThreadView
 from moot.domain.facts import Fact
-from moot.domain.ids import session_id
-from moot.domain.subject import Stakes, normal
+from moot.domain.ids import parse_session_id
+from moot.domain.subject import Stakes, normalize_label
 from moot.ports.clock import Clock
 from moot.ports.ledger import Ledger
 
@@ -102,7 +102,7 @@ class Memory:
         for decision in reversed(book.order[:end]):
             kept = book.decisions[decision]
             if (
-                (category is None or normal(kept.record.category) == normal(category))
+                (category is None or normalize_label(kept.record.category) == normalize_label(category))
                 and (protocol is None or kept.record.protocol == protocol)
                 and (outcome is None or (kept.outcome or UNREVIEWED) == outcome)
                 and (source is None or source in kept.sources)
@@ -183,7 +183,7 @@ class Memory:
             key=checks.optional_name("key", key),
         )
         if deliberation:
-            session_id(deliberation)
+            parse_session_id(deliberation)
         return await self._recorded(lambda book: deciding_alone(book, wanted, deliberation, self._now(book)))
 
     # Trust
@@ -344,4 +344,4 @@ class Memory:
 def _in_category(book: Book, category: str | None) -> Callable[[str], bool]:
     if category is None:
         return lambda _: True
-    return lambda decision: normal(book.decisions[decision].record.category) == normal(category)
+    return lambda decision: normalize_label(book.decisions[decision].record.category) == normalize_label(category)

@@ -12,7 +12,7 @@ from moot.codec.chain import link, moment, opened_entry, root, sealed
 from moot.codec.stored import FactCodec
 from moot.domain.facts import Entry, Fact
 from moot.domain.ids import SessionId
-from moot.domain.records import Stored
+from moot.domain.records import StoredRecord
 from moot.errors import BadName, LedgerDamaged, SeqConflict
 from moot.ports.clock import Clock
 from moot.ports.ledger import Ledger
@@ -79,10 +79,10 @@ class Register(Generic[S]):
                     self._fold(record, Entry(record.seq, moment(record.at), fact))
                 return self._state
 
-    def _sealed(self, facts: Sequence[Fact]) -> list[Stored]:
+    def _sealed(self, facts: Sequence[Fact]) -> list[StoredRecord]:
         """The records of these facts behind the last one seen. Time never runs backwards in a register."""
         at = max(self._clock.now(), moment(self._at))
-        before, records = self._hash, list[Stored]()
+        before, records = self._hash, list[StoredRecord]()
         for seq, fact in enumerate(facts, self._seq + 1):
             self._codec.check(fact)
             records.append(sealed(self._codec, before, seq, at, fact))
@@ -100,7 +100,7 @@ class Register(Generic[S]):
             # A ledger that answers without waiting would let nobody else run until the last page.
             await asyncio.sleep(0)
 
-    def _check(self, record: Stored) -> None:
+    def _check(self, record: StoredRecord) -> None:
         if record.seq != self._seq + 1:
             raise LedgerDamaged(f"register {self._name!r}: entry {self._seq + 1} is missing")
         if link(self._hash, record.seq, record.at, record.body) != record.hash:
@@ -108,7 +108,7 @@ class Register(Generic[S]):
                 f"register {self._name!r}: entry {record.seq} was changed after it was written: its hash does not fit"
             )
 
-    def _fold(self, record: Stored, entry: Entry) -> None:
+    def _fold(self, record: StoredRecord, entry: Entry) -> None:
         self._state = self._evolve(self._state, entry)
         self._seq, self._at, self._hash = record.seq, record.at, record.hash
 

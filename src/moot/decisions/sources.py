@@ -11,7 +11,7 @@ from typing import Final
 
 from moot.decisions.facts import Outcome
 from moot.decisions.kept import Kept
-from moot.domain.subject import normal
+from moot.domain.subject import normalize_label
 from moot.weighing.trust import TrackRecord, brier, forecast, trust, trust_in
 
 CAME_TRUE: Final[Mapping[Outcome, float]] = {"success": 1.0, "partial": 0.5, "failure": 0.0}
@@ -62,7 +62,7 @@ def score(source: str, kept: Kept) -> Score | None:
     ]
     if not found:
         return None
-    return Score(decision=kept.decision, category=normal(kept.record.category), brier=math.fsum(found) / len(found))
+    return Score(decision=kept.decision, category=normalize_label(kept.record.category), brier=math.fsum(found) / len(found))
 
 
 def scores(source: str, decisions: Iterable[Kept]) -> tuple[Score, ...]:
@@ -92,9 +92,9 @@ def trusted(found: Iterable[Score], category: str = "") -> float:
     """The trust that these scores earn, within a category if one is given."""
     listed = tuple(found)
     overall = _record(listed)
-    if not normal(category):
+    if not normalize_label(category):
         return trust(overall)
-    return trust_in(_record(one for one in listed if one.category == normal(category)), overall)
+    return trust_in(_record(one for one in listed if one.category == normalize_label(category)), overall)
 
 
 def pair_correlation(one: Iterable[Score], other: Iterable[Score]) -> tuple[int, float | None]:

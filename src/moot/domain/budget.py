@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from moot.domain.values import changed
+from moot.domain.values import fast_replace
 
 BudgetKind = Literal["turns", "tokens", "money", "time"]
 
@@ -67,11 +67,11 @@ class Spent:
             seconds=self.seconds,
         )
 
-    def ticked(self, seconds: float) -> "Spent":
-        return changed(self, seconds=self.seconds + max(0.0, seconds))
+    def with_seconds(self, seconds: float) -> "Spent":
+        return fast_replace(self, seconds=self.seconds + max(0.0, seconds))
 
 
-def exhausted(budget: Budget, spent: Spent) -> BudgetKind | None:
+def find_exhausted_limit(budget: Budget, spent: Spent) -> BudgetKind | None:
     """The first limit that has been reached, tokens before money before time. Turns are the protocol's to count."""
     if budget.tokens is not None and spent.tokens >= budget.tokens:
         return "tokens"

@@ -3,16 +3,16 @@
 from hashlib import sha256
 
 
-def draw(seed: int, *key: object) -> float:
+def random_unit(seed: int, *key: object) -> float:
     """A number in [0, 1) that depends on the seed and the key alone."""
-    return _bits(seed, key) / 2**53
+    return _hash_bits(seed, key) / 2**53
 
 
 def model_seed(seed: int, *key: object) -> int:
     """A 31-bit seed for a model's own sampler."""
-    return _bits(seed, key) & 0x7FFFFFFF
+    return _hash_bits(seed, key) & 0x7FFFFFFF
 
 
-def _bits(seed: int, key: tuple[object, ...]) -> int:
+def _hash_bits(seed: int, key: tuple[object, ...]) -> int:
     text = "\x1f".join([str(seed), *map(str, key)])
     return int.from_bytes(sha256(text.encode()).digest()[:8], "big") >> 11

@@ -14,7 +14,7 @@ from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 from moot.domain.ids import SeatId
 
 ConsultKind = Literal["knowledge", "confirmation", "feedback"]
-Words = Annotated[str, MaxLen(8_000)]
+ConsultText = Annotated[str, MaxLen(8_000)]
 
 MOST_PER_SEAT: Final = 100
 MOST_PER_SESSION: Final = 1_000
@@ -69,8 +69,8 @@ class ConsultRequest:
 
     to: Annotated[str, MinLen(1), MaxLen(64)]
     question: Annotated[str, MinLen(1), MaxLen(8_000)]
-    background: Words = ""
-    understanding: Words = ""
+    background: ConsultText = ""
+    understanding: ConsultText = ""
     kind: ConsultKind = "knowledge"
 
     @classmethod
@@ -79,7 +79,7 @@ class ConsultRequest:
         found = _REQUEST.match(text)
         if found is None:
             return None
-        fields = labelled(text[found.end() :], _LABELS, "question")
+        fields = parse_labelled_text(text[found.end() :], _LABELS, "question")
         if not fields.get("question"):
             raise ValueError(f"the request to consult @{found['to']} holds no question; write it behind the colon")
         kind = _KINDS.get(fields.get("kind", "").strip(" *。.").casefold(), "knowledge")
@@ -93,7 +93,7 @@ class ConsultRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FileErrand:
+class RecordFileRequest:
     """A record that the house is to write under the next free number of a project.
 
     `key` stays the same however often it is asked for, so that a record is written once; `document` is its text under a number.
@@ -106,7 +106,7 @@ class FileErrand:
     document: Callable[[int], str]
 
 
-def json_object(text: str, field: str) -> dict[str, object]:
+def parse_json_object(text: str, field: str) -> dict[str, object]:
     """The object that a text is, if it is one with this field; else an empty one."""
     if not text.lstrip().startswith("{"):
         return {}
@@ -117,20 +117,20 @@ def json_object(text: str, field: str) -> dict[str, object]:
     return found if isinstance(found, dict) and field in found else {}
 
 
-def labelled(text: str, labels: dict[str, str], first: str) -> dict[str, str]:
+def parse_labelled_text(text: str, labels: dict[str, str], first: str) -> dict[str, str]:
     """The parts of a text by the labels that begin its lines, such as `**问题**：`; what stands before them is `first`."""
     names = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
     label = re.compile(rf"^[ \t>-]*\*{{0,2}}({names})\*{{0,2}}[ \t]*[:：]\*{{0,2}}", re.IGNORECASE | re.MULTILINE)
     found: dict[str, str] = {}
     name, start = first, 0
     for match in label.finditer(text):
-        _keep(found, name, text[start : match.start()])
+        _add_part(found, name, text[start : match.start()])
         name, start = labels[match[1].casefold()], match.end()
-    _keep(found, name, text[start:])
+    _add_part(found, name, text[start:])
     return found
 
 
-def _keep(found: dict[str, str], name: str, part: str) -> None:
+def _add_part(found: dict[str, str], name: str, part: str) -> None:
     words = part.strip()
     if words:
         found[name] = f"{found[name]}\n{words}" if name in found else words

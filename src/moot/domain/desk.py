@@ -19,9 +19,9 @@ from moot.domain.facts import (
     SessionResumed,
 )
 from moot.domain.ids import AskId, SeatId
-from moot.domain.roster import HOUSE, Seat, swapped
-from moot.domain.running import Pending, is_parked, outstanding, ran
-from moot.domain.values import changed
+from moot.domain.roster import HOUSE, Seat, swap_seats
+from moot.domain.running import PendingAsk, compute_running_time, is_parked, update_pending
+from moot.domain.values import fast_replace
 
 MOST_ATTEMPTS: Final = 10
 """How often an ask may be put again because the process died over it."""
@@ -32,7 +32,7 @@ REMEMBERED_ANSWERS: Final = 1_024
 
 
 @dataclass(frozen=True, kw_only=True)
-class Desk:
+class SessionState:
     """A fold of the shared facts, bounded by what is outstanding. Without slots, for `changed`.
 
     `ran_at` is the time of the last entry that a running process wrote; inputs and answers may also come while none runs.
@@ -43,7 +43,7 @@ class Desk:
     seq: int
     at: datetime
     ran_at: datetime
-    pending: Mapping[AskId, Pending] = field(default_factory=dict)
+    pending: Mapping[AskId, PendingAsk] = field(default_factory=dict)
     spent: Spent = Spent()
     exhausted: BudgetKind | None = None
     input_keys: tuple[str, ...] = ()
@@ -59,52 +59,52 @@ class Desk:
         return next(seat for seat in (*self.seats, HOUSE) if seat.id == name)
 
 
-def opened_desk(entry: Entry, opened: Opened) -> Desk:
+def build_session_state(entry: Entry, opened: Opened) -> SessionState:
     """The desk after the first entry."""
-    return Desk(opened=opened, seats=opened.seats, seq=entry.seq, at=entry.at, ran_at=entry.at)
+    return SessionState(opened=opened, seats=opened.seats, seq=entry.seq, at=entry.at, ran_at=entry.at)
 
 
-def kept(desk: Desk, entry: Entry) -> Desk:
+def apply(desk: SessionState, entry: Entry) -> SessionState:
     """The desk after one more entry."""
     fact = entry.fact
-    time = ran(desk.ran_at, desk.pending, entry)
-    spent = desk.spent.ticked(time.seconds) if time.seconds else desk.spent
-    pending = outstanding(desk.pending, fact)
+    time = compute_running_time(desk.ran_at, desk.pending, entry)
+    spent = desk.spent.with_seconds(time.seconds) if time.seconds else desk.spent
+    pending = update_pending(desk.pending, fact)
     gap = (entry.at - desk.ran_at).total_seconds()
     if isinstance(fact, Reply | SeatLost):
         spent = spent.plus(fact.usage)
-    after = changed(desk, seq=entry.seq, at=entry.at, ran_at=time.at, pending=pending, spent=spent)
-    return _kept_rarely(after, fact, gap)
+    after = fast_replace(desk, seq=entry.seq, at=entry.at, ran_at=time.at, pending=pending, spent=spent)
+    return _apply_rare_fact(after, fact, gap)
 
 
-def _with_key(desk: Desk, fact: Reply) -> Desk:
+def _with_answer_key(desk: SessionState, fact: Reply) -> SessionState:
     keys = {**desk.answer_keys, (fact.seat, fact.key): desk.seq}
     if len(keys) > REMEMBERED_ANSWERS:
         del keys[next(iter(keys))]
-    return changed(desk, answer_keys=keys)
+    return fast_replace(desk, answer_keys=keys)
 
 
-def _kept_rarely(desk: Desk, fact: Fact, gap: float) -> Desk:
+def _apply_rare_fact(desk: SessionState, fact: Fact, gap: float) -> SessionState:
     match fact:
         case Reply(key=key) if key:
-            return _with_key(desk, fact)
+            return _with_answer_key(desk, fact)
         case SessionResumed():
-            return changed(desk, pending={key: _put_again(value, gap) for key, value in desk.pending.items()})
+            return fast_replace(desk, pending={key: _renew_pending(value, gap) for key, value in desk.pending.items()})
         case InputGiven(key=key) if key:
-            return changed(desk, input_keys=(*desk.input_keys, key)[-REMEMBERED_KEYS:])
+            return fast_replace(desk, input_keys=(*desk.input_keys, key)[-REMEMBERED_KEYS:])
         case BudgetExhausted(budget=budget):
-            return changed(desk, exhausted=budget)
+            return fast_replace(desk, exhausted=budget)
         case SessionForked(swaps=swaps):
-            return changed(desk, seats=swapped(desk.seats, swaps))
+            return fast_replace(desk, seats=swap_seats(desk.seats, swaps))
         case Closed():
-            return changed(desk, closed=fact)
+            return fast_replace(desk, closed=fact)
         case _:
             return desk
 
 
-def _put_again(pending: Pending, gap: float) -> Pending:
+def _renew_pending(pending: PendingAsk, gap: float) -> PendingAsk:
     if pending.outside:
         return pending
     # Nobody was asking while no process ran: the deadline moves by the gap, the allowance does not grow.
     deadline = None if pending.deadline is None else pending.deadline + timedelta(seconds=max(0.0, gap))
-    return Pending(deadline, False, pending.attempts + 1)
+    return PendingAsk(deadline, False, pending.attempts + 1)

@@ -41,7 +41,7 @@ Effect = Ask | Record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Instead:
+class Alternative:
     """What may be given in place of an answer, and the fact that keeps it.
 
     In JSON it is an object with this one field; `shape.from_text` reads it from plain text, and gives None for any other text.
@@ -64,7 +64,7 @@ class AnswerForm:
     shape: type
     form: Literal["text", "json"]
     max_tokens: int
-    instead: Instead | None = None
+    instead: Alternative | None = None
     looks_up: bool = False
 
 
@@ -74,7 +74,7 @@ def no_fault(said: object) -> str | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class FieldPrompt:
     """One field of an answer that a person is asked for. `choices` narrows it; one of `ends` needs no further fields.
 
     With `entries` it is asked for once for each of these lines.
@@ -88,7 +88,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparing:
+class CompareTexts:
     """Texts to be compared: each new one with all known ones and with the new ones before it."""
 
     known: tuple[str, ...] = ()
@@ -119,7 +119,7 @@ class Brief:
     probe: str = ""
     subject: str = ""
     fault: Callable[[object], str | None] = no_fault
-    wanted: tuple[Wanted, ...] = ()
+    wanted: tuple[FieldPrompt, ...] = ()
     again: int = 0
     errand: object = None
-    comparing: Comparing = Comparing()
+    comparing: CompareTexts = CompareTexts()

@@ -12,7 +12,7 @@ from moot.domain.budget import FREE, Budget, BudgetKind, Usage
 from moot.domain.consult import ConsultRules
 from moot.domain.ids import AskId, SeatId, SessionId
 from moot.domain.roster import Seat, Swap
-from moot.domain.subject import Subject
+from moot.domain.subject import Topic
 
 Language = Literal["en", "zh"]
 Loss = Literal["timeout", "error", "malformed", "refused", "rejected_key", "gave_up", "passed_over"]
@@ -46,7 +46,7 @@ class Opened(Fact):
     budget: Budget = Budget()
     outside_patience: float = 604_800.0
     origin: Origin | None = None
-    subject: Subject = Subject()
+    subject: Topic = Topic()
     hosted: bool = False
     consult: ConsultRules | None = None
 

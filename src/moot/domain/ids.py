@@ -18,7 +18,7 @@ LONGEST_SESSION: Final = 80
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 
-def seat_id(text: str) -> SeatId:
+def parse_seat_id(text: str) -> SeatId:
     """Check a seat's name: letters and digits of any script, `_` and `-`; raises BadName."""
     name = unicodedata.normalize("NFC", text.strip())
     if not name or len(name) > LONGEST_SEAT:
@@ -30,7 +30,7 @@ def seat_id(text: str) -> SeatId:
     return SeatId(name)
 
 
-def session_id(text: str) -> SessionId:
+def parse_session_id(text: str) -> SessionId:
     """Check a session's name: ASCII letters, digits, `_` and `-`; raises BadName."""
     if not isinstance(text, str) or len(text) > LONGEST_SESSION or not _SESSION.fullmatch(text):
         raise BadName(

@@ -3,7 +3,7 @@
 from moot.domain.facts import Language
 
 
-def language_of(text: str) -> Language:
+def detect_language(text: str) -> Language:
     """`zh` when at least a fifth of the letters are Han characters: one of them says as much as several Latin letters."""
     letters = [char for char in text if char.isalpha()]
     han = sum("\u3400" <= char <= "\u9fff" or "\U00020000" <= char <= "\U0003134f" for char in letters)

@@ -15,7 +15,7 @@ class Losses:
     last: Loss
 
 
-def counted(losses: Mapping[SeatId, Losses], fact: SeatLost) -> dict[SeatId, Losses]:
+def count_loss(losses: Mapping[SeatId, Losses], fact: SeatLost) -> dict[SeatId, Losses]:
     """The losses with one more."""
     before = losses.get(fact.seat)
     return {**losses, fact.seat: Losses(1 if before is None else before.times + 1, fact.reason)}

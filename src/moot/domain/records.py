@@ -5,7 +5,7 @@ from typing import NamedTuple
 from moot.domain.ids import SessionId
 
 
-class Stored(NamedTuple):
+class StoredRecord(NamedTuple):
     """One record: `at` in microseconds since 1970 UTC, `body` the canonical fact, `hash` the chain up to here."""
 
     seq: int
@@ -18,5 +18,5 @@ class Head(NamedTuple):
     """The two ends of a session."""
 
     session: SessionId
-    first: Stored
-    last: Stored
+    first: StoredRecord
+    last: StoredRecord

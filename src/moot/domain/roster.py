@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from moot.domain.fence import sound
-from moot.domain.ids import SeatId, seat_id
+from moot.domain.fence import fix_surrogates
+from moot.domain.ids import SeatId, parse_seat_id
 from moot.errors import BadRoster
 
 NEUTRAL_TRUST: Final = 0.5
@@ -61,15 +61,17 @@ class Swap:
     platform: str
 
 
-def checked(seats: Iterable[Seat], *, fewest: int = 1, most: int = MOST_SEATS) -> tuple[Seat, ...]:
+def validate_seats(seats: Iterable[Seat], *, fewest: int = 1, most: int = MOST_SEATS) -> tuple[Seat, ...]:
     """The seats, if they can sit at one table; raises BadRoster with the first reason that they cannot."""
-    roster = tuple(replace(seat, stance=sound(seat.stance), instructions=sound(seat.instructions)) for seat in seats)
+    roster = tuple(
+        replace(seat, stance=fix_surrogates(seat.stance), instructions=fix_surrogates(seat.instructions)) for seat in seats
+    )
     if not fewest <= len(roster) <= most:
         raise BadRoster(f"{len(roster)} seats; a meeting needs {fewest} to {most}: add --seat name=platform")
     seen: dict[str, SeatId] = {}
     for seat in roster:
-        if seat_id(seat.id) != seat.id:
-            raise BadRoster(f"seat id {seat.id!r} must be written {seat_id(seat.id)!r}")
+        if parse_seat_id(seat.id) != seat.id:
+            raise BadRoster(f"seat id {seat.id!r} must be written {parse_seat_id(seat.id)!r}")
         if len(seat.stance) + len(seat.instructions) > LONGEST_ROLE:
             raise BadRoster(f"seat {seat.id!r}: stance and instructions have more than {LONGEST_ROLE} characters")
         key = seat.id.casefold()
@@ -89,18 +91,18 @@ def checked(seats: Iterable[Seat], *, fewest: int = 1, most: int = MOST_SEATS) -
     return roster
 
 
-def swapped(seats: tuple[Seat, ...], swaps: Iterable[Swap]) -> tuple[Seat, ...]:
+def swap_seats(seats: tuple[Seat, ...], swaps: Iterable[Swap]) -> tuple[Seat, ...]:
     """The roster after the swaps; one that names no seat changes nothing."""
     platforms = {swap.seat: swap.platform for swap in swaps}
-    return tuple(_swapped(seat, platforms.get(seat.id, seat.platform)) for seat in seats)
+    return tuple(_swap_platform(seat, platforms.get(seat.id, seat.platform)) for seat in seats)
 
 
-def _swapped(seat: Seat, platform: str) -> Seat:
+def _swap_platform(seat: Seat, platform: str) -> Seat:
     # Another mind has no part in the track record of the one before it.
     return seat if platform == seat.platform else replace(seat, platform=platform, trust=NEUTRAL_TRUST)
 
 
-def checked_swaps(seats: tuple[Seat, ...], swaps: Iterable[Swap]) -> tuple[Swap, ...]:
+def validate_swaps(seats: tuple[Seat, ...], swaps: Iterable[Swap]) -> tuple[Swap, ...]:
     """The swaps, if each names a seat; raises BadRoster."""
     wanted = tuple(swaps)
     known = [seat.id for seat in seats]

@@ -13,9 +13,9 @@ from moot.domain.facts import (
     Reply,
     SeatLost,
 )
-from moot.domain.fence import sound
+from moot.domain.fence import fix_surrogates
 from moot.domain.ids import AskId, SeatId, SessionId
-from moot.domain.running import Pending
+from moot.domain.running import PendingAsk
 from moot.engine.batch import Batch
 from moot.engine.sessions import Sessions
 from moot.engine.standing import Standing
@@ -38,7 +38,7 @@ class Outstanding:
     """An ask that waits for an answer, or an invitation that one may take up."""
 
     ask: Ask
-    pending: Pending
+    pending: PendingAsk
     brief: Brief
 
 
@@ -111,7 +111,7 @@ class Answering(Sessions):
                 ask = next((each for each in before.asks if each.seat == seat), None)
                 if ask is None:
                     raise OutOfTurn(f"nothing is asked of {seat!r} now; {await self._waiting_for(session)}")
-                fact = SeatLost(ask=ask.id, seat=seat, reason=reason, detail=sound(detail)[:LONGEST_REASON])
+                fact = SeatLost(ask=ask.id, seat=seat, reason=reason, detail=fix_surrogates(detail)[:LONGEST_REASON])
                 lost, written = self._scribe.write(before.standing, self._world.clock.now(), fact)
                 after = self._stepped(lost, is_left=False)
                 if await self._commit(after.standing, [*before.written, written, *after.written]):
@@ -124,7 +124,9 @@ class Answering(Sessions):
                 standing = await self.standing(session)
                 if standing.is_closed:
                     raise SessionClosed(f"session {session!r} has ended already")
-                called, written = self._scribe.write(standing, self._world.clock.now(), CloseCalled(by=sound(by)[:LONGEST_KEY]))
+                called, written = self._scribe.write(
+                    standing, self._world.clock.now(), CloseCalled(by=fix_surrogates(by)[:LONGEST_KEY])
+                )
                 after = self._stepped(called, is_left=not await self.is_running(session))
                 if await self._commit(after.standing, [written, *after.written]):
                     return written.entry
@@ -134,7 +136,7 @@ class Answering(Sessions):
     ) -> Entry | None:
         if len(key) > LONGEST_KEY:
             raise BadSetting(f"the key has {len(key)} characters; at most {LONGEST_KEY} are taken")
-        key = sound(key)
+        key = fix_surrogates(key)
         async with self._queue(session):
             while True:
                 standing = await self.standing(session)
@@ -192,7 +194,7 @@ class Answering(Sessions):
 
 def _outstanding(batch: Batch, ask: Ask) -> Outstanding:
     standing = batch.standing
-    pending = standing.desk.pending.get(ask.id, Pending(None, outside=True))
+    pending = standing.desk.pending.get(ask.id, PendingAsk(None, outside=True))
     return Outstanding(ask, pending, standing.rules.brief(standing.state, ask))
 
 

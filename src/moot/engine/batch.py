@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from moot.domain.budget import exhausted
+from moot.domain.budget import find_exhausted_limit
 from moot.domain.effects import Ask, Record
 from moot.domain.facts import AsksPut, AsksWithdrawn, BudgetExhausted, Fact, Reply, SeatLost
 from moot.domain.ids import AskId, SeatId
@@ -66,8 +66,8 @@ def _over_budget(standing: Standing, now: datetime, since: datetime) -> BudgetEx
     if desk.exhausted is not None:
         return None
     budget = desk.opened.budget
-    spent = desk.spent if desk.is_parked else desk.spent.ticked((now - max(desk.ran_at, since)).total_seconds())
-    kind = exhausted(budget, spent)
+    spent = desk.spent if desk.is_parked else desk.spent.with_seconds((now - max(desk.ran_at, since)).total_seconds())
+    kind = find_exhausted_limit(budget, spent)
     if kind is None:
         return None
     amounts = {

@@ -13,11 +13,11 @@ from moot.domain.facts import (
     SessionCancelled,
     SessionForked,
 )
-from moot.domain.fence import sound
+from moot.domain.fence import fix_surrogates
 from moot.domain.ids import SessionId, daily_id, daily_prefix
-from moot.domain.records import Stored
-from moot.domain.roster import HELPING_SEATS, MOST_SEATS, Swap, checked_swaps
-from moot.domain.roster import checked as checked_seats
+from moot.domain.records import StoredRecord
+from moot.domain.roster import HELPING_SEATS, MOST_SEATS, Swap, validate_swaps
+from moot.domain.roster import validate_seats as checked_seats
 from moot.engine.answering import LONGEST_KEY, LONGEST_REASON, Answering
 from moot.engine.events import EntryAdded, Event, Mailbag
 from moot.engine.replay import Replayed, replayed
@@ -95,14 +95,16 @@ class Engine(Answering):
             standing = await self.standing(session)
             if key and key in standing.desk.input_keys:
                 return None
-            entry = await self._append(standing, InputGiven(text=sound(text).strip(), key=sound(key)))
+            entry = await self._append(standing, InputGiven(text=fix_surrogates(text).strip(), key=fix_surrogates(key)))
             if entry is not None:
                 return entry
 
     async def cancel(self, session: SessionId, reason: str = "") -> Entry:
         """End a session without a conclusion; raises SessionClosed when it has ended already."""
         while True:
-            entry = await self._append(await self.standing(session), SessionCancelled(reason=sound(reason)[:LONGEST_REASON]))
+            entry = await self._append(
+                await self.standing(session), SessionCancelled(reason=fix_surrogates(reason)[:LONGEST_REASON])
+            )
             if entry is not None:
                 return entry
 
@@ -140,13 +142,13 @@ class Engine(Answering):
             raise BadSetting(f"{session!r} was closed by entry {at}; fork it at {at - 1} or earlier")
         opened = entries[0].fact
         assert isinstance(opened, Opened)
-        checked_swaps(opened.seats, swaps)
+        validate_swaps(opened.seats, swaps)
         forked = SessionForked(source=session, at=at, swaps=tuple(swaps))
         now = self._world.clock.now()
         then = [*entries[1:], Entry(seq=at + 1, at=now, fact=forked)]
         return await self.open(opened, name, then, entries[0].at)
 
-    async def restore(self, session: SessionId, records: Sequence[Stored]) -> None:
+    async def restore(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
         """Write an exported ledger back, record for record; raises LedgerDamaged, ReplayDiffers or SessionExists.
 
         A chain can be forged by whoever writes the file, so that what stands in it must also be what its rulebook allows.

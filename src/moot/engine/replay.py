@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 from moot.domain.effects import Ask, Record
 from moot.domain.facts import CORE_KINDS, AsksPut, Entry, Fact, Opened, Reply
 from moot.domain.ids import SessionId
-from moot.domain.records import Stored
+from moot.domain.records import StoredRecord
 from moot.engine.standing import Scribe, Standing
 from moot.errors import ReplayDiffers
 
@@ -26,7 +26,7 @@ class Replayed:
     digest: str
 
 
-def replayed(scribe: Scribe, session: SessionId, records: list[Stored]) -> Replayed:
+def replayed(scribe: Scribe, session: SessionId, records: list[StoredRecord]) -> Replayed:
     """Fold the records, deriving each computed fact and each ask anew; raises ReplayDiffers, LedgerDamaged."""
     standing = scribe.load(session, records[:1])
     answers = computed = 0

@@ -9,7 +9,7 @@ from moot.codec.answers import reply
 from moot.domain.desk import MOST_ATTEMPTS
 from moot.domain.effects import Ask
 from moot.domain.facts import Fact, SeatLost, SessionResumed
-from moot.domain.fence import sound
+from moot.domain.fence import fix_surrogates
 from moot.domain.ids import AskId, SeatId
 from moot.domain.roster import Seat
 from moot.engine.batch import Batch, step
@@ -282,4 +282,4 @@ class SessionRun:
 
 
 def _short(detail: str) -> str:
-    return sound(str(detail))[:LONGEST_DETAIL]
+    return fix_surrogates(str(detail))[:LONGEST_DETAIL]

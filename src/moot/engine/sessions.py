@@ -12,7 +12,7 @@ from moot.domain.facts import (
     SessionResumed,
 )
 from moot.domain.ids import SessionId
-from moot.domain.records import Head, Stored
+from moot.domain.records import Head, StoredRecord
 from moot.engine.batch import Batch, step
 from moot.engine.events import Hub
 from moot.engine.run import NEW_SECONDS, SessionRun, World
@@ -67,7 +67,7 @@ class Sessions:
         """The entries behind `after`."""
         return [self._scribe.entry(record) for record in await self._world.ledger.read(session, after, limit)]
 
-    async def records(self, session: SessionId) -> list[Stored]:
+    async def records(self, session: SessionId) -> list[StoredRecord]:
         """The records as they lie in the ledger; raises UnknownSession."""
         found = await self._world.ledger.read(session)
         if not found:
@@ -77,7 +77,7 @@ class Sessions:
     async def heads(self, prefix: str = "") -> list[Head]:
         return await self._world.ledger.heads(prefix)
 
-    def entry(self, record: Stored) -> Entry:
+    def entry(self, record: StoredRecord) -> Entry:
         return self._scribe.entry(record)
 
     async def changed(self, session: SessionId, after: int) -> int:

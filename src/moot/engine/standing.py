@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 from moot.codec.chain import link, moment, opened_entry, root, sealed
 from moot.codec.stored import FactCodec
-from moot.domain.desk import Desk, kept, opened_desk
+from moot.domain.desk import SessionState, apply, build_session_state
 from moot.domain.facts import Entry, Fact, Opened
 from moot.domain.ids import SessionId
-from moot.domain.records import Stored
+from moot.domain.records import StoredRecord
 from moot.domain.rulebook import Rulebook
 from moot.errors import LedgerDamaged, UnknownProtocol
 
@@ -28,7 +28,7 @@ class Standing(NamedTuple):
 
     session: SessionId
     rules: AnyRulebook
-    desk: Desk
+    desk: SessionState
     state: Any
     hash: bytes
 
@@ -43,14 +43,14 @@ class Standing(NamedTuple):
     def after(self, entry: Entry, digest: bytes) -> "Standing":
         """The standing after one more entry."""
         state = self.rules.evolve(self.state, entry)
-        return Standing(self.session, self.rules, kept(self.desk, entry), state, digest)
+        return Standing(self.session, self.rules, apply(self.desk, entry), state, digest)
 
 
 class Written(NamedTuple):
     """An entry and its record."""
 
     entry: Entry
-    record: Stored
+    record: StoredRecord
 
 
 class Scribe:
@@ -82,7 +82,7 @@ class Scribe:
         entry = Entry(seq=record.seq, at=at, fact=fact)
         return standing.after(entry, record.hash), Written(entry, record)
 
-    def load(self, session: SessionId, records: list[Stored]) -> Standing:
+    def load(self, session: SessionId, records: list[StoredRecord]) -> Standing:
         """The standing after these records, the session's first among them; raises LedgerDamaged."""
         first = records[0]
         if first.seq != 1 or link(root(session), 1, first.at, first.body) != first.hash:
@@ -92,13 +92,13 @@ class Scribe:
             raise LedgerDamaged(f"session {session!r} does not begin with an opening")
         return self.read_on(self._begun(session, first, opened), records[1:])
 
-    def read_on(self, standing: Standing, records: Iterable[Stored]) -> Standing:
+    def read_on(self, standing: Standing, records: Iterable[StoredRecord]) -> Standing:
         """The standing after these further records, each checked against the chain."""
         for record in records:
             standing = standing.after(self.checked(standing, record), record.hash)
         return standing
 
-    def checked(self, standing: Standing, record: Stored) -> Entry:
+    def checked(self, standing: Standing, record: StoredRecord) -> Entry:
         """The entry in a record that follows the standing; raises LedgerDamaged when it does not."""
         if record.seq != standing.seq + 1:
             raise LedgerDamaged(f"session {standing.session!r}: entry {standing.seq + 1} is missing")
@@ -112,10 +112,10 @@ class Scribe:
         """Raises BadAnswer when a fact could not be read again."""
         self._codec.check(fact)
 
-    def entry(self, record: Stored) -> Entry:
+    def entry(self, record: StoredRecord) -> Entry:
         return opened_entry(self._codec, record)
 
-    def _begun(self, session: SessionId, record: Stored, opened: Opened) -> Standing:
+    def _begun(self, session: SessionId, record: StoredRecord, opened: Opened) -> Standing:
         rules = self.rules_for(opened)
         entry = Entry(seq=1, at=moment(record.at), fact=opened)
-        return Standing(session, rules, opened_desk(entry, opened), rules.initial(opened), record.hash)
+        return Standing(session, rules, build_session_state(entry, opened), rules.initial(opened), record.hash)

@@ -5,18 +5,18 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from moot.domain.ids import SessionId
-from moot.domain.records import Head, Stored
+from moot.domain.records import Head, StoredRecord
 from moot.errors import SessionBusy
 from moot.ledgers.checks import check_head, check_order
 
 
 class MemoryLedger:
     def __init__(self) -> None:
-        self._records: dict[SessionId, list[Stored]] = {}
+        self._records: dict[SessionId, list[StoredRecord]] = {}
         self._claimed: set[SessionId] = set()
         self._waiting: dict[SessionId, asyncio.Event] = {}
 
-    async def append(self, session: SessionId, records: Sequence[Stored]) -> None:
+    async def append(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
         if not records:
             return
         check_order(session, records)
@@ -27,7 +27,7 @@ class MemoryLedger:
         if waiting is not None:
             waiting.set()
 
-    async def read(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[Stored]:
+    async def read(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[StoredRecord]:
         until = None if limit is None else after + limit
         return self._records.get(session, [])[after:until]
 

@@ -10,7 +10,7 @@ from typing import Any, Final, Self
 import asyncpg
 
 from moot.domain.ids import SessionId
-from moot.domain.records import Head, Stored
+from moot.domain.records import Head, StoredRecord
 from moot.errors import LedgerFull, LedgerNewer, LedgerUnavailable, MootError, SessionBusy
 from moot.ledgers.checks import check_head, check_order
 from moot.ledgers.migrations import migrations
@@ -27,7 +27,7 @@ _LOCK = "hashtextextended('moot/' || $1, 0)"
 @dataclass(slots=True)
 class _Append:
     session: SessionId
-    records: Sequence[Stored]
+    records: Sequence[StoredRecord]
     future: "asyncio.Future[None]"
 
 
@@ -104,7 +104,7 @@ class PostgresLedger:
         if self._ear is not None:
             await self._ear.close()
 
-    async def append(self, session: SessionId, records: Sequence[Stored]) -> None:
+    async def append(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
         if not records:
             return
         if session in self._claimed & self._forfeited:
@@ -114,14 +114,14 @@ class PostgresLedger:
         self._queue.put_nowait(_Append(session, records, future))
         await future
 
-    async def read(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[Stored]:
+    async def read(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[StoredRecord]:
         query = (
             "SELECT seq, at, body, hash FROM moot_entries JOIN moot_sessions ON session = number "
             "WHERE id = $1 AND seq > $2 ORDER BY seq LIMIT $3"
         )
         with _translating():
             rows = await self._open_pool().fetch(query, session, after, limit)
-        return [Stored(*row) for row in rows]
+        return [StoredRecord(*row) for row in rows]
 
     async def heads(self, prefix: str = "") -> list[Head]:
         query = (
@@ -133,7 +133,7 @@ class PostgresLedger:
         )
         with _translating():
             rows = await self._open_pool().fetch(query, prefix)
-        return [Head(SessionId(row[0]), Stored(*row[1:5]), Stored(*row[5:9])) for row in map(tuple, rows)]
+        return [Head(SessionId(row[0]), StoredRecord(*row[1:5]), StoredRecord(*row[5:9])) for row in map(tuple, rows)]
 
     async def changed(self, session: SessionId, after: int) -> int:
         while True:

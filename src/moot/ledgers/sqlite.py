@@ -18,7 +18,7 @@ from typing import Final, NamedTuple, Self, TypeVar
 
 from moot.disk.locks import held_file
 from moot.domain.ids import SessionId
-from moot.domain.records import Head, Stored
+from moot.domain.records import Head, StoredRecord
 from moot.errors import LedgerUnavailable, MootError
 from moot.ledgers.checks import check_head, check_order
 from moot.ledgers.sqlite_file import opened, translated
@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 class _Append(NamedTuple):
     session: SessionId
-    records: Sequence[Stored]
+    records: Sequence[StoredRecord]
     future: "asyncio.Future[None]"
 
 
@@ -81,7 +81,7 @@ class SqliteLedger:
         for thread in self._threads.values():
             thread.shutdown(wait=False)
 
-    async def append(self, session: SessionId, records: Sequence[Stored]) -> None:
+    async def append(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
         if not records:
             return
         self._check_open()
@@ -93,13 +93,13 @@ class SqliteLedger:
             self._loop.call_soon(self._flush)
         await future
 
-    async def read(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[Stored]:
+    async def read(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[StoredRecord]:
         query = (
             "SELECT seq, at, body, hash FROM entries JOIN sessions ON session = number "
             "WHERE id = ? AND seq > ? ORDER BY seq LIMIT ?"
         )
         values = (session, after, -1 if limit is None else limit)
-        return await self._look(lambda connection: [Stored(*row) for row in connection.execute(query, values)])
+        return await self._look(lambda connection: [StoredRecord(*row) for row in connection.execute(query, values)])
 
     async def heads(self, prefix: str = "") -> list[Head]:
         return await self._look(partial(_heads, prefix=prefix))
@@ -247,7 +247,7 @@ def _heads(connection: sqlite3.Connection, prefix: str) -> list[Head]:
         "WHERE s.id >= ? AND s.id < ? ORDER BY s.id"
     )
     rows = connection.execute(query, (prefix, prefix + "\U0010ffff"))
-    return [Head(SessionId(row[0]), Stored(*row[1:5]), Stored(*row[5:9])) for row in rows]
+    return [Head(SessionId(row[0]), StoredRecord(*row[1:5]), StoredRecord(*row[5:9])) for row in rows]
 
 
 def _seqs(connection: sqlite3.Connection, sessions: set[SessionId]) -> dict[SessionId, int]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from moot.codec.answers import without_thoughts
 from moot.domain.budget import FREE, Usage
-from moot.domain.chance import draw, model_seed
+from moot.domain.chance import model_seed, random_unit
 from moot.domain.effects import Brief
 from moot.participants.failures import Kind, ModelFailure, translated
 from moot.ports.participant import OnText
@@ -200,7 +200,7 @@ class Asking:
             return 0.0
         pause = min(self._pace.longest_pause, self._pace.first_pause * 2.0 ** (tries - 1))
         # Spread out, so that seats that failed together do not come back together.
-        pause *= 0.5 + draw(self._brief.seed, "pause", self._brief.ask.id, tries) / 2
+        pause *= 0.5 + random_unit(self._brief.seed, "pause", self._brief.ask.id, tries) / 2
         return pause if failure.retry_after is None else failure.retry_after + pause * 0.2
 
     def _silence(self) -> float:

@@ -17,7 +17,7 @@ from moot.codec.answers import parsed
 from moot.disk.whole import write_whole
 from moot.domain.budget import FREE, Usage
 from moot.domain.effects import Brief
-from moot.domain.fence import one_line, sound
+from moot.domain.fence import fix_surrogates, one_line
 from moot.errors import BadAnswer
 from moot.participants.agents import FAILED, LONGEST_ARGUMENT, Printed, Recipe, filled, printed
 from moot.participants.program import Ran, ran
@@ -88,7 +88,7 @@ class CommandParticipant:
 
     async def told(self, prompt: str) -> tuple[str, Usage] | NoAnswer:
         """What the program prints when it is given a prompt of the caller's own, and what that cost."""
-        found = await self._once(self._recipe.argv, sound(prompt).replace("\0", ""), str(uuid4()))
+        found = await self._once(self._recipe.argv, fix_surrogates(prompt).replace("\0", ""), str(uuid4()))
         return found if isinstance(found, NoAnswer) else (found.text, Usage(calls=1) + _used(found))
 
     async def _once(self, argv: tuple[str, ...], prompt: str, session: str) -> Printed | NoAnswer:
@@ -117,7 +117,7 @@ class CommandParticipant:
 
     def _prompt(self, brief: Brief, complaint: str) -> str:
         # An argument ends at a NUL, and half a character cannot be written.
-        return sound(f"{brief.system}\n\n{asked(brief, complaint or None)}").replace("\0", "")
+        return fix_surrogates(f"{brief.system}\n\n{asked(brief, complaint or None)}").replace("\0", "")
 
     async def _run(self, argv: tuple[str, ...], prompt: str, session: str) -> Ran:
         words = self._recipe.words

@@ -14,9 +14,9 @@ from typing import Any, Final
 
 from moot.codec.answers import form_schema, parsed, schema
 from moot.domain.budget import FREE, Usage
-from moot.domain.chance import draw, model_seed
+from moot.domain.chance import model_seed, random_unit
 from moot.domain.effects import Brief
-from moot.domain.perception import gist
+from moot.domain.perception import extract_first_sentence
 from moot.errors import BadAnswer, MootError
 from moot.participants.encoder import relevance
 from moot.participants.local_model import Completion, LocalModel
@@ -111,7 +111,7 @@ class EmbeddedParticipant:
 
     async def _speech(self, brief: Brief, on_text: OnText) -> tuple[object, Usage]:
         who = brief.seat.stance or brief.seat.id
-        at = int(draw(brief.seed, brief.ask.id, "opener") * len(_OPENERS))
+        at = int(random_unit(brief.seed, brief.ask.id, "opener") * len(_OPENERS))
         opener = _OPENERS[at].format(who=who if who.lower().startswith(("a ", "the ")) else f"the {who}")
         on_text(opener)
         done = await self._prose(brief, opener, on_text)
@@ -124,7 +124,7 @@ class EmbeddedParticipant:
     async def _prose(self, brief: Brief, opener: str, on_text: OnText) -> Completion:
         seat = brief.seat
         heard = brief.perception.memory.recent[-TURNS_SHOWN:]
-        talk = "\n".join(f"{turn.speaker}: {gist(turn.text).rstrip('…')}" for turn in heard if turn.id > 1)
+        talk = "\n".join(f"{turn.speaker}: {extract_first_sentence(turn.text).rstrip('…')}" for turn in heard if turn.id > 1)
         asked = f"The question is: {brief.perception.goal}\n{talk}\nWhat is your opinion, in two sentences?"
         persona = " ".join(f"You are {seat.id}, {seat.stance}. {seat.instructions}".split())
         messages = [

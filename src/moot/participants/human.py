@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from moot.codec.answers import given_instead, parsed, schema
-from moot.domain.effects import Brief, Wanted
+from moot.domain.effects import Brief, FieldPrompt
 from moot.errors import BadAnswer
 from moot.ports.participant import Answer, NoAnswer, OnText
 
@@ -94,7 +94,7 @@ class HumanParticipant:
                 break
         return found
 
-    async def _field(self, ask: AskPerson, question: Question, wanted: Wanted, kind: dict[str, Any] | None) -> object | None:
+    async def _field(self, ask: AskPerson, question: Question, wanted: FieldPrompt, kind: dict[str, Any] | None) -> object | None:
         """One field: its value, `LEFT_OUT`, or None when the person left."""
         if kind is None or (kind.get("type") == "boolean" and not wanted.is_needed):
             return LEFT_OUT
@@ -113,7 +113,7 @@ class HumanParticipant:
                 return value
             question = replace(question, context="", complaint=complaint)
 
-    async def _each(self, ask: AskPerson, seat: str, wanted: Wanted, kind: dict[str, Any]) -> list[dict[str, object]] | None:
+    async def _each(self, ask: AskPerson, seat: str, wanted: FieldPrompt, kind: dict[str, Any]) -> list[dict[str, object]] | None:
         """One answer for each line that is asked about."""
         found: list[dict[str, object]] = []
         for entry in wanted.entries:
@@ -121,7 +121,7 @@ class HumanParticipant:
             for name, each in kind["items"]["properties"].items():
                 if name == "entry":
                     continue
-                field = Wanted(field=name, is_needed=name in kind["items"].get("required", ()))
+                field = FieldPrompt(field=name, is_needed=name in kind["items"].get("required", ()))
                 value = await self._field(ask, Question(seat, f"#{entry} {name}", ""), field, field_kind(each))
                 if value is None:
                     return None
@@ -157,11 +157,11 @@ LEFT_OUT: Final = object()
 """What a person did not say."""
 
 
-def _all(shape: dict[str, Any]) -> list[Wanted]:
+def _all(shape: dict[str, Any]) -> list[FieldPrompt]:
     """Every field, those that must be filled first."""
     required = shape.get("required", [])
     optional = [name for name in shape["properties"] if name not in required]
-    return [*(Wanted(field=name, is_needed=True) for name in required), *(Wanted(field=name) for name in optional)]
+    return [*(FieldPrompt(field=name, is_needed=True) for name in required), *(FieldPrompt(field=name) for name in optional)]
 
 
 def field_kind(kind: dict[str, Any]) -> dict[str, Any] | None:

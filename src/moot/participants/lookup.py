@@ -15,7 +15,7 @@ from annotated_types import MaxLen
 from moot.domain.budget import FREE, Usage
 from moot.domain.effects import Brief, no_fault
 from moot.domain.facts import Language
-from moot.domain.fence import fenced, one_line
+from moot.domain.fence import one_line, quote_lines
 from moot.ports.participant import Answer, NoAnswer, OnText, Participant, Unaided
 
 SEARCH_SECONDS: Final = 30.0
@@ -175,7 +175,7 @@ def _asking(brief: Brief) -> Brief:
 def _told(brief: Brief, found: list[Found], left: float) -> Brief:
     lines = [_FOUND[brief.language]] if found else []
     for each in found:
-        lines.append(fenced(f"? {each.query}"))
-        lines.append(_FAILED[brief.language] if each.text is None else fenced(each.text))
+        lines.append(quote_lines(f"? {each.query}"))
+        lines.append(_FAILED[brief.language] if each.text is None else quote_lines(each.text))
     own = "\n\n".join(filter(None, ["\n".join(lines), brief.own]))
     return replace(brief, ask=replace(brief.ask, patience=left), own=own)

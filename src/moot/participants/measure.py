@@ -9,7 +9,7 @@ import asyncio
 from typing import Final, Literal
 
 from moot.codec.answers import parsed
-from moot.domain.effects import Brief, Comparing
+from moot.domain.effects import Brief, CompareTexts
 from moot.errors import BadAnswer, UnknownPlatform
 from moot.participants.meaning import Meaning
 from moot.ports.participant import Answer, NoAnswer, OnText
@@ -45,7 +45,7 @@ class MeasureParticipant:
         except BadAnswer as error:
             return NoAnswer(reason="malformed", detail=str(error))
 
-    def _pairs(self, by: By, compared: Comparing) -> list[dict[str, object]]:
+    def _pairs(self, by: By, compared: CompareTexts) -> list[dict[str, object]]:
         if by == "meaning":
             self._meaning.learn([*compared.known, *compared.new])
         measure = self._meaning.like if by == "meaning" else like_by_words

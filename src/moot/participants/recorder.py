@@ -25,7 +25,7 @@ from typing import Final
 from moot.codec.answers import parsed
 from moot.disk.locks import take_lock
 from moot.disk.whole import sync_folder, write_whole
-from moot.domain.consult import FileErrand
+from moot.domain.consult import RecordFileRequest
 from moot.domain.effects import Brief
 from moot.ports.participant import Answer, NoAnswer, OnText
 
@@ -50,7 +50,7 @@ class RecorderParticipant:
 
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
         errand = brief.errand
-        if not isinstance(errand, FileErrand):
+        if not isinstance(errand, RecordFileRequest):
             return NoAnswer(reason="error", detail="there is nothing to record")
         try:
             line = await asyncio.to_thread(recorded, errand)
@@ -83,7 +83,7 @@ def checked_project(folder: Path) -> Path:
     return root
 
 
-def recorded(errand: FileErrand) -> Line:
+def recorded(errand: RecordFileRequest) -> Line:
     """The line of a record that is on disk: written now, unless it was before. Raises OSError or ValueError."""
     root = Path(errand.folder)
     with _locked(root):

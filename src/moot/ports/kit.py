@@ -9,7 +9,7 @@ from moot.domain.facts import Entry, Language, Opened
 from moot.domain.ids import SessionId
 from moot.domain.roster import Seat
 from moot.domain.rulebook import Rulebook
-from moot.domain.subject import Subject
+from moot.domain.subject import Topic
 from moot.projections.decision import Decision
 from moot.projections.summary import Summed
 
@@ -25,7 +25,7 @@ class Plan:
     budget: Budget
     outside_patience: float
     settings: Any
-    subject: Subject = Subject()
+    subject: Topic = Topic()
     hosted: bool = False
 
 

@@ -5,20 +5,20 @@ from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from moot.domain.ids import SessionId
-from moot.domain.records import Head, Stored
+from moot.domain.records import Head, StoredRecord
 
 
 class Ledger(Protocol):
     """What every ledger does; `moot.testing.ledger_contract` says it in tests."""
 
-    async def append(self, session: SessionId, records: Sequence[Stored]) -> None:
+    async def append(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
         """Add records behind the head, all or none; durable on return.
 
         The first record's seq must be head + 1, and they must follow each other; raises SeqConflict.
         """
         ...
 
-    async def read(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[Stored]:
+    async def read(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[StoredRecord]:
         """The records behind `after`, in order; empty for a session that does not exist."""
         ...
 

@@ -5,7 +5,7 @@ from html import escape
 from typing import Final
 
 from moot.domain.facts import Language
-from moot.domain.fence import plain
+from moot.domain.fence import strip_control
 from moot.domain.ids import SeatId
 from moot.domain.roster import Seat
 
@@ -63,7 +63,7 @@ def document(language: Language, title: str, style: str, body: Iterable[str]) ->
 
 def text(value: object) -> str:
     """A value as text that holds no markup."""
-    return value if isinstance(value, Markup) else escape(plain(str(value)))
+    return value if isinstance(value, Markup) else escape(strip_control(str(value)))
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

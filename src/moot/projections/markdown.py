@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from moot.domain.fence import one_line, plain
+from moot.domain.fence import one_line, strip_control
 
 
 def cell(value: object) -> str:
@@ -21,5 +21,6 @@ def quoted(text: str) -> list[str]:
     # An image would be fetched by whoever opens the file.
     # A link definition would make links of what others say in brackets.
     return [
-        f"> {line}".rstrip().replace("<", "&lt;").replace("![", "!\\[").replace("]:", "]\\:") for line in plain(text).split("\n")
+        f"> {line}".rstrip().replace("<", "&lt;").replace("![", "!\\[").replace("]:", "]\\:")
+        for line in strip_control(text).split("\n")
     ]

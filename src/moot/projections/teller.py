@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from moot.domain.budget import Spent
-from moot.domain.desk import Desk, kept, opened_desk
+from moot.domain.desk import SessionState, apply, build_session_state
 from moot.domain.facts import Closed, Entry, Loss, Opened, SeatLost
 from moot.domain.ids import SeatId, SessionId
 from moot.projections.costs import Costs
@@ -30,11 +30,11 @@ class Teller:
         self.costs = Costs()
         self.seq = 0
         self.closed: Closed | None = None
-        self._desk: Desk | None = None
+        self._desk: SessionState | None = None
         self._opened_at: datetime | None = None
 
     @property
-    def desk(self) -> Desk:
+    def desk(self) -> SessionState:
         assert self._desk is not None, "a story begins with the opening"
         return self._desk
 
@@ -57,10 +57,10 @@ class Teller:
         self.seq = entry.seq
         fact = entry.fact
         if isinstance(fact, Opened):
-            self._desk = opened_desk(entry, fact)
+            self._desk = build_session_state(entry, fact)
             self._opened_at = entry.at
             return
-        self._desk = kept(self.desk, entry)
+        self._desk = apply(self.desk, entry)
         self.costs.add(fact)
         if isinstance(fact, SeatLost):
             kind = fact.ask.split(".", 2)[1]

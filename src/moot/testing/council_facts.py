@@ -15,7 +15,7 @@ from moot.domain.effects import Ask, Brief, Record
 from moot.domain.facts import Entry, Fact, InputGiven, Language, Loss, SeatLost
 from moot.domain.ids import SeatId, SessionId
 from moot.domain.roster import MAILBOX, NEUTRAL_TRUST, Seat
-from moot.domain.subject import Subject
+from moot.domain.subject import Topic
 from moot.ports.kit import Plan, ProtocolKit
 from moot.protocols.advisory.kit import ADVISORY, AdvisorySettings
 from moot.protocols.consensus.kit import CONSENSUS, ConsensusSettings
@@ -93,7 +93,7 @@ class Table:
         topic: str = TOPIC,
         language: Language = "en",
         budget: Budget | None = None,
-        subject: Subject | None = None,
+        subject: Topic | None = None,
     ) -> None:
         plan = Plan(
             topic=topic,
@@ -103,7 +103,7 @@ class Table:
             budget=budget or Budget(),
             outside_patience=3_600.0,
             settings=settings,
-            subject=subject or Subject(),
+            subject=subject or Topic(),
         )
         assert isinstance(kit.rules, CouncilRules)
         opened = kit.open(plan)

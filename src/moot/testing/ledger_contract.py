@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 
 from moot.codec.chain import link, root
 from moot.domain.ids import SessionId
-from moot.domain.records import Head, Stored
+from moot.domain.records import Head, StoredRecord
 from moot.errors import MootError, SeqConflict, SessionBusy
 from moot.ports.ledger import Ledger
 
@@ -29,13 +29,13 @@ ONE: Final = SessionId("one")
 TWO: Final = SessionId("two")
 
 
-def chained(session: SessionId, count: int, text: str = "entry") -> list[Stored]:
+def chained(session: SessionId, count: int, text: str = "entry") -> list[StoredRecord]:
     """The first `count` records of a session, in a chain that holds."""
-    records: list[Stored] = []
+    records: list[StoredRecord] = []
     before = root(session)
     for seq in range(1, count + 1):
         body = f'{{"fact":"{text}","n":{seq}}}'.encode()
-        records.append(Stored(seq, 1_700_000_000_000_000 + seq, body, link(before, seq, 1_700_000_000_000_000 + seq, body)))
+        records.append(StoredRecord(seq, 1_700_000_000_000_000 + seq, body, link(before, seq, 1_700_000_000_000_000 + seq, body)))
         before = records[-1].hash
     return records
 
@@ -212,7 +212,7 @@ class LedgerContract:
         async def body(ledger: Ledger) -> None:
             wanted = {SessionId(f"s{number:03d}"): chained(SessionId(f"s{number:03d}"), 6) for number in range(200)}
 
-            async def write(session: SessionId, records: list[Stored]) -> None:
+            async def write(session: SessionId, records: list[StoredRecord]) -> None:
                 for batch in (records[:1], records[1:3], records[3:4], records[4:]):
                     await ledger.append(session, batch)
 
@@ -248,7 +248,7 @@ class LedgerContract:
                     await ledger.append(ONE, records[start : start + 3])
 
             writer = asyncio.create_task(write())
-            seen: list[Stored] = []
+            seen: list[StoredRecord] = []
             while len(seen) < 60:
                 seen = await ledger.read(ONE)
                 assert len(seen) % 3 == 0
@@ -421,17 +421,17 @@ class LedgerContract:
         async def body(ledger: Ledger) -> None:
             every = bytes(range(256))
             records = [
-                Stored(1, 0, every, every[:32]),
-                Stored(2, -62_135_596_800_000_000, b"\x00", bytes(32)),
-                Stored(3, 253_402_300_799_999_999, every[::-1] * 3, b"\xff" * 32),
-                Stored(4, 1, b"", b""),
-                Stored(5, 1, b"\xff\xfe invalid \xc3\x28 utf-8 \r\n", b"%s ? ' \" \\ ;"),
+                StoredRecord(1, 0, every, every[:32]),
+                StoredRecord(2, -62_135_596_800_000_000, b"\x00", bytes(32)),
+                StoredRecord(3, 253_402_300_799_999_999, every[::-1] * 3, b"\xff" * 32),
+                StoredRecord(4, 1, b"", b""),
+                StoredRecord(5, 1, b"\xff\xfe invalid \xc3\x28 utf-8 \r\n", b"%s ? ' \" \\ ;"),
             ]
             await ledger.append(ONE, records)
             found = await ledger.read(ONE)
             assert found == records
             assert {tuple(type(field) for field in record) for record in found} == {(int, int, bytes, bytes)}
-            assert {type(record) for record in found} == {Stored}
+            assert {type(record) for record in found} == {StoredRecord}
 
         self.over(body)
 
@@ -446,7 +446,7 @@ class LedgerContract:
                 "𝕞𝕠𝕠𝕥",
                 "\u0000\u2028\ufeff",
             )
-            records = [Stored(seq, seq, text.encode(), bytes(32)) for seq, text in enumerate(texts, 1)]
+            records = [StoredRecord(seq, seq, text.encode(), bytes(32)) for seq, text in enumerate(texts, 1)]
             await ledger.append(ONE, records)
             assert [record.body.decode() for record in await ledger.read(ONE)] == list(texts)
 
@@ -455,7 +455,7 @@ class LedgerContract:
     def test_a_body_of_a_megabyte_comes_back_whole(self) -> None:
         async def body(ledger: Ledger) -> None:
             large = bytes(range(256)) * 4_096 + "完".encode()
-            records = [Stored(seq, seq, large + bytes([seq]), bytes([seq]) * 32) for seq in range(1, 4)]
+            records = [StoredRecord(seq, seq, large + bytes([seq]), bytes([seq]) * 32) for seq in range(1, 4)]
             await ledger.append(ONE, records[:1])
             await ledger.append(ONE, records[1:])
             assert await ledger.read(ONE) == records
@@ -571,13 +571,13 @@ class LastingLedgerContract(LedgerContract):
 
 async def raced(handles: Sequence[Ledger], wins: int = 8) -> None:
     """Let one writer per handle append to one session until each has won some seqs; checks that they make one order."""
-    won: dict[int, Stored] = {}
+    won: dict[int, StoredRecord] = {}
 
     async def write(name: int, ledger: Ledger) -> None:
         mine = 0
         while mine < wins:
             seq = len(await ledger.read(ONE)) + 1
-            record = Stored(seq, seq, f"writer {name}".encode(), bytes([name]) * 32)
+            record = StoredRecord(seq, seq, f"writer {name}".encode(), bytes([name]) * 32)
             try:
                 await ledger.append(ONE, [record])
             except SeqConflict:

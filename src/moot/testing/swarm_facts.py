@@ -17,7 +17,7 @@ from moot.domain.effects import Ask, Brief
 from moot.domain.facts import Entry, Fact, Language, Loss, SeatLost
 from moot.domain.ids import SeatId, SessionId
 from moot.domain.roster import Seat
-from moot.domain.subject import Subject
+from moot.domain.subject import Topic
 from moot.engine.batch import Batch, step
 from moot.engine.standing import Scribe
 from moot.ports.kit import Plan
@@ -57,7 +57,7 @@ def swarm_plan(agents: int = 3, *, seed: int = 1, platform: str = "script:x", la
         budget=Budget(),
         outside_patience=60.0,
         settings=Settings(**chosen),
-        subject=Subject(),
+        subject=Topic(),
     )
 
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from moot.domain.ids import SeatId
 from moot.domain.roster import Seat
-from moot.domain.subject import Bond
+from moot.domain.subject import ErrorCorrelation
 
 SAME_FAMILY: Final = 0.5
 """Measured: 0.51 between seven personas of one model, 0.43 between four runs of one, 0.43 between two models of one maker."""
@@ -95,7 +95,7 @@ def correlation(prior: float, shared: int, observed: float | None, strength: flo
     return (prior * strength + observed * shared) / (strength + shared)
 
 
-def seat_correlations(bonds: Iterable[Bond], seats: Iterable[Seat]) -> Callable[[str, str], float]:
+def seat_correlations(bonds: Iterable[ErrorCorrelation], seats: Iterable[Seat]) -> Callable[[str, str], float]:
     """How far two seats err together: by their shared record where there is one, else by their families."""
     shared = {frozenset((bond.one, bond.other)): bond.correlation for bond in bonds}
     families = {seat.id: family(seat.platform, seat.id) for seat in seats}

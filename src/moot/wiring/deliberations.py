@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, Unpack
 from moot.codec.answers import parsed
 from moot.domain.effects import Ask
 from moot.domain.facts import Entry, Opened
-from moot.domain.ids import USER, SeatId, SessionId, seat_id, session_id
+from moot.domain.ids import USER, SeatId, SessionId, parse_seat_id, parse_session_id
 from moot.domain.roster import NEUTRAL_TRUST
 from moot.engine.answering import Outstanding
 from moot.engine.standing import Standing
@@ -110,14 +110,14 @@ class Deliberations:
 
     async def place(self, session: str) -> Place:
         """Where a deliberation stands; raises UnknownSession also for sessions of other protocols."""
-        return _placed(await self._moot.engine.standing(session_id(session)))
+        return _placed(await self._moot.engine.standing(parse_session_id(session)))
 
     async def contribute(self, session: str, seat: str, said: dict[str, Any], key: str = "") -> Entry:
         """Record what a seat says; the same words, or the same key, again count once.
 
         Raises OutOfTurn, UnknownSeat, BadAnswer, KeyReused, SessionClosed, UnknownSession.
         """
-        name, speaker = session_id(session), seat_id(seat)
+        name, speaker = parse_session_id(session), parse_seat_id(seat)
         await self.place(name)
         contribution = parsed(FORMS["free"], said)
         assert isinstance(contribution, Contribution)
@@ -136,7 +136,7 @@ class Deliberations:
 
     async def close(self, session: str, *, by: str = "", force: bool = False) -> Place:
         """Compute and record the decision with the votes there are; one that is closed stays as it is. Raises OutOfTurn."""
-        name = session_id(session)
+        name = parse_session_id(session)
         place = await self.place(name)
         if place.standing.is_closed:
             return place
@@ -169,7 +169,7 @@ class Deliberations:
 
         `reader` is as whom what is new is read: what is sealed is open to its author alone.
         """
-        name, speaker = session_id(session), seat_id(seat)
+        name, speaker = parse_session_id(session), parse_seat_id(seat)
         loop = asyncio.get_running_loop()
         started = loop.time()
         ends = started + min(max(0.0, timeout), MOST_WAIT_SECONDS)

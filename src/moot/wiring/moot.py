@@ -20,11 +20,11 @@ from moot.decisions.register import is_register
 from moot.decisions.search import Hit
 from moot.domain.budget import Budget
 from moot.domain.facts import Closed, Entry, Fact, Language, Opened, SessionCancelled, SessionImported
-from moot.domain.ids import AskId, SessionId, session_id
-from moot.domain.language import language_of
+from moot.domain.ids import AskId, SessionId, parse_session_id
+from moot.domain.language import detect_language
 from moot.domain.records import Head
-from moot.domain.roster import HELPING_SEATS, MOST_SEATS, Seat, Swap, checked
-from moot.domain.subject import Subject
+from moot.domain.roster import HELPING_SEATS, MOST_SEATS, Seat, Swap, validate_seats
+from moot.domain.subject import Topic
 from moot.engine.answering import Outstanding
 from moot.engine.engine import Engine
 from moot.engine.events import Event
@@ -94,7 +94,7 @@ class Options(TypedDict, total=False):
     outside_patience: float
     session: str | None
     check: bool
-    subject: Subject
+    subject: Topic
     hosted: bool
     consult: Consult | None
 
@@ -164,9 +164,9 @@ class Moot:
         """What `open` would record, after all of its checks. Raises CallerError or ProviderRefused."""
         kit = protocol(options.get("name", "persona"))
         question = checked_topic(topic)
-        spoken = options.get("language") or language_of(question)
+        spoken = options.get("language") or detect_language(question)
         roster, chosen = await self._roster(spoken, options)
-        about = options.get("subject", Subject())
+        about = options.get("subject", Topic())
         roster = await trusted(self.memory, roster, about.category)
         patience = options.get("outside_patience", WEEK_SECONDS)
         seed = options.get("seed")
@@ -188,7 +188,7 @@ class Moot:
             opened = replace(opened, consult=rules_for(consult))
         check_limits(opened.budget, patience)
         session = options.get("session")
-        wanted = None if session is None else session_id(session)
+        wanted = None if session is None else parse_session_id(session)
         if wanted is not None and await self.engine.entries(wanted, 0, 1):
             raise SessionExists(f"session {session!r} exists already; choose another id")
         self.seating.check_scripts(roster, asked_kinds(kit_of(opened).rules.forms))
@@ -199,7 +199,7 @@ class Moot:
 
     async def run(self, session: str, *, wait: bool = False) -> Decision:
         """Run or resume a session until it ends or, without `wait`, waits for seats elsewhere only; the decision so far."""
-        standing = await self.engine.run(session_id(session), self.seating, wait_outside=wait)
+        standing = await self.engine.run(parse_session_id(session), self.seating, wait_outside=wait)
         if standing.is_closed:
             await self.remember(session)
         return await self.decision(session)
@@ -210,7 +210,7 @@ class Moot:
 
     async def remember(self, session: str) -> None:
         """Take a session that has ended into decision memory; one that is there already stays as it is."""
-        name = session_id(session)
+        name = parse_session_id(session)
         kit, teller = await self._told(name)
         if isinstance(teller.closed, SessionCancelled | SessionImported) or await self.memory.has(name):
             return
@@ -254,25 +254,25 @@ class Moot:
 
     def watch(self, session: str, after: int = 0) -> AsyncIterator[Event]:
         """Entries as they are written, and text as it is produced where this process runs the session."""
-        return self.engine.watch(session_id(session), after)
+        return self.engine.watch(parse_session_id(session), after)
 
     async def give_input(self, session: str, text: str, key: str = "") -> Entry | None:
-        return await self.engine.give_input(session_id(session), text, key)
+        return await self.engine.give_input(parse_session_id(session), text, key)
 
     async def asks(self, session: str) -> list[Outstanding]:
         """What is asked and not yet answered."""
-        return await self.engine.outstanding(session_id(session))
+        return await self.engine.outstanding(parse_session_id(session))
 
     async def answer(self, session: str, ask: str, raw: object, key: str = "") -> Entry:
         """Answer for a seat that sits elsewhere: text, or the fields of the answer. The same `key` again counts once."""
-        return await self.engine.answer(session_id(session), AskId(ask), raw, key)
+        return await self.engine.answer(parse_session_id(session), AskId(ask), raw, key)
 
     async def is_running(self, session: str) -> bool:
         """Whether some process runs the session now."""
-        return await self.engine.is_running(session_id(session))
+        return await self.engine.is_running(parse_session_id(session))
 
     async def cancel(self, session: str, reason: str = "") -> Entry:
-        return await self.engine.cancel(session_id(session), reason)
+        return await self.engine.cancel(parse_session_id(session), reason)
 
     async def sessions(self) -> list[SessionLine]:
         """Every session, the one that was last at work last."""
@@ -299,7 +299,7 @@ class Moot:
     async def export(self, session: str, form: str) -> str:
         """The session as text: `jsonl`, or one of its protocol's forms; raises BadSetting."""
         if form == "jsonl":
-            return exported(session_id(session), await self.engine.records(session_id(session)))
+            return exported(parse_session_id(session), await self.engine.records(parse_session_id(session)))
         kit, teller = await self._told(session)
         if form not in kit.exports:
             raise BadSetting(f"a {kit.name} session has no form {form!r}; it has: jsonl, {', '.join(kit.exports)}")
@@ -320,20 +320,20 @@ class Moot:
         then = []
         if found.conclusion is not None:
             then = [Entry(seq=2, at=datetime.now(UTC), fact=SessionImported(conclusion=found.conclusion))]
-        return await self.engine.open(found.opened, session_id(session) if session else None, then)
+        return await self.engine.open(found.opened, parse_session_id(session) if session else None, then)
 
     async def replay(self, session: str) -> Replayed:
-        return await self.engine.replay(session_id(session))
+        return await self.engine.replay(parse_session_id(session))
 
     async def verify(self, session: str) -> str | None:
         """What is wrong with the session's chain; None if nothing is."""
-        return await self.engine.verify(session_id(session))
+        return await self.engine.verify(parse_session_id(session))
 
     async def fork(
         self, session: str, *, at: int | None = None, swaps: Mapping[str, str] | None = None, name: str | None = None
     ) -> SessionId:
         """A new session that goes on from entry `at` (left out: the last before the close), with seats given to others."""
-        source = session_id(session)
+        source = parse_session_id(session)
         if at is None:
             standing = await self.engine.standing(source)
             at = standing.seq - 1 if standing.is_closed else standing.seq
@@ -341,12 +341,12 @@ class Moot:
         for seat in words:
             self.seating(seat)
         changes = [Swap(seat=seat.id, platform=seat.platform) for seat in words]
-        return await self.engine.fork(source, at, changes, session_id(name) if name else None)
+        return await self.engine.fork(source, at, changes, parse_session_id(name) if name else None)
 
     async def diff(self, left: str, right: str) -> Difference:
         """Where two sessions part."""
-        ones = [self.engine.entry(record) for record in await self.engine.records(session_id(left))]
-        others = [self.engine.entry(record) for record in await self.engine.records(session_id(right))]
+        ones = [self.engine.entry(record) for record in await self.engine.records(parse_session_id(left))]
+        others = [self.engine.entry(record) for record in await self.engine.records(parse_session_id(right))]
         shared = 0
         while shared < min(len(ones), len(others)) and ones[shared].fact == others[shared].fact:
             shared += 1
@@ -358,10 +358,10 @@ class Moot:
 
     async def kit(self, session: str) -> ProtocolKit:
         """The protocol of a session; raises UnknownSession."""
-        return self._kit((await self.engine.standing(session_id(session))).desk.opened)
+        return self._kit((await self.engine.standing(parse_session_id(session))).desk.opened)
 
     async def _told(self, session: str) -> tuple[ProtocolKit, Any]:
-        name = session_id(session)
+        name = parse_session_id(session)
         # What is shown to people is checked first: words that were changed afterwards are nobody's.
         entries = [self.engine.entry(record) for record in checked_chain(name, await self.engine.records(name))]
         opened = entries[0].fact
@@ -407,7 +407,7 @@ class Moot:
             (await self.discover()).best if missing else ()
         )
         # The protocol has the last word on how many sit there; some seat helpers beside a full table.
-        return checked(seated(chosen, words, platforms), most=MOST_SEATS + HELPING_SEATS), chosen
+        return validate_seats(seated(chosen, words, platforms), most=MOST_SEATS + HELPING_SEATS), chosen
 
     async def _restored(self, text: str) -> SessionId:
         session, records = read_export(text)

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from moot.domain.facts import Language
-from moot.domain.ids import SeatId, seat_id
+from moot.domain.ids import SeatId, parse_seat_id
 from moot.domain.roster import Seat
 from moot.errors import BadPanel, BadRoster, MootError
 
@@ -126,7 +126,7 @@ def seat_word(text: str) -> Seat:
     name, equals, platform = text.partition("=")
     if not equals or not platform.strip():
         raise BadRoster(f"--seat {text!r}: expected name=platform, such as ada=openai:gpt-5-mini or bob=embedded")
-    return Seat(id=seat_id(name), platform=located(platform.strip(), Path()))
+    return Seat(id=parse_seat_id(name), platform=located(platform.strip(), Path()))
 
 
 def located(platform: str, folder: Path) -> str:
@@ -172,7 +172,7 @@ def _patient(seat: Seat) -> Seat:
 
 def _seat(form: SeatForm, folder: Path) -> Seat:
     return Seat(
-        id=SeatId(seat_id(form.id)),
+        id=SeatId(parse_seat_id(form.id)),
         platform=located(form.platform, folder),
         stance=form.stance,
         weight=form.weight,

@@ -37,7 +37,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from moot.domain.facts import Language
-from moot.domain.ids import seat_id
+from moot.domain.ids import parse_seat_id
 from moot.domain.roster import Seat
 from moot.errors import BadSetting, MootError
 from moot.wiring.consulting import Consult
@@ -187,7 +187,7 @@ def _agent(form: PipelineForm, agent: SeatForm, folder: Path) -> Seat:
     told = ", ".join(f"@{pair.to} ({pair.about})" if pair.about else f"@{pair.to}" for pair in pairs)
     usual = _USUALLY[form.pipeline.language or "en"].format(pairs=told) if pairs else ""
     return Seat(
-        id=seat_id(agent.id),
+        id=parse_seat_id(agent.id),
         platform=located(agent.platform, folder),
         stance=agent.stance,
         weight=agent.weight,

@@ -8,7 +8,7 @@ from typing import Any, Final
 from pydantic import TypeAdapter, ValidationError
 
 from moot.domain.budget import Budget
-from moot.domain.fence import sound
+from moot.domain.fence import fix_surrogates
 from moot.domain.roster import MOST_PATIENCE, Seat
 from moot.errors import BadSetting
 from moot.ports.kit import ProtocolKit
@@ -18,7 +18,7 @@ LONGEST_TOPIC: Final = 20_000
 
 def checked_topic(topic: str) -> str:
     """The question, if it is one; raises BadSetting."""
-    question = sound(topic).strip()
+    question = fix_surrogates(topic).strip()
     if not question:
         raise BadSetting('the topic is empty; say what the meeting is about, such as "Should we …?"')
     if len(question) > LONGEST_TOPIC:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from moot.decisions.facts import DecisionKept, Member
 from moot.decisions.memory import Memory
 from moot.domain.roster import NEUTRAL_TRUST, Seat
-from moot.domain.subject import Bond, normal
+from moot.domain.subject import ErrorCorrelation, normalize_label
 from moot.ports.kit import ProtocolKit
 from moot.projections.decision import Decision, SeatPosition
 from moot.projections.teller import Teller
@@ -44,7 +44,7 @@ def kept_decision(kit: ProtocolKit, teller: Any, head: bytes) -> DecisionKept:
         tags=subject.tags,
         thread=subject.thread,
         decided=None if decision.decision is None else decision.decision.text,
-        choice=normal(decision.choice),
+        choice=normalize_label(decision.choice),
         options=subject.options,
         confidence=decision.confidence,
         consensus_type=decision.consensus_type or "",
@@ -73,7 +73,7 @@ def _member(seat: Seat, position: SeatPosition | None) -> Member:
         source=source,
         seat=seat.id,
         family=kind,
-        first=normal(position.choice_before),
+        first=normalize_label(position.choice_before),
         first_confidence=position.confidence_before,
         position=_VERDICTS.get(position.verdict or ""),
         confidence=position.confidence_after,
@@ -86,7 +86,7 @@ async def trusted(memory: Memory, seats: Sequence[Seat], category: str) -> tuple
     return tuple(replace(seat, trust=found[seat.source]) if seat.trust == NEUTRAL_TRUST else seat for seat in seats)
 
 
-async def bonds(memory: Memory, seats: Sequence[Seat]) -> tuple[Bond, ...]:
+async def bonds(memory: Memory, seats: Sequence[Seat]) -> tuple[ErrorCorrelation, ...]:
     """How far seats err together, for the pairs that have a shared record (D-20)."""
     if len(seats) > MOST_BONDED:
         return ()
@@ -96,5 +96,7 @@ async def bonds(memory: Memory, seats: Sequence[Seat]) -> tuple[Bond, ...]:
         shared, observed = pairs.get((one.source, other.source)) or pairs.get((other.source, one.source)) or (0, None)
         if observed is not None:
             before = presumed(family(one.platform, one.id), family(other.platform, other.id))
-            found.append(Bond(one=one.id, other=other.id, correlation=round(correlation(before, shared, observed), 4)))
+            found.append(
+                ErrorCorrelation(one=one.id, other=other.id, correlation=round(correlation(before, shared, observed), 4))
+            )
     return tuple(found)

@@ -16,7 +16,7 @@ from typing import Final
 
 from moot.disk.whole import write_whole
 from moot.domain.facts import Closed
-from moot.domain.ids import session_id
+from moot.domain.ids import parse_session_id
 from moot.engine.events import EntryAdded
 from moot.errors import FolderUnwritable
 from moot.ports.kit import ProtocolKit
@@ -150,7 +150,7 @@ async def _write_whole(moot: Moot, session: str, folder: RunFolder) -> None:
 
 async def _keep(moot: Moot, kit: ProtocolKit, session: str, folder: RunFolder) -> None:
     """Write after every round. What fails now is tried again with the next one, and at the end it is told."""
-    teller = kit.tell(session_id(session))
+    teller = kit.tell(parse_session_id(session))
     story = own_story(teller)
     async for event in moot.watch(session):
         if not isinstance(event, EntryAdded):

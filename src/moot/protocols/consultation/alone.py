@@ -6,11 +6,11 @@ from typing import Final
 
 from moot.domain.effects import AnswerForm, Ask, Brief, Effect, Record
 from moot.domain.facts import BudgetExhausted, CloseCalled, Closed, Entry, Fact, Opened, SeatLost, SessionForked
-from moot.domain.fence import fenced, one_line
+from moot.domain.fence import one_line, quote_lines
 from moot.domain.ids import AskId, ask_id
-from moot.domain.perception import Memory, Perception
-from moot.domain.roster import Seat, swapped
-from moot.domain.values import changed
+from moot.domain.perception import ContextWindow, Perception
+from moot.domain.roster import Seat, swap_seats
+from moot.domain.values import fast_replace
 from moot.protocols.consultation.facts import (
     QUESTION,
     QUESTION_FORMS,
@@ -63,26 +63,26 @@ class QuestionRules:
         fact = entry.fact
         match fact:
             case ConsultationAnswered(said=Advice() as advice):
-                return changed(state, advice=advice)
+                return fast_replace(state, advice=advice)
             case ConsultationFiled():
                 known: Outcome = "answered" if state.advice and not state.advice.is_unknown else "unknown"
-                return changed(state, outcome=state.outcome or (known if state.advice else "failed"))
+                return fast_replace(state, outcome=state.outcome or (known if state.advice else "failed"))
             case ConsultationFailed(reason="unrecorded"):
-                return changed(state, advice=None, outcome="failed")
+                return fast_replace(state, advice=None, outcome="failed")
             case ConsultationRefused(reason=reason) if reason != "nested":
-                return changed(state, outcome=state.outcome or "refused")
+                return fast_replace(state, outcome=state.outcome or "refused")
             case QuestionAnswered(ask=ask, said=Answered()) if ask == state.ask:
-                return changed(state, outcome=state.outcome or "answered")
+                return fast_replace(state, outcome=state.outcome or "answered")
             case SeatLost(ask=ask) if ask == state.ask:
-                return changed(state, outcome=state.outcome or "failed")
+                return fast_replace(state, outcome=state.outcome or "failed")
             case BudgetExhausted(budget=budget):
-                return state if budget == "turns" else changed(state, outcome=state.outcome or budget)
+                return state if budget == "turns" else fast_replace(state, outcome=state.outcome or budget)
             case CloseCalled():
-                return changed(state, outcome=state.outcome or "called")
+                return fast_replace(state, outcome=state.outcome or "called")
             case SessionForked(swaps=swaps):
-                return changed(state, seats=swapped(state.seats, swaps))
+                return fast_replace(state, seats=swap_seats(state.seats, swaps))
             case Closed():
-                return changed(state, is_closed=True)
+                return fast_replace(state, is_closed=True)
             case _:
                 return state
 
@@ -105,9 +105,9 @@ class QuestionRules:
             language=state.opened.language,
             seed=state.opened.seed,
             nth=1,
-            perception=Perception(goal=question, memory=Memory(window=1)),
+            perception=Perception(goal=question, memory=ContextWindow(window=1)),
             system=words.system,
-            shared=f"{words.topic}\n{fenced(question)}",
+            shared=f"{words.topic}\n{quote_lines(question)}",
             own=words.you.format(seat=one_line(seat.id)),
             subject=question,
         )

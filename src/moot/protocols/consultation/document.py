@@ -2,7 +2,7 @@
 
 from moot.domain.consult import ConsultRequest
 from moot.domain.facts import Language
-from moot.domain.fence import one_line, plain
+from moot.domain.fence import one_line, strip_control
 from moot.domain.ids import SeatId
 from moot.projections.markdown import quoted
 from moot.projections.teller import stamp
@@ -94,4 +94,4 @@ def _doubts(words: Words, found: Consultation) -> list[str]:
 
 def _labelled(words: Words, language: Language, parts: dict[str, str]) -> list[str]:
     colon = ": " if language == "en" else "："
-    return [f"**{words.labels[name]}**{colon}{plain(text)}" for name, text in parts.items() if text]
+    return [f"**{words.labels[name]}**{colon}{strip_control(text)}" for name, text in parts.items() if text]

@@ -6,8 +6,8 @@ from typing import Annotated, Final, Literal, Self
 
 from annotated_types import Ge, MaxLen, MinLen
 
-from moot.domain.consult import ConsultRequest, json_object, labelled
-from moot.domain.effects import AnswerForm, Instead
+from moot.domain.consult import ConsultRequest, parse_json_object, parse_labelled_text
+from moot.domain.effects import Alternative, AnswerForm
 from moot.domain.facts import Closed, Fact, Opened, Reply
 from moot.domain.ids import AskId, SeatId
 
@@ -62,7 +62,7 @@ class Advice:
     def from_text(cls, text: str) -> Self:
         """Read the form `FROM @agent：**回答**：…`, an object with these fields, or else the words as they are."""
         head = _FROM.match(text)
-        fields = json_object(text, "answer") or labelled(text[head.end() :] if head else text, _LABELS, "answer")
+        fields = parse_json_object(text, "answer") or parse_labelled_text(text[head.end() :] if head else text, _LABELS, "answer")
         answer = str(fields.get("answer") or "").strip()
         if not answer:
             raise ValueError("the reply holds no answer; who does not know says so")
@@ -193,7 +193,7 @@ QUESTION_KINDS: dict[str, type[Fact]] = {
     "consultation.question_closed": QuestionClosed,
 }
 
-INSTEAD: Final = Instead(field="consult", reply=ConsultationRequested, shape=ConsultRequest)
+INSTEAD: Final = Alternative(field="consult", reply=ConsultationRequested, shape=ConsultRequest)
 FORMS: dict[str, AnswerForm] = {
     CONSULT: AnswerForm(kind=CONSULT, reply=ConsultationAnswered, shape=Advice, form="text", max_tokens=900, instead=INSTEAD),
     RECORD: AnswerForm(kind=RECORD, reply=ConsultationFiled, shape=Filed, form="json", max_tokens=1),

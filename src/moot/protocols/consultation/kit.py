@@ -9,9 +9,9 @@ from annotated_types import MaxLen
 
 from moot.domain.consult import ConsultKind, ConsultRequest
 from moot.domain.facts import Entry, SessionCancelled
-from moot.domain.fence import one_line, plain
-from moot.domain.ids import SessionId, seat_id
-from moot.domain.roster import checked
+from moot.domain.fence import one_line, strip_control
+from moot.domain.ids import SessionId, parse_seat_id
+from moot.domain.roster import validate_seats
 from moot.errors import BadSetting
 from moot.ports.kit import Plan, ProtocolKit
 from moot.projections.costs import cost_rows, money
@@ -91,11 +91,11 @@ def opened(plan: Plan) -> QuestionOpened:
     """The opening of a consultation on its own; raises BadSetting, BadRoster."""
     settings = plan.settings
     assert isinstance(settings, Settings)
-    seats = checked(plan.seats, fewest=2)
+    seats = validate_seats(plan.seats, fewest=2)
     names = [seat.id for seat in seats]
     asker, to = settings.asker or names[0], settings.to or names[1]
     for what, name in (("asker", asker), ("to", to)):
-        if seat_id(name) not in names:
+        if parse_seat_id(name) not in names:
             raise BadSetting(f"{what} = {name!r} has no seat; the seats are: {', '.join(names)}")
     if asker == to:
         raise BadSetting(f"{asker!r} cannot consult itself; name another seat")
@@ -117,7 +117,7 @@ def opened(plan: Plan) -> QuestionOpened:
         outside_patience=plan.outside_patience,
         subject=plan.subject,
         hosted=plan.hosted,
-        asker=seat_id(asker),
+        asker=parse_seat_id(asker),
         request=request,
     )
 
@@ -158,7 +158,7 @@ def decided(story: QuestionStory) -> Decision:
         status="thinking" if story.closed is None else "cancelled" if is_cancelled else "concluded",
         ended_by=closed.outcome if closed else "cancelled" if is_cancelled else None,
         decision=Claim(text=question.advice.answer) if is_answered and question.advice else None,
-        author=seat_id(question.opened.request.to) if is_answered else None,
+        author=parse_seat_id(question.opened.request.to) if is_answered else None,
         confidence=None,
         support=None,
         turnout=None,
@@ -183,11 +183,11 @@ def summary(story: QuestionStory) -> list[Summed]:
     """The answer as the one who asked gets it."""
     question, language = story.question, story.question.opened.language
     words, decision = WORDS[language], decided(story)
-    to = seat_id(question.opened.request.to)
+    to = parse_seat_id(question.opened.request.to)
     spent = decision.spent
     cost = Summed(f"{SHARED_WORDS[language].spent.format(calls=spent.calls, tokens=spent.tokens)} · {money(spent)}", "dim")
     if decision.decision is not None and question.advice is not None:
-        return [Summed(plain(advice_text(language, to, question.advice)), "strong"), cost]
+        return [Summed(strip_control(advice_text(language, to, question.advice)), "strong"), cost]
     status = "failed" if story.closed is not None else "open"
     return [Summed(f"@{to}: {words.statuses[status]}", "bad" if status == "failed" else "strong"), cost]
 

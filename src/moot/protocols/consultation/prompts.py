@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from moot.domain.consult import ConsultRequest, FileErrand
+from moot.domain.consult import ConsultRequest, RecordFileRequest
 from moot.domain.effects import AnswerForm, Ask, Brief
-from moot.domain.fence import fenced, one_line
-from moot.domain.perception import Heard, Memory, Perception
+from moot.domain.fence import one_line, quote_lines
+from moot.domain.perception import ContextWindow, Perception, Utterance
 from moot.domain.roster import HOUSE
 from moot.protocols.consultation.asks import plain_id
 from moot.protocols.consultation.document import advice_text, document, request_text
@@ -48,11 +48,11 @@ def consulted_brief(state: Consultations, current: Consultation, ask: Ask, form:
     lines += [words.instructions.format(instructions=seat.instructions.strip())] if seat.instructions else []
     last = state.words.get(seat.id, "")
     if last:
-        lines += ["", words.own_words, fenced(_cut(last))]
-    lines += ["", words.asks.format(seat=current.seat, kind=words.kinds[current.request.kind]), fenced(question), ""]
+        lines += ["", words.own_words, quote_lines(_cut(last))]
+    lines += ["", words.asks.format(seat=current.seat, kind=words.kinds[current.request.kind]), quote_lines(question), ""]
     if current.is_direct:
         lines += [words.refused.format(reason=words.refusals["nested"]), ""]
-    memory = Memory(window=1).hear(Heard(id=1, speaker=current.seat, text=current.request.question), 1.0)
+    memory = ContextWindow(window=1).add(Utterance(id=1, speaker=current.seat, text=current.request.question), 1.0)
     return Brief(
         ask=ask,
         seat=seat,
@@ -62,7 +62,7 @@ def consulted_brief(state: Consultations, current: Consultation, ask: Ask, form:
         nth=max(1, state.extra.get(f"{CONSULT}.{seat.id}", 1)),
         perception=Perception(goal=current.request.question, memory=memory, own_words=last),
         system=words.system,
-        shared=f"{words.topic}\n{fenced(_cut(state.opened.topic))}",
+        shared=f"{words.topic}\n{quote_lines(_cut(state.opened.topic))}",
         own="\n".join([*lines, words.now.format(seat=seat.id)]),
         subject=current.request.question,
         fault=_checked(_none, words.direct if current.is_direct else None),
@@ -73,7 +73,7 @@ def consulted_brief(state: Consultations, current: Consultation, ask: Ask, form:
 def record_brief(state: Consultations, current: Consultation, ask: Ask, form: AnswerForm) -> Brief:
     """The errand of writing the record down."""
     language = state.opened.language
-    errand = FileErrand(
+    errand = RecordFileRequest(
         folder=state.rules.folder,
         key=f"{state.token}/{current.number}",
         asker=current.seat,
@@ -87,7 +87,7 @@ def record_brief(state: Consultations, current: Consultation, ask: Ask, form: An
         language=language,
         seed=state.opened.seed,
         nth=current.number,
-        perception=Perception(goal=state.opened.topic, memory=Memory(window=1)),
+        perception=Perception(goal=state.opened.topic, memory=ContextWindow(window=1)),
         system=f"{errand.key}",
         shared="",
         own=WORDS[language].request.format(to=current.to),
@@ -116,7 +116,7 @@ def _told(state: Consultations, words: Words, ask: Ask, *, is_gate: bool) -> str
 
 def _learned(state: Consultations, words: Words, found: Learned) -> list[str]:
     language = state.opened.language
-    lines = [words.asked_itself.format(question=f"\n{fenced(_cut(found.request.question, LONGEST_PART // 4))}")]
+    lines = [words.asked_itself.format(question=f"\n{quote_lines(_cut(found.request.question, LONGEST_PART // 4))}")]
     if found.advice is None or found.failure:
         return [*lines, words.failed.format(to=found.to, reason=words.failures.get(found.failure, found.failure))]
     advice = replace(
@@ -125,7 +125,7 @@ def _learned(state: Consultations, words: Words, found: Learned) -> list[str]:
         notes=_cut(found.advice.notes),
         unsure_of=_cut(found.advice.unsure_of),
     )
-    lines.append(fenced(advice_text(language, found.to, advice)))
+    lines.append(quote_lines(advice_text(language, found.to, advice)))
     if advice.is_unknown:
         lines.append(words.unknown.format(to=found.to))
     if advice.ask_instead:

@@ -15,9 +15,9 @@ from moot.domain.consult import ConsultRequest, ConsultRules
 from moot.domain.effects import AnswerForm, Ask, Brief, Effect, Record
 from moot.domain.facts import AsksPut, AsksWithdrawn, BudgetExhausted, Closed, Entry, Fact, Opened, Reply, SeatLost, SessionForked
 from moot.domain.ids import AskId, SeatId
-from moot.domain.roster import HOUSE, swapped
+from moot.domain.roster import HOUSE, swap_seats
 from moot.domain.rulebook import Rulebook
-from moot.domain.values import changed
+from moot.domain.values import fast_replace
 from moot.protocols.consultation.asks import again_id, is_directors, kind_of, plain_id, within
 from moot.protocols.consultation.facts import (
     CONSULT,
@@ -70,8 +70,8 @@ class Consulting:
         if seen is None and isinstance(state.opened, QuestionOpened):
             seen = entry
         if seen is not None:
-            after = _with_words(changed(after, inner=self.inner.evolve(after.inner, seen)), seen.fact)
-        return changed(after, is_closed=True) if isinstance(entry.fact, Closed) else after
+            after = _with_words(fast_replace(after, inner=self.inner.evolve(after.inner, seen)), seen.fact)
+        return fast_replace(after, is_closed=True) if isinstance(entry.fact, Closed) else after
 
     def decide(self, state: Consultations) -> tuple[Effect, ...]:
         if state.is_closed:
@@ -155,7 +155,7 @@ class Consulting:
     def _served(self, state: Consultations, entry: Entry) -> Consultations:
         """The state after an entry, as far as it is the director's."""
         fact = entry.fact
-        after = changed(state, put=_put(state.put, fact)) if isinstance(fact, _MOVING) else state
+        after = fast_replace(state, put=_put(state.put, fact)) if isinstance(fact, _MOVING) else state
         current = state.current
         match fact:
             case ConsultationRequested(said=ConsultRequest()):
@@ -167,7 +167,7 @@ class Consulting:
             case ConsultationAnswered(ask=ask, said=Advice() as advice):
                 if current is None or current.status != "asking" or ask != current.consult_ask:
                     return after
-                return changed(after, current=replace(current, status="filing", advice=advice, at=entry.at))
+                return fast_replace(after, current=replace(current, status="filing", advice=advice, at=entry.at))
             case ConsultationFiled(ask=ask, said=Filed() as filed):
                 if current is None or current.status != "filing" or ask != current.record_ask:
                     return after
@@ -177,17 +177,17 @@ class Consulting:
                     return after
                 if reason == "unrecorded":
                     return _ended(after, replace(current, advice=None, failure=reason), None)
-                return changed(after, current=replace(current, status="filing", failure=reason, at=entry.at))
+                return fast_replace(after, current=replace(current, status="filing", failure=reason, at=entry.at))
             case SeatLost(ask=ask) if current is not None and ask in {current.consult_ask, current.record_ask}:
                 return _lost(after, current, fact, entry)
             case ConsultationInsisted(ask=ask):
                 return _answered(after, ask)
             case BudgetExhausted(budget=budget):
-                return changed(after, is_spent=after.is_spent or budget != "turns")
+                return fast_replace(after, is_spent=after.is_spent or budget != "turns")
             case SessionForked(swaps=swaps):
                 told = f"{state.token}\x1f{fact.source}\x1f{fact.at}\x1f{entry.at.isoformat()}"
                 token = sha256(told.encode()).hexdigest()[:16]
-                return changed(after, seats=swapped(after.seats, swaps), token=token)
+                return fast_replace(after, seats=swap_seats(after.seats, swaps), token=token)
             case Reply(ask=ask) | SeatLost(ask=ask):
                 return _answered(after, ask)
             case _:
@@ -197,17 +197,17 @@ class Consulting:
         current = state.current
         if current is not None and current.status == "asking" and (fact.ask, fact.seat) == (current.consult_ask, current.to):
             if current.is_direct:
-                return changed(state, current=replace(current, has_insisted=True))
+                return fast_replace(state, current=replace(current, has_insisted=True))
             nested = Waiting(ask=fact.ask, seat=fact.seat, request=fact.said)
-            return changed(state, nested=nested, extra=_one_more(state.extra, f"{CONSULT}.{fact.seat}"))
+            return fast_replace(state, nested=nested, extra=_one_more(state.extra, f"{CONSULT}.{fact.seat}"))
         asks = [effect for effect in self.inner.decide(state.inner) if isinstance(effect, Ask)]
         found = next((ask for ask in asks if _outer(state, ask).id == fact.ask and ask.seat == fact.seat), None)
         if found is None or found.id in {current.ask if current else None, *(each.ask for each in state.waiting)}:
             return state
         if found.id in state.refused:
-            return changed(state, insisting=(*state.insisting, (found.id, found.seat)))
+            return fast_replace(state, insisting=(*state.insisting, (found.id, found.seat)))
         waiting = Waiting(ask=found.id, seat=found.seat, request=fact.said)
-        return changed(state, waiting=(*state.waiting, waiting), extra=_one_more(state.extra, f"{found.kind}.{found.seat}"))
+        return fast_replace(state, waiting=(*state.waiting, waiting), extra=_one_more(state.extra, f"{found.kind}.{found.seat}"))
 
 
 _MOVING = (Reply, SeatLost, AsksPut, AsksWithdrawn, SessionForked)
@@ -286,15 +286,15 @@ def _one_more(counts: Mapping[Any, int], key: Any) -> dict[Any, int]:
 def _refused(state: Consultations, fact: ConsultationRefused) -> Consultations:
     current = state.current
     if state.nested is not None and fact.ask == state.nested.ask and current is not None:
-        return changed(state, nested=None, current=replace(current, tries=current.tries + 1, is_direct=True))
+        return fast_replace(state, nested=None, current=replace(current, tries=current.tries + 1, is_direct=True))
     waiting = state.waiting
     if waiting and waiting[0].ask == fact.ask:
-        state = changed(state, waiting=waiting[1:])
+        state = fast_replace(state, waiting=waiting[1:])
     elif fact.request is None:
         return state
     if fact.reason == "withdrawn":
         return state
-    return changed(state, again=_one_more(state.again, fact.ask), refused={**state.refused, fact.ask: fact.reason})
+    return fast_replace(state, again=_one_more(state.again, fact.ask), refused={**state.refused, fact.ask: fact.reason})
 
 
 def _begun(state: Consultations, fact: ConsultationBegun) -> Consultations:
@@ -304,10 +304,10 @@ def _begun(state: Consultations, fact: ConsultationBegun) -> Consultations:
     if state.current is not None or request is None or fact.consultation != state.begun + 1:
         return state
     current = Consultation(number=fact.consultation, ask=fact.ask, seat=fact.seat, to=fact.to, request=request)
-    after = changed(state, current=current, begun=fact.consultation, extra=_one_more(state.extra, f"{CONSULT}.{fact.to}"))
+    after = fast_replace(state, current=current, begun=fact.consultation, extra=_one_more(state.extra, f"{CONSULT}.{fact.to}"))
     if not is_own:
         return after
-    return changed(
+    return fast_replace(
         after,
         waiting=waiting[1:],
         counts=_one_more(state.counts, fact.seat),
@@ -319,7 +319,7 @@ def _ended(state: Consultations, current: Consultation, filed: Filed | None) -> 
     """The consultation is over, and what came of it is the asker's to know."""
     learned = Learned(to=current.to, request=current.request, advice=current.advice, failure=current.failure, filed=filed)
     before = state.learned.get(current.seat, ())
-    return changed(
+    return fast_replace(
         state,
         current=None,
         again=_one_more(state.again, current.ask),
@@ -329,9 +329,9 @@ def _ended(state: Consultations, current: Consultation, filed: Filed | None) -> 
 
 def _lost(state: Consultations, current: Consultation, fact: SeatLost, entry: Entry) -> Consultations:
     if current.status == "filing" and fact.ask == current.record_ask:
-        return changed(state, current=replace(current, filings=current.filings + 1))
+        return fast_replace(state, current=replace(current, filings=current.filings + 1))
     if current.status == "asking" and fact.ask == current.consult_ask:
-        return changed(state, current=replace(current, status="filing", failure=fact.reason, at=entry.at))
+        return fast_replace(state, current=replace(current, status="filing", failure=fact.reason, at=entry.at))
     return state
 
 
@@ -343,7 +343,7 @@ def _answered(state: Consultations, ask: AskId) -> Consultations:
         return state
     if plain not in state.again and not is_insisting:
         return state
-    return changed(
+    return fast_replace(
         state,
         again={key: value for key, value in state.again.items() if key != plain},
         refused={key: value for key, value in state.refused.items() if key != plain},
@@ -355,7 +355,7 @@ def _with_words(state: Consultations, fact: Fact) -> Consultations:
     if not isinstance(fact, Reply) or fact.seat not in {seat.id for seat in state.seats}:
         return state
     words = said_words(fact.said)
-    return changed(state, words={**state.words, fact.seat: words[:LONGEST_WORDS]}) if words else state
+    return fast_replace(state, words={**state.words, fact.seat: words[:LONGEST_WORDS]}) if words else state
 
 
 def said_words(said: object) -> str:

@@ -3,7 +3,7 @@
 from typing import Final
 
 from moot.domain.ids import SeatId
-from moot.domain.subject import normal
+from moot.domain.subject import normalize_label
 from moot.protocols.council.facts import Contribution, ContributionType
 from moot.protocols.council.state import QUESTION, Council, Course
 from moot.protocols.council.table import has_motion
@@ -39,7 +39,7 @@ class Faults:
         options = self._state.opened.subject.options
         if said.type not in {"propose", "synthesize"} or not options:
             return None
-        if normal(said.choice) in {normal(option) for option in options}:
+        if normalize_label(said.choice) in {normalize_label(option) for option in options}:
             return None
         return f"choice {said.choice!r} is none of the options; expected one of: {', '.join(options)}"
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from moot.domain.roster import checked
+from moot.domain.roster import validate_seats
 from moot.ports.kit import Plan, ProtocolKit
 from moot.protocols.council.facts import CouncilOpened, Order, Settings
 from moot.protocols.council.minutes import minutes
@@ -31,7 +31,7 @@ def council_kit(
             topic=plan.topic,
             language=plan.language,
             seed=plan.seed,
-            seats=checked(plan.seats, fewest=FEWEST_SEATS),
+            seats=validate_seats(plan.seats, fewest=FEWEST_SEATS),
             budget=plan.budget,
             outside_patience=plan.outside_patience,
             subject=plan.subject,

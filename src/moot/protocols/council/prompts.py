@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
-from moot.domain.effects import Ask, Brief, Wanted
+from moot.domain.effects import Ask, Brief, FieldPrompt
 from moot.domain.facts import Language
-from moot.domain.fence import fenced, one_line
+from moot.domain.fence import one_line, quote_lines
 from moot.domain.ids import USER, SeatId
-from moot.domain.perception import Heard, Memory, Perception
+from moot.domain.perception import ContextWindow, Perception, Utterance
 from moot.domain.roster import Seat
-from moot.domain.subject import normal
+from moot.domain.subject import normalize_label
 from moot.protocols.council.facts import FORMS
 from moot.protocols.council.faults import PHASE_TYPES, Faults, allowed_types
 from moot.protocols.council.state import Council, Course, Spoken
@@ -62,9 +62,9 @@ def visible(state: Council, seat: SeatId | None) -> tuple[Spoken, ...]:
 def shared(language: Language, topic: str, options: tuple[str, ...], lines: tuple[Spoken, ...]) -> str:
     """What every seat reads, in the same words."""
     words = WORDS[language]
-    question = f"{words.question}\n{fenced(topic)}"
+    question = f"{words.question}\n{quote_lines(topic)}"
     if options:
-        question += "\n" + "\n".join([words.options, *(fenced(option) for option in options)])
+        question += "\n" + "\n".join([words.options, *(quote_lines(option) for option in options)])
     if not lines:
         return question
     shown = lines[-MOST_LINES:]
@@ -91,7 +91,7 @@ def told(words: Words, line: Spoken, room: int = LONGEST_TABLE) -> str:
     parts += [f"{words.condition}: {said.condition}"] if said.condition else []
     parts += [f"{words.evidence}: {one_line(each)}" for each in said.evidence]
     text = "\n".join(part for part in parts if part)
-    quoted = fenced(text)
+    quoted = quote_lines(text)
     cut = quoted if len(quoted) <= room else f"{quoted[:room]}… {words.shortened}"
     return f"[{', '.join(marks)}]\n{cut}"
 
@@ -128,10 +128,10 @@ def _context(course: Course, state: Council, phase: str, words: Words) -> list[s
 def _blind(state: Council, words: Words) -> list[str]:
     choices: dict[str, list[str]] = {}
     for seat, line in blind_positions(state).items():
-        choices.setdefault(normal(line.said.choice), []).append(seat)
+        choices.setdefault(normalize_label(line.said.choice), []).append(seat)
     if "" in choices or not choices:
         return []
-    lines = [f"{' '.join(seats)}:\n{fenced(choice)}" for choice, seats in choices.items()]
+    lines = [f"{' '.join(seats)}:\n{quote_lines(choice)}" for choice, seats in choices.items()]
     return ["", words.blind, *lines, words.agreed if len(choices) == 1 else words.disputed]
 
 
@@ -139,7 +139,7 @@ def _motion(course: Course, state: Council, words: Words) -> list[str]:
     found = state.line(state.motion) or motion(course, state)
     if found is None:
         return []
-    return ["", words.motion.format(number=found.id, seat=found.seat), fenced(found.said.text)[:LONGEST_TABLE]]
+    return ["", words.motion.format(number=found.id, seat=found.seat), quote_lines(found.said.text)[:LONGEST_TABLE]]
 
 
 def _open(state: Council, words: Words) -> list[str]:
@@ -171,32 +171,39 @@ def _request(course: Course, state: Council, phase: str, words: Words) -> str:
             return words.vote
 
 
-def _wanted(course: Course, state: Council, seat: SeatId, kind: str) -> tuple[Wanted, ...]:
+def _wanted(course: Course, state: Council, seat: SeatId, kind: str) -> tuple[FieldPrompt, ...]:
     """What a person is asked for: what the phase is for, and no more."""
     allowed = allowed_types(course, state, seat)
     types = tuple(each for each in allowed if each in PHASE_TYPES.get(kind, allowed) or each == "pass")
-    first = Wanted(field="type", choices=types, is_needed=True, ends=("pass",))
-    text, sure = Wanted(field="text", is_needed=True), Wanted(field="confidence", is_needed=True)
-    choice = Wanted(field="choice", choices=state.opened.subject.options, is_needed=bool(state.opened.subject.options))
+    first = FieldPrompt(field="type", choices=types, is_needed=True, ends=("pass",))
+    text, sure = FieldPrompt(field="text", is_needed=True), FieldPrompt(field="confidence", is_needed=True)
+    choice = FieldPrompt(field="choice", choices=state.opened.subject.options, is_needed=bool(state.opened.subject.options))
     match kind:
         case "propose" | "synthesize":
             return (first, text, choice, sure)
         case "argue":
-            return (first, Wanted(field="refers_to"), text, sure)
+            return (first, FieldPrompt(field="refers_to"), text, sure)
         case "decide":
             advice = tuple(line.id for line in state.lines if line.phase == "argue" and line.seat != USER)
-            return (first, text, choice, sure, Wanted(field="taken", entries=advice))
+            return (first, text, choice, sure, FieldPrompt(field="taken", entries=advice))
         case "vote":
-            position = Wanted(field="position", is_needed=True)
-            return (first, position, sure, Wanted(field="text"), Wanted(field="condition"), Wanted(field="moved_by"))
+            position = FieldPrompt(field="position", is_needed=True)
+            return (
+                first,
+                position,
+                sure,
+                FieldPrompt(field="text"),
+                FieldPrompt(field="condition"),
+                FieldPrompt(field="moved_by"),
+            )
         case _:
             return ()
 
 
-def _memory(lines: tuple[Spoken, ...]) -> Memory:
-    memory = Memory(window=RECENT)
+def _memory(lines: tuple[Spoken, ...]) -> ContextWindow:
+    memory = ContextWindow(window=RECENT)
     for line in lines[-RECENT:]:
-        memory = memory.hear(Heard(id=line.id, speaker=line.seat, text=line.said.text, refers_to=line.said.refers_to), 0.5)
+        memory = memory.add(Utterance(id=line.id, speaker=line.seat, text=line.said.text, refers_to=line.said.refers_to), 0.5)
     return memory
 
 

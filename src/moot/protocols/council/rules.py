@@ -24,9 +24,9 @@ from moot.domain.facts import (
     SessionForked,
 )
 from moot.domain.ids import USER, AskId, SeatId, ask_id
-from moot.domain.losses import counted
-from moot.domain.roster import swapped
-from moot.domain.values import changed
+from moot.domain.losses import count_loss
+from moot.domain.roster import swap_seats
+from moot.domain.values import fast_replace
 from moot.protocols.council.closing import closed, outcome
 from moot.protocols.council.facts import (
     FORMS,
@@ -72,17 +72,17 @@ class CouncilRules:
                 return _lost(state, fact) if fact.ask in {ask.id for ask in self._asked(state)} else state
             case PhaseBegun(round=number, phase=phase, motion=line):
                 revealed_at = state.revealed_at or entry.seq
-                return changed(_begun(state, number, phase, line), revealed_at=revealed_at)
+                return fast_replace(_begun(state, number, phase, line), revealed_at=revealed_at)
             case InputGiven(text=text):
                 return _heard(state, entry, text)
             case BudgetExhausted(budget=budget):
-                return state if budget == "turns" or state.stop == "called" else changed(state, stop=budget)
+                return state if budget == "turns" or state.stop == "called" else fast_replace(state, stop=budget)
             case CloseCalled():
-                return changed(_with_votes_ahead(self.course, state), stop="called")
+                return fast_replace(_with_votes_ahead(self.course, state), stop="called")
             case SessionForked(swaps=swaps):
-                return changed(state, seats=swapped(state.seats, swaps))
+                return fast_replace(state, seats=swap_seats(state.seats, swaps))
             case Closed():
-                return changed(state, phase="closed", revealed_at=state.revealed_at or entry.seq)
+                return fast_replace(state, phase="closed", revealed_at=state.revealed_at or entry.seq)
             case _:
                 return state
 
@@ -202,17 +202,17 @@ def _said(course: Course, state: Council, fact: Contributed, entry: Entry) -> Co
     counts = {**state.counts, seat: state.counts.get(seat, 0) + 1}
     had = {**state.had, seat: state.had.get(seat) or PASSED}
     if said.type == "pass" or state.phase == "closed":
-        return changed(state, had=had, counts=counts)
+        return fast_replace(state, had=had, counts=counts)
     open_phases = (state.phase, course.following(state))
     phase = next((each for each in PHASE_OF[said.type] if each in open_phases), None)
     if phase is None or seat not in course.taking_part(state, phase):
-        return changed(state, had=had, counts=counts)
+        return fast_replace(state, had=had, counts=counts)
     line = Spoken(id=state.last_id + 1, seq=entry.seq, at=entry.at, seat=seat, said=said, round=state.round, phase=phase)
-    state = changed(state, lines=(*state.lines, line), counts=counts)
+    state = fast_replace(state, lines=(*state.lines, line), counts=counts)
     if phase != state.phase:
-        return changed(state, had=had, ahead={**state.ahead, seat: line.id})
+        return fast_replace(state, had=had, ahead={**state.ahead, seat: line.id})
     votes = {**state.votes, seat: line.id} if phase == "vote" else state.votes
-    return changed(state, had={**state.had, seat: line.id}, votes=votes)
+    return fast_replace(state, had={**state.had, seat: line.id}, votes=votes)
 
 
 def _heard(state: Council, entry: Entry, text: str) -> Council:
@@ -220,12 +220,12 @@ def _heard(state: Council, entry: Entry, text: str) -> Council:
     phase = "propose" if state.phase == "closed" else state.phase
     said = Contribution(type="pass", text=text)
     line = Spoken(id=state.last_id + 1, seq=entry.seq, at=entry.at, seat=USER, said=said, round=state.round, phase=phase)
-    return changed(state, lines=(*state.lines, line))
+    return fast_replace(state, lines=(*state.lines, line))
 
 
 def _lost(state: Council, fact: SeatLost) -> Council:
-    losses = counted(state.losses, fact)
-    return changed(state, losses=losses, had={**state.had, fact.seat: None})
+    losses = count_loss(state.losses, fact)
+    return fast_replace(state, losses=losses, had={**state.had, fact.seat: None})
 
 
 def _passed_in(state: Council) -> tuple[SeatId, ...]:
@@ -240,18 +240,18 @@ def _begun(state: Council, number: int, phase: Phase, found: int | None) -> Coun
     ahead = {seat: line for seat, line in state.ahead.items() if (spoken := state.line(line)) and spoken.phase == phase}
     had: dict[SeatId, int | None] = dict(ahead)
     argued = state.had if state.phase == "argue" else state.argued
-    after = changed(state, round=number, phase=phase, step=state.step + 1, had=had, ahead={}, argued=argued)
+    after = fast_replace(state, round=number, phase=phase, step=state.step + 1, had=had, ahead={}, argued=argued)
     if phase != "vote":
         return after
     votes = votes_ahead(state, state.line(found))
-    return changed(after, had=dict(votes), votes=votes, motion=found)
+    return fast_replace(after, had=dict(votes), votes=votes, motion=found)
 
 
 def _with_votes_ahead(course: Course, state: Council) -> Council:
     """Whoever voted before the vote began has voted, should it never begin."""
     found = motion(course, state)
     votes = votes_ahead(state, found)
-    return changed(state, votes=votes, motion=found.id) if found is not None and votes else state
+    return fast_replace(state, votes=votes, motion=found.id) if found is not None and votes else state
 
 
 def _stops_early(state: Council) -> bool:

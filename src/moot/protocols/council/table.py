@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from moot.domain.ids import SeatId
-from moot.domain.subject import normal
+from moot.domain.subject import normalize_label
 from moot.protocols.council.facts import Contribution
 from moot.protocols.council.state import Council, Course, Spoken
 
@@ -43,14 +43,14 @@ def motion(course: Course, state: Council) -> Spoken | None:
     found = proposals(state)
     if owner is not None:
         return next((line for line in found if line.seat == owner), None)
-    alike = Counter(normal(line.said.choice) for line in found if line.said.choice)
+    alike = Counter(normalize_label(line.said.choice) for line in found if line.said.choice)
     stances = {(line.said.refers_to, line.seat): _STANCES[line.said.type] for line in state.lines if line.said.type in _STANCES}
     authors = {line.id: line.seat for line in found}
     about: Counter[int | None] = Counter()
     for (number, seat), stance in stances.items():
         # However often a seat speaks to a proposal, it stands behind it once; an author stands behind its own anyway.
         about[number] += 0 if authors.get(number or 0) == seat else stance
-    return max(found, key=lambda line: (alike[normal(line.said.choice)] + about[line.id], -line.id), default=None)
+    return max(found, key=lambda line: (alike[normalize_label(line.said.choice)] + about[line.id], -line.id), default=None)
 
 
 def _synthesis(state: Council) -> Spoken | None:
@@ -126,7 +126,7 @@ def blind_positions(state: Council) -> Mapping[SeatId, Spoken]:
 
 def blind_majority(state: Council) -> str | None:
     """The choice that more than half of those who named one named blind, at least two of them."""
-    choices = Counter(choice for line in blind_positions(state).values() if (choice := normal(line.said.choice)))
+    choices = Counter(choice for line in blind_positions(state).values() if (choice := normalize_label(line.said.choice)))
     if not choices:
         return None
     choice, count = choices.most_common(1)[0]
@@ -139,7 +139,7 @@ def agree_blind(state: Council) -> bool:
     if len(positions) < max(2, len(state.seats)):
         return False
     # Those who wrote twice must not have come to another choice meanwhile.
-    named = {normal(line.said.choice) for line in (*positions.values(), *proposals(state))}
+    named = {normalize_label(line.said.choice) for line in (*positions.values(), *proposals(state))}
     return len(named) == 1 and named != {""}
 
 
@@ -149,7 +149,7 @@ def is_overturned(course: Course, state: Council, decided: Spoken | None) -> boo
     An owner names what moved it by the advice that it took.
     """
     before = blind_majority(state)
-    after = normal(decided.said.choice) if decided is not None else ""
+    after = normalize_label(decided.said.choice) if decided is not None else ""
     if before is None or not after or after == before:
         return False
     if decided is not None and course.owner(state.opened) is not None:
@@ -159,6 +159,6 @@ def is_overturned(course: Course, state: Council, decided: Spoken | None) -> boo
 
 def _is_moved(state: Council, seat: SeatId, after: str) -> bool:
     vote, before = state.line(state.votes[seat]), blind_positions(state).get(seat)
-    if vote is None or before is None or normal(before.said.choice) == after:
+    if vote is None or before is None or normalize_label(before.said.choice) == after:
         return False
     return vote.said.position in {"support", "conditional_support"} and vote.said.moved_by is not None

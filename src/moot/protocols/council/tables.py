@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from moot.domain.facts import SessionCancelled
 from moot.domain.ids import USER, SeatId
-from moot.domain.subject import normal
+from moot.domain.subject import normalize_label
 from moot.projections import costs
 from moot.projections.decision import Decision, Dissent
 from moot.projections.summary import percent
@@ -213,14 +213,14 @@ def changes(story: Deliberation, decision: Decision, words: ViewWords) -> list[t
     """Who went over to another choice than the one that it wrote blind, and the line that it says moved it."""
     closed = story.resolution
     motion = story.council.line(closed.motion) if closed is not None else None
-    if motion is None or not normal(motion.said.choice):
+    if motion is None or not normalize_label(motion.said.choice):
         return []
     found: list[tuple[str, object]] = []
     for position in decision.positions:
-        before = normal(position.choice_before)
+        before = normalize_label(position.choice_before)
         is_with = position.verdict in {"support", "conditional_support"}
         is_against = position.verdict == "oppose"
-        if not before or not (is_with if before != normal(motion.said.choice) else is_against):
+        if not before or not (is_with if before != normalize_label(motion.said.choice) else is_against):
             continue
         after = motion.said.choice if is_with else words.verdicts["oppose"]
         told = words.moved.format(seat=position.seat, before=position.choice_before, after=after)

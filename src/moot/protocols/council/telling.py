@@ -1,7 +1,7 @@
 """A deliberation as it happens, in plain lines, and its decision in short."""
 
 from moot.domain.facts import BudgetExhausted, Entry, SeatLost
-from moot.domain.fence import one_line, plain
+from moot.domain.fence import one_line, strip_control
 from moot.domain.ids import USER
 from moot.projections.costs import money
 from moot.projections.decision import Decision
@@ -88,7 +88,7 @@ def summary(story: Deliberation) -> list[Summed]:
         told = words.still_thinking if decision.status == "thinking" else words.cancelled
         return [Summed(told, "strong")]
     warning = first_line(story)
-    text = words.no_decision if decision.decision is None else plain(decision.decision.text)
+    text = words.no_decision if decision.decision is None else strip_control(decision.decision.text)
     spent = decision.spent
     return [
         *([Summed(warning, "bad")] if warning else []),

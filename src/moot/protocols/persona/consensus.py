@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from moot.domain.ids import SeatId
-from moot.domain.perception import gist
+from moot.domain.perception import extract_first_sentence
 from moot.protocols.persona.facts import View
 
 MOST_POINTS = 20
@@ -38,7 +38,7 @@ Points = tuple[Point, ...]
 
 def raised(points: Points, entry: int, speaker: SeatId, text: str, seats: int) -> Points:
     """The points with one more; over the limit the oldest goes, agreed before open before contested."""
-    grown = (*points, Point(entry=entry, speaker=speaker, claim=gist(text)))
+    grown = (*points, Point(entry=entry, speaker=speaker, claim=extract_first_sentence(text)))
     if len(grown) <= MOST_POINTS:
         return grown
     rank = {"agreed": 0, "open": 1, "contested": 2}

@@ -7,10 +7,10 @@ from typing import Any
 
 from moot.domain.budget import Budget
 from moot.domain.facts import Origin, SessionCancelled, SessionImported
-from moot.domain.fence import sound
-from moot.domain.ids import USER, SeatId, seat_id
-from moot.domain.language import language_of
-from moot.domain.roster import Seat, checked
+from moot.domain.fence import fix_surrogates
+from moot.domain.ids import USER, SeatId, parse_seat_id
+from moot.domain.language import detect_language
+from moot.domain.roster import Seat, validate_seats
 from moot.errors import BadImport, MootError
 from moot.projections.jsontext import dumped
 from moot.protocols.persona.facts import ImportedTurn, ImportedView, MeetingOpened, Settings, View
@@ -104,12 +104,12 @@ class ContextLedger:
         topic = _string(document, "topic")
         timeline = _timeline(document)
         try:
-            roster = checked(seats or _seats(document, timeline))
+            roster = validate_seats(seats or _seats(document, timeline))
         except MootError as cause:
             raise BadImport(f"the file's participants cannot be seated: {cause}") from cause
         self.opened = MeetingOpened(
             topic=topic,
-            language=language_of(topic),
+            language=detect_language(topic),
             seed=0,
             seats=roster,
             budget=budget or Budget(),
@@ -137,11 +137,11 @@ def _document(text: str) -> dict[str, Any]:
 
 def _sound(value: Any) -> Any:
     if isinstance(value, str):
-        return sound(value)
+        return fix_surrogates(value)
     if isinstance(value, list):
         return [_sound(item) for item in value]
     if isinstance(value, dict):
-        return {sound(key): _sound(item) for key, item in value.items()}
+        return {fix_surrogates(key): _sound(item) for key, item in value.items()}
     return value
 
 
@@ -208,13 +208,13 @@ def _views(document: dict[str, Any], entries: int) -> tuple[ImportedView, ...]:
             entry, seats = (point.get("entry"), point.get("by")) if isinstance(point, dict) else (None, None)
             if not isinstance(entry, int) or not 1 <= entry <= entries or not isinstance(seats, list):
                 raise BadImport(f"current_consensus.{key}: each point names an 'entry' of the timeline and 'by' whom")
-            found += [ImportedView(entry=entry, seat=seat_id(str(seat)), view=view) for seat in seats]
+            found += [ImportedView(entry=entry, seat=parse_seat_id(str(seat)), view=view) for seat in seats]
     return tuple(found)
 
 
 def _seat_id(speaker: str, number: int) -> SeatId:
     try:
-        return seat_id(speaker)
+        return parse_seat_id(speaker)
     except MootError as cause:
         raise BadImport(f"timeline entry {number}: {cause}") from cause
 
@@ -233,7 +233,7 @@ def _seats(document: dict[str, Any], timeline: tuple[ImportedTurn, ...]) -> list
             raise BadImport(f"role {name!r}: bias_weight is {weight!r}; expected a number greater than 0")
         seats.append(
             Seat(
-                id=seat_id(name),
+                id=parse_seat_id(name),
                 platform=_optional(role, "platform", "mailbox"),
                 stance=_optional(role, "stance"),
                 weight=float(weight),

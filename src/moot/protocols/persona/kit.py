@@ -3,7 +3,7 @@
 from typing import Final
 
 from moot.domain.budget import Budget
-from moot.domain.roster import Seat, checked
+from moot.domain.roster import Seat, validate_seats
 from moot.errors import BadSetting
 from moot.ports.kit import Plan, ProtocolKit
 from moot.protocols.persona.context import ContextLedger, context_ledger
@@ -19,7 +19,7 @@ def opened(plan: Plan) -> MeetingOpened:
     """The opening of a meeting; raises BadRoster or BadSetting."""
     settings = plan.settings
     assert isinstance(settings, Settings)
-    seats = checked(plan.seats)
+    seats = validate_seats(plan.seats)
     if settings.summarizer is not None and settings.summarizer not in {seat.id for seat in seats}:
         known = ", ".join(seat.id for seat in seats)
         raise BadSetting(f"summarizer = {settings.summarizer!r} is no seat; the seats are: {known}")

@@ -8,9 +8,9 @@ from functools import lru_cache
 
 from moot.domain.effects import Ask, Brief, no_fault
 from moot.domain.facts import Language
-from moot.domain.fence import FENCE, fenced, one_line
+from moot.domain.fence import FENCE, one_line, quote_lines
 from moot.domain.ids import SeatId
-from moot.domain.perception import Gist, Heard, Memory, Perception
+from moot.domain.perception import ContextWindow, Digest, Perception, Utterance
 from moot.domain.roster import Seat
 from moot.protocols.persona.facts import FORMS, Draft
 from moot.protocols.persona.state import Meeting
@@ -21,7 +21,7 @@ def briefed(state: Meeting, ask: Ask) -> Brief:
     """The brief of an ask."""
     words = WORDS[state.opened.language]
     seat = state.seat(ask.seat)
-    memory = Memory(window=state.memory.window) if ask.kind == "position" else state.memory
+    memory = ContextWindow(window=state.memory.window) if ask.kind == "position" else state.memory
     before = state.positions.get(seat.id)
     own_words = state.own_words.get(seat.id, "" if before is None else before.position)
     perception = Perception(goal=state.opened.topic, memory=memory, own_words=own_words)
@@ -44,10 +44,10 @@ def briefed(state: Meeting, ask: Ask) -> Brief:
 
 
 @lru_cache(maxsize=32)
-def shared(language: Language, goal: str, memory: Memory) -> str:
+def shared(language: Language, goal: str, memory: ContextWindow) -> str:
     """What every seat reads, in the same words: made once a turn, not once a seat."""
     words = WORDS[language]
-    parts = [f"{words.question}\n{fenced(goal)}"]
+    parts = [f"{words.question}\n{quote_lines(goal)}"]
     if memory.older:
         lines = [_gist(line) for line in memory.older]
         if memory.left_out:
@@ -71,13 +71,13 @@ def own(words: Words, state: Meeting, seat: Seat, kind: str) -> str:
 
 def _context(words: Words, state: Meeting, seat: Seat, kind: str) -> list[str]:
     if kind == "speech" and seat.id in state.own_words:
-        return [words.own_words, fenced(state.own_words[seat.id])]
+        return [words.own_words, quote_lines(state.own_words[seat.id])]
     if kind == "draft":
         return _consensus(words, state)
     if kind == "stand" and state.draft is not None:
         before = state.positions.get(seat.id)
-        taken = [] if before is None else [words.taken_before, fenced(before.position)]
-        return [*taken, words.decision, fenced(state.draft.decision.text)]
+        taken = [] if before is None else [words.taken_before, quote_lines(before.position)]
+        return [*taken, words.decision, quote_lines(state.draft.decision.text)]
     return []
 
 
@@ -110,12 +110,12 @@ def _request(words: Words, state: Meeting, seat: Seat, kind: str) -> str:
             return words.stand.format(author=state.author)
 
 
-def _heard(words: Words, heard: Heard) -> str:
+def _heard(words: Words, heard: Utterance) -> str:
     answers = f", {words.answering} #{heard.refers_to}" if heard.refers_to else ""
-    return f"[#{heard.id} {heard.speaker}{answers}]\n{fenced(heard.text)}"
+    return f"[#{heard.id} {heard.speaker}{answers}]\n{quote_lines(heard.text)}"
 
 
-def _gist(line: Gist) -> str:
+def _gist(line: Digest) -> str:
     return f"[#{line.id} {line.speaker}]\n{FENCE}{one_line(line.text)}"
 
 

@@ -22,10 +22,10 @@ from moot.domain.facts import (
     SessionForked,
 )
 from moot.domain.ids import USER, SeatId, ask_id
-from moot.domain.losses import counted
-from moot.domain.perception import Heard, Memory, clipped
-from moot.domain.roster import swapped
-from moot.domain.values import changed
+from moot.domain.losses import count_loss
+from moot.domain.perception import ContextWindow, Utterance, clip_utterance
+from moot.domain.roster import swap_seats
+from moot.domain.values import fast_replace
 from moot.protocols.persona import consensus
 from moot.protocols.persona.conclusion import concluded
 from moot.protocols.persona.facts import (
@@ -68,7 +68,7 @@ class PersonaRules:
             opened=opened,
             seats=opened.seats,
             phase="blind" if opened.settings.blind else "intents",
-            memory=Memory(window=opened.settings.window),
+            memory=ContextWindow(window=opened.settings.window),
             last_id=0,
             decider=decider(opened),
         )
@@ -81,10 +81,10 @@ class PersonaRules:
             for seen in opened.views:
                 if seen.entry == meeting.last_id:
                     points = consensus.viewed(points, seen.entry, seen.seat, seen.view)
-            meeting = changed(meeting, points=points)
+            meeting = fast_replace(meeting, points=points)
             if turn.speaker != USER:
                 meeting = _spoken(meeting, turn.speaker, turn.content)
-        return changed(meeting, about=meeting.last_id)
+        return fast_replace(meeting, about=meeting.last_id)
 
     def evolve(self, state: Meeting, entry: Entry) -> Meeting:
         if state.phase == "closed":
@@ -96,7 +96,7 @@ class PersonaRules:
             case TurnTaken(said=Speech() as speech):
                 return _taken(state, fact.seat, speech) if _awaited(state, fact, "speech", "speech") else state
             case FloorGiven(seat=seat):
-                return changed(state, phase="speech", floor=seat)
+                return fast_replace(state, phase="speech", floor=seat)
             case PositionTaken(seat=seat, said=Position() as position):
                 return _positioned(state, seat, position) if _awaited(state, fact, "blind", "position") else state
             case SeatLost():
@@ -105,22 +105,22 @@ class PersonaRules:
                 return _input(state, text)
             case TurnPassed():
                 # A turn that an input overtook was not idle: nobody has been asked about the input yet.
-                return _next_turn(changed(state, idle_turns=0 if _is_overtaken(state) else state.idle_turns + 1))
+                return _next_turn(fast_replace(state, idle_turns=0 if _is_overtaken(state) else state.idle_turns + 1))
             case TalkEnded(reason=reason):
                 is_spent = state.is_spent or reason == "turns"
-                return changed(state, phase="draft", stop=reason, floor=None, endings=state.endings + 1, is_spent=is_spent)
+                return fast_replace(state, phase="draft", stop=reason, floor=None, endings=state.endings + 1, is_spent=is_spent)
             case ConclusionDrafted(seat=seat, said=Draft() as draft):
                 return _drafted(state, seat, draft) if _awaited(state, fact, "draft", "draft") else state
             case StandTaken(seat=seat, said=Stand() as stand):
                 return _stood(state, seat, stand) if _awaited(state, fact, "stands", "stand") else state
             case BudgetExhausted(budget=budget):
-                return changed(state, stop=budget if state.is_talking else state.stop, is_spent=True)
+                return fast_replace(state, stop=budget if state.is_talking else state.stop, is_spent=True)
             case CloseCalled():
-                return changed(state, stop="called" if state.is_talking else state.stop, is_spent=True)
+                return fast_replace(state, stop="called" if state.is_talking else state.stop, is_spent=True)
             case SessionForked(swaps=swaps):
-                return changed(state, seats=swapped(state.seats, swaps))
+                return fast_replace(state, seats=swap_seats(state.seats, swaps))
             case Closed():
-                return changed(state, phase="closed")
+                return fast_replace(state, phase="closed")
             case _:
                 return state
 
@@ -184,16 +184,16 @@ def _awaited(
 def _heard(state: Meeting, speaker: SeatId, text: str, refers_to: int | None, weight: float) -> Meeting:
     number = state.last_id + 1
     refers_to = refers_to if refers_to is not None and 1 <= refers_to < number else None
-    heard = Heard(id=number, speaker=speaker, text=text, refers_to=refers_to)
+    heard = Utterance(id=number, speaker=speaker, text=text, refers_to=refers_to)
     points = state.points
     if speaker != USER:
         points = consensus.raised(points, number, speaker, text, len(state.seats))
-    return changed(state, last_id=number, memory=state.memory.hear(heard, weight), points=points)
+    return fast_replace(state, last_id=number, memory=state.memory.add(heard, weight), points=points)
 
 
 def _spoken(state: Meeting, seat: SeatId, text: str) -> Meeting:
-    words = clipped(Heard(id=0, speaker=seat, text=text)).text
-    return changed(
+    words = clip_utterance(Utterance(id=0, speaker=seat, text=text)).text
+    return fast_replace(
         state,
         last_spoke={**state.last_spoke, seat: state.last_id},
         speeches={**state.speeches, seat: state.speeches.get(seat, 0) + 1},
@@ -205,15 +205,15 @@ def _spoken(state: Meeting, seat: SeatId, text: str) -> Meeting:
 def _positioned(state: Meeting, seat: SeatId, position: Position | None) -> Meeting:
     positions = {**state.positions, seat: position}
     if len(positions) < len(state.seats):
-        return changed(state, positions=positions)
-    return changed(state, positions=positions, phase="intents", about=state.last_id)
+        return fast_replace(state, positions=positions)
+    return fast_replace(state, positions=positions, phase="intents", about=state.last_id)
 
 
 def _bid(state: Meeting, seat: SeatId, intent: Intent | None) -> Meeting:
     intents = {**state.intents, seat: intent}
     phase = "floor" if len(intents) == len(state.seats) else state.phase
     points = state.points if intent is None else consensus.viewed(state.points, state.about, seat, intent.view)
-    return changed(state, intents=intents, phase=phase, points=points)
+    return fast_replace(state, intents=intents, phase=phase, points=points)
 
 
 def _taken(state: Meeting, seat: SeatId, speech: Speech) -> Meeting:
@@ -221,39 +221,39 @@ def _taken(state: Meeting, seat: SeatId, speech: Speech) -> Meeting:
     score = 0.5 if intent is None else intent.reaction_score
     heard = _heard(state, seat, speech.content, speech.refers_to, score)
     if speech.refers_to is not None:
-        heard = changed(heard, points=consensus.viewed(heard.points, speech.refers_to, seat, speech.view))
-    return _next_turn(changed(_spoken(heard, seat, speech.content), idle_turns=0))
+        heard = fast_replace(heard, points=consensus.viewed(heard.points, speech.refers_to, seat, speech.view))
+    return _next_turn(fast_replace(_spoken(heard, seat, speech.content), idle_turns=0))
 
 
 def _next_turn(state: Meeting) -> Meeting:
-    return changed(state, phase="intents", turn=state.turn + 1, about=state.last_id, intents={}, floor=None, fallen=())
+    return fast_replace(state, phase="intents", turn=state.turn + 1, about=state.last_id, intents={}, floor=None, fallen=())
 
 
 def _drafted(state: Meeting, seat: SeatId, draft: Draft) -> Meeting:
     phase: Phase = "stands" if len(state.seats) > 1 else "concluding"
-    return changed(state, phase=phase, author=seat, draft=draft, stands={})
+    return fast_replace(state, phase=phase, author=seat, draft=draft, stands={})
 
 
 def _stood(state: Meeting, seat: SeatId, stand: Stand | None) -> Meeting:
     stands = {**state.stands, seat: stand}
     phase = "concluding" if len(stands) == len(state.seats) - 1 else state.phase
-    return changed(state, stands=stands, phase=phase)
+    return fast_replace(state, stands=stands, phase=phase)
 
 
 def _lost(state: Meeting, fact: SeatLost) -> Meeting:
     seat = fact.seat
-    state = changed(state, losses=counted(state.losses, fact))
+    state = fast_replace(state, losses=count_loss(state.losses, fact))
     if _awaited(state, fact, "intents", "intent"):
         return _bid(state, seat, None)
     if _awaited(state, fact, "blind", "position"):
         return _positioned(state, seat, None)
     if _awaited(state, fact, "speech", "speech"):
-        return changed(state, phase="floor", floor=None, fallen=(*state.fallen, seat))
+        return fast_replace(state, phase="floor", floor=None, fallen=(*state.fallen, seat))
     if _awaited(state, fact, "stands", "stand"):
         return _stood(state, seat, None)
     if _awaited(state, fact, "draft", "draft"):
         lost = (*state.drafters_lost, seat)
-        return changed(state, drafters_lost=lost, phase="concluding" if len(lost) == len(state.seats) else "draft")
+        return fast_replace(state, drafters_lost=lost, phase="concluding" if len(lost) == len(state.seats) else "draft")
     return state
 
 
@@ -261,7 +261,7 @@ def _input(state: Meeting, text: str) -> Meeting:
     heard = _heard(state, USER, text, None, 1.0)
     if state.is_talking or state.is_spent:
         return heard
-    return _next_turn(changed(heard, stop=None, draft=None, author=None, stands={}, drafters_lost=(), idle_turns=0))
+    return _next_turn(fast_replace(heard, stop=None, draft=None, author=None, stands={}, drafters_lost=(), idle_turns=0))
 
 
 def _settled(state: Meeting) -> FloorGiven | TurnPassed | TalkEnded:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from moot.domain.ids import SeatId
 from moot.domain.losses import Losses
-from moot.domain.perception import Memory
+from moot.domain.perception import ContextWindow
 from moot.domain.roster import Seat
 from moot.protocols.persona.consensus import Points
 from moot.protocols.persona.facts import Draft, EndReason, Intent, MeetingOpened, Position, Stand
@@ -26,7 +26,7 @@ class Meeting:
     opened: MeetingOpened
     seats: tuple[Seat, ...]
     phase: Phase
-    memory: Memory
+    memory: ContextWindow
     last_id: int
     decider: SeatId | None
     turn: int = 1

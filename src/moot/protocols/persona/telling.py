@@ -1,7 +1,7 @@
 """A persona meeting as it happens, in plain lines, and its decision in short."""
 
 from moot.domain.facts import BudgetExhausted, Entry, SeatLost
-from moot.domain.fence import one_line, plain
+from moot.domain.fence import one_line, strip_control
 from moot.projections.costs import money
 from moot.projections.decision import Decision
 from moot.projections.summary import Summed, percent
@@ -78,7 +78,7 @@ def summary(story: Story) -> list[Summed]:
     ended = words.endings.get(decision.ended_by or "", decision.ended_by)
     spent = decision.spent
     return [
-        Summed(plain(decision.decision.text), "strong"),
+        Summed(strip_control(decision.decision.text), "strong"),
         Summed(""),
         Summed(f"{words.rests_on} {entries or words.names_nothing}"),
         Summed(f"{words.confidence}: {percent(decision.confidence)}"),

@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal, Self
 
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
-from moot.domain.consult import json_object
+from moot.domain.consult import parse_json_object
 from moot.domain.effects import AnswerForm
 from moot.domain.facts import Closed, Fact, Opened, Reply
 from moot.domain.ids import SeatId
@@ -89,7 +89,7 @@ class Verdict:
 
         Raises ValueError where neither is said so, or both are.
         """
-        fields = json_object(text, "verdict")
+        fields = parse_json_object(text, "verdict")
         if fields:
             verdict = _MEANS.get(str(fields["verdict"]).strip().casefold())
             reasons = str(fields.get("content") or fields.get("reasons") or "")

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from moot.domain.ids import seat_id
-from moot.domain.roster import checked
+from moot.domain.ids import parse_seat_id
+from moot.domain.roster import validate_seats
 from moot.errors import BadName, BadSetting
 from moot.ports.kit import Plan, ProtocolKit
 from moot.protocols.pipeline.facts import REVIEW, VALIDATE, PipelineOpened, Settings, Step
@@ -14,7 +14,7 @@ from moot.protocols.pipeline.story import PipelineStory, artefacts, decided, min
 def opened(plan: Plan) -> PipelineOpened:
     """The opening of a pipeline; raises BadSetting, BadRoster."""
     assert isinstance(plan.settings, Settings)
-    seats = checked(plan.seats)
+    seats = validate_seats(plan.seats)
     _check(plan.settings.steps, [seat.id for seat in seats])
     return PipelineOpened(
         topic=plan.topic,
@@ -37,7 +37,7 @@ def _check(steps: tuple[Step, ...], agents: list[str]) -> None:
     for step in steps:
         where = f"step {step.name!r}"
         try:
-            seat_id(step.name)
+            parse_seat_id(step.name)
         except BadName as cause:
             raise BadSetting(f"{where}: a step's name may hold letters and digits of any script, '_' and '-'") from cause
         names = [each.name for each in before]

@@ -4,8 +4,8 @@ from typing import Final
 
 from moot.domain.consult import ConsultRequest
 from moot.domain.effects import Ask, Brief
-from moot.domain.fence import fenced, one_line
-from moot.domain.perception import Heard, Memory, Perception
+from moot.domain.fence import one_line, quote_lines
+from moot.domain.perception import ContextWindow, Perception, Utterance
 from moot.protocols.pipeline.facts import FORMS, REVIEW, VALIDATE, Step
 from moot.protocols.pipeline.state import Pipeline
 from moot.protocols.pipeline.words import WORDS, Words
@@ -20,9 +20,9 @@ def briefed(state: Pipeline, ask: Ask) -> Brief:
     """The brief of the step at work."""
     words, step = WORDS[state.opened.language], state.step
     assert step is not None
-    memory = Memory(window=3)
+    memory = ContextWindow(window=3)
     for number, made in enumerate(state.passed_on(step), 1):
-        memory = memory.hear(Heard(id=number, speaker=made.seat, text=made.text), 0.5)
+        memory = memory.add(Utterance(id=number, speaker=made.seat, text=made.text), 0.5)
     own = next((made.text for made in reversed(tuple(state.made.values())) if made.seat == ask.seat), "")
     return Brief(
         ask=ask,
@@ -56,7 +56,7 @@ def _shared(state: Pipeline, words: Words) -> str:
     for number, step in enumerate(state.steps, 1):
         form = words.gate if step.gate else words.step
         lines.append(form.format(number=number, name=one_line(step.name), agent=one_line(step.agent)))
-    return "\n".join([words.task, fenced(state.opened.topic), "", words.steps, *lines])
+    return "\n".join([words.task, quote_lines(state.opened.topic), "", words.steps, *lines])
 
 
 def _own(state: Pipeline, words: Words, step: Step, ask: Ask) -> str:
@@ -69,12 +69,12 @@ def _own(state: Pipeline, words: Words, step: Step, ask: Ask) -> str:
         room = max(1_000, LONGEST_PASSED // len(passed))
         lines += ["", words.artefacts]
         for made in passed:
-            lines += [words.artefact.format(step=made.step, seat=made.seat), fenced(_cut(made.text, room))]
+            lines += [words.artefact.format(step=made.step, seat=made.seat), quote_lines(_cut(made.text, room))]
     reasons = state.feedback.get(step.name, "")
     if reasons:
-        lines += ["", words.feedback, fenced(_cut(reasons, LONGEST_PART))]
+        lines += ["", words.feedback, quote_lines(_cut(reasons, LONGEST_PART))]
     if state.inputs:
-        lines += ["", words.inputs, *(fenced(_cut(text, LONGEST_PART)) for text in state.inputs[-MOST_INPUTS:])]
+        lines += ["", words.inputs, *(quote_lines(_cut(text, LONGEST_PART)) for text in state.inputs[-MOST_INPUTS:])]
     how = words.validate if ask.kind == VALIDATE else words.review if ask.kind == REVIEW else words.work
     return "\n".join([*lines, "", words.now.format(name=step.name, task=step.task), how])
 

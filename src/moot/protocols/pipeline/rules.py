@@ -10,9 +10,9 @@ from typing import Final
 from moot.domain.effects import AnswerForm, Ask, Brief, Effect, Record
 from moot.domain.facts import BudgetExhausted, CloseCalled, Closed, Entry, Fact, InputGiven, Opened, SeatLost, SessionForked
 from moot.domain.ids import SeatId, ask_id
-from moot.domain.losses import counted
-from moot.domain.roster import swapped
-from moot.domain.values import changed
+from moot.domain.losses import count_loss
+from moot.domain.roster import swap_seats
+from moot.domain.values import fast_replace
 from moot.protocols.pipeline.facts import (
     FORMS,
     KINDS,
@@ -57,20 +57,20 @@ class PipelineRules:
                 return _judged(state, said)
             case SeatLost(ask=ask) if ask in {_asked(state, kind) for kind in FORMS}:
                 after = _settled(state)
-                return changed(after, losses=counted(state.losses, fact), failed=state.failed + 1, last_loss=fact.reason)
+                return fast_replace(after, losses=count_loss(state.losses, fact), failed=state.failed + 1, last_loss=fact.reason)
             case StepRejected():
                 return _rejected(state, fact)
             case InputGiven(text=text):
-                return changed(state, inputs=(*state.inputs, text))
+                return fast_replace(state, inputs=(*state.inputs, text))
             case BudgetExhausted(budget=budget):
-                return state if budget == "turns" else changed(state, stop=state.stop or budget)
+                return state if budget == "turns" else fast_replace(state, stop=state.stop or budget)
             case CloseCalled():
-                return changed(state, stop=state.stop or "called")
+                return fast_replace(state, stop=state.stop or "called")
             case SessionForked(swaps=swaps):
                 # Whoever takes over starts afresh.
-                return changed(state, seats=swapped(state.seats, swaps), failed=0)
+                return fast_replace(state, seats=swap_seats(state.seats, swaps), failed=0)
             case Closed():
-                return changed(state, is_closed=True)
+                return fast_replace(state, is_closed=True)
             case _:
                 return state
 
@@ -114,7 +114,7 @@ def _settled(state: Pipeline) -> Pipeline:
     assert step is not None
     kind = WORK if not step.gate else REVIEW if state.is_review else VALIDATE
     key = f"{kind}.{step.agent}"
-    return changed(state, turn=state.turn + 1, counts={**state.counts, key: state.counts.get(key, 0) + 1})
+    return fast_replace(state, turn=state.turn + 1, counts={**state.counts, key: state.counts.get(key, 0) + 1})
 
 
 def _made(state: Pipeline, entry: Entry, said: Artefact) -> Pipeline:
@@ -130,14 +130,16 @@ def _made(state: Pipeline, entry: Entry, said: Artefact) -> Pipeline:
     )
     feedback = {name: text for name, text in state.feedback.items() if name != step.name}
     after = _settled(state)
-    return changed(after, made={**state.made, step.name: made}, feedback=feedback, index=state.index + 1, failed=0, inputs=())
+    return fast_replace(
+        after, made={**state.made, step.name: made}, feedback=feedback, index=state.index + 1, failed=0, inputs=()
+    )
 
 
 def _judged(state: Pipeline, said: Verdict) -> Pipeline:
-    after = changed(_settled(state), failed=0)
+    after = fast_replace(_settled(state), failed=0)
     if said.verdict == "REJECTED":
-        return changed(after, verdict=said)
-    return changed(after, index=state.index + 1, is_review=False)
+        return fast_replace(after, verdict=said)
+    return fast_replace(after, index=state.index + 1, is_review=False)
 
 
 def _follows(state: Pipeline, gate: Step) -> StepRejected:
@@ -157,12 +159,12 @@ def _rejected(state: Pipeline, fact: StepRejected) -> Pipeline:
         return state
     reasons = verdict.content
     if fact.then == "consult":
-        return changed(state, verdict=None, is_review=True, feedback={**state.feedback, step.name: reasons})
-    after = changed(
+        return fast_replace(state, verdict=None, is_review=True, feedback={**state.feedback, step.name: reasons})
+    after = fast_replace(
         state, verdict=None, is_review=False, rejections={**state.rejections, step.name: state.rejections.get(step.name, 0) + 1}
     )
     maker = state.maker(step)
     if fact.then == "stop" or maker is step:
-        return changed(after, stop="rejected")
+        return fast_replace(after, stop="rejected")
     feedback = {name: text for name, text in state.feedback.items() if name != step.name}
-    return changed(after, index=state.position(maker.name), feedback={**feedback, maker.name: reasons or verdict.verdict})
+    return fast_replace(after, index=state.position(maker.name), feedback={**feedback, maker.name: reasons or verdict.verdict})

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from moot.domain.facts import BudgetExhausted, Entry, InputGiven, SeatLost, SessionCancelled
-from moot.domain.fence import one_line, plain
+from moot.domain.fence import one_line, strip_control
 from moot.domain.ids import USER, SeatId, SessionId
-from moot.domain.perception import gist
+from moot.domain.perception import extract_first_sentence
 from moot.projections.costs import cost_rows, money
 from moot.projections.decision import Claim, Decision, Dissent, Lost
 from moot.projections.jsontext import dumped
@@ -162,7 +162,7 @@ def told(story: PipelineStory, entry: Entry) -> list[str]:
     for line in story.timeline[before:]:
         at = f"[{story.pipeline.position(line.step) + 1}/{steps} {line.step}] " if line.step else ""
         verdict = f"{line.verdict} " if line.verdict else ""
-        lines.append(f"#{line.id} {at}{line.speaker}: {verdict}{gist(one_line(line.content))}")
+        lines.append(f"#{line.id} {at}{line.speaker}: {verdict}{extract_first_sentence(one_line(line.content))}")
     match entry.fact:
         case StepRejected(step=step, times=times, then=then, to=to):
             lines.append(f"  ✗ {step}: REJECTED ({times}) → {words.then[then].format(to=to)}")
@@ -190,7 +190,7 @@ def summary(story: PipelineStory) -> list[Summed]:
     assert isinstance(closed, PipelineClosed)
     told = words.outcomes[closed.outcome] + ("" if closed.outcome == "completed" else f" ({closed.step})")
     return [
-        *([Summed(plain(decision.decision.text), "strong"), Summed("")] if decision.decision else []),
+        *([Summed(strip_control(decision.decision.text), "strong"), Summed("")] if decision.decision else []),
         Summed(told, "plain" if closed.outcome == "completed" else "bad"),
         *(Summed(f"{voice.seat}: {one_line(voice.text)}", "bad") for voice in decision.dissent),
         *(Summed(f"{words.lost}: {lost.seat} ({shared.losses[lost.last]} × {lost.times})", "bad") for lost in decision.lost),

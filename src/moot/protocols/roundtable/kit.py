@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from moot.domain.roster import Seat, checked
+from moot.domain.roster import Seat, validate_seats
 from moot.errors import BadRoster
 from moot.ports.kit import Plan, ProtocolKit
 from moot.protocols.roundtable.facts import MODERATOR, ConferenceOpened, Settings
@@ -26,7 +26,7 @@ def opened(plan: Plan) -> ConferenceOpened:
         topic=plan.topic,
         language=plan.language,
         seed=plan.seed,
-        seats=checked((*speakers, moderator), fewest=2),
+        seats=validate_seats((*speakers, moderator), fewest=2),
         budget=plan.budget,
         outside_patience=plan.outside_patience,
         subject=plan.subject,

@@ -6,7 +6,7 @@ the names that the conference itself or some system keeps for its own.
 
 from typing import Final
 
-from moot.domain.ids import SeatId, seat_id
+from moot.domain.ids import SeatId, parse_seat_id
 from moot.errors import BadName
 
 MOST_BYTES: Final = 180
@@ -28,7 +28,7 @@ def role_name(text: str) -> SeatId:
 
 def _checked(text: str, what: str) -> str:
     try:
-        name = seat_id(text)
+        name = parse_seat_id(text)
     except BadName as cause:
         raise BadName(
             f"{what} cannot be called {text[:80]!r}; expected 1 to 64 letters and digits of any script, '_' and '-'"

@@ -4,8 +4,8 @@ import re
 from typing import Final
 
 from moot.domain.effects import Ask, Brief
-from moot.domain.fence import fenced, one_line
-from moot.domain.perception import Heard, Memory, Perception
+from moot.domain.fence import one_line, quote_lines
+from moot.domain.perception import ContextWindow, Perception, Utterance
 from moot.protocols.roundtable.facts import FORMS, MODERATOR, ConferenceOpened
 from moot.protocols.roundtable.state import RECENT, Conference, Spoken
 from moot.protocols.roundtable.words import WORDS, Words
@@ -21,9 +21,9 @@ MOST_QUESTIONS: Final = 3
 def briefed(state: Conference, ask: Ask) -> Brief:
     """The brief of an ask."""
     words = WORDS[state.opened.language]
-    memory = Memory(window=RECENT)
+    memory = ContextWindow(window=RECENT)
     for speech in state.recent:
-        memory = memory.hear(Heard(id=speech.number, speaker=speech.seat, text=speech.said.content), 0.5)
+        memory = memory.add(Utterance(id=speech.number, speaker=speech.seat, text=speech.said.content), 0.5)
     own = next((speech.said.content for speech in reversed(state.speeches) if speech.seat == ask.seat), "")
     return Brief(
         ask=ask,
@@ -43,7 +43,7 @@ def briefed(state: Conference, ask: Ask) -> Brief:
 def _shared(state: Conference, words: Words, kind: str) -> str:
     opened = state.opened
     agenda = "\n".join(part for part in (opened.topic, opened.settings.agenda) if part)
-    parts = [f"{words.agenda}\n{fenced(agenda[:LONGEST_RECORD])}\n{words.roles.format(roles=' → '.join(state.speakers))}"]
+    parts = [f"{words.agenda}\n{quote_lines(agenda[:LONGEST_RECORD])}\n{words.roles.format(roles=' → '.join(state.speakers))}"]
     shown = state.speeches if kind == "minutes" else state.recent
     if shown:
         room = LONGEST_SPEECH if kind == "speech" else max(200, LONGEST_RECORD // len(shown))
@@ -56,7 +56,7 @@ def _shared(state: Conference, words: Words, kind: str) -> str:
 
 
 def _told(words: Words, speech: Spoken, room: int) -> str:
-    quoted = fenced(speech.said.content)
+    quoted = quote_lines(speech.said.content)
     cut = quoted if len(quoted) <= room else f"{quoted[:room]}…"
     return f"{words.speech.format(number=speech.number, seat=speech.seat, round=speech.round)}\n{cut}"
 
@@ -69,9 +69,9 @@ def _own(state: Conference, words: Words, ask: Ask) -> str:
     if seat.instructions:
         lines.append(words.instructions.format(instructions=seat.instructions.strip()))
     if ask.kind == "speech" and state.prompt:
-        lines += ["", words.prompt, fenced(state.prompt)]
+        lines += ["", words.prompt, quote_lines(state.prompt)]
     if state.inputs:
-        lines += ["", words.inputs, *(fenced(text[:LONGEST_SPEECH]) for text in state.inputs[-RECENT:])]
+        lines += ["", words.inputs, *(quote_lines(text[:LONGEST_SPEECH]) for text in state.inputs[-RECENT:])]
     return "\n".join([*lines, "", words.now, words.conclude if ask.kind == "minutes" else words.speak])
 
 

@@ -10,9 +10,9 @@ from typing import Final
 from moot.domain.effects import AnswerForm, Ask, Brief, Effect, Record
 from moot.domain.facts import BudgetExhausted, CloseCalled, Closed, Entry, Fact, InputGiven, Opened, SeatLost, SessionForked
 from moot.domain.ids import SeatId, ask_id
-from moot.domain.losses import counted
-from moot.domain.roster import swapped
-from moot.domain.values import changed
+from moot.domain.losses import count_loss
+from moot.domain.roster import swap_seats
+from moot.domain.values import fast_replace
 from moot.protocols.roundtable.facts import (
     FORMS,
     KINDS,
@@ -42,7 +42,7 @@ class RoundtableRules:
     def initial(self, opened: Opened) -> Conference:
         assert isinstance(opened, ConferenceOpened)
         conference = Conference(opened=opened, seats=opened.seats)
-        return changed(conference, prompt=opened.settings.prompt or first_prompt(opened))
+        return fast_replace(conference, prompt=opened.settings.prompt or first_prompt(opened))
 
     def evolve(self, state: Conference, entry: Entry) -> Conference:
         if state.status == "closed":
@@ -52,25 +52,25 @@ class RoundtableRules:
             case SpeechGiven(ask=ask, seat=seat, said=Speech() as said):
                 return _spoken(state, entry, seat, said) if _is_asked(state, ask, "speech", seat) else state
             case MinutesWritten(ask=ask, seat=seat, said=Minutes() as said):
-                return changed(state, minutes=said, author=seat) if _is_asked(state, ask, "minutes", seat) else state
+                return fast_replace(state, minutes=said, author=seat) if _is_asked(state, ask, "minutes", seat) else state
             case SeatLost():
                 return _lost(state, fact)
             case SpeakerSkipped(seat=seat, reason=reason):
                 number, detail = state.taken + 1, state.last_detail
                 absent = Absent(number=number, at=entry.at, round=state.round, seat=seat, reason=reason, detail=detail)
-                return _advanced(changed(state, absences=(*state.absences, absent)))
+                return _advanced(fast_replace(state, absences=(*state.absences, absent)))
             case TalkConcluded(reason=reason):
-                return changed(state, status="concluding", stop=reason, failed=0, turn=state.turn + 1)
+                return fast_replace(state, status="concluding", stop=reason, failed=0, turn=state.turn + 1)
             case InputGiven(text=text):
-                return changed(state, inputs=(*state.inputs, text))
+                return fast_replace(state, inputs=(*state.inputs, text))
             case BudgetExhausted(budget=budget):
-                return changed(state, stop=state.stop or (None if budget == "turns" else budget))
+                return fast_replace(state, stop=state.stop or (None if budget == "turns" else budget))
             case CloseCalled():
-                return changed(state, stop=state.stop or "called")
+                return fast_replace(state, stop=state.stop or "called")
             case SessionForked(swaps=swaps):
-                return changed(state, seats=swapped(state.seats, swaps))
+                return fast_replace(state, seats=swap_seats(state.seats, swaps))
             case Closed():
-                return changed(state, status="closed")
+                return fast_replace(state, status="closed")
             case _:
                 return state
 
@@ -126,15 +126,15 @@ def _spoken(state: Conference, entry: Entry, seat: SeatId, said: Speech) -> Conf
     speech = Spoken(number=number, seq=entry.seq, at=entry.at, round=state.round, seat=seat, said=said)
     read = Speech.from_text(said.content)
     agreeing = state.agreeing | {seat} if said.consensus or read.consensus else state.agreeing - {seat}
-    after = _advanced(changed(state, speeches=(*state.speeches, speech), agreeing=agreeing, inputs=()))
-    return changed(after, prompt=said.prompt or read.prompt or next_prompt(after, speech))
+    after = _advanced(fast_replace(state, speeches=(*state.speeches, speech), agreeing=agreeing, inputs=()))
+    return fast_replace(after, prompt=said.prompt or read.prompt or next_prompt(after, speech))
 
 
 def _advanced(state: Conference) -> Conference:
     """The next in turn: past the end the next round begins."""
     index = state.index + 1
     is_over = index >= len(state.speakers)
-    return changed(
+    return fast_replace(
         state, index=0 if is_over else index, round=state.round + 1 if is_over else state.round, turn=state.turn + 1, failed=0
     )
 
@@ -143,10 +143,10 @@ def _lost(state: Conference, fact: SeatLost) -> Conference:
     kind = "speech" if state.status == "open" else "minutes"
     if not _is_asked(state, fact.ask, kind, fact.seat):
         return state
-    losses = counted(state.losses, fact)
+    losses = count_loss(state.losses, fact)
     # Whom somebody passes over is not asked once more.
     failed = MOST_TRIES if fact.reason == "passed_over" else state.failed + 1
-    state = changed(state, losses=losses, failed=failed, last_loss=fact.reason, last_detail=fact.detail, turn=state.turn + 1)
+    state = fast_replace(state, losses=losses, failed=failed, last_loss=fact.reason, last_detail=fact.detail, turn=state.turn + 1)
     if state.status == "concluding" and failed >= MOST_TRIES:
-        return changed(state, writers_lost=(*state.writers_lost, fact.seat), failed=0)
+        return fast_replace(state, writers_lost=(*state.writers_lost, fact.seat), failed=0)
     return state

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from moot.domain.facts import BudgetExhausted, Entry, InputGiven, SeatLost, SessionCancelled
-from moot.domain.fence import one_line, plain
+from moot.domain.fence import one_line, strip_control
 from moot.domain.ids import USER, SeatId
 from moot.projections.costs import money
 from moot.projections.decision import Claim, Decision, Dissent, Lost
@@ -158,7 +158,7 @@ def summary(story: ConferenceStory) -> list[Summed]:
     spent = decision.spent
     lost = [Summed(f"{words.skipped}: {skip.seat} ({why_absent(skip, words)})", "bad") for skip in story.skips]
     return [
-        Summed(plain(decision.decision.text) if decision.decision else words.no_minutes, "strong"),
+        Summed(strip_control(decision.decision.text) if decision.decision else words.no_minutes, "strong"),
         Summed(""),
         Summed(f"{words.ended_by}: {words.endings.get(decision.ended_by or '', decision.ended_by)}"),
         *(Summed(f"{words.disputed}: {one_line(voice.text)}") for voice in decision.dissent),

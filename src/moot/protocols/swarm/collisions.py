@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from moot.domain.chance import draw
+from moot.domain.chance import random_unit
 from moot.domain.ids import SeatId
-from moot.domain.values import changed
+from moot.domain.values import fast_replace
 from moot.protocols.swarm.answers import Action, Collision, Validation
 from moot.protocols.swarm.facts import CollisionMode
 from moot.protocols.swarm.operations import direction_key
@@ -41,7 +41,7 @@ def invitations(state: Swarm) -> tuple[Invitation, ...]:
     if state.settings.mode == "classic" or not most or len(state.board.findings) < FEWEST_FINDINGS or state.stop:
         return ()
     idle = [seat for seat in state.active if seat in state.answered and not state.agents[seat].subtask]
-    idle.sort(key=lambda seat: (draw(state.opened.seed, "collide", state.round, seat), seat))
+    idle.sort(key=lambda seat: (random_unit(state.opened.seed, "collide", state.round, seat), seat))
     crowd: dict[str, int] = {}
     found: list[Invitation] = []
     for seat in idle:
@@ -111,7 +111,7 @@ def collided(state: Swarm) -> Swarm:
         )
         for each in state.board.findings
     )
-    return changed(state, board=changed(state.board, findings=findings))
+    return fast_replace(state, board=fast_replace(state.board, findings=findings))
 
 
 def _aim(state: Swarm, invitation: Invitation, said: Collision) -> int:

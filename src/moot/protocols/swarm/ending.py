@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from moot.domain.ids import SeatId
-from moot.domain.values import changed
+from moot.domain.values import fast_replace
 from moot.protocols.swarm.facts import FEWEST_AGENTS, Ended, EndReason, Resolved, SwarmCompleted, Termination
 from moot.protocols.swarm.state import Agent, Swarm
 from moot.weighing.independence import family, seat_correlations
@@ -99,8 +99,10 @@ def completed(state: Swarm, reason: EndReason, fault: str = "") -> SwarmComplete
 
 
 def synced(state: Swarm, found: SwarmCompleted) -> Swarm:
-    agents = {seat: changed(agent, status="completed") if seat in found.synced else agent for seat, agent in state.agents.items()}
-    return changed(state, agents=agents, completed=found)
+    agents = {
+        seat: fast_replace(agent, status="completed") if seat in found.synced else agent for seat, agent in state.agents.items()
+    }
+    return fast_replace(state, agents=agents, completed=found)
 
 
 def awaited(state: Swarm) -> tuple[SeatId, ...]:
@@ -131,6 +133,6 @@ def _end(state: Swarm, agent: Agent) -> Termination:
 
 def terminated(state: Swarm, reasons: Iterable[Ended]) -> Swarm:
     """Everyone ended, each with its reason."""
-    agents = {each.seat: changed(state.agents[each.seat], status="terminated", ended=each.reason) for each in reasons}
+    agents = {each.seat: fast_replace(state.agents[each.seat], status="terminated", ended=each.reason) for each in reasons}
     agents = {seat: agents.get(seat, agent) for seat, agent in state.agents.items()}
-    return changed(state, agents=agents)
+    return fast_replace(state, agents=agents)

@@ -8,9 +8,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from moot.domain.effects import Comparing
+from moot.domain.effects import CompareTexts
 from moot.domain.ids import SeatId
-from moot.domain.values import changed
+from moot.domain.values import fast_replace
 from moot.protocols.swarm.answers import Likenesses, LikePair
 from moot.protocols.swarm.facts import Placed
 from moot.protocols.swarm.state import Board, Finding, Idea, Reviewing, Swarm
@@ -49,14 +49,14 @@ def to_compare(state: Swarm, texts: Collection[str]) -> tuple[tuple[int, ...], t
     return (known, new) if new and len(known) + len(new) > 1 else ((), ())
 
 
-def comparing(state: Swarm) -> Comparing:
+def comparing(state: Swarm) -> CompareTexts:
     """What the measure is handed."""
     review = state.review
     texts = [idea.text for number in review.known if (idea := state.board.idea(number)) is not None]
-    return Comparing(known=tuple(texts), new=review.compared)
+    return CompareTexts(known=tuple(texts), new=review.compared)
 
 
-def judged(compared: Comparing) -> Likenesses:
+def judged(compared: CompareTexts) -> Likenesses:
     """The judgement by words alone: what a measure that was lost is replaced with."""
     pairs = (LikePair(**pair._asdict()) for pair in likened(compared.known, compared.new, like_by_words))
     return Likenesses(by="words", pairs=tuple(pairs))
@@ -195,10 +195,10 @@ def with_ideas(state: Swarm, placed: Collection[Placed]) -> Swarm:
                 held.setdefault(finding.seat, {})[number] = None
     agents = dict(state.agents)
     for seat, numbers in held.items():
-        agents[seat] = changed(agents[seat], holds=tuple(sorted(numbers)))
+        agents[seat] = fast_replace(agents[seat], holds=tuple(sorted(numbers)))
     findings = (*board.findings[: len(board.findings) - len(new)], *known)
     listed = tuple(replace(idea, since=since) if since != idea.since else idea for idea, since in ideas.values())
-    return changed(state, agents=agents, board=changed(board, findings=findings, ideas=listed, by_text=by_text))
+    return fast_replace(state, agents=agents, board=fast_replace(board, findings=findings, ideas=listed, by_text=by_text))
 
 
 def backing(state: Swarm) -> dict[int, tuple[tuple[SeatId, ...], tuple[SeatId, ...]]]:

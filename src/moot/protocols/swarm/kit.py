@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Final
 
-from moot.domain.roster import HELPING_SEATS, MOST_SEATS, Seat, checked
+from moot.domain.roster import HELPING_SEATS, MOST_SEATS, Seat, validate_seats
 from moot.errors import BadRoster, BadSetting
 from moot.ports.kit import Plan, ProtocolKit
 from moot.protocols.swarm.blackboard import blackboard, operation_log, run_config
@@ -46,7 +46,7 @@ def opened(plan: Plan) -> SwarmOpened:
         topic=plan.topic,
         language=plan.language,
         seed=plan.seed,
-        seats=checked((*explorers, *_helpers(plan, explorers)), fewest=2, most=MOST_SEATS + HELPING_SEATS),
+        seats=validate_seats((*explorers, *_helpers(plan, explorers)), fewest=2, most=MOST_SEATS + HELPING_SEATS),
         budget=plan.budget,
         outside_patience=plan.outside_patience,
         subject=plan.subject,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Final
 
-from moot.domain.values import changed
+from moot.domain.values import fast_replace
 from moot.protocols.swarm.facts import Backing, Change, ConvergenceMeasured, EndReason, RoleChange
 from moot.protocols.swarm.ideas import backing
 from moot.protocols.swarm.settlement import with_role
@@ -118,7 +118,7 @@ def after_measuring(state: Swarm, found: ConvergenceMeasured) -> Swarm:
     role = found.debater
     if role is not None and role.seat in agents:
         agents[role.seat] = with_role(agents[role.seat], role)
-    return changed(state, board=board, agents=agents, measured=found, all_random=found.all_random, warnings=found.warnings)
+    return fast_replace(state, board=board, agents=agents, measured=found, all_random=found.all_random, warnings=found.warnings)
 
 
 def ending(state: Swarm) -> EndReason | None:
@@ -136,4 +136,4 @@ def ending(state: Swarm) -> EndReason | None:
 
 
 def _ends(state: Swarm, found: ConvergenceMeasured) -> bool:
-    return ending(changed(state, measured=found)) is not None
+    return ending(fast_replace(state, measured=found)) is not None

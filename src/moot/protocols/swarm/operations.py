@@ -10,10 +10,10 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import Final, get_args
 
-from moot.domain.fence import one_line, plain
+from moot.domain.fence import one_line, strip_control
 from moot.domain.ids import SeatId
-from moot.domain.subject import normal
-from moot.domain.values import changed
+from moot.domain.subject import normalize_label
+from moot.domain.values import fast_replace
 from moot.protocols.swarm.answers import Confidence, FoundIdea, Operation, RoundReport
 from moot.protocols.swarm.facts import OperationResult, Role, Settings
 from moot.protocols.swarm.state import Agent, Board, Claim, Finding, Pheromone, Signal, Swarm
@@ -121,7 +121,7 @@ class Workbench:
     def board(self) -> Board:
         """The blackboard after all of them."""
         failed = sum(not result.success for result in self.results)
-        return changed(
+        return fast_replace(
             self._board,
             pheromones=self._pheromones,
             claims=self._claims,
@@ -210,7 +210,7 @@ class Workbench:
     def _claim(self, agent: Agent, params: Mapping[str, object]) -> Done:
         _only(params, "description")
         description = _text(params, "description", 500)
-        name = f"subtask-{sha256(normal(description).encode()).hexdigest()[:8]}"
+        name = f"subtask-{sha256(normalize_label(description).encode()).hexdigest()[:8]}"
         if self._told is not None:
             name = self._told.target or name
         found = self._claims.get(name)
@@ -249,7 +249,7 @@ class Workbench:
             direction=agent.direction,
             core_idea=idea,
             perspective=_text(params, "perspective", 100, is_needed=False),
-            details=plain(_text(params, "details", 4_000, is_needed=False, is_line=False)),
+            details=strip_control(_text(params, "details", 4_000, is_needed=False, is_line=False)),
             agrees_with=_texts(params.get("agreesWith")),
             confidence=confidence,
             needs_validation=_flag(params, "needsValidation"),
@@ -257,7 +257,7 @@ class Workbench:
         )
         self._findings.append(finding)
         if finding.perspective:
-            self._perspectives.add(normal(finding.perspective))
+            self._perspectives.add(normalize_label(finding.perspective))
         self._change(agent, findings=agent.findings + 1)
         return Done(finding.id)
 
@@ -298,7 +298,7 @@ class Workbench:
             self._change(self.agents[seat], direction=words)
 
     def _change(self, agent: Agent, **changes: object) -> None:
-        self.agents[agent.seat] = changed(self.agents[agent.seat], **changes)  # type: ignore[arg-type]  # fields of Agent
+        self.agents[agent.seat] = fast_replace(self.agents[agent.seat], **changes)  # type: ignore[arg-type]  # fields of Agent
 
 
 _HANDLERS: Final[dict[str, Callable[[Workbench, Agent, Mapping[str, object]], Done]]] = {
@@ -318,7 +318,7 @@ def direction_key(direction: str) -> str:
 
 
 def _key(direction: str) -> str:
-    return normal(direction) or direction
+    return normalize_label(direction) or direction
 
 
 def requested(report: RoundReport) -> Iterator[Operation]:

@@ -8,10 +8,10 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from moot.domain.effects import Ask, Brief, Comparing, no_fault
-from moot.domain.fence import fenced, one_line
+from moot.domain.effects import Ask, Brief, CompareTexts, no_fault
+from moot.domain.fence import one_line, quote_lines
 from moot.domain.ids import SeatId
-from moot.domain.perception import Heard, Memory, Perception
+from moot.domain.perception import ContextWindow, Perception, Utterance
 from moot.protocols.swarm.answers import Likenesses
 from moot.protocols.swarm.collisions import colliding
 from moot.protocols.swarm.ending import ballot_ideas
@@ -53,7 +53,7 @@ def briefed(state: Swarm, ask: Ask) -> Brief:
         own=own,
         subject=state.opened.topic,
         fault=_fault(state, ask),
-        comparing=comparing(state) if ask.kind == "compare" else Comparing(),
+        comparing=comparing(state) if ask.kind == "compare" else CompareTexts(),
     )
 
 
@@ -63,10 +63,10 @@ def _nth(state: Swarm, ask: Ask, agent: Agent | None) -> int:
     return max(1, state.round) if ask.kind in {"collide", "validate", "compare"} else 1
 
 
-def _memory(state: Swarm) -> Memory:
-    memory = Memory(window=MOST_FINDINGS)
+def _memory(state: Swarm) -> ContextWindow:
+    memory = ContextWindow(window=MOST_FINDINGS)
     for finding in state.board.findings[-MOST_FINDINGS:]:
-        memory = memory.hear(Heard(id=finding.number, speaker=finding.seat, text=finding.core_idea), 0.5)
+        memory = memory.add(Utterance(id=finding.number, speaker=finding.seat, text=finding.core_idea), 0.5)
     return memory
 
 
@@ -85,7 +85,7 @@ def _fault(state: Swarm, ask: Ask) -> Callable[[object], str | None]:
 
 
 def _shared(state: Swarm, words: Words, ask: Ask) -> str:
-    task = f"{words.task}\n{fenced(state.opened.topic[:LONGEST_TASK])}"
+    task = f"{words.task}\n{quote_lines(state.opened.topic[:LONGEST_TASK])}"
     if ask.kind in {"compare", "shutdown"}:
         return task
     if ask.kind == "explore" and state.settings.mode == "classic":
@@ -126,7 +126,7 @@ def _pheromones(state: Swarm, words: Words) -> list[str]:
     for key, each in ranked[:MOST_DIRECTIONS]:
         strength = inhibition(counts.get(key, 0), settings.signal_strength, settings.most_inhibition)
         left = f" ({effective(each.concentration, strength):.4f})" if strength else ""
-        lines.append(fenced(f"{each.concentration:.4f}{left} {each.direction}"))
+        lines.append(quote_lines(f"{each.concentration:.4f}{left} {each.direction}"))
     return _listed(words, words.pheromones, lines, len(ranked)) or [words.no_pheromones]
 
 
@@ -135,13 +135,13 @@ def _signals(state: Swarm, words: Words) -> list[str]:
     for signal in reversed(state.board.signals[-MOST_SIGNALS:]):
         found = state.board.pheromones.get(signal.target)
         target = found.direction if found is not None else signal.target
-        lines.append(fenced(f"{signal.id} {signal.sender} → {target}: {signal.reason}, {_short(signal.evidence)}"))
+        lines.append(quote_lines(f"{signal.id} {signal.sender} → {target}: {signal.reason}, {_short(signal.evidence)}"))
     return _listed(words, words.signals, lines, len(state.board.signals))
 
 
 def _claims(state: Swarm, words: Words) -> list[str]:
     claims = [*state.board.claims.values()][-MOST_CLAIMS:][::-1]
-    lines = [fenced(f"{each.id} {each.description} ({', '.join(each.claimed_by)})") for each in claims]
+    lines = [quote_lines(f"{each.id} {each.description} ({', '.join(each.claimed_by)})") for each in claims]
     return _listed(words, words.claims, lines, len(state.board.claims))
 
 
@@ -155,7 +155,7 @@ def _ideas(state: Swarm, words: Words) -> list[str]:
     for number in ranked[:MOST_IDEAS]:
         idea = state.board.idea(number)
         if idea is not None:
-            lines.append(fenced(f"{idea.id} ({', '.join(held[number])}) {idea.text}"))
+            lines.append(quote_lines(f"{idea.id} ({', '.join(held[number])}) {idea.text}"))
     return _listed(words, words.ideas, lines, len(ranked))
 
 
@@ -170,7 +170,7 @@ def _finding(finding: Finding) -> str:
         marks.append(finding.verdict or "needsValidation")
     marks += [f"{review.action} {review.seat}: {_short(review.content)}" for review in finding.reviews[-2:]]
     detail = f" — {_short(finding.details)}" if finding.details else ""
-    return fenced(f"{finding.id} {finding.seat} [{'; '.join(marks)}] {finding.core_idea}{detail}")
+    return quote_lines(f"{finding.id} {finding.seat} [{'; '.join(marks)}] {finding.core_idea}{detail}")
 
 
 def _short(text: str) -> str:
@@ -191,7 +191,7 @@ def _own(state: Swarm, words: Words, ask: Ask, agent: Agent | None) -> str:
             return words.shutdown
         case "ballot":
             ideas = [idea for number in ballot_ideas(state) if (idea := state.board.idea(number)) is not None]
-            return "\n".join([*(fenced(f"{idea.number}. {idea.text}") for idea in ideas), words.ballot])
+            return "\n".join([*(quote_lines(f"{idea.number}. {idea.text}") for idea in ideas), words.ballot])
         case "collide":
             return _collision(state, words, ask)
         case _:
@@ -202,7 +202,7 @@ def _own(state: Swarm, words: Words, ask: Ask, agent: Agent | None) -> str:
 def _comparison(state: Swarm, words: Words) -> str:
     """The texts by their numbers, for a mind that takes the measure's seat; a measure has them beside the prompt."""
     found = comparing(state)
-    lines = [fenced(f"{at}. {one_line(text)[:LONGEST_IDEA]}") for at, text in enumerate((*found.known, *found.new))]
+    lines = [quote_lines(f"{at}. {one_line(text)[:LONGEST_IDEA]}") for at, text in enumerate((*found.known, *found.new))]
     is_measure = state.seat(LIKENESS).platform.partition(":")[0] == "measure"
     return "\n".join([*([] if is_measure else lines), words.compare.format(first=len(found.known))])
 
@@ -220,7 +220,7 @@ def _round_start(state: Swarm, words: Words, agent: Agent) -> str:
     you = words.you.format(name=_name(agent.seat))
     if state.settings.mode == "classic":
         return "\n".join([you, words.perspective.format(perspective=order.perspective), words.explore_classic])
-    told = [fenced(_json(each)) for each in _message(state, agent, order)]
+    told = [quote_lines(_json(each)) for each in _message(state, agent, order)]
     return "\n".join([you, *told, *_news(state, words, agent), *_orders(state, words, order), words.explore])
 
 
@@ -264,7 +264,7 @@ def _news(state: Swarm, words: Words, agent: Agent) -> list[str]:
         lines.append(words.role_refused)
     lines += [words.warnings[name] for name in state.warnings if name in words.warnings]
     if state.inputs:
-        lines += [words.inputs, *(fenced(text[:LONGEST_INPUT]) for text in state.inputs)]
+        lines += [words.inputs, *(quote_lines(text[:LONGEST_INPUT]) for text in state.inputs)]
     return lines
 
 

@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from moot.domain.chance import draw
+from moot.domain.chance import random_unit
 from moot.domain.facts import Loss
 from moot.domain.ids import USER, SeatId
-from moot.domain.values import changed
+from moot.domain.values import fast_replace
 from moot.protocols.swarm.compliance import SCORES, TERMINATED_AT, violations
 from moot.protocols.swarm.facts import (
     BarrierPassed,
@@ -46,8 +46,8 @@ def drawn(state: Swarm) -> tuple[Drawn, ...]:
     return tuple(
         Drawn(
             seat=seat,
-            threshold=0.3 + 0.3 * draw(seed, "threshold", seat),
-            random_explore=0.1 + 0.1 * draw(seed, "random_explore", seat),
+            threshold=0.3 + 0.3 * random_unit(seed, "threshold", seat),
+            random_explore=0.1 + 0.1 * random_unit(seed, "random_explore", seat),
         )
         for seat in state.explorers
     )
@@ -74,7 +74,7 @@ def after_forming(state: Swarm, fact: SwarmFormed) -> Swarm:
         each.seat: Agent(seat=each.seat, threshold=each.threshold, random_explore=each.random_explore) for each in fact.agents
     }
     board = _sown(state, fact.seeded)
-    return changed(state, agents=agents, board=with_changes(board, fact.laid))
+    return fast_replace(state, agents=agents, board=with_changes(board, fact.laid))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +133,7 @@ def _order(state: Swarm, agent: Agent, number: int, at: int) -> Order:
         menu = PERSPECTIVES[state.opened.language]
         return Order(seat=agent.seat, perspective=menu[at % len(menu)])
     wake = agent.silence >= SILENT_ROUNDS
-    by_chance = settings.random_exploration and draw(seed, "explore", number, agent.seat) < agent.random_explore
+    by_chance = settings.random_exploration and random_unit(seed, "explore", number, agent.seat) < agent.random_explore
     random = wake or state.all_random or by_chance
     own = direction_key(agent.direction) if agent.direction else ""
     signals = active_signals(state.board).get(own, 0)
@@ -143,7 +143,7 @@ def _order(state: Swarm, agent: Agent, number: int, at: int) -> Order:
         strength = inhibition(signals, settings.signal_strength, settings.most_inhibition)
         value = effective(found.concentration, strength) if found is not None else 0.0
         must_switch = value < agent.threshold
-        inhibited = must_switch or draw(seed, "inhibit", number, agent.seat) >= response(value, agent.threshold)
+        inhibited = must_switch or random_unit(seed, "inhibit", number, agent.seat) >= response(value, agent.threshold)
     choices = [each for each in weighed(state, agent, TOP + 1) if not (must_switch and each.key == own)]
     recommended = "" if random or not choices else choices[0].direction
     return Order(seat=agent.seat, random=random, must_switch=must_switch, inhibited=inhibited, wake=wake, recommended=recommended)
@@ -186,7 +186,7 @@ def passed(state: Swarm) -> BarrierPassed:
         agent = agents[seat]
         if agent.status != status:
             changes.append(StatusChange(seat=seat, old=agent.status, new=status, reason=reason))
-            agents[seat] = changed(agent, status=status)
+            agents[seat] = fast_replace(agent, status=status)
 
     for seat in state.orders:
         report, agent = state.answered.get(seat), agents[seat]
@@ -225,21 +225,21 @@ def after_barrier(state: Swarm, fact: BarrierPassed) -> dict[SeatId, Agent]:
     for change in fact.changes:
         agent = agents[change.seat]
         ended: Termination | None = "compliance_violation" if change.new == "terminated" else agent.ended
-        agents[change.seat] = changed(agent, status=change.new, ended=ended)
+        agents[change.seat] = fast_replace(agent, status=change.new, ended=ended)
     return agents
 
 
 def _counted(state: Swarm, agent: Agent, found: Sequence[Violation]) -> Agent:
     """The agent with this round in its counts."""
     report = state.answered.get(agent.seat)
-    agent = _missed(state, agent) if report is None else changed(agent, strikes=0, missed=False)
+    agent = _missed(state, agent) if report is None else fast_replace(agent, strikes=0, missed=False)
     for each in found:
-        agent = changed(agent, violations=(*agent.violations, each), score=agent.score + SCORES[each.severity])
+        agent = fast_replace(agent, violations=(*agent.violations, each), score=agent.score + SCORES[each.severity])
         if _is_over(each, agent.score):
             break
     if report is not None and not report.is_silent:
-        return changed(agent, silence=0, wakes=0)
-    return changed(agent, silence=agent.silence + 1, wakes=agent.wakes + state.orders[agent.seat].wake)
+        return fast_replace(agent, silence=0, wakes=0)
+    return fast_replace(agent, silence=agent.silence + 1, wakes=agent.wakes + state.orders[agent.seat].wake)
 
 
 def _is_over(last: Violation, score: int) -> bool:
@@ -256,7 +256,7 @@ def _missed(state: Swarm, agent: Agent) -> Agent:
         strikes = max(agent.strikes + late, DEGRADED_AT)
     else:
         strikes = agent.strikes + late
-    return changed(agent, strikes=strikes, missed=bool(losses))
+    return fast_replace(agent, strikes=strikes, missed=bool(losses))
 
 
 def _give_up(state: Swarm, agent: Agent, become: Become) -> None:

@@ -25,10 +25,10 @@ from moot.domain.facts import (
     SessionForked,
 )
 from moot.domain.ids import SeatId, ask_id
-from moot.domain.losses import counted
-from moot.domain.roster import swapped
-from moot.domain.running import Ran, outstanding, ran
-from moot.domain.values import changed
+from moot.domain.losses import count_loss
+from moot.domain.roster import swap_seats
+from moot.domain.running import RunningTime, compute_running_time, update_pending
+from moot.domain.values import fast_replace
 from moot.protocols.swarm.answers import Ballot, Collision, Goodbye, Likenesses, RoundReport, Synthesis, Validation
 from moot.protocols.swarm.collisions import collided, invitations, to_check
 from moot.protocols.swarm.ending import awaited, completed, ends, synced, terminated, voting, writing
@@ -125,20 +125,20 @@ class SwarmRules:
             case SeatLost():
                 return _lost(state, fact) if _is_asked(state, fact.ask, fact.seat) else state
             case InputGiven(text=text):
-                return changed(state, inputs=(*state.inputs, text)[-MOST_INPUTS:])
+                return fast_replace(state, inputs=(*state.inputs, text)[-MOST_INPUTS:])
             case BudgetExhausted(budget=budget):
-                return changed(state, stop=state.stop or (None if budget == "turns" else budget))
+                return fast_replace(state, stop=state.stop or (None if budget == "turns" else budget))
             case CloseCalled():
-                return changed(state, stop=state.stop or "called")
+                return fast_replace(state, stop=state.stop or "called")
             case SessionForked(swaps=swaps):
-                return changed(state, seats=swapped(state.seats, swaps))
+                return fast_replace(state, seats=swap_seats(state.seats, swaps))
             case Closed():
                 # One that is cancelled, or that broke, leaves nobody running either.
-                return changed(state if state.stage == "close" else terminated(state, ends(state)), stage="closed")
+                return fast_replace(state if state.stage == "close" else terminated(state, ends(state)), stage="closed")
             case _:
                 after = _stepped(state, fact)
                 begins = after.stage != state.stage and after.stage in {"explore", "vote"}
-                return changed(after, sealed_after=entry.seq) if begins else after
+                return fast_replace(after, sealed_after=entry.seq) if begins else after
 
     def decide(self, state: Swarm) -> tuple[Effect, ...]:
         if state.stage == "closed":
@@ -168,9 +168,11 @@ def _ticked(state: Swarm, entry: Entry) -> Swarm:
     While only agents elsewhere are awaited it goes on, since signals expire and agents are silent then too, but for no longer
     than a round waits for them: after that nobody was there.
     """
-    time = Ran(entry.at) if state.at is None else ran(state.at, state.pending, entry)
+    time = RunningTime(entry.at) if state.at is None else compute_running_time(state.at, state.pending, entry)
     seconds = time.seconds + min(time.parked, state.settings.round_timeout)
-    return changed(state, at=time.at, clock=state.clock + max(0.0, seconds), pending=outstanding(state.pending, entry.fact))
+    return fast_replace(
+        state, at=time.at, clock=state.clock + max(0.0, seconds), pending=update_pending(state.pending, entry.fact)
+    )
 
 
 def asked(state: Swarm) -> tuple[Ask, ...]:
@@ -247,13 +249,13 @@ def _replied(state: Swarm, fact: Reply) -> Swarm:
     seat = fact.seat
     agent = state.agents.get(seat)
     if agent is not None:
-        agent = changed(agent, active_at=state.clock, missed=False)
-        state = changed(state, agents={**state.agents, seat: agent})
+        agent = fast_replace(agent, active_at=state.clock, missed=False)
+        state = fast_replace(state, agents={**state.agents, seat: agent})
     match fact.said:
         case RoundReport() as report if agent is not None:
-            agents = {**state.agents, seat: changed(agent, asked=agent.asked + 1)}
+            agents = {**state.agents, seat: fast_replace(agent, asked=agent.asked + 1)}
             wanted = state.wanted + len(report.operations) + len(report.findings)
-            return changed(state, agents=agents, answered={**state.answered, seat: report}, wanted=wanted)
+            return fast_replace(state, agents=agents, answered={**state.answered, seat: report}, wanted=wanted)
         case Collision() as said:
             return _reviewed(state, seat, collisions={**state.review.collisions, seat: said})
         case Validation() as said:
@@ -261,38 +263,38 @@ def _replied(state: Swarm, fact: Reply) -> Swarm:
         case Likenesses() as said:
             return _reviewed(state, seat, likenesses=said)
         case Ballot() as said:
-            return changed(state, ballots={**state.ballots, seat: said})
+            return fast_replace(state, ballots={**state.ballots, seat: said})
         case Synthesis(content=content):
-            return changed(state, synthesis=content, author=seat)
+            return fast_replace(state, synthesis=content, author=seat)
         case Goodbye(acknowledged=is_fine):
-            return changed(state, goodbyes={**state.goodbyes, seat: is_fine})
+            return fast_replace(state, goodbyes={**state.goodbyes, seat: is_fine})
         case _:
             return state
 
 
 def _reviewed(state: Swarm, seat: SeatId, **changes: object) -> Swarm:
-    review = changed(state.review, settled=state.review.settled | {seat}, **changes)  # type: ignore[arg-type]  # its fields
-    return changed(state, review=review)
+    review = fast_replace(state.review, settled=state.review.settled | {seat}, **changes)  # type: ignore[arg-type]  # its fields
+    return fast_replace(state, review=review)
 
 
 def _lost(state: Swarm, fact: SeatLost) -> Swarm:
-    state = changed(state, losses=counted(state.losses, fact))
+    state = fast_replace(state, losses=count_loss(state.losses, fact))
     seat, agent = fact.seat, state.agents.get(fact.seat)
     if agent is not None:
-        state = changed(state, agents={**state.agents, seat: changed(agent, missed=True)})
+        state = fast_replace(state, agents={**state.agents, seat: fast_replace(agent, missed=True)})
     if state.stage == "review":
         return _reviewed(state, seat)
     if state.stage == "graceful":
-        return changed(state, goodbyes={**state.goodbyes, seat: False})
+        return fast_replace(state, goodbyes={**state.goodbyes, seat: False})
     if state.stage == "vote":
         if writing(state) == seat:
-            return changed(state, writers_lost=(*state.writers_lost, seat))
-        return changed(state, ballots={**state.ballots, seat: None})
+            return fast_replace(state, writers_lost=(*state.writers_lost, seat))
+        return fast_replace(state, ballots={**state.ballots, seat: None})
     assert agent is not None, "only explorers are asked to explore"
     is_broken = fact.reason in BROKEN_OFF and agent.status == "active"
-    agent = changed(agent, missed=True, asked=agent.asked + 1, status="interrupted" if is_broken else agent.status)
+    agent = fast_replace(agent, missed=True, asked=agent.asked + 1, status="interrupted" if is_broken else agent.status)
     lost = {**state.lost, seat: (*state.lost.get(seat, ()), fact.reason)}
-    return changed(state, agents={**state.agents, seat: agent}, lost=lost)
+    return fast_replace(state, agents={**state.agents, seat: agent}, lost=lost)
 
 
 def _stepped(state: Swarm, fact: Fact) -> Swarm:
@@ -307,7 +309,7 @@ def _stepped(state: Swarm, fact: Fact) -> Swarm:
     if not fits(state, fact):
         return state
     after = _AFTER[kind](state, fact)
-    return changed(after, execution=state.execution.confirmed(*CONFIRMS[kind]))
+    return fast_replace(after, execution=state.execution.confirmed(*CONFIRMS[kind]))
 
 
 def _begun(state: Swarm) -> Fact:
@@ -366,18 +368,18 @@ _FOLLOWS: Final[dict[Stage, Callable[[Swarm], Fact]]] = {
 
 def _after_formed(state: Swarm, fact: Fact) -> Swarm:
     assert isinstance(fact, SwarmFormed)
-    return changed(after_forming(state, fact), stage="begin")
+    return fast_replace(after_forming(state, fact), stage="begin")
 
 
 def _after_begun(state: Swarm, fact: Fact) -> Swarm:
     assert isinstance(fact, RoundBegun)
     orders = {order.seat: order for order in fact.orders}
-    return changed(state, stage="explore", round=fact.round, orders=orders, answered={}, lost={}, review=Reviewing())
+    return fast_replace(state, stage="explore", round=fact.round, orders=orders, answered={}, lost={}, review=Reviewing())
 
 
 def _after_barrier(state: Swarm, fact: Fact) -> Swarm:
     assert isinstance(fact, BarrierPassed)
-    return changed(state, stage="process", agents=after_barrier(state, fact))
+    return fast_replace(state, stage="process", agents=after_barrier(state, fact))
 
 
 def _after_operations(state: Swarm, fact: Fact) -> Swarm:
@@ -390,47 +392,47 @@ def _after_operations(state: Swarm, fact: Fact) -> Swarm:
     for seat in state.orders:
         results = tuple(by_seat.get(seat, ()))
         done = agents[seat].done | {f"op-{result.number}" for result in results}
-        agents[seat] = changed(agents[seat], results=results, done=done)
-    state = changed(state, stage="review", agents=agents, board=changed(bench.board(), requests=state.wanted))
+        agents[seat] = fast_replace(agents[seat], results=results, done=done)
+    state = fast_replace(state, stage="review", agents=agents, board=fast_replace(bench.board(), requests=state.wanted))
     texts = fresh(state)
     known, compared = to_compare(state, texts)
     review = Reviewing(invitations=invitations(state), to_check=to_check(state), fresh=texts, known=known, compared=compared)
-    return changed(state, review=review)
+    return fast_replace(state, review=review)
 
 
 def _after_sorting(state: Swarm, fact: Fact) -> Swarm:
     assert isinstance(fact, IdeasSorted)
-    return changed(with_ideas(collided(state), fact.placed), stage="settle")
+    return fast_replace(with_ideas(collided(state), fact.placed), stage="settle")
 
 
 def _after_settling(state: Swarm, fact: Fact) -> Swarm:
     assert isinstance(fact, RoundSettled)
-    return changed(after_settling(state, fact), stage="measure")
+    return fast_replace(after_settling(state, fact), stage="measure")
 
 
 def _after_measuring(state: Swarm, fact: Fact) -> Swarm:
     assert isinstance(fact, ConvergenceMeasured)
     after = after_measuring(state, fact)
-    return changed(after, stage="begin" if ending(after) is None else "vote")
+    return fast_replace(after, stage="begin" if ending(after) is None else "vote")
 
 
 def _after_completing(state: Swarm, fact: Fact) -> Swarm:
     assert isinstance(fact, SwarmCompleted)
-    return changed(synced(state, fact), stage="notice")
+    return fast_replace(synced(state, fact), stage="notice")
 
 
 def _after_notice(state: Swarm, fact: Fact) -> Swarm:
     assert isinstance(fact, ShutdownNoticed)
-    return changed(state, stage="graceful", awaited=fact.awaited)
+    return fast_replace(state, stage="graceful", awaited=fact.awaited)
 
 
 def _after_goodbyes(state: Swarm, fact: Fact) -> Swarm:
-    return changed(state, stage="terminate")
+    return fast_replace(state, stage="terminate")
 
 
 def _after_terminating(state: Swarm, fact: Fact) -> Swarm:
     assert isinstance(fact, AgentsTerminated)
-    return changed(terminated(state, fact.ends), stage="close")
+    return fast_replace(terminated(state, fact.ends), stage="close")
 
 
 _AFTER: Final[dict[type[Fact], Callable[[Swarm, Fact], Swarm]]] = {

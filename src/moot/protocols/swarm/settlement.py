@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from moot.domain.chance import draw
+from moot.domain.chance import random_unit
 from moot.domain.ids import SeatId
-from moot.domain.values import changed
+from moot.domain.values import fast_replace
 from moot.protocols.swarm.facts import Change, Opinion, Role, RoleChange, RoundSettled
 from moot.protocols.swarm.state import Agent, Board, Signal, Swarm, with_changes
 from moot.weighing.stigmergy import DIGITS, evaporated, response
@@ -34,10 +34,10 @@ def settled(state: Swarm) -> RoundSettled:
 def after_settling(state: Swarm, fact: RoundSettled) -> Swarm:
     """The swarm as its settlement left it."""
     board = with_changes(state.board, fact.evaporated)
-    board = changed(board, signals=tuple(signal for signal in board.signals if signal.id not in fact.expired))
+    board = fast_replace(board, signals=tuple(signal for signal in board.signals if signal.id not in fact.expired))
     ideas = frozenset(idea for opinion in fact.opinions for idea in opinion.ideas)
     unchanged = state.unchanged + 1 if state.history and state.history[-1] == ideas else 0
-    return changed(state, agents=_agents(state, fact), board=board, history=(*state.history, ideas), unchanged=unchanged)
+    return fast_replace(state, agents=_agents(state, fact), board=board, history=(*state.history, ideas), unchanged=unchanged)
 
 
 def _evaporate(state: Swarm) -> tuple[Change, ...]:
@@ -64,7 +64,7 @@ def _transition(state: Swarm, board: Board, agent: Agent) -> RoleChange | None:
     if agent.role != "EXPLORER":
         return None
     for role, probability in rules(agent, board).items():
-        chance = draw(state.opened.seed, "role", state.round, agent.seat, role)
+        chance = random_unit(state.opened.seed, "role", state.round, agent.seat, role)
         if agent.wanted_role == role or chance < probability:
             reason = "requested" if agent.wanted_role == role else "rule"
             return RoleChange(
@@ -91,7 +91,7 @@ def _agents(state: Swarm, fact: RoundSettled) -> dict[SeatId, Agent]:
     agents = dict(state.agents)
     for seat, agent in agents.items():
         role = roles.get(seat)
-        after = changed(
+        after = fast_replace(
             agent,
             wanted_role=None,
             role_refused=seat in fact.refused,
@@ -104,4 +104,4 @@ def _agents(state: Swarm, fact: RoundSettled) -> dict[SeatId, Agent]:
 
 def with_role(agent: Agent, role: RoleChange) -> Agent:
     """The agent in its new role, which it is told of."""
-    return changed(agent, role=role.new, role_news=role, role_history=(*agent.role_history, role))
+    return fast_replace(agent, role=role.new, role_news=role, role_history=(*agent.role_history, role))

@@ -13,8 +13,8 @@ from moot.domain.facts import Loss
 from moot.domain.ids import AskId, SeatId
 from moot.domain.losses import Losses
 from moot.domain.roster import Seat
-from moot.domain.running import Pending
-from moot.domain.values import changed
+from moot.domain.running import PendingAsk
+from moot.domain.values import fast_replace
 from moot.protocols.swarm.answers import Action, Ballot, Checked, Collision, Confidence, Likenesses, RoundReport, Validation
 from moot.protocols.swarm.execution import Execution
 from moot.protocols.swarm.facts import (
@@ -224,7 +224,7 @@ class Board:
 def with_changes(board: Board, changes: Iterable[Change]) -> Board:
     """The blackboard with these directions at what they changed to."""
     after = {change.direction: change.after for change in changes}
-    return changed(
+    return fast_replace(
         board,
         pheromones={
             key: replace(each, concentration=after[each.direction]) if each.direction in after else each
@@ -276,7 +276,7 @@ class Swarm:
     seats: tuple[Seat, ...]
     at: datetime | None = None
     clock: float = 0.0
-    pending: Mapping[AskId, Pending] = field(default_factory=dict)
+    pending: Mapping[AskId, PendingAsk] = field(default_factory=dict)
     stage: Stage = "init"
     execution: Execution = Execution()
     round: int = 0

@@ -1,7 +1,7 @@
 """A swarm in plain lines as it happens, and its decision in short."""
 
 from moot.domain.facts import BudgetExhausted, Entry, Reply, SeatLost
-from moot.domain.fence import one_line, plain
+from moot.domain.fence import one_line, strip_control
 from moot.projections.costs import money
 from moot.projections.summary import Summed, percent
 from moot.protocols.swarm.facts import (
@@ -104,7 +104,7 @@ def summary(story: SwarmStory) -> list[Summed]:
     if decision.status != "concluded":
         return [Summed(words.still_open if decision.status == "thinking" else words.cancelled, "strong")]
     spent = decision.spent
-    first = plain(decision.decision.text) if decision.decision is not None else _nothing(story)
+    first = strip_control(decision.decision.text) if decision.decision is not None else _nothing(story)
     lines = [Summed(first, "strong"), Summed(""), Summed(verdict_line(story, found))]
     if decision.consensus_type is not None:
         support = f"{decision.consensus_type}, {percent(decision.support)}, {decision.heads}/{len(story.swarm.explorers)}"

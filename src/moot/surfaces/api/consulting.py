@@ -7,7 +7,7 @@ from pydantic import Field
 
 from moot.domain.consult import ConsultKind
 from moot.domain.facts import Language
-from moot.domain.ids import SeatId, SessionId, seat_id, session_id
+from moot.domain.ids import SeatId, SessionId, parse_seat_id, parse_session_id
 from moot.domain.roster import MAILBOX, Seat
 from moot.errors import BadSetting
 from moot.protocols.consultation.story import ConsultedStory, ConsultLine
@@ -78,8 +78,8 @@ async def consult(call: Call, params: ConsultParams) -> ConsultOut:
 
 async def _requested(call: Call, params: ConsultParams, session: str) -> tuple[SessionId, SeatId, int]:
     """A seat asks in place of the answer that it is asked for."""
-    name = session_id(session)
-    seat = seat_id(call.caller.seat_for(name, params.seat, "seat"))
+    name = parse_session_id(session)
+    seat = parse_seat_id(call.caller.seat_for(name, params.seat, "seat"))
     opened = (await call.moot.engine.standing(name)).desk.opened
     if opened.consult is None:
         raise BadSetting(f"session {name!r} has no consultations; open one with consult = true")
@@ -93,7 +93,7 @@ async def _opened(call: Call, params: ConsultParams) -> tuple[SessionId, SeatId,
     """A question on its own is a session of its own."""
     call.caller.check("own")
     call.caller.check_unbound("a consultation without a session")
-    asker = seat_id(params.seat or "caller")
+    asker = parse_seat_id(params.seat or "caller")
     seats = [seat_of(call.caller, each) for each in params.seats]
     if params.to not in {seat.id for seat in seats}:
         known = ", ".join(seat.id for seat in seats) or "none"

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from moot.domain.fence import plain
-from moot.domain.ids import SeatId, seat_id
+from moot.domain.fence import strip_control
+from moot.domain.ids import SeatId, parse_seat_id
 from moot.domain.roster import Seat
-from moot.domain.subject import subject
+from moot.domain.subject import build_topic
 from moot.errors import BadRoster, SessionClosed, UnknownDecision, WorldError
 from moot.projections.teller import stamp
 from moot.protocols.consultation.story import ConsultedStory
@@ -41,7 +41,7 @@ CONSULTED = "You are being consulted: answer with answer_ask (moot.answer), not 
 
 
 async def open_deliberation(call: Call, params: OpenParams) -> OpenedOut:
-    about = subject(
+    about = build_topic(
         category=params.category,
         stakes=params.stakes,
         tags=params.tags,
@@ -81,7 +81,7 @@ def seat_of(caller: Caller, given: str | ParticipantIn) -> Seat:
     if caller.role != "local" and (kind in {"script", "human", "embedded", "command"} or "://" in form.platform):
         raise BadRoster(f"participant {form.id!r}: the platform {form.platform!r} can be given on the server's own machine only")
     return Seat(
-        id=seat_id(form.id),
+        id=parse_seat_id(form.id),
         platform=form.platform,
         stance=form.stance,
         instructions=form.instructions,
@@ -95,7 +95,7 @@ def _settings(params: OpenParams) -> dict[str, Any]:
         "early_stop": params.early_stop,
         "rounds": params.rounds,
         "threshold": params.threshold,
-        "owner": None if params.owner is None else seat_id(params.owner),
+        "owner": None if params.owner is None else parse_seat_id(params.owner),
     }
     return {name: value for name, value in settings.items() if value is not None}
 
@@ -174,7 +174,7 @@ def _reader(caller: Caller, given: str | None) -> SeatId | None:
     """As whom a caller reads: what is sealed is open to its author alone. Where there are no tokens, whoever it says it is."""
     if caller.role == "seat":
         return SeatId(caller.seat)
-    return seat_id(given) if given is not None and caller.role == "local" else None
+    return parse_seat_id(given) if given is not None and caller.role == "local" else None
 
 
 async def wait_for_turn(call: Call, params: WaitParams) -> TurnOut:
@@ -213,8 +213,8 @@ async def _turn(call: Call, turn: Turn, seat: SeatId) -> TurnOut:
             phase=ask.ask.kind,
             expected=["answer"] if ask.ask.kind == "consult" else list(turn.place.allowed[seat]),
             deadline=None if ask.pending.deadline is None else stamp(ask.pending.deadline),
-            instructions=plain(ask.brief.own),
-            briefing=plain(ask.brief.shared),
+            instructions=strip_control(ask.brief.own),
+            briefing=strip_control(ask.brief.shared),
         ),
         result=await result_of(call, turn.place.standing.session) if turn.status == "closed" else None,
     )

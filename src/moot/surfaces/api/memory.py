@@ -6,9 +6,9 @@ from secrets import token_hex
 from typing import Any, Final
 
 from moot.decisions.kept import ALONE, Kept
-from moot.domain.ids import SeatId, seat_id
+from moot.domain.ids import SeatId, parse_seat_id
 from moot.domain.roster import MAILBOX, Seat
-from moot.domain.subject import subject
+from moot.domain.subject import build_topic
 from moot.errors import BadName, SessionExists, UnknownDecision
 from moot.surfaces.api.call import Call, Method, Nothing, method
 from moot.surfaces.api.memory_shapes import (
@@ -179,7 +179,7 @@ def _session_for(params: RecordParams) -> str:
 
 async def _invited(call: Call, params: RecordParams) -> list[SeatId]:
     """The agent, and those who are named; else the outside participants with the best record in the category."""
-    named = [seat_id(name) for name in params.participants]
+    named = [parse_seat_id(name) for name in params.participants]
     if not named:
         ranked = sorted(await call.moot.memory.sources(), key=lambda record: -record.trust)
         named = [seat for record in ranked if (seat := _as_seat(record.source)) and seat != params.agent][:MOST_INVITED]
@@ -190,7 +190,7 @@ async def _invited(call: Call, params: RecordParams) -> list[SeatId]:
 
 def _as_seat(source: str) -> SeatId | None:
     try:
-        return seat_id(source)
+        return parse_seat_id(source)
     except BadName:
         return None
 
@@ -202,7 +202,7 @@ async def _open_required(call: Call, params: RecordParams, session: str, partici
             seats=[Seat(id=seat, platform=MAILBOX) for seat in participants],
             name="debate",
             session=session,
-            subject=subject(
+            subject=build_topic(
                 category=params.category,
                 stakes=params.stakes,
                 tags=params.tags,

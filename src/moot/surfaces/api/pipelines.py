@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from moot.domain.facts import Language
-from moot.domain.ids import session_id
+from moot.domain.ids import parse_session_id
 from moot.domain.roster import MAILBOX
 from moot.errors import BadSetting
 from moot.protocols.consultation.story import ConsultedStory
@@ -90,7 +90,7 @@ def _seated(call: Call, found: PipelineFile, models: list[str]) -> PipelineFile:
 
 async def get_pipeline(call: Call, params: SessionParams) -> PipelineOut:
     call.caller.check_session(params.session_id)
-    told = await call.moot.teller(session_id(params.session_id))
+    told = await call.moot.teller(parse_session_id(params.session_id))
     story = told.within if isinstance(told, ConsultedStory) else told
     if not isinstance(story, PipelineStory):
         raise BadSetting(f"session {params.session_id!r} is no pipeline; use moot.getSession for it")

@@ -9,9 +9,9 @@ from pydantic import AliasChoices, Field
 
 from moot.codec.answers import as_json, form_schema
 from moot.domain.facts import Language
-from moot.domain.fence import plain
-from moot.domain.ids import seat_id, session_id
-from moot.domain.subject import Stakes, subject
+from moot.domain.fence import strip_control
+from moot.domain.ids import parse_seat_id, parse_session_id
+from moot.domain.subject import Stakes, build_topic
 from moot.engine.answering import Outstanding
 from moot.errors import NotAllowed
 from moot.projections.decision import Decision
@@ -176,7 +176,7 @@ async def open_session(call: Call, params: OpenSessionParams) -> DecisionOut:
         "name": params.protocol,
         "language": params.language,
         "settings": params.settings,
-        "subject": subject(category=params.category, stakes=params.stakes, tags=params.tags),
+        "subject": build_topic(category=params.category, stakes=params.stakes, tags=params.tags),
         "hosted": True,
         "consult": consult_of(params.consult, params.consult_limit),
     }
@@ -219,7 +219,7 @@ async def get_session(call: Call, params: SessionParams) -> DecisionOut:
     decision: Decision = kit.decision(teller)
     fields = as_json(decision)
     assert isinstance(fields, dict)
-    if is_sealed((await call.moot.engine.standing(session_id(params.session_id))).state):
+    if is_sealed((await call.moot.engine.standing(parse_session_id(params.session_id))).state):
         fields = {name: fields[name] for name in ("session", "topic", "status") if name in fields}
     return DecisionOut(
         session_id=params.session_id,
@@ -232,7 +232,7 @@ async def get_session(call: Call, params: SessionParams) -> DecisionOut:
 
 async def get_entries(call: Call, params: EntriesParams) -> EntriesOut:
     call.caller.check_session(params.session_id)
-    name = session_id(params.session_id)
+    name = parse_session_id(params.session_id)
     standing = await call.moot.engine.standing(name)
     entries = await call.moot.engine.entries(name, params.after, params.limit)
     return EntriesOut(
@@ -243,7 +243,7 @@ async def get_entries(call: Call, params: EntriesParams) -> EntriesOut:
 
 
 async def get_asks(call: Call, params: AsksParams) -> AsksOut:
-    name = session_id(params.session_id)
+    name = parse_session_id(params.session_id)
     seat = call.caller.seat_for(name, params.seat) if call.caller.role == "seat" or params.seat is not None else None
     call.caller.check_session(name)
     loop = asyncio.get_running_loop()
@@ -271,14 +271,14 @@ def _ask(each: Outstanding) -> AskOut:
         deadline=each.pending.deadline,
         form=each.brief.form.form,
         answer_schema=form_schema(each.brief.form),
-        instructions=plain(each.brief.own),
-        briefing=plain(each.brief.shared),
+        instructions=strip_control(each.brief.own),
+        briefing=strip_control(each.brief.shared),
     )
 
 
 async def answer(call: Call, params: AnswerParams) -> WrittenOut:
-    name = session_id(params.session_id)
-    seat = seat_id(call.caller.seat_for(name, params.seat, "seat"))
+    name = parse_session_id(params.session_id)
+    seat = parse_seat_id(call.caller.seat_for(name, params.seat, "seat"))
     if params.ask is None:
         entry = await call.moot.engine.contribute(name, seat, params.answer, params.idempotency_key)
     else:
@@ -292,21 +292,21 @@ async def answer(call: Call, params: AnswerParams) -> WrittenOut:
 async def give_input(call: Call, params: InputParams) -> WrittenOut:
     call.caller.check_session(params.session_id)
     entry = await call.moot.give_input(params.session_id, params.text, params.idempotency_key)
-    call.house.runner.nudge(session_id(params.session_id))
+    call.house.runner.nudge(parse_session_id(params.session_id))
     return WrittenOut(session_id=params.session_id, entry=None if entry is None else entry.seq)
 
 
 async def close_session(call: Call, params: SessionParams) -> WrittenOut:
     call.caller.check_session(params.session_id)
-    entry = await call.moot.engine.call_close(session_id(params.session_id), call.caller.name)
-    call.house.runner.nudge(session_id(params.session_id))
+    entry = await call.moot.engine.call_close(parse_session_id(params.session_id), call.caller.name)
+    call.house.runner.nudge(parse_session_id(params.session_id))
     return WrittenOut(session_id=params.session_id, entry=entry.seq)
 
 
 async def cancel_session(call: Call, params: CancelParams) -> WrittenOut:
     call.caller.check_session(params.session_id)
     entry = await call.moot.cancel(params.session_id, params.reason)
-    call.house.runner.nudge(session_id(params.session_id))
+    call.house.runner.nudge(parse_session_id(params.session_id))
     return WrittenOut(session_id=params.session_id, entry=entry.seq)
 
 
@@ -314,14 +314,14 @@ async def export_session(call: Call, params: ExportParams) -> ExportOut:
     call.caller.check_session(params.session_id)
     if params.form == "jsonl" and call.caller.role != "local":
         raise NotAllowed("the ledger itself is exported on the server's own machine only; ask for minutes or html")
-    if params.form == "jsonl" and is_sealed((await call.moot.engine.standing(session_id(params.session_id))).state):
+    if params.form == "jsonl" and is_sealed((await call.moot.engine.standing(parse_session_id(params.session_id))).state):
         raise NotAllowed("what seats have written is sealed until all have; the ledger can be exported then")
     return ExportOut(session_id=params.session_id, form=params.form, text=await call.moot.export(params.session_id, params.form))
 
 
 async def verify_session(call: Call, params: SessionParams) -> VerifyOut:
     call.caller.check_session(params.session_id)
-    records = await call.moot.engine.records(session_id(params.session_id))
+    records = await call.moot.engine.records(parse_session_id(params.session_id))
     fault = await call.moot.verify(params.session_id)
     return VerifyOut(session_id=params.session_id, fault=fault, head=records[-1].hash.hex(), entries=len(records))
 

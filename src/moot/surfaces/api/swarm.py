@@ -7,9 +7,9 @@ from pydantic import Field
 
 from moot.domain.budget import Budget
 from moot.domain.facts import Language
-from moot.domain.ids import seat_id, session_id
+from moot.domain.ids import parse_seat_id, parse_session_id
 from moot.domain.roster import MAILBOX
-from moot.domain.subject import subject
+from moot.domain.subject import build_topic
 from moot.errors import BadRoster, BadSetting
 from moot.ports.kit import ProtocolKit
 from moot.protocols.swarm.blackboard import board_json, convergence_json
@@ -137,7 +137,7 @@ async def open_swarm(call: Call, params: OpenSwarmParams) -> SwarmOut:
             "quorum": params.quorum,
             **params.settings,
         },
-        "subject": subject(category=params.category),
+        "subject": build_topic(category=params.category),
         "hosted": True,
     }
     session = await call.deliberations.open(params.task, key=params.idempotency_key, by=call.caller.name, **options)
@@ -189,7 +189,7 @@ async def swarm_round(call: Call, params: RoundParams) -> RoundOut:
 
 async def swarm_report(call: Call, params: ReportParams) -> WrittenOut:
     await _kit(call, params.session_id)
-    seat = seat_id(call.caller.seat_for(params.session_id, params.seat, "seat"))
+    seat = parse_seat_id(call.caller.seat_for(params.session_id, params.seat, "seat"))
     given = AnswerParams(
         session_id=params.session_id, seat=seat, ask=params.ask, answer=params.report, idempotency_key=params.idempotency_key
     )
@@ -209,7 +209,7 @@ async def _story(call: Call, session: str) -> SwarmStory:
     """The swarm as it is told; told anew only when something was added."""
     await _kit(call, session)
     told = call.house.told
-    standing = await call.moot.engine.standing(session_id(session))
+    standing = await call.moot.engine.standing(parse_session_id(session))
     story = told.pop(session, None)
     if not isinstance(story, SwarmStory) or story.seq != standing.seq:
         story = await call.moot.teller(session)

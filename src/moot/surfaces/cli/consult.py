@@ -3,8 +3,8 @@
 import click
 
 from moot.domain.facts import Language
-from moot.domain.ids import seat_id
-from moot.domain.language import language_of
+from moot.domain.ids import parse_seat_id
+from moot.domain.language import detect_language
 from moot.domain.roster import MAILBOX, Seat
 from moot.errors import BadSetting
 from moot.surfaces.cli import out
@@ -58,7 +58,7 @@ def consult(
 
     async def work() -> int:
         async with table.moot() as moot:
-            chosen = None if panel is None else chosen_panel(panel, language or language_of(question))
+            chosen = None if panel is None else chosen_panel(panel, language or detect_language(question))
             plan: Options = {
                 "seats": seated(asker, to, seats, chosen),
                 "panel": chosen,
@@ -84,12 +84,12 @@ def consult(
 
 def seated(asker: str, to: str, seats: tuple[str, ...], panel: Panel | None) -> list[Seat]:
     """The seats that were named; who asks needs no mind behind it. Raises BadSetting, BadRoster."""
-    if seat_id(asker) == seat_id(to):
+    if parse_seat_id(asker) == parse_seat_id(to):
         raise BadSetting(f"{asker!r} cannot consult itself; name another seat with --to")
     words = [seat_word(word) for word in seats]
     named = {seat.id for seat in (*words, *(panel.seats if panel is not None else ()))}
-    if seat_id(asker) not in named:
-        words.append(Seat(id=seat_id(asker), platform=MAILBOX))
-    if seat_id(to) not in named:
-        words.append(Seat(id=seat_id(to), platform=""))
+    if parse_seat_id(asker) not in named:
+        words.append(Seat(id=parse_seat_id(asker), platform=MAILBOX))
+    if parse_seat_id(to) not in named:
+        words.append(Seat(id=parse_seat_id(to), platform=""))
     return words

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from moot.domain.facts import AsksPut, BudgetExhausted, Entry, SeatLost, SessionResumed
-from moot.domain.fence import one_line, plain
+from moot.domain.fence import one_line, strip_control
 from moot.domain.ids import SeatId
 from moot.engine.events import EntryAdded, Event, TextHeard
 from moot.ports.kit import ProtocolKit
@@ -231,7 +231,7 @@ class LiveView(MovingView):
 
     def _contribution(self, line: Line) -> RenderableType:
         head = Text.assemble((f"#{line.id} ", "dim"), (line.speaker, f"bold {self._color(line.speaker)}"), (about(line), "dim"))
-        return Group(head, Padding(Text(plain(line.content)), (0, 0, 1, 2)))
+        return Group(head, Padding(Text(strip_control(line.content)), (0, 0, 1, 2)))
 
     def _render(self) -> RenderableType:
         if not self._story.seq:
@@ -250,7 +250,7 @@ class LiveView(MovingView):
             )
         parts: list[RenderableType] = []
         if self._speaker is not None and self._words:
-            said = Text.assemble((f"{self._speaker} ", f"bold {self._color(self._speaker)}"), plain(self._words))
+            said = Text.assemble((f"{self._speaker} ", f"bold {self._color(self._speaker)}"), strip_control(self._words))
             # What does not fit above the table scrolls away, so that the newest words and the table stay in sight.
             room = max(2, self._console.height - len(meeting.seats) - 5)
             parts += [*said.wrap(self._console, self._console.width)[-room:], Text("")]

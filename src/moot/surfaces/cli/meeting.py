@@ -12,9 +12,9 @@ from rich.console import Console
 from moot.domain.budget import Budget
 from moot.domain.facts import Language
 from moot.domain.fence import one_line
-from moot.domain.ids import session_id
-from moot.domain.perception import gist
-from moot.domain.subject import subject
+from moot.domain.ids import parse_session_id
+from moot.domain.perception import extract_first_sentence
+from moot.domain.subject import build_topic
 from moot.engine.events import EntryAdded
 from moot.errors import BadSetting
 from moot.ports.kit import ProtocolKit
@@ -115,7 +115,7 @@ def run(
                 "outside_patience": patience,
                 "session": session,
                 "check": not no_check,
-                "subject": subject(category=category, stakes=stakes, tags=tags, options=options),
+                "subject": build_topic(category=category, stakes=stakes, tags=tags, options=options),
                 "consult": consult_of(consult, consult_limit, consult_total, gate=gate, project=project),
             }
             if dry_run:
@@ -123,7 +123,7 @@ def run(
             table.session = await moot.open(topic, **plan)
             for hit in [] if as_json else await moot.like(topic):
                 kept = await moot.memory.get(hit.decision)
-                about = gist(kept.record.topic) if kept is not None else ""
+                about = extract_first_sentence(kept.record.topic) if kept is not None else ""
                 out.note(f"An earlier decision on a like question ({one_line(about)}): moot decisions show {hit.decision}")
             if not seats and not models and not as_json:
                 await tell_found(moot, table.session)
@@ -174,15 +174,15 @@ def watch(session: str, after: int, as_json: bool) -> None:
 
                 async for event in moot.watch(session, after):
                     if isinstance(event, EntryAdded):
-                        state = (await moot.engine.standing(session_id(session))).state
+                        state = (await moot.engine.standing(parse_session_id(session))).state
                         out.print_json_line(entry_out(event.entry, state))
                 return
             console = out.console()
             kit = await moot.kit(session)
-            teller = kit.tell(session_id(session))
+            teller = kit.tell(parse_session_id(session))
             view = view_of(kit, teller, console)
             with view.shown():
-                standing = await moot.engine.standing(session_id(session))
+                standing = await moot.engine.standing(parse_session_id(session))
                 if standing.desk.is_parked:
                     waiting = ", ".join(sorted({ask.split(".", 2)[2] for ask in standing.desk.pending}))
                     out.note(f"It waits for answers from elsewhere: {waiting}")
@@ -227,7 +227,7 @@ class Table:
             decision = await moot.run(self.session, wait=wait)
             out.print_json(decision)
             return await self._code(moot, decision, quiet=True)
-        teller = kit.tell(session_id(self.session))
+        teller = kit.tell(parse_session_id(self.session))
         self._view = view_of(kit, teller, self._console)
         if not self._console.is_terminal:
             out.say(f"session {self.session}")
@@ -312,7 +312,7 @@ def ended(code: int) -> None:
 async def tell_found(moot: Moot, session: str) -> None:
     """Which of the minds at hand took seats that nobody was named for."""
     found = await moot.discover()
-    taken = {seat.platform for seat in (await moot.engine.standing(session_id(session))).desk.seats}
+    taken = {seat.platform for seat in (await moot.engine.standing(parse_session_id(session))).desk.seats}
     models = [text for text in found.models if text in taken]
     servers = [text for text in found.servers if text in taken]
     if models:

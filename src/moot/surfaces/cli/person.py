@@ -7,7 +7,7 @@ from collections.abc import Callable
 from rich.console import Console
 from rich.text import Text
 
-from moot.domain.fence import plain
+from moot.domain.fence import strip_control
 from moot.participants.human import AskPerson, Question
 
 
@@ -23,9 +23,9 @@ def at_terminal(pause: Callable[[], None], go_on: Callable[[], None]) -> AskPers
             pause()
             try:
                 if question.context:
-                    paper.print(Text(f"\n{plain(question.context)}"))
+                    paper.print(Text(f"\n{strip_control(question.context)}"))
                 if question.complaint:
-                    paper.print(Text(f"! {plain(question.complaint)}"))
+                    paper.print(Text(f"! {strip_control(question.complaint)}"))
                 sys.stderr.write(f"{question.seat} · {question.field} ({question.hint})> ")
                 sys.stderr.flush()
                 return await _line()

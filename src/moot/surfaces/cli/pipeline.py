@@ -7,7 +7,7 @@ import click
 from moot.domain.budget import Budget
 from moot.domain.facts import Language
 from moot.domain.fence import one_line
-from moot.domain.ids import session_id
+from moot.domain.ids import parse_session_id
 from moot.errors import BadSetting
 from moot.protocols.consultation.story import ConsultedStory
 from moot.protocols.pipeline.story import PipelineStory, step_lines
@@ -170,7 +170,7 @@ def show_pipeline(name: str | None, language: Language) -> None:
 
 async def told_pipeline(moot: Moot, session: str) -> tuple[PipelineStory, ConsultedStory | None]:
     """A pipeline and its consultations; raises BadSetting for a session of another kind."""
-    story = await moot.teller(session_id(session))
+    story = await moot.teller(parse_session_id(session))
     consulted = story if isinstance(story, ConsultedStory) else None
     within = consulted.within if consulted is not None else story
     if not isinstance(within, PipelineStory):

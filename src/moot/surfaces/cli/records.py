@@ -11,7 +11,7 @@ from moot.decisions.register import is_register
 from moot.disk.whole import write_whole
 from moot.domain.facts import Entry
 from moot.domain.fence import one_line
-from moot.domain.ids import SessionId, session_id
+from moot.domain.ids import SessionId, parse_session_id
 from moot.errors import BadImport, BadRoster, BadSetting
 from moot.surfaces.cli import out
 from moot.wiring.moot import Moot
@@ -181,7 +181,7 @@ def verify(session: str | None, as_json: bool) -> None:
         async with Moot() as moot:
             names = [head.session for head in await moot.engine.heads()]
             if session:
-                names = [SessionId(session) if is_register(session) else session_id(session)]
+                names = [SessionId(session) if is_register(session) else parse_session_id(session)]
             faults = {name: await moot.engine.verify(name) for name in names}
             heads = {name: (await moot.engine.records(name))[-1].hash.hex() for name in names if faults[name] is None}
         if as_json:
@@ -231,9 +231,9 @@ async def _entry_number(moot: Moot, session: str, at: str | None) -> int | None:
 async def _told_after(moot: Moot, session: str, shared: int) -> list[str]:
     """What happened in a session behind an entry, in plain lines."""
     kit = await moot.kit(session)
-    teller = kit.tell(session_id(session))
+    teller = kit.tell(parse_session_id(session))
     lines: list[str] = []
-    for entry in await moot.engine.entries(session_id(session)):
+    for entry in await moot.engine.entries(parse_session_id(session)):
         happened = kit.lines(teller, entry)
         lines += happened if entry.seq > shared else []
     return lines

@@ -11,8 +11,8 @@ import click
 from rich.console import Console
 
 from moot.domain.facts import Language
-from moot.domain.fence import plain
-from moot.domain.ids import SeatId, session_id
+from moot.domain.fence import strip_control
+from moot.domain.ids import SeatId, parse_session_id
 from moot.domain.roster import MAILBOX, Seat
 from moot.errors import BadRoster, BadSetting, MootError
 from moot.protocols.roundtable.facts import MODERATOR
@@ -153,7 +153,7 @@ def _tell_next(found: Found) -> None:
         out.say(f"{seat.id} ({seat.platform}): moot roundtable relay {turn.conference}")
         return
     wake = words.wake if turn.status == "open" else words.wake_moderator
-    out.say(plain(wake.format(conference=turn.conference, role=turn.current_speaker, prompt=turn.prompt_for_speaker)))
+    out.say(strip_control(wake.format(conference=turn.conference, role=turn.current_speaker, prompt=turn.prompt_for_speaker)))
 
 
 def _found_json(hall: Hall, name: str, found: Found) -> dict[str, Any]:
@@ -203,7 +203,7 @@ async def _listed(hall: Hall, as_json: bool) -> int:
         except MootError as error:
             lines.append({"conference": each, "error": str(error)})
             if not as_json:
-                out.say(plain(f"{each}: {error}"))
+                out.say(strip_control(f"{each}: {error}"))
             continue
         lines.append(_found_json(hall, each, found))
         if not as_json:
@@ -227,7 +227,7 @@ def _counted(number: int, one: str, more: str = "") -> str:
 
 def _show(found: Found) -> None:
     conference = found.conference
-    out.say(plain(f"{found.turn.conference}: {_standing(found)}"))
+    out.say(strip_control(f"{found.turn.conference}: {_standing(found)}"))
     out.say(f"session {found.session}, {_counted(conference.taken, 'turn')} taken")
     for seat in conference.seats:
         spoken = sum(speech.seat == seat.id for speech in conference.speeches)
@@ -238,7 +238,7 @@ def _show(found: Found) -> None:
     if found.writing:
         out.say(f"{found.writing} is writing")
     for each in found.damage:
-        out.say(plain(f"damaged: {each}"))
+        out.say(strip_control(f"damaged: {each}"))
     if not found.damage:
         _tell_next(found)
 
@@ -262,7 +262,7 @@ def join(name: str, role: str, folder: Path | None, as_json: bool) -> None:
         if as_json:
             out.print_json(asdict(found))
         else:
-            out.say(plain(_reading(found, role)))
+            out.say(strip_control(_reading(found, role)))
         if found.is_turn:
             return out.DONE
         return out.UNDECIDED if found.turn.status == "closed" else out.WAITING
@@ -378,7 +378,7 @@ def relay(name: str, roles: tuple[str, ...], folder: Path | None, as_json: bool)
             given = {seat.id: seat.platform for seat in map(_role, roles)}
             found = await (hall.reseat(name, given) if given else hall.status(name))
             moot.seating.check_scripts(found.conference.seats, RULES.forms)
-            carried = Relay(moot, hall, name, lambda line: out.note(plain(line)))
+            carried = Relay(moot, hall, name, lambda line: out.note(strip_control(line)))
             if as_json:
                 out.print_json(_found_json(hall, name, await carried.run()))
             else:
@@ -393,7 +393,7 @@ def relay(name: str, roles: tuple[str, ...], folder: Path | None, as_json: bool)
 async def _shown(moot: Moot, carried: Relay, session: str, console: Console) -> Found:
     """Run it, and show it as it happens."""
     kit = await moot.kit(session)
-    teller = kit.tell(session_id(session))
+    teller = kit.tell(parse_session_id(session))
     view = view_of(kit, teller, console)
 
     async def watch() -> None:
@@ -430,7 +430,7 @@ def check(name: str, folder: Path | None, as_json: bool) -> None:
             out.say("nothing is wrong")
         else:
             for each in found:
-                out.say(plain(str(each)))
+                out.say(strip_control(str(each)))
         return out.FAILED if found else out.DONE
 
     _run(work, folder, as_json=as_json)
@@ -453,7 +453,7 @@ def repair(name: str, folder: Path | None, as_json: bool) -> None:
             out.print_json(done)
         else:
             for line in done or ["nothing was wrong"]:
-                out.say(plain(line))
+                out.say(strip_control(line))
         return out.DONE
 
     _run(work, folder, as_json=as_json)
@@ -490,7 +490,7 @@ def minutes(name: str, write: Any, folder: Path | None, as_json: bool) -> None:
         elif written is None:
             out.note(f"{WORDS[found.conference.opened.language].no_minutes} ({_standing(found)})")
         else:
-            out.say(plain(written))
+            out.say(strip_control(written))
         return out.WAITING if written is None else out.DONE
 
     _run(work, folder, as_json=as_json)

@@ -14,7 +14,7 @@ import click
 from moot.decisions.access import Denied, Issued, Token
 from moot.decisions.facts import Role
 from moot.domain.fence import one_line
-from moot.domain.ids import seat_id, session_id
+from moot.domain.ids import parse_seat_id, parse_session_id
 from moot.errors import BadSetting, LedgerUnavailable, NotAllowed, SessionClosed, UnknownSeat
 from moot.surfaces.cli import out
 from moot.surfaces.cli.duration import Duration
@@ -188,11 +188,11 @@ def invite(
         if len(chosen) != 1:
             raise BadSetting("say for whom: --seat NAME (with a SESSION), --owner or --observer")
         if session is not None:
-            standing = await moot.engine.standing(session_id(session))
+            standing = await moot.engine.standing(parse_session_id(session))
             if standing.is_closed:
                 raise SessionClosed(f"session {session!r} has ended; nobody can take part in it any more")
             names = {known.id: known for known in standing.desk.seats}
-            if seat is not None and (seat not in names or not names[seat_id(seat)].is_outside):
+            if seat is not None and (seat not in names or not names[parse_seat_id(seat)].is_outside):
                 outside = ", ".join(known.id for known in names.values() if known.is_outside) or "none"
                 raise UnknownSeat(
                     f"{seat!r} is no seat of {session!r} that somebody could take; those are: {outside} "

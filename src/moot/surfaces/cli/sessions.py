@@ -6,8 +6,8 @@ from typing import Any
 import click
 
 from moot.codec.answers import form_schema
-from moot.domain.fence import plain
-from moot.domain.ids import seat_id, session_id
+from moot.domain.fence import strip_control
+from moot.domain.ids import parse_seat_id, parse_session_id
 from moot.engine.answering import Outstanding
 from moot.errors import SessionClosed, UnknownAsk
 from moot.surfaces.cli import out
@@ -113,7 +113,7 @@ def asks(session: str, as_json: bool) -> None:
             out.note("nothing is asked now")
         for each in found:
             until = f" (until {each.pending.deadline:%Y-%m-%d %H:%M} UTC)" if each.pending.deadline else ""
-            out.say(f"── {each.ask.id}{until}\n{plain(each.brief.shared)}\n\n{plain(each.brief.own)}\n")
+            out.say(f"── {each.ask.id}{until}\n{strip_control(each.brief.shared)}\n\n{strip_control(each.brief.own)}\n")
 
     out.run(work, as_json=as_json)
 
@@ -135,16 +135,18 @@ def answer(session: str, text: str | None, seat: str, ask_id: str | None, as_jso
         async with Moot() as moot:
             chosen = ask_id
             if chosen is None:
-                offered = await moot.engine.open_to(session_id(session), seat_id(seat))
+                offered = await moot.engine.open_to(parse_session_id(session), parse_seat_id(seat))
                 found = offered or _waiting_for(await moot.asks(session), seat)
                 chosen = found.ask.id
                 if text is None and sys.stdin.isatty():
-                    out.note(f"{plain(found.brief.shared)}\n\n{plain(found.brief.own)}\n\nYour answer (end with Ctrl-D):")
+                    out.note(
+                        f"{strip_control(found.brief.shared)}\n\n{strip_control(found.brief.own)}\n\nYour answer (end with Ctrl-D):"
+                    )
             words = sys.stdin.read() if text is None or text == "-" else text
             if chosen.split(".", 2)[-1] != seat:
                 raise UnknownAsk(f"ask {chosen!r} is not put to seat {seat!r}")
             entry = await moot.answer(session, chosen, words)
-            is_over = (await moot.engine.standing(session_id(session))).is_closed
+            is_over = (await moot.engine.standing(parse_session_id(session))).is_closed
             hint = "" if is_over or await moot.is_running(session) else f"; go on with: moot resume {session}"
             if is_over:
                 await moot.remember(session)

@@ -9,7 +9,7 @@ from moot.domain.budget import Budget
 from moot.domain.facts import Language
 from moot.domain.ids import SeatId
 from moot.domain.roster import Seat
-from moot.domain.subject import subject
+from moot.domain.subject import build_topic
 from moot.errors import BadRoster, BadSetting
 from moot.projections.markdown import cell
 from moot.protocols.swarm.blackboard import blackboard
@@ -118,7 +118,7 @@ def swarm(
                 "settings": chosen,
                 "session": session,
                 "check": not no_check,
-                "subject": subject(category=category),
+                "subject": build_topic(category=category),
             }
             if dry_run:
                 return await tell_plan(moot, task, plan, as_json)

@@ -13,7 +13,7 @@ from typing import Final
 
 from moot.disk.folder import Folder, Unreadable
 from moot.domain.facts import Language, Loss
-from moot.domain.fence import one_line, sound
+from moot.domain.fence import fix_surrogates, one_line
 from moot.domain.ids import SeatId, SessionId
 from moot.engine.engine import Engine
 from moot.errors import FolderDamaged, OutOfTurn, SessionClosed, UnknownConference, UnknownSeat
@@ -433,6 +433,6 @@ def told_damage(name: str, found: tuple[Damage, ...]) -> str:
 def _raw(text: str, role: str) -> dict[str, object]:
     """A text as the answer that it is, word for word."""
     if role == MODERATOR:
-        return {"content": sound(text).strip()}
-    said = Speech.from_text(sound(text))
+        return {"content": fix_surrogates(text).strip()}
+    said = Speech.from_text(fix_surrogates(text))
     return {"content": said.content, "prompt": said.prompt, "consensus": said.consensus}

@@ -11,8 +11,8 @@ from typing import Final
 from moot.disk.folder import Folder, Unreadable
 from moot.domain.budget import Budget
 from moot.domain.facts import Language
-from moot.domain.ids import SeatId, SessionId, session_id
-from moot.domain.language import language_of
+from moot.domain.ids import SeatId, SessionId, parse_session_id
+from moot.domain.language import detect_language
 from moot.domain.roster import MAILBOX, Seat, Swap
 from moot.errors import BadName, FolderDamaged, MootError, SessionExists, UnknownConference, UnknownSession
 from moot.protocols.roundtable.facts import MODERATOR, ConferenceOpened
@@ -147,7 +147,7 @@ class Hall:
         """The session of a conference, if this ledger has it. What a folder says of itself is not believed unseen."""
         for each in sessions:
             try:
-                found = session_id(each)
+                found = parse_session_id(each)
                 opened = (await self._moot.engine.standing(found)).desk.opened
             except (BadName, UnknownSession):
                 continue
@@ -181,7 +181,7 @@ class Hall:
         except BadName as cause:
             raise FolderDamaged(f"the speaking order of {name!r}: {cause}") from cause
         title = read_agenda(agenda).title or name
-        language = language_of(agenda or name)
+        language = detect_language(agenda or name)
         session = await self._moot.open(
             title,
             name="roundtable",

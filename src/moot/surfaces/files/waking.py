@@ -11,7 +11,7 @@ from moot.codec.answers import parsed
 from moot.domain.budget import FREE, Usage
 from moot.domain.effects import Brief
 from moot.domain.facts import Language
-from moot.domain.fence import one_line, sound
+from moot.domain.fence import fix_surrogates, one_line
 from moot.errors import BadAnswer
 from moot.participants.agents import AGENTS, LONGEST_ARGUMENT, Recipe, recipe_of
 from moot.participants.command import CommandParticipant
@@ -140,7 +140,7 @@ def wake_text(recipe: Recipe, brief: Brief, wake: str) -> str:
     as an argument is told as much of the record as fits.
     """
     how = _NO_TOOLS[brief.language] if is_without_tools(recipe) else WORDS[brief.language].woken
-    parts = [sound(part) for part in (wake, how, brief.system, _BELOW[brief.language], brief.shared, brief.own)]
+    parts = [fix_surrogates(part) for part in (wake, how, brief.system, _BELOW[brief.language], brief.shared, brief.own)]
     if Path(recipe.argv[0]).name in MENTIONING:
         parts = [part.replace("@", "\\@") for part in parts]
     return _fitting(parts, _CUT[brief.language]) if recipe.words is None else "\n\n".join(parts)

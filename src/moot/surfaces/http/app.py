@@ -18,7 +18,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from moot.decisions.access import Access, Denied
-from moot.domain.ids import SessionId, session_id
+from moot.domain.ids import SessionId, parse_session_id
 from moot.engine.events import EntryAdded
 from moot.errors import MootError, NotAllowed, WorldError
 from moot.projections.jsontext import dumped
@@ -129,7 +129,7 @@ class Site:
         caller: Caller = request.state.caller
         try:
             caller.check("read")
-            session = session_id(request.path_params["session"])
+            session = parse_session_id(request.path_params["session"])
             caller.check_session(session)
             await self.open_house.moot.engine.standing(session)
         except MootError as error:
