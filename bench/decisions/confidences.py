@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 from bench.decisions.data import Case, Recording
 from bench.decisions.tallies import Trust, folds, learned, neutral, own_order, weighed
-from moot.weighing.confidence import ORDINARY_CONFIDENCE, Leaning, leaning, probability
-from moot.weighing.independence import presumed
+from moot.weighing.confidence import ORDINARY_CONFIDENCE, Leaning, compute_leaning, compute_probability
+from moot.weighing.independence import presume_correlation
 from moot.weighing.positions import VotePosition
-from moot.weighing.resolution import Voice, resolved
+from moot.weighing.resolution import SeatVote, resolve_open_vote
 
 Pairs = list[tuple[float, bool]]
 """What was forecast, and whether it came true."""
@@ -48,7 +48,7 @@ def forecasts(recording: Recording) -> Forecasts:
         rate = sum(right for _, right in examples) / len(examples)
         for case in scored:
             found, right = _leaning(case, recording)
-            fitted.append((probability(found, alone=alone, joined=joined), right))
+            fitted.append((compute_probability(found, alone=alone, joined=joined), right))
             base_rate.append((rate, right))
     return Forecasts(shipped=shipped, neutral=plain, fitted=fitted, base_rate=base_rate, fits=tuple(fits))
 
@@ -72,14 +72,14 @@ def groups(recording: Recording) -> Groups:
         count=len(examples),
         alone=alone,
         joined=joined,
-        fitted=[(probability(found, alone=alone, joined=joined), right) for found, right in examples],
-        shipped=[(probability(found), right) for found, right in examples],
+        fitted=[(compute_probability(found, alone=alone, joined=joined), right) for found, right in examples],
+        shipped=[(compute_probability(found), right) for found, right in examples],
     )
 
 
 def mean_effective(recording: Recording) -> tuple[float, float]:
     """How many seats took a side on average, and how many independent votes they were worth."""
-    found = [resolved(_voices(case, recording, neutral)) for case in _chosen(recording.cases)]
+    found = [resolve_open_vote(_voices(case, recording, neutral)) for case in _chosen(recording.cases)]
     return sum(one.heads for one in found) / len(found), sum(one.effective for one in found) / len(found)
 
 
@@ -110,7 +110,7 @@ def _smaller(cases: Sequence[Case]) -> list[Case]:
     return found
 
 
-def _voices(case: Case, recording: Recording, trusted: Trust) -> list[Voice]:
+def _voices(case: Case, recording: Recording, trusted: Trust) -> list[SeatVote]:
     winner = weighed(case, trusted)
 
     def position(choice: str | None) -> VotePosition:
@@ -119,7 +119,7 @@ def _voices(case: Case, recording: Recording, trusted: Trust) -> list[Voice]:
         return "support" if choice == winner else "oppose"
 
     return [
-        Voice(
+        SeatVote(
             seat=seat,
             position=position(choice),
             confidence=ORDINARY_CONFIDENCE,
@@ -131,18 +131,18 @@ def _voices(case: Case, recording: Recording, trusted: Trust) -> list[Voice]:
 
 
 def _forecast(case: Case, recording: Recording, trusted: Trust) -> tuple[float, bool]:
-    confidence = resolved(_voices(case, recording, trusted)).confidence
+    confidence = resolve_open_vote(_voices(case, recording, trusted)).confidence
     assert confidence is not None
     return confidence, weighed(case, trusted) == case.truth
 
 
 def _leaning(case: Case, recording: Recording) -> tuple[Leaning, bool]:
     voices = [voice for voice in _voices(case, recording, neutral) if voice.position != "abstain"]
-    found = leaning(
+    found = compute_leaning(
         [float(voice.position == "support") for voice in voices],
         [float(voice.position == "oppose") for voice in voices],
         len(voices),
-        lambda i, j: presumed(voices[i].family, voices[j].family),
+        lambda i, j: presume_correlation(voices[i].family, voices[j].family),
     )
     return found, weighed(case, neutral) == case.truth
 

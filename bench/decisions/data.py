@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from moot.weighing.independence import family
+from moot.weighing.independence import detect_family
 
 DATA: Final = Path(__file__).resolve().parents[1] / "data"
 
@@ -69,7 +69,7 @@ def _personas(folder: Path) -> Recording:
         )
         for row in _rows(folder / "dylan_mmlu_personas" / "debates.jsonl.gz")
     )
-    families = {seat: family("openai:gpt-3.5-turbo", seat) for seat in PERSONAS}
+    families = {seat: detect_family("openai:gpt-3.5-turbo", seat) for seat in PERSONAS}
     return Recording(name="MMLU, 7 personas", cases=cases, families=families, quorum=5)
 
 
@@ -86,7 +86,7 @@ def _solvers(folder: Path) -> Recording:
         )
         for row in _rows(folder / "dylan_math" / "debates.jsonl.gz")
     )
-    families = {seat: family("openai:gpt-3.5-turbo", seat) for seat in SOLVERS}
+    families = {seat: detect_family("openai:gpt-3.5-turbo", seat) for seat in SOLVERS}
     return Recording(name="MATH, 4 agents", cases=cases, families=families, quorum=3)
 
 
@@ -96,7 +96,7 @@ def _judges(folder: Path) -> Recording:
     for row in _lines(folder / "prd_llm_judges" / "votes.csv"):
         seat = f"{row['worker']} {row['order']}"
         votes.setdefault(row["task"], {})[seat] = row["label"]
-        families[seat] = family(JUDGES[row["worker"]], seat)
+        families[seat] = detect_family(JUDGES[row["worker"]], seat)
     cases = tuple(
         Case(
             id=row["task"],

@@ -6,7 +6,7 @@ from bench.decisions.confidences import Pairs, forecasts, groups, mean_effective
 from bench.decisions.data import Recording
 from bench.decisions.stops import quorums, stops
 from bench.decisions.tallies import accuracy, debated, latest, paired, plurality, rights, rights_by_trust, single
-from moot.weighing.calibration import brier_score, calibration_gap, reliability
+from moot.weighing.calibration import build_reliability_table, compute_brier_score, compute_calibration_gap
 from moot.weighing.confidence import ALONE, JOINED
 from moot.weighing.independence import OTHER_FAMILY, SAME_FAMILY
 
@@ -69,7 +69,7 @@ def _calibration(recording: Recording) -> str:
     scores = _table(("group confidence", "Brier", "gap", "constants"), rows)
     bins = [
         (f"{one.low:.1f}–{one.high:.1f}", str(one.cases), f"{one.stated:.3f}", f"{one.true:.3f}")
-        for one in reliability(found.shipped)
+        for one in build_reliability_table(found.shipped)
     ]
     table = _table(("as shipped, trust learned", "cases", "stated", "came true"), bins)
     return f"{scores}\n\n{table}\n\n{_groups(recording)}"
@@ -85,7 +85,12 @@ def _groups(recording: Recording) -> str:
 
 
 def _scores(name: str, pairs: Pairs, constants: str) -> tuple[str, str, str, str]:
-    return name, _figure(brier_score(pairs), 4), _figure(calibration_gap(reliability(pairs)), 3), constants
+    return (
+        name,
+        _figure(compute_brier_score(pairs), 4),
+        _figure(compute_calibration_gap(build_reliability_table(pairs)), 3),
+        constants,
+    )
 
 
 def _stopping(recording: Recording) -> str:

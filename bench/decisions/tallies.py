@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from bench.decisions.data import Case, Recording, Votes
-from moot.weighing.choices import tallied
+from moot.weighing.choices import tally_votes
 from moot.weighing.confidence import ORDINARY_CONFIDENCE
-from moot.weighing.trust import NEUTRAL_TRUST, TrackRecord, brier, evidence, trust, trust_in
+from moot.weighing.trust import NEUTRAL_TRUST, TrackRecord, compute_brier, compute_category_trust, compute_evidence, compute_trust
 
 FOLDS: Final = 5
 
@@ -43,11 +43,11 @@ class Trusts:
     by_category: Mapping[tuple[str, str], TrackRecord]
 
     def of(self, seat: str, _category: str) -> float:
-        return trust(self.overall.get(seat, TrackRecord()))
+        return compute_trust(self.overall.get(seat, TrackRecord()))
 
     def within(self, seat: str, category: str) -> float:
         found = self.by_category.get((seat, category), TrackRecord())
-        return trust_in(found, self.overall.get(seat, TrackRecord()))
+        return compute_category_trust(found, self.overall.get(seat, TrackRecord()))
 
 
 def neutral(_seat: str, _category: str) -> float:
@@ -76,7 +76,7 @@ def learned(cases: Iterable[Case]) -> Trusts:
         for seat, choice in case.blind.items():
             if choice is None:
                 continue
-            score = brier(ORDINARY_CONFIDENCE, float(choice == case.truth))
+            score = compute_brier(ORDINARY_CONFIDENCE, float(choice == case.truth))
             overall[seat] = overall.get(seat, TrackRecord()).plus(score)
             place = (seat, case.category)
             by_category[place] = by_category.get(place, TrackRecord()).plus(score)
@@ -90,13 +90,15 @@ def own_order(case: Case) -> list[str]:
 
 def plurality(votes: Votes) -> str | None:
     """The choice of most seats; of equals, the one first cast."""
-    return tallied([(choice, 1.0) for choice in votes.values() if choice is not None]).winner
+    return tally_votes([(choice, 1.0) for choice in votes.values() if choice is not None]).winner
 
 
 def weighed(case: Case, trusted: Trust) -> str | None:
     """The blind choice that weighs most when each seat weighs by its trust."""
-    votes = [(choice, evidence(trusted(seat, case.category))) for seat, choice in case.blind.items() if choice is not None]
-    return tallied(votes).winner
+    votes = [
+        (choice, compute_evidence(trusted(seat, case.category))) for seat, choice in case.blind.items() if choice is not None
+    ]
+    return tally_votes(votes).winner
 
 
 def debated(case: Case) -> str | None:

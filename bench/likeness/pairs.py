@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from moot.weighing.likeness import Judgement, is_one
+from moot.weighing.likeness import Judgement, is_same_idea
 
 DATA: Final = Path(__file__).resolve().parents[1] / "data"
 LANGUAGES: Final = ("en", "zh", "across")
@@ -36,7 +36,7 @@ class Verdict:
 
     @property
     def is_right(self) -> bool:
-        return is_one(self.judgement) == (self.pair.kind == "same")
+        return is_same_idea(self.judgement) == (self.pair.kind == "same")
 
 
 @cache
@@ -83,7 +83,7 @@ def one_task(measure: Measure, language: str) -> Joins:
         (before, at)
         for at, text in enumerate(texts)
         for before, judgement in enumerate(measure(text, texts[:at]))
-        if is_one(judgement)
+        if is_same_idea(judgement)
     ]
     return Joins(
         right=tuple((texts[one], texts[other]) for one, other in joined if (one, other) in same),

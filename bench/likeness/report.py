@@ -5,13 +5,13 @@ from collections.abc import Sequence
 
 from bench.likeness.pairs import KINDS, LANGUAGES, PARTS, Measure, Verdict, one_task, pairs, share, verdicts
 from moot.participants.meaning import Meaning
-from moot.weighing.likeness import judged_by_words
+from moot.weighing.likeness import judge_by_words
 
 
 def report(*, wrong: bool) -> str:
     """Everything that is measured, and the pairs that are judged wrongly if they are wanted."""
     meaning = Meaning()
-    measures: dict[str, Measure] = {"words": judged_by_words}
+    measures: dict[str, Measure] = {"words": judge_by_words}
     if meaning.is_available():
         measures["meaning"] = meaning.judge
     found = {

@@ -6,7 +6,7 @@ from bench.decisions.data import Recording, recordings
 from bench.decisions.stops import quorums, stops
 from bench.decisions.tallies import paired, plurality, rights, rights_by_trust
 
-from moot.weighing.calibration import brier_score
+from moot.weighing.calibration import compute_brier_score
 from moot.weighing.independence import OTHER_FAMILY, SAME_FAMILY
 
 RECORDINGS = recordings()
@@ -25,7 +25,7 @@ def test_weighing_by_trust_is_not_below_plurality_by_more_than_two_standard_erro
 @EACH
 def test_the_group_confidence_scores_better_than_the_base_rate(recording: Recording) -> None:
     found = forecasts(recording)
-    shipped, neutral, base_rate = (brier_score(pairs) for pairs in (found.shipped, found.neutral, found.base_rate))
+    shipped, neutral, base_rate = (compute_brier_score(pairs) for pairs in (found.shipped, found.neutral, found.base_rate))
     assert shipped is not None
     assert neutral is not None
     assert base_rate is not None

@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.weighing.independence import OTHER_FAMILY, SAME_FAMILY, correlation, effective_votes, family, presumed
+from moot.weighing.independence import (
+    OTHER_FAMILY,
+    SAME_FAMILY,
+    compute_correlation,
+    count_effective_votes,
+    detect_family,
+    presume_correlation,
+)
 
 WEIGHTS = st.lists(st.floats(0, 10), max_size=9)
 
@@ -43,54 +50,54 @@ WEIGHTS = st.lists(st.floats(0, 10), max_size=9)
     ],
 )
 def test_a_platform_names_a_family(platform: str, expected: str) -> None:
-    assert family(platform, "ada") == expected
+    assert detect_family(platform, "ada") == expected
 
 
 def test_one_family_is_presumed_to_err_together_more_than_two() -> None:
-    assert presumed("gpt", "gpt") == SAME_FAMILY > OTHER_FAMILY == presumed("gpt", "claude")
+    assert presume_correlation("gpt", "gpt") == SAME_FAMILY > OTHER_FAMILY == presume_correlation("gpt", "claude")
 
 
 def test_seven_seats_of_one_family_are_worth_fewer_than_two_votes() -> None:
-    assert effective_votes([1.0] * 7, lambda _i, _j: SAME_FAMILY) == pytest.approx(1.75)
+    assert count_effective_votes([1.0] * 7, lambda _i, _j: SAME_FAMILY) == pytest.approx(1.75)
 
 
 def test_independent_votes_count_in_full() -> None:
-    assert effective_votes([0.3] * 5, lambda _i, _j: 0.0) == pytest.approx(5)
+    assert count_effective_votes([0.3] * 5, lambda _i, _j: 0.0) == pytest.approx(5)
 
 
 def test_a_heavy_vote_makes_the_group_smaller() -> None:
-    assert effective_votes([1.0, 1.0, 8.0], lambda _i, _j: 0.0) == pytest.approx(100 / 66)
+    assert count_effective_votes([1.0, 1.0, 8.0], lambda _i, _j: 0.0) == pytest.approx(100 / 66)
 
 
 def test_votes_that_weigh_nothing_are_none() -> None:
-    assert effective_votes([], lambda _i, _j: 0.0) == 0
-    assert effective_votes([0.0, 0.0], lambda _i, _j: 0.0) == 0
-    assert effective_votes([0.0, 2.0], lambda _i, _j: 0.0) == 1
+    assert count_effective_votes([], lambda _i, _j: 0.0) == 0
+    assert count_effective_votes([0.0, 0.0], lambda _i, _j: 0.0) == 0
+    assert count_effective_votes([0.0, 2.0], lambda _i, _j: 0.0) == 1
 
 
 def test_without_shared_cases_the_prior_stands() -> None:
-    assert correlation(0.5, 0, 0.9) == correlation(0.5, 40, None) == 0.5
+    assert compute_correlation(0.5, 0, 0.9) == compute_correlation(0.5, 40, None) == 0.5
 
 
 @given(st.floats(-1, 1), st.integers(1, 1000))
 def test_the_shared_record_draws_the_prior_towards_it(observed: float, shared: int) -> None:
-    found, later = correlation(0.5, shared, observed), correlation(0.5, shared * 2, observed)
+    found, later = compute_correlation(0.5, shared, observed), compute_correlation(0.5, shared * 2, observed)
     assert abs(observed - later) <= abs(observed - found) <= abs(observed - 0.5)
 
 
 @given(WEIGHTS, st.floats(-1, 1))
 def test_a_group_is_worth_at_least_one_vote_and_at_most_its_heads(weights: list[float], rho: float) -> None:
     heads = sum(weight > 0 for weight in weights)
-    found = effective_votes(weights, lambda _i, _j: rho)
+    found = count_effective_votes(weights, lambda _i, _j: rho)
     assert found == 0 if heads == 0 else 1 <= found <= heads
 
 
 @given(WEIGHTS, st.floats(0, 1), st.floats(0, 1))
 def test_erring_together_more_is_worth_less(weights: list[float], one: float, two: float) -> None:
     low, high = sorted((one, two))
-    assert effective_votes(weights, lambda _i, _j: high) <= effective_votes(weights, lambda _i, _j: low) + 1e-9
+    assert count_effective_votes(weights, lambda _i, _j: high) <= count_effective_votes(weights, lambda _i, _j: low) + 1e-9
 
 
 @given(st.integers(1, 200))
 def test_more_of_one_family_never_reach_two_votes(count: int) -> None:
-    assert effective_votes([1.0] * count, lambda _i, _j: SAME_FAMILY) < 1 / SAME_FAMILY
+    assert count_effective_votes([1.0] * count, lambda _i, _j: SAME_FAMILY) < 1 / SAME_FAMILY

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moot.participants.meaning import Meaning
-from moot.weighing.likeness import JOIN_AT, Judgement, is_one, judged_by_words, normal_idea, scaled
+from moot.weighing.likeness import JOIN_AT, Judgement, is_same_idea, judge_by_words, normalize_idea, scale_likeness
 from moot.weighing.stance import is_opposed
 
 MEANING = Meaning()
@@ -52,7 +52,7 @@ def test_by_meaning_paraphrases_are_joined_and_others_kept_apart_as_often_as_was
 @pytest.mark.parametrize("part", PARTS)
 def test_by_words_hardly_anything_is_joined_falsely(language: str, part: str) -> None:
     """S-8"""
-    found = verdicts(judged_by_words, language, part)
+    found = verdicts(judge_by_words, language, part)
     assert share(found, "opposed") >= 0.9
     assert share(found, "near") == 1.0
 
@@ -62,7 +62,7 @@ def test_by_words_hardly_anything_is_joined_falsely(language: str, part: str) ->
 def test_ideas_in_two_languages_are_not_joined(part: str) -> None:
     """S-8"""
     found = verdicts(MEANING.judge, "across", part)
-    assert not any(is_one(verdict.judgement) for verdict in found)
+    assert not any(is_same_idea(verdict.judgement) for verdict in found)
 
 
 @pytest.mark.parametrize(
@@ -76,8 +76,8 @@ def test_ideas_in_two_languages_are_not_joined(part: str) -> None:
 )
 def test_a_restatement_is_one_idea_without_any_package(one: str, other: str) -> None:
     """S-8"""
-    (judgement,) = judged_by_words(one, [other])
-    assert is_one(judgement)
+    (judgement,) = judge_by_words(one, [other])
+    assert is_same_idea(judgement)
 
 
 @pytest.mark.parametrize(
@@ -117,33 +117,33 @@ def test_one_side_said_otherwise_is_not_opposed(one: str, other: str) -> None:
 
 
 def test_the_join_needs_likeness_and_no_opposition() -> None:
-    assert [is_one(Judgement(*values)) for values in ((JOIN_AT, False), (0.49, False), (1.0, True))] == [True, False, False]
+    assert [is_same_idea(Judgement(*values)) for values in ((JOIN_AT, False), (0.49, False), (1.0, True))] == [True, False, False]
 
 
 @given(st.floats(0.01, 0.99), st.floats(-1.0, 1.0))
 def test_scaling_moves_a_threshold_to_where_ideas_join(threshold: float, value: float) -> None:
-    assert 0.0 <= scaled(value, threshold) <= 1.0
-    assert (scaled(value, threshold) >= JOIN_AT) == (value >= threshold)
+    assert 0.0 <= scale_likeness(value, threshold) <= 1.0
+    assert (scale_likeness(value, threshold) >= JOIN_AT) == (value >= threshold)
 
 
 @given(ANY_TEXT)
 def test_normalising_twice_is_normalising_once(text: str) -> None:
     """S-8"""
-    assert normal_idea(normal_idea(text)) == normal_idea(text)
+    assert normalize_idea(normalize_idea(text)) == normalize_idea(text)
 
 
 def test_normalising_forgets_case_width_punctuation_and_spaces() -> None:
     """S-8"""
-    assert normal_idea("  Ｃａｃｈｅ the READS! ") == "cache the reads"
-    assert normal_idea("提高 碳税，逐步。") == normal_idea("提高碳税逐步")
+    assert normalize_idea("  Ｃａｃｈｅ the READS! ") == "cache the reads"
+    assert normalize_idea("提高 碳税，逐步。") == normalize_idea("提高碳税逐步")
 
 
 @settings(deadline=None)
 @given(ANY_TEXT, ANY_TEXT)
 def test_words_judge_alike_from_both_sides_and_an_idea_is_itself(one: str, other: str) -> None:
     """S-8"""
-    assert judged_by_words(one, [other]) == judged_by_words(other, [one])
-    assert is_one(judged_by_words(one, [one])[0])
+    assert judge_by_words(one, [other]) == judge_by_words(other, [one])
+    assert is_same_idea(judge_by_words(one, [one])[0])
 
 
 @NEEDS_ENCODER
@@ -152,7 +152,7 @@ def test_words_judge_alike_from_both_sides_and_an_idea_is_itself(one: str, other
 def test_meaning_judges_alike_from_both_sides_and_an_idea_is_itself(one: str, other: str) -> None:
     """S-8"""
     assert MEANING.judge(one, [other]) == MEANING.judge(other, [one])
-    assert is_one(MEANING.judge(one, [one])[0])
+    assert is_same_idea(MEANING.judge(one, [one])[0])
 
 
 @NEEDS_ENCODER

@@ -8,7 +8,7 @@ from moot.decisions.facts import DecisionKept, Member, Outcome
 from moot.decisions.kept import Kept, Review
 from moot.decisions.sources import Score, pair_correlation, score, scores, source_trust, trusted
 from moot.weighing.positions import VotePosition
-from moot.weighing.trust import TrackRecord, trust, trust_in
+from moot.weighing.trust import TrackRecord, compute_category_trust, compute_trust
 
 NOW = datetime(2025, 3, 1, tzinfo=UTC)
 
@@ -81,12 +81,12 @@ def test_trust_is_kept_by_category_and_drawn_towards_the_whole_record() -> None:
     overall = TrackRecord(cases=12, brier_sum=8 * 0.01 + 4 * 0.81)
     found = source_trust("ada", listed)
     assert found.cases == 12
-    assert found.trust == pytest.approx(trust(overall))
+    assert found.trust == pytest.approx(compute_trust(overall))
     assert {one.category: one.trust for one in found.categories} == {
-        "ops": pytest.approx(trust_in(ops, overall)),
-        "web": pytest.approx(trust_in(web, overall)),
+        "ops": pytest.approx(compute_category_trust(ops, overall)),
+        "web": pytest.approx(compute_category_trust(web, overall)),
     }
-    assert trusted(listed, " WEB") == pytest.approx(trust_in(web, overall))
+    assert trusted(listed, " WEB") == pytest.approx(compute_category_trust(web, overall))
     assert trusted(listed, "ops") < trusted(listed) < trusted(listed, "web")
 
 

@@ -6,18 +6,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.weighing.convergence import Bounds, is_stable, is_too_fast, judged, quorum_ideas, share
+from moot.weighing.convergence import (
+    ConvergenceBounds,
+    compute_share,
+    find_quorum_ideas,
+    is_stable,
+    is_too_fast,
+    judge_convergence,
+)
 from moot.weighing.stigmergy import (
-    coverage,
-    deposited,
-    diversity,
-    effective,
-    entropy,
-    evaporated,
-    inhibition,
-    orthogonality,
-    response,
-    stopped,
+    add_deposit,
+    apply_stop_signal,
+    compute_coverage,
+    compute_diversity,
+    compute_effective_concentration,
+    compute_entropy,
+    compute_inhibition,
+    compute_orthogonality,
+    compute_response,
+    evaporate,
 )
 
 SHARES = st.floats(0, 1)
@@ -41,71 +48,73 @@ SHARES = st.floats(0, 1)
 )
 def test_the_response_to_a_stimulus(stimulus: float, threshold: float, expected: float) -> None:
     """S-9: P(S, θ) = S² / (S² + θ²), 0 where S = 0."""
-    assert response(stimulus, threshold) == pytest.approx(expected)
+    assert compute_response(stimulus, threshold) == pytest.approx(expected)
 
 
 @given(st.floats(1e-6, 1), st.floats(0.3, 0.6))
 def test_the_response_is_the_formula_of_the_source(stimulus: float, threshold: float) -> None:
-    assert response(stimulus, threshold) == pytest.approx(stimulus**2 / (stimulus**2 + threshold**2), abs=1e-12)
+    assert compute_response(stimulus, threshold) == pytest.approx(stimulus**2 / (stimulus**2 + threshold**2), abs=1e-12)
 
 
 def test_a_deposit_adds_and_stops_at_one() -> None:
     """S-5."""
-    assert deposited(0.0, 0.1) == 0.1
-    assert deposited(0.95, 0.3) == 1.0
-    assert deposited(1.0, 0.3) == 1.0
-    assert deposited(0.5, -0.3) == 0.5
+    assert add_deposit(0.0, 0.1) == 0.1
+    assert add_deposit(0.95, 0.3) == 1.0
+    assert add_deposit(1.0, 0.3) == 1.0
+    assert add_deposit(0.5, -0.3) == 0.5
 
 
 def test_evaporation_takes_eight_percent_and_nothing_below_a_tenth() -> None:
     """S-14; what lies below the floor already is not lifted."""
-    assert evaporated(1.0, 0.08, 0.1) == pytest.approx(0.92)
-    assert evaporated(0.105, 0.08, 0.1) == 0.1
-    assert evaporated(0.1, 0.08, 0.1) == 0.1
-    assert evaporated(0.04, 0.08, 0.1) == 0.04
-    assert evaporated(0.0, 0.08, 0.1) == 0.0
-    assert evaporated(0.8, 0.0, 0.1) == 0.8
+    assert evaporate(1.0, 0.08, 0.1) == pytest.approx(0.92)
+    assert evaporate(0.105, 0.08, 0.1) == 0.1
+    assert evaporate(0.1, 0.08, 0.1) == 0.1
+    assert evaporate(0.04, 0.08, 0.1) == 0.04
+    assert evaporate(0.0, 0.08, 0.1) == 0.0
+    assert evaporate(0.8, 0.0, 0.1) == 0.8
 
 
 @given(SHARES, st.integers(1, 200))
 def test_evaporation_never_raises_a_concentration(value: float, rounds: int) -> None:
     after = value
     for _ in range(rounds):
-        assert evaporated(after, 0.08, 0.1) <= after
-        after = evaporated(after, 0.08, 0.1)
+        assert evaporate(after, 0.08, 0.1) <= after
+        after = evaporate(after, 0.08, 0.1)
     assert after >= min(value, 0.1)
 
 
 def test_a_stop_signal_takes_thirty_percent_and_inhibits_up_to_a_half() -> None:
     """S-15."""
-    assert stopped(0.5, 0.3) == pytest.approx(0.35)
-    assert [inhibition(count, 0.3, 0.5) for count in (-1, 0, 1, 2, 9)] == [0.0, 0.0, 0.3, 0.5, 0.5]
-    assert effective(0.8, 0.5) == pytest.approx(0.4)
-    assert effective(0.8, 0.0) == 0.8
+    assert apply_stop_signal(0.5, 0.3) == pytest.approx(0.35)
+    assert [compute_inhibition(count, 0.3, 0.5) for count in (-1, 0, 1, 2, 9)] == [0.0, 0.0, 0.3, 0.5, 0.5]
+    assert compute_effective_concentration(0.8, 0.5) == pytest.approx(0.4)
+    assert compute_effective_concentration(0.8, 0.0) == 0.8
 
 
 def test_coverage_and_orthogonality_at_their_edges() -> None:
     """S-18."""
-    assert [coverage(count) for count in (0, 3, 6, 60)] == [0.0, 0.5, 1.0, 1.0]
-    assert orthogonality(0, 0) == 0.0
-    assert orthogonality(2, 8) == 0.25
-    assert orthogonality(8, 8) == 1.0
+    assert [compute_coverage(count) for count in (0, 3, 6, 60)] == [0.0, 0.5, 1.0, 1.0]
+    assert compute_orthogonality(0, 0) == 0.0
+    assert compute_orthogonality(2, 8) == 0.25
+    assert compute_orthogonality(8, 8) == 1.0
 
 
 def test_the_entropy_of_concentrations() -> None:
     """S-18: normalised; nothing, and one direction alone, have none."""
-    assert entropy([]) == 0.0
-    assert entropy([0.0, 0.0]) == 0.0
-    assert entropy([0.7]) == 0.0
-    assert entropy([1.0, 1.0, 5e-324]) == pytest.approx(1.0 / math.log2(3))
-    assert entropy([0.3, 0.3]) == pytest.approx(1.0)
-    assert entropy([0.25] * 8) == pytest.approx(1.0)
-    assert entropy([0.9, 0.1, 0.0]) == pytest.approx(0.4689955935892812 / math.log2(3))
+    assert compute_entropy([]) == 0.0
+    assert compute_entropy([0.0, 0.0]) == 0.0
+    assert compute_entropy([0.7]) == 0.0
+    assert compute_entropy([1.0, 1.0, 5e-324]) == pytest.approx(1.0 / math.log2(3))
+    assert compute_entropy([0.3, 0.3]) == pytest.approx(1.0)
+    assert compute_entropy([0.25] * 8) == pytest.approx(1.0)
+    assert compute_entropy([0.9, 0.1, 0.0]) == pytest.approx(0.4689955935892812 / math.log2(3))
 
 
 @given(st.lists(SHARES, max_size=20), st.integers(0, 20), st.integers(0, 50), st.integers(0, 50))
 def test_diversity_is_a_share(concentrations: list[float], perspectives: int, one: int, other: int) -> None:
-    found = diversity(perspectives=perspectives, distinct=min(one, other), stated=max(one, other), concentrations=concentrations)
+    found = compute_diversity(
+        perspectives=perspectives, distinct=min(one, other), stated=max(one, other), concentrations=concentrations
+    )
     assert 0.0 <= found.overall <= 1.0
     assert found.overall == pytest.approx((found.coverage + found.orthogonality + found.entropy) / 3)
 
@@ -123,12 +132,12 @@ def test_stable_is_the_same_ideas_in_the_last_rounds() -> None:
 
 def test_a_quorum_is_reached_at_its_threshold() -> None:
     """S-17: two of three are 66.7 % and no 67 %; 67 of 100 are."""
-    assert quorum_ideas({1: ["a", "b"]}, 3, 0.67) == ()
-    assert quorum_ideas({1: list(range(67))}, 100, 0.67) == (1,)
-    assert quorum_ideas({1: list(range(66))}, 100, 0.67) == ()
-    assert quorum_ideas({1: ["a"], 2: ["a", "b"]}, 2, 0.5) == (2, 1)
-    assert quorum_ideas({1: ["a"]}, 0, 0.67) == ()
-    assert share(1, 0) == 0.0
+    assert find_quorum_ideas({1: ["a", "b"]}, 3, 0.67) == ()
+    assert find_quorum_ideas({1: list(range(67))}, 100, 0.67) == (1,)
+    assert find_quorum_ideas({1: list(range(66))}, 100, 0.67) == ()
+    assert find_quorum_ideas({1: ["a"], 2: ["a", "b"]}, 2, 0.5) == (2, 1)
+    assert find_quorum_ideas({1: ["a"]}, 0, 0.67) == ()
+    assert compute_share(1, 0) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -154,14 +163,14 @@ def test_converged_takes_every_condition(changes: dict[str, object], reason: str
         "has_quorum": True,
         "consensus_rate": 0.8,
         "diversity": 0.5,
-        "bounds": Bounds(),
+        "bounds": ConvergenceBounds(),
     }
-    found = judged(**{**whole, **changes})  # type: ignore[arg-type]  # the fields above
+    found = judge_convergence(**{**whole, **changes})  # type: ignore[arg-type]  # the fields above
     assert (found.converged, found.reason) == (not reason, reason)
 
 
 def test_too_fast_is_over_nine_tenths_before_the_fifth_round() -> None:
     """S-17."""
-    assert is_too_fast(0.91, 4, Bounds())
-    assert not is_too_fast(0.91, 5, Bounds())
-    assert not is_too_fast(0.9, 1, Bounds())
+    assert is_too_fast(0.91, 4, ConvergenceBounds())
+    assert not is_too_fast(0.91, 5, ConvergenceBounds())
+    assert not is_too_fast(0.9, 1, ConvergenceBounds())

@@ -22,7 +22,7 @@ from moot.protocols.persona.page import page
 from moot.protocols.persona.story import Story, decided
 from moot.testing.persona_facts import Table, draft, seat, silent, stand, wants
 from moot.testing.snapshots import check_snapshot
-from moot.weighing.positions import Balance, Side, balance, could_differ, weight
+from moot.weighing.positions import Balance, VoteSide, compute_balance, compute_weight, could_differ
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 USAGE = Usage(tokens_in=120, tokens_out=30, cost=450, calls=1)
@@ -508,7 +508,7 @@ def test_a_decision_is_a_projection_at_any_time() -> None:
 )
 def test_a_position_weighs_bias_times_confidence_times_trust(bias: float, confidence: float, trust: float, value: float) -> None:
     """P-15"""
-    assert weight(bias, confidence, trust) == value
+    assert compute_weight(bias, confidence, trust) == value
 
 
 @pytest.mark.parametrize(
@@ -524,9 +524,9 @@ def test_a_position_weighs_bias_times_confidence_times_trust(bias: float, confid
         ([("support", 1.0), ("conditional", 2.0)], Balance(2, 1), 2 / 3),
     ],
 )
-def test_sides_are_balanced(positions: list[tuple[Side, float]], found: Balance, share: float | None) -> None:
+def test_sides_are_balanced(positions: list[tuple[VoteSide, float]], found: Balance, share: float | None) -> None:
     """P-15"""
-    assert balance(positions) == found
+    assert compute_balance(positions) == found
     assert found.share == share
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from moot.decisions.breakers import FAILED
 from moot.decisions.kept import Kept
 from moot.domain.subject import normalize_label
-from moot.weighing.choices import tallied
+from moot.weighing.choices import tally_votes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +130,7 @@ def _case(kept: Kept) -> _Case:
 
 def _majority(firsts: Sequence[str]) -> str | None:
     """The choice that most took at first; None when two share that place."""
-    ranking = tallied([(first, 1.0) for first in firsts]).ranking
+    ranking = tally_votes([(first, 1.0) for first in firsts]).ranking
     if not ranking or (len(ranking) > 1 and ranking[0][1] == ranking[1][1]):
         return None
     return ranking[0][0]

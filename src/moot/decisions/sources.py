@@ -12,7 +12,7 @@ from typing import Final
 from moot.decisions.facts import Outcome
 from moot.decisions.kept import Kept
 from moot.domain.subject import normalize_label
-from moot.weighing.trust import TrackRecord, brier, forecast, trust, trust_in
+from moot.weighing.trust import TrackRecord, compute_brier, compute_category_trust, compute_forecast, compute_trust
 
 CAME_TRUE: Final[Mapping[Outcome, float]] = {"success": 1.0, "partial": 0.5, "failure": 0.0}
 FEWEST_SHARED: Final = 3
@@ -55,10 +55,10 @@ def score(source: str, kept: Kept) -> Score | None:
     if came_true is None or kept.record.decided is None:
         return None
     found = [
-        brier(said, came_true)
+        compute_brier(said, came_true)
         for member in kept.record.members
         if member.source == source and member.confidence is not None
-        if (said := forecast(member.position, member.confidence)) is not None
+        if (said := compute_forecast(member.position, member.confidence)) is not None
     ]
     if not found:
         return None
@@ -80,9 +80,9 @@ def source_trust(source: str, found: Iterable[Score]) -> SourceTrust:
         source=source,
         cases=overall.cases,
         brier=overall.brier_sum / overall.cases if overall.cases else None,
-        trust=trust(overall),
+        trust=compute_trust(overall),
         categories=tuple(
-            CategoryTrust(category=name, cases=record.cases, trust=trust_in(record, overall))
+            CategoryTrust(category=name, cases=record.cases, trust=compute_category_trust(record, overall))
             for name, record in by_category.items()
         ),
     )
@@ -93,8 +93,8 @@ def trusted(found: Iterable[Score], category: str = "") -> float:
     listed = tuple(found)
     overall = _record(listed)
     if not normalize_label(category):
-        return trust(overall)
-    return trust_in(_record(one for one in listed if one.category == normalize_label(category)), overall)
+        return compute_trust(overall)
+    return compute_category_trust(_record(one for one in listed if one.category == normalize_label(category)), overall)
 
 
 def pair_correlation(one: Iterable[Score], other: Iterable[Score]) -> tuple[int, float | None]:

@@ -13,8 +13,8 @@ from threading import Lock
 from typing import Any, Final, NamedTuple
 
 from moot.participants.encoder import encoded, is_installed
-from moot.weighing.likeness import Judgement, judged, like_by_words, normal_idea, scaled
-from moot.weighing.phrases import is_across, phrase, rest_of, shared
+from moot.weighing.likeness import Judgement, judge_pair, measure_by_words, normalize_idea, scale_likeness
+from moot.weighing.phrases import compute_term_overlap, find_unshared_pieces, is_cross_language, parse_phrase
 
 RESTS: Final = 0.65
 """What the likeness of the rests weighs against that of the whole."""
@@ -66,12 +66,12 @@ class Meaning:
 
     def judge(self, one: str, others: Sequence[str]) -> list[Judgement]:
         """How each of the others compares with one."""
-        return [judged(likeness, one, other) for likeness, other in zip(self.like(one, others), others, strict=True)]
+        return [judge_pair(likeness, one, other) for likeness, other in zip(self.like(one, others), others, strict=True)]
 
     def like(self, one: str, others: Sequence[str]) -> list[float]:
         """How like each of the others is to one: a text is encoded once, and all are compared in one matrix product."""
         if not self.is_available():
-            return like_by_words(one, others)
+            return measure_by_words(one, others)
         if not others:
             return []
         with self._lock:
@@ -80,10 +80,10 @@ class Meaning:
             rests = [_rests(one, other) if cosine >= least else None for other, cosine in zip(others, cosines, strict=True)]
             self._learn(word for both in rests if both is not None for word in (*both.one, *both.other))
             likenesses = [self._likeness(*found) for found in zip(cosines, rests, strict=True)]
-        known = normal_idea(one)
+        known = normalize_idea(one)
         # What is encoded beside a text changes the last digits of its vector; rounding hides that.
         return [
-            1.0 if normal_idea(other) == known else round(scaled(likeness, THRESHOLD), 3)
+            1.0 if normalize_idea(other) == known else round(scale_likeness(likeness, THRESHOLD), 3)
             for other, likeness in zip(others, likenesses, strict=True)
         ]
 
@@ -136,10 +136,14 @@ _BELOW: Final = THRESHOLD * 0.99
 
 
 def _rests(one: str, other: str) -> _Rests | None:
-    first, second = phrase(one), phrase(other)
-    if is_across(first, second):
+    first, second = parse_phrase(one), parse_phrase(other)
+    if is_cross_language(first, second):
         return None
-    return _Rests(_words(rest_of(first, second)), _words(rest_of(second, first)), shared(first, second))
+    return _Rests(
+        _words(find_unshared_pieces(first, second)),
+        _words(find_unshared_pieces(second, first)),
+        compute_term_overlap(first, second),
+    )
 
 
 def _words(pieces: Iterable[str]) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from moot.domain.effects import Brief, CompareTexts
 from moot.errors import BadAnswer, UnknownPlatform
 from moot.participants.meaning import Meaning
 from moot.ports.participant import Answer, NoAnswer, OnText
-from moot.weighing.likeness import like_by_words, likened
+from moot.weighing.likeness import find_similar_texts, measure_by_words
 
 MEASURES: Final = ("meaning", "words")
 By = Literal["meaning", "words"]
@@ -48,5 +48,5 @@ class MeasureParticipant:
     def _pairs(self, by: By, compared: CompareTexts) -> list[dict[str, object]]:
         if by == "meaning":
             self._meaning.learn([*compared.known, *compared.new])
-        measure = self._meaning.like if by == "meaning" else like_by_words
-        return [pair._asdict() for pair in likened(compared.known, compared.new, measure)]
+        measure = self._meaning.like if by == "meaning" else measure_by_words
+        return [pair._asdict() for pair in find_similar_texts(compared.known, compared.new, measure)]

@@ -31,7 +31,7 @@ class Tally:
         return self.ranking[0][1] / total if total > 0 else None
 
 
-def tallied(votes: Sequence[tuple[str, float]]) -> Tally:
+def tally_votes(votes: Sequence[tuple[str, float]]) -> Tally:
     """The tally of (choice, weight) in the order in which they were cast; with equal weights, the plurality."""
     sums: dict[str, float] = {}
     for choice, weight in votes:

@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from moot.weighing.independence import effective_votes
+from moot.weighing.independence import count_effective_votes
 
 ALONE: Final = 0.6
 """The log-odds that one ordinary vote gives."""
@@ -45,7 +45,7 @@ class Leaning:
     joint: float
 
 
-def leaning(
+def compute_leaning(
     support: Sequence[float], oppose: Sequence[float], heads: float, correlations: Callable[[int, int], float]
 ) -> Leaning:
     """Where a group leans; `support` and `oppose` give each voice's ordinary votes, `heads` the sum of the bias weights."""
@@ -54,17 +54,17 @@ def leaning(
     sides = ((1.0, support), (-1.0, oppose))
     return Leaning(
         net=math.fsum(sign * math.fsum(side) for sign, side in sides) / heads,
-        joint=math.fsum(sign * _joint(side, correlations) for sign, side in sides) / heads,
+        joint=math.fsum(sign * _compute_joint(side, correlations) for sign, side in sides) / heads,
     )
 
 
-def probability(found: Leaning, *, alone: float = ALONE, joined: float = JOINED) -> float:
+def compute_probability(found: Leaning, *, alone: float = ALONE, joined: float = JOINED) -> float:
     """The probability that a motion with this leaning is right."""
     log_odds = alone * found.net + joined * found.joint
     limit = math.log(CEILING / (1 - CEILING))
     return 1 / (1 + math.exp(-min(max(log_odds, -limit), limit)))
 
 
-def _joint(side: Sequence[float], correlations: Callable[[int, int], float]) -> float:
-    worth = effective_votes(side, correlations)
+def _compute_joint(side: Sequence[float], correlations: Callable[[int, int], float]) -> float:
+    worth = count_effective_votes(side, correlations)
     return math.fsum(side) * math.log(worth) if worth > 0 else 0.0

@@ -12,7 +12,7 @@ _ROUNDING: Final = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
+class ConvergenceBounds:
     """What convergence asks for."""
 
     min_rounds: int = 3
@@ -24,7 +24,7 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class ConvergenceVerdict:
     """The figures of one round and what they amount to; `reason` is the first condition that fails, empty where none does."""
 
     round: int
@@ -46,26 +46,32 @@ def is_stable(history: Sequence[Set[int]], beta: int) -> bool:
     return bool(last) and all(ideas == last for ideas in history[-beta:])
 
 
-def share(backers: int, active: int) -> float:
+def compute_share(backers: int, active: int) -> float:
     """The share of the active agents that back an idea; 0 where none is active."""
     return backers / active if active > 0 else 0.0
 
 
-def quorum_ideas(backers: Mapping[int, Collection[object]], active: int, threshold: float) -> tuple[int, ...]:
+def find_quorum_ideas(backers: Mapping[int, Collection[object]], active: int, threshold: float) -> tuple[int, ...]:
     """The ideas that enough of the active agents back, the best backed first."""
-    rates = {idea: share(len(seats), active) for idea, seats in backers.items()}
+    rates = {idea: compute_share(len(seats), active) for idea, seats in backers.items()}
     reached = [idea for idea, rate in rates.items() if active > 0 and rate >= threshold - _ROUNDING]
     return tuple(sorted(reached, key=lambda idea: (-rates[idea], idea)))
 
 
-def is_too_fast(rate: float, round_number: int, bounds: Bounds) -> bool:
+def is_too_fast(rate: float, round_number: int, bounds: ConvergenceBounds) -> bool:
     """Whether nearly all agree before there was time to look around (§9.0.6, version 2.2)."""
     return rate > bounds.most_consensus + _ROUNDING and round_number < bounds.fast_before
 
 
-def judged(
-    *, round_number: int, history: Sequence[Set[int]], has_quorum: bool, consensus_rate: float, diversity: float, bounds: Bounds
-) -> Verdict:
+def judge_convergence(
+    *,
+    round_number: int,
+    history: Sequence[Set[int]],
+    has_quorum: bool,
+    consensus_rate: float,
+    diversity: float,
+    bounds: ConvergenceBounds,
+) -> ConvergenceVerdict:
     """Converged: enough rounds, β-stable, quorum, diverse, and not too fast; all of them, each told."""
     enough = round_number >= bounds.min_rounds
     stable = is_stable(history, bounds.beta)
@@ -79,7 +85,7 @@ def judged(
         (too_fast, "consensus_too_fast"),
     )
     reason: Shortfall = next((name for fails, name in failed if fails), "")
-    return Verdict(
+    return ConvergenceVerdict(
         round=round_number,
         enough_rounds=enough,
         stable=stable,

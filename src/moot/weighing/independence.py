@@ -61,19 +61,19 @@ _PERSONAL: Final = frozenset({"", "mailbox", "human", "script"})
 """Platforms that say nothing of the mind behind them: each such seat is a family of its own."""
 
 
-def family(platform: str, seat: str) -> str:
+def detect_family(platform: str, seat: str) -> str:
     """The model family of a seat; those whose mind is unknown are each a family of their own."""
     scheme, _, rest = platform.partition(":")
     if scheme in _PERSONAL:
         return f"seat:{seat}"
     if scheme == "embedded" and not rest:
         return _EMBEDDED
-    name = _model(platform)
+    name = _parse_model_name(platform)
     known = (_PREFIXES[prefix] for part in (name, *name.split(".")) for prefix in _PREFIXES if part.startswith(prefix))
     return next(known, name)
 
 
-def _model(platform: str) -> str:
+def _parse_model_name(platform: str) -> str:
     """The bare model name in a platform, without who serves or publishes it; a server that names no model is its address."""
     address, _, fragment = platform.partition("#")
     scheme, _, rest = address.partition("?")[0].partition(":")
@@ -83,31 +83,31 @@ def _model(platform: str) -> str:
     return named.rpartition("/")[2].lower()
 
 
-def presumed(one: str, other: str) -> float:
+def presume_correlation(one: str, other: str) -> float:
     """How much seats of these two families are presumed to err together."""
     return SAME_FAMILY if one == other else OTHER_FAMILY
 
 
-def correlation(prior: float, shared: int, observed: float | None, strength: float = STRENGTH) -> float:
+def compute_correlation(prior: float, shared: int, observed: float | None, strength: float = STRENGTH) -> float:
     """The prior error correlation of a pair, drawn towards what their `shared` reviewed cases show."""
     if observed is None or shared <= 0 or not math.isfinite(observed):
         return prior
     return (prior * strength + observed * shared) / (strength + shared)
 
 
-def seat_correlations(bonds: Iterable[ErrorCorrelation], seats: Iterable[Seat]) -> Callable[[str, str], float]:
+def build_seat_correlations(bonds: Iterable[ErrorCorrelation], seats: Iterable[Seat]) -> Callable[[str, str], float]:
     """How far two seats err together: by their shared record where there is one, else by their families."""
     shared = {frozenset((bond.one, bond.other)): bond.correlation for bond in bonds}
-    families = {seat.id: family(seat.platform, seat.id) for seat in seats}
+    families = {seat.id: detect_family(seat.platform, seat.id) for seat in seats}
 
-    def between(one: str, other: str) -> float:
+    def find_correlation(one: str, other: str) -> float:
         known = shared.get(frozenset((SeatId(one), SeatId(other))))
-        return presumed(families[SeatId(one)], families[SeatId(other)]) if known is None else known
+        return presume_correlation(families[SeatId(one)], families[SeatId(other)]) if known is None else known
 
-    return between
+    return find_correlation
 
 
-def effective_votes(weights: Sequence[float], correlations: Callable[[int, int], float]) -> float:
+def count_effective_votes(weights: Sequence[float], correlations: Callable[[int, int], float]) -> float:
     """How many independent votes these weights are worth: (Σw)² / ΣΣ wᵢwⱼρᵢⱼ, where ρ is 1 for a vote with itself.
 
     Between 1 and the number of positive weights; 0 when there is none.

@@ -23,7 +23,7 @@ _EMPTY: Final = frozenset({"一", "千万", "万一", "百", "千", "万", "亿"
 """What is written like a number and mostly is none."""
 
 
-def number_in(text: str) -> Iterator[str]:
+def find_numbers(text: str) -> Iterator[str]:
     """Every number above one, without a leading or trailing zero."""
     for match in _NUMBER.finditer(text):
         piece = match.group()
@@ -32,10 +32,10 @@ def number_in(text: str) -> Iterator[str]:
         elif piece in _ENGLISH:
             yield _ENGLISH[piece]
         elif not piece.isascii() and piece not in _EMPTY:
-            yield str(_chinese(piece))
+            yield str(_parse_chinese(piece))
 
 
-def _chinese(numeral: str) -> int:
+def _parse_chinese(numeral: str) -> int:
     whole = section = digit = 0
     for sign in numeral:
         if sign in _DIGITS:

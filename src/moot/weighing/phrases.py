@@ -10,8 +10,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from moot.weighing.numerals import number_in
-from moot.weighing.sides import DENYING, IDLE, LONGEST_WORD, SIDED, Side
+from moot.weighing.numerals import find_numbers
+from moot.weighing.sides import DENYING, IDLE, LONGEST_WORD, SIDED_WORDS, AxisSide
 from moot.weighing.stems import stem
 
 REACH: Final = 4
@@ -57,7 +57,7 @@ class Unit(NamedTuple):
 _BREAK: Final = Unit(" ", " ", False)
 
 
-class Mark(NamedTuple):
+class SideMark(NamedTuple):
     """A word that takes a side: where it stands, and the terms about it."""
 
     axis: str
@@ -66,7 +66,7 @@ class Mark(NamedTuple):
     near: frozenset[str]
 
 
-class Sided(NamedTuple):
+class SidedWord(NamedTuple):
     """Where a word with a side stands, and the pole it names there."""
 
     start: int
@@ -79,56 +79,56 @@ class Phrase(NamedTuple):
 
     terms: frozenset[str]
     gist: frozenset[str]
-    marks: tuple[Mark, ...]
+    marks: tuple[SideMark, ...]
     denials: int
     numbers: frozenset[str]
     units: tuple[Unit, ...]
-    sided: tuple["Sided", ...]
+    sided: tuple["SidedWord", ...]
 
 
-def folded(text: str) -> str:
+def normalize_text(text: str) -> str:
     """One form for wide and narrow, large and small letters."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
 @lru_cache(maxsize=8_192)
-def phrase(text: str) -> Phrase:
+def parse_phrase(text: str) -> Phrase:
     """A statement, cut up."""
-    plain = _CONTRASTS.sub(" ", _APOSTROPHE.sub("", folded(text)))
-    units = tuple(_units(_EMPTY_HAN.sub(" ", plain)))
-    found = list(_words(units))
-    denied, denials = _denied(found)
-    marks: list[Mark] = []
-    sided: list[Sided] = []
+    plain = _CONTRASTS.sub(" ", _APOSTROPHE.sub("", normalize_text(text)))
+    units = tuple(_split_units(_EMPTY_HAN.sub(" ", plain)))
+    found = list(_find_sided_words(units))
+    denied, denials = _find_denied_words(found)
+    marks: list[SideMark] = []
+    sided: list[SidedWord] = []
     for index, word in enumerate(found):
         if word.term in DENYING:
             continue
         turn = -1 if index in denied else 1
-        sides = [Side(side.axis, turn * side.sign) for side in SIDED.get(word.term, ())]
-        marks += [Mark(side.axis, side.sign, turn < 0, _near(units, word)) for side in sides]
-        sided += [Sided(word.start, word.end, f"{side.axis}{side.sign:+}") for side in sides[:1]]
+        sides = [AxisSide(side.axis, turn * side.sign) for side in SIDED_WORDS.get(word.term, ())]
+        marks += [SideMark(side.axis, side.sign, turn < 0, _collect_near_terms(units, word)) for side in sides]
+        sided += [SidedWord(word.start, word.end, f"{side.axis}{side.sign:+}") for side in sides[:1]]
     return Phrase(
-        terms=terms_of(units),
-        gist=_gist(units, sided),
+        terms=collect_terms(units),
+        gist=_collect_gist(units, sided),
         marks=tuple(marks),
         denials=denials,
-        numbers=frozenset(number_in(units_text(units))),
+        numbers=frozenset(find_numbers(join_units(units))),
         units=units,
         sided=tuple(sided),
     )
 
 
-def units_text(units: Sequence[Unit]) -> str:
+def join_units(units: Sequence[Unit]) -> str:
     """The units written out again, words apart and characters together."""
     return re.sub(r"(?<=[\u3400-\u9fff]) (?=[\u3400-\u9fff])", "", " ".join(unit.text for unit in units))
 
 
-def telling(units: Iterable[Unit]) -> frozenset[str]:
+def collect_content_stems(units: Iterable[Unit]) -> frozenset[str]:
     """The stems and single characters of a run of units, but for those that say nothing."""
     return frozenset(unit.term for unit in units if unit.term not in COMMON and unit.term not in _COMMON_HAN)
 
 
-def terms_of(units: Iterable[Unit]) -> frozenset[str]:
+def collect_terms(units: Iterable[Unit]) -> frozenset[str]:
     """What a run of units is about: the stems of its words, and each two neighbouring characters."""
     listed = [unit for unit in units if unit.term not in COMMON and unit.term not in _COMMON_HAN]
     words = {unit.term for unit in listed if not unit.is_han and unit.term[0].isalnum()}
@@ -136,30 +136,30 @@ def terms_of(units: Iterable[Unit]) -> frozenset[str]:
     return frozenset(words | pairs)
 
 
-def _gist(units: Sequence[Unit], sided: Iterable[Sided]) -> frozenset[str]:
+def _collect_gist(units: Sequence[Unit], sided: Iterable[SidedWord]) -> frozenset[str]:
     """The terms, where a word with a side is replaced by its pole, so that those of one pole are one."""
     left = list(units)
     poles: set[str] = set()
     for word in sided:
         left[word.start : word.end] = [_BREAK] * (word.end - word.start)
         poles.add(word.pole)
-    return terms_of(left) | poles
+    return collect_terms(left) | poles
 
 
-def is_across(one: Phrase, other: Phrase) -> bool:
+def is_cross_language(one: Phrase, other: Phrase) -> bool:
     """Whether the two are in different languages, so that their words cannot be compared."""
     return any(unit.is_han for unit in one.units) != any(unit.is_han for unit in other.units)
 
 
-def shared(one: Phrase, other: Phrase) -> float:
+def compute_term_overlap(one: Phrase, other: Phrase) -> float:
     """The share of terms that two statements have in common (Dice)."""
     size = len(one.terms) + len(other.terms)
     return 2 * len(one.terms & other.terms) / size if size else 0.0
 
 
-def rest_of(one: Phrase, other: Phrase) -> tuple[str, ...]:
+def find_unshared_pieces(one: Phrase, other: Phrase) -> tuple[str, ...]:
     """What the one says that the other does not, in pieces as they stood together; words that say nothing are left out."""
-    told = _told(one, other)
+    told = _mark_shared_units(one, other)
     pieces: list[str] = []
     joins = False
     for unit, is_told in zip(one.units, told, strict=True):
@@ -175,7 +175,7 @@ def rest_of(one: Phrase, other: Phrase) -> tuple[str, ...]:
     return tuple(pieces)
 
 
-def _told(one: Phrase, other: Phrase) -> list[bool]:
+def _mark_shared_units(one: Phrase, other: Phrase) -> list[bool]:
     """Which units of the one belong to a term or a pole of both."""
     told = [not unit.is_han and unit.term in other.terms for unit in one.units]
     for index, (left, right) in enumerate(pairwise(one.units)):
@@ -194,40 +194,40 @@ class _Word(NamedTuple):
     end: int
 
 
-def _units(text: str) -> Iterator[Unit]:
+def _split_units(text: str) -> Iterator[Unit]:
     for match in _PIECES.finditer(text):
         piece = match.group()
         is_han = _HAN.match(piece) is not None
         yield Unit(piece if is_han else stem(piece), piece, is_han)
 
 
-def _words(units: Sequence[Unit]) -> Iterator[_Word]:
+def _find_sided_words(units: Sequence[Unit]) -> Iterator[_Word]:
     """The words that take a side or deny, the longest first."""
     place = 0
     while place < len(units):
-        length, term = _known(units, place)
+        length, term = _match_known_word(units, place)
         if term and term not in IDLE:
             yield _Word(term, place, place + length)
         place += length
 
 
-def _known(units: Sequence[Unit], place: int) -> tuple[int, str]:
+def _match_known_word(units: Sequence[Unit], place: int) -> tuple[int, str]:
     """The longest known word that begins here and its length; an empty one if there is none."""
     unit = units[place]
     if not unit.is_han:
-        return 1, unit.term if unit.term in SIDED or unit.term in DENYING else ""
+        return 1, unit.term if unit.term in SIDED_WORDS or unit.term in DENYING else ""
     run = ""
     best = (1, "")
     for length in range(1, LONGEST_WORD + 1):
         if place + length > len(units) or not units[place + length - 1].is_han:
             break
         run += units[place + length - 1].term
-        if run in SIDED or run in DENYING or run in IDLE:
+        if run in SIDED_WORDS or run in DENYING or run in IDLE:
             best = (length, run)
     return best
 
 
-def _denied(found: Sequence[_Word]) -> tuple[frozenset[int], int]:
+def _find_denied_words(found: Sequence[_Word]) -> tuple[frozenset[int], int]:
     """Which words are turned round, and how many denials turn none."""
     turned: set[int] = set()
     loose = 0
@@ -243,7 +243,7 @@ def _denied(found: Sequence[_Word]) -> tuple[frozenset[int], int]:
     return frozenset(turned), loose
 
 
-def _near(units: Sequence[Unit], word: _Word) -> frozenset[str]:
+def _collect_near_terms(units: Sequence[Unit], word: _Word) -> frozenset[str]:
     reach = 2 * REACH if units[word.start].is_han else REACH
     before, after = units[max(0, word.start - reach) : word.start], units[word.end : word.end + reach]
-    return terms_of(before) | terms_of(after)
+    return collect_terms(before) | collect_terms(after)

@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-Side = Literal["support", "conditional", "oppose", "abstain"]
+VoteSide = Literal["support", "conditional", "oppose", "abstain"]
 VotePosition = Literal["support", "conditional_support", "oppose", "abstain"]
 """The same sides, as votes on a motion name them."""
 
-_FOR: dict[Side, float] = {"support": 1.0, "conditional": 0.5, "oppose": 0.0, "abstain": 0.0}
-_AGAINST: dict[Side, float] = {"support": 0.0, "conditional": 0.5, "oppose": 1.0, "abstain": 0.0}
+_FOR: dict[VoteSide, float] = {"support": 1.0, "conditional": 0.5, "oppose": 0.0, "abstain": 0.0}
+_AGAINST: dict[VoteSide, float] = {"support": 0.0, "conditional": 0.5, "oppose": 1.0, "abstain": 0.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +30,12 @@ class Balance:
         return self.support / total if total > 0 else None
 
 
-def weight(bias: float, confidence: float, trust: float) -> float:
+def compute_weight(bias: float, confidence: float, trust: float) -> float:
     """What one position weighs."""
     return bias * confidence * trust
 
 
-def balance(positions: Iterable[tuple[Side, float]]) -> Balance:
+def compute_balance(positions: Iterable[tuple[VoteSide, float]]) -> Balance:
     """The sides that these positions make."""
     listed = list(positions)
     return Balance(

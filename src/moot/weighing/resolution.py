@@ -27,9 +27,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from moot.weighing.confidence import ORDINARY_CONFIDENCE, leaning, probability
-from moot.weighing.independence import effective_votes, presumed
-from moot.weighing.positions import Side, VotePosition, balance, weight
+from moot.weighing.confidence import ORDINARY_CONFIDENCE, compute_leaning, compute_probability
+from moot.weighing.independence import count_effective_votes, presume_correlation
+from moot.weighing.positions import VotePosition, VoteSide, compute_balance, compute_weight
 from moot.weighing.trust import NEUTRAL_TRUST
 
 ConsensusType = Literal["unanimous", "convergent", "majority", "owner_decision", "contested", "no_consensus"]
@@ -46,9 +46,9 @@ _EVEN: Final = 0.5
 _ROUNDING: Final = 1e-9
 """Shares that differ by less are equal: the order in which weights are summed must not decide."""
 
-_ORDINARY: Final = weight(1.0, ORDINARY_CONFIDENCE, NEUTRAL_TRUST)
+_ORDINARY: Final = compute_weight(1.0, ORDINARY_CONFIDENCE, NEUTRAL_TRUST)
 
-_SIDES: Final[dict[VotePosition, Side]] = {
+_SIDES: Final[dict[VotePosition, VoteSide]] = {
     "support": "support",
     "conditional_support": "conditional",
     "oppose": "oppose",
@@ -57,7 +57,7 @@ _SIDES: Final[dict[VotePosition, Side]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Voice:
+class SeatVote:
     """One seat at the vote."""
 
     seat: str
@@ -94,35 +94,35 @@ class Resolution:
     """Whether those who did not vote could have turned the outcome."""
 
 
-def resolved(voices: Sequence[Voice], *, correlations: Correlations | None = None) -> Resolution:
+def resolve_open_vote(voices: Sequence[SeatVote], *, correlations: Correlations | None = None) -> Resolution:
     """The outcome of an open vote; `correlations` replaces the presumed error correlation of two seats."""
-    return _settled(voices, _open_kind, correlations)
+    return _resolve_votes(voices, _classify_open_vote, correlations)
 
 
-def agreed(
-    voices: Sequence[Voice], *, threshold: float = CONSENSUS_THRESHOLD, correlations: Correlations | None = None
+def resolve_consensus(
+    voices: Sequence[SeatVote], *, threshold: float = CONSENSUS_THRESHOLD, correlations: Correlations | None = None
 ) -> Resolution:
     """The outcome under the `consensus` protocol."""
 
-    def kind(voices: Sequence[Voice]) -> ConsensusType:
-        surely = all(v.position != "oppose" and v.confidence >= threshold for v in _siding(voices))
-        return _unopposed_kind(voices) if surely and _has_quorum(voices) else "no_consensus"
+    def classify_consensus(voices: Sequence[SeatVote]) -> ConsensusType:
+        surely = all(v.position != "oppose" and v.confidence >= threshold for v in _list_siding(voices))
+        return _classify_unopposed(voices) if surely and _has_quorum(voices) else "no_consensus"
 
-    return _settled(voices, kind, correlations)
+    return _resolve_votes(voices, classify_consensus, correlations)
 
 
-def owned(voices: Sequence[Voice], *, owner: str, correlations: Correlations | None = None) -> Resolution:
+def resolve_advisory(voices: Sequence[SeatVote], *, owner: str, correlations: Correlations | None = None) -> Resolution:
     """The outcome under the `advisory` protocol: the owner decides, the confidence is everyone's."""
     own = next((v.position for v in voices if v.seat == owner), None)
-    found = _settled(voices, _open_kind, correlations)
+    found = _resolve_votes(voices, _classify_open_vote, correlations)
     return replace(found, consensus_type="owner_decision", carried=own not in (None, "oppose"), could_differ=own is None)
 
 
-def _settled(
-    voices: Sequence[Voice], kind: Callable[[Sequence[Voice]], ConsensusType], correlations: Correlations | None
+def _resolve_votes(
+    voices: Sequence[SeatVote], kind: Callable[[Sequence[SeatVote]], ConsensusType], correlations: Correlations | None
 ) -> Resolution:
-    siding = _siding(voices)
-    pairs = _pairs(siding, correlations)
+    siding = _list_siding(voices)
+    pairs = _build_pair_correlations(siding, correlations)
     found = kind(voices)
     carried = found != "no_consensus"
     turned = [
@@ -131,66 +131,66 @@ def _settled(
     return Resolution(
         consensus_type=found,
         carried=carried,
-        support=_support(siding),
-        turnout=_turnout(voices),
-        confidence=_confidence(siding, pairs) if siding else None,
+        support=_compute_support(siding),
+        turnout=_compute_turnout(voices),
+        confidence=_compute_confidence(siding, pairs) if siding else None,
         heads=len(siding),
-        effective=effective_votes(_weights(siding), pairs),
+        effective=count_effective_votes(_compute_weights(siding), pairs),
         could_differ=(kind(turned) != "no_consensus") != carried,
     )
 
 
-def _open_kind(voices: Sequence[Voice]) -> ConsensusType:
-    support = _support(_siding(voices))
+def _classify_open_vote(voices: Sequence[SeatVote]) -> ConsensusType:
+    support = _compute_support(_list_siding(voices))
     if support is None or support <= _EVEN + _ROUNDING or not _has_quorum(voices):
         return "no_consensus"
     against = sum(v.position == "oppose" for v in voices)
     if not against:
-        return _unopposed_kind(voices)
-    outnumbered = len(_siding(voices)) - against > against
+        return _classify_unopposed(voices)
+    outnumbered = len(_list_siding(voices)) - against > against
     return "majority" if outnumbered and support >= CLEAR_MAJORITY - _ROUNDING else "contested"
 
 
-def _unopposed_kind(voices: Sequence[Voice]) -> ConsensusType:
+def _classify_unopposed(voices: Sequence[SeatVote]) -> ConsensusType:
     return "unanimous" if all(v.position == "support" for v in voices) else "convergent"
 
 
-def _siding(voices: Sequence[Voice]) -> list[Voice]:
+def _list_siding(voices: Sequence[SeatVote]) -> list[SeatVote]:
     return [v for v in voices if v.position not in (None, "abstain")]
 
 
-def _turnout(voices: Sequence[Voice]) -> float:
+def _compute_turnout(voices: Sequence[SeatVote]) -> float:
     everyone = math.fsum(v.weight for v in voices)
-    return math.fsum(v.weight for v in _siding(voices)) / everyone if everyone > 0 else 0.0
+    return math.fsum(v.weight for v in _list_siding(voices)) / everyone if everyone > 0 else 0.0
 
 
-def _has_quorum(voices: Sequence[Voice]) -> bool:
-    return _turnout(voices) > _QUORUM + _ROUNDING
+def _has_quorum(voices: Sequence[SeatVote]) -> bool:
+    return _compute_turnout(voices) > _QUORUM + _ROUNDING
 
 
-def _weights(siding: Sequence[Voice]) -> list[float]:
+def _compute_weights(siding: Sequence[SeatVote]) -> list[float]:
     """What each vote weighs; when none weighs anything, as if all were equally sure."""
-    stated = [weight(v.weight, v.confidence, v.trust) for v in siding]
-    unsure = [weight(v.weight, 1.0, v.trust) for v in siding]
+    stated = [compute_weight(v.weight, v.confidence, v.trust) for v in siding]
+    unsure = [compute_weight(v.weight, 1.0, v.trust) for v in siding]
     return stated if any(stated) else unsure if any(unsure) else [v.weight for v in siding]
 
 
-def _support(siding: Sequence[Voice]) -> float | None:
-    return balance((_side(v), value) for v, value in zip(siding, _weights(siding), strict=True)).share
+def _compute_support(siding: Sequence[SeatVote]) -> float | None:
+    return compute_balance((_find_side(v), value) for v, value in zip(siding, _compute_weights(siding), strict=True)).share
 
 
-def _side(voice: Voice) -> Side:
+def _find_side(voice: SeatVote) -> VoteSide:
     return _SIDES[voice.position or "abstain"]
 
 
-def _pairs(siding: Sequence[Voice], correlations: Correlations | None) -> Callable[[int, int], float]:
+def _build_pair_correlations(siding: Sequence[SeatVote], correlations: Correlations | None) -> Callable[[int, int], float]:
     if correlations is not None:
         return lambda i, j: correlations(siding[i].seat, siding[j].seat)
     families = [v.family or f"seat:{v.seat}" for v in siding]
-    return lambda i, j: presumed(families[i], families[j])
+    return lambda i, j: presume_correlation(families[i], families[j])
 
 
-def _confidence(siding: Sequence[Voice], pairs: Callable[[int, int], float]) -> float:
-    parts = [balance([(_side(v), weight(v.weight, v.confidence, v.trust) / _ORDINARY)]) for v in siding]
+def _compute_confidence(siding: Sequence[SeatVote], pairs: Callable[[int, int], float]) -> float:
+    parts = [compute_balance([(_find_side(v), compute_weight(v.weight, v.confidence, v.trust) / _ORDINARY)]) for v in siding]
     heads = math.fsum(v.weight for v in siding)
-    return probability(leaning([part.support for part in parts], [part.oppose for part in parts], heads, pairs))
+    return compute_probability(compute_leaning([part.support for part in parts], [part.oppose for part in parts], heads, pairs))

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from moot.weighing.stems import stem
 
 
-class Side(NamedTuple):
+class AxisSide(NamedTuple):
     """One pole of an axis."""
 
     axis: str
@@ -158,18 +158,18 @@ _AXES: Final = (
 )
 
 
-def _sided() -> dict[str, tuple[Side, ...]]:
-    found: dict[str, tuple[Side, ...]] = {}
+def _build_sided_words() -> dict[str, tuple[AxisSide, ...]]:
+    found: dict[str, tuple[AxisSide, ...]] = {}
     for axis in _AXES:
         for sign, words in ((1, axis.plus), (-1, axis.minus)):
             for word in words.split():
                 sides = found.setdefault(stem(word), ())
-                if Side(axis.name, sign) not in sides:
-                    found[stem(word)] = (*sides, Side(axis.name, sign))
+                if AxisSide(axis.name, sign) not in sides:
+                    found[stem(word)] = (*sides, AxisSide(axis.name, sign))
     return found
 
 
-SIDED: Final = _sided()
+SIDED_WORDS: Final = _build_sided_words()
 """What side a word takes, by its stem."""
 
 _DENYING: Final = (
@@ -187,4 +187,4 @@ _IDLE: Final = (
 IDLE: Final = frozenset(_IDLE.split())
 """Chinese words that hold such a word and take no side."""
 
-LONGEST_WORD: Final = max(len(word) for word in (*SIDED, *DENYING, *IDLE) if not word.isascii())
+LONGEST_WORD: Final = max(len(word) for word in (*SIDED_WORDS, *DENYING, *IDLE) if not word.isascii())

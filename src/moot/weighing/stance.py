@@ -8,7 +8,7 @@ whose words are not listed, and takes some paraphrases for opposites (docs/swarm
 
 from typing import Final, NamedTuple
 
-from moot.weighing.phrases import Mark, Phrase, Unit, is_across, phrase, telling
+from moot.weighing.phrases import Phrase, SideMark, Unit, collect_content_stems, is_cross_language, parse_phrase
 
 SHARED: Final = 0.5
 """The share of the shorter statement's terms that the other must hold before a denial or a number opposes them."""
@@ -18,26 +18,26 @@ _COMPARING: Final = frozenset({"than", "比"})
 
 def is_opposed(one: str, other: str) -> bool:
     """Whether two statements, taken to be about one subject, contradict each other."""
-    first, second = phrase(one), phrase(other)
+    first, second = parse_phrase(one), parse_phrase(other)
     if first.terms == second.terms and first.units == second.units:
         return False
     if _is_turned(first.units, second.units):
         # "A is larger than B" and "B is smaller than A" are one; what is compared ("new", "old") is no side.
-        return not _clashes(_without_both_poles(first), _without_both_poles(second))
-    if _is_crossed(first, second) or _clashes(first, second):
+        return not _is_clashing(_without_both_poles(first), _without_both_poles(second))
+    if _is_crossed(first, second) or _is_clashing(first, second):
         return True
-    is_close = is_across(first, second) or _shared(first, second) >= SHARED
+    is_close = is_cross_language(first, second) or _compute_overlap(first, second) >= SHARED
     return is_close and (_is_denied(first, second) or _numbers_differ(first, second))
 
 
-def _shared(one: Phrase, other: Phrase) -> float:
+def _compute_overlap(one: Phrase, other: Phrase) -> float:
     shorter = min(len(one.terms), len(other.terms))
     return len(one.terms & other.terms) / shorter if shorter else 0.0
 
 
-def _clashes(one: Phrase, other: Phrase) -> bool:
+def _is_clashing(one: Phrase, other: Phrase) -> bool:
     """Whether some word's nearest counterpart on its axis takes the other side."""
-    across = is_across(one, other)
+    across = is_cross_language(one, other)
     return _has_clash(one.marks, other.marks, across) or _has_clash(other.marks, one.marks, across)
 
 
@@ -46,12 +46,12 @@ def _is_crossed(one: Phrase, other: Phrase) -> bool:
     axes = {mark.axis for mark in one.marks}
     signs = [([mark.sign for mark in cut.marks if mark.axis == axis] for cut in (one, other)) for axis in axes]
     has_crossed = any(first != second and sorted(first) == sorted(second) for first, second in signs)
-    return has_crossed and _things(one, other) == _things(other, one)
+    return has_crossed and _list_shared_things(one, other) == _list_shared_things(other, one)
 
 
-def _things(one: Phrase, other: Phrase) -> list[str]:
+def _list_shared_things(one: Phrase, other: Phrase) -> list[str]:
     """The terms of the one that the other has as well, in order, without the words that take a side."""
-    both = telling(one.units) & telling(other.units)
+    both = collect_content_stems(one.units) & collect_content_stems(other.units)
     sided = {place for word in one.sided for place in range(word.start, word.end)}
     return [unit.term for place, unit in enumerate(one.units) if unit.term in both and place not in sided]
 
@@ -67,7 +67,7 @@ class _Counterpart(NamedTuple):
     agrees: bool
 
 
-def _has_clash(marks: tuple[Mark, ...], others: tuple[Mark, ...], across: bool) -> bool:
+def _has_clash(marks: tuple[SideMark, ...], others: tuple[SideMark, ...], across: bool) -> bool:
     for mark in marks:
         counterparts = [
             _Counterpart(len(mark.near & other.near), mark.sign == other.sign) for other in others if other.axis == mark.axis
@@ -80,10 +80,10 @@ def _has_clash(marks: tuple[Mark, ...], others: tuple[Mark, ...], across: bool) 
 
 def _is_denied(one: Phrase, other: Phrase) -> bool:
     """Whether one of the two is denied and the other is not."""
-    return (_denials(one, other) - _denials(other, one)) % 2 == 1
+    return (_count_denials(one, other) - _count_denials(other, one)) % 2 == 1
 
 
-def _denials(one: Phrase, other: Phrase) -> int:
+def _count_denials(one: Phrase, other: Phrase) -> int:
     """Denials of the whole, and those of a word on whose axis the other says nothing."""
     axes = {mark.axis for mark in other.marks}
     alone = any(mark.turned and mark.sign < 0 and mark.axis not in axes for mark in one.marks)
@@ -96,13 +96,13 @@ def _numbers_differ(one: Phrase, other: Phrase) -> bool:
 
 def _is_turned(one: tuple[Unit, ...], other: tuple[Unit, ...]) -> bool:
     """Whether both compare the same two things the other way round."""
-    first, second = _compared(one), _compared(other)
+    first, second = _parse_comparison(one), _parse_comparison(other)
     if first is None or second is None:
         return False
     return bool(first[0] & second[1]) and bool(first[1] & second[0])
 
 
-def _compared(units: tuple[Unit, ...]) -> tuple[frozenset[str], frozenset[str]] | None:
+def _parse_comparison(units: tuple[Unit, ...]) -> tuple[frozenset[str], frozenset[str]] | None:
     """What is compared with what: the terms before and after the comparing word, without those that stand on both sides."""
     terms = [unit.term for unit in units]
     place = next((index for index, term in enumerate(terms) if term in _COMPARING), None)
@@ -110,5 +110,5 @@ def _compared(units: tuple[Unit, ...]) -> tuple[frozenset[str], frozenset[str]] 
         place = terms.index("to", terms.index("prefer"))
     if place is None:
         return None
-    left, right = telling(units[:place]), telling(units[place + 1 :])
+    left, right = collect_content_stems(units[:place]), collect_content_stems(units[place + 1 :])
     return left - right, right - left

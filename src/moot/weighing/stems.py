@@ -8,7 +8,7 @@ def stem(word: str) -> str:
     """A light English stem: `adopts`, `adopted` and `adopting` are one term. Other words stay as they are."""
     if len(word) < 4 or not word.isascii() or not word.isalpha():
         return word
-    word = _singular(word)
+    word = _singularize(word)
     for ending in ("ing", "ed"):
         rest = word.removesuffix(ending)
         if rest != word and len(rest) >= 3 and any(vowel in rest for vowel in "aeiouy"):
@@ -17,7 +17,7 @@ def stem(word: str) -> str:
     return word[:-1] if word.endswith("e") and len(word) > 4 else word
 
 
-def _singular(word: str) -> str:
+def _singularize(word: str) -> str:
     if word.endswith("ies") and len(word) > 4:
         return word[:-3] + "y"
     if word.endswith("s") and not word.endswith(("ss", "us", "is")):

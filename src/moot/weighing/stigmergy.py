@@ -19,26 +19,26 @@ DIGITS: Final = 12
 """To how many places a figure is kept that was reckoned with logarithms or powers: machines differ in the last bit of those."""
 
 
-def response(stimulus: float, threshold: float) -> float:
+def compute_response(stimulus: float, threshold: float) -> float:
     """P(S, θ) = S² / (S² + θ²), the probability to respond (§5.1, §9.0.7); 0 where the stimulus is 0, whatever the threshold."""
     if not stimulus > 0:
         return 0.0
     if not threshold > 0:
         return 1.0
     # The same fraction, safe from squares that overflow or vanish.
-    return 1.0 / (1.0 + (threshold / stimulus) ** 2) if stimulus >= threshold else _small(stimulus / threshold)
+    return 1.0 / (1.0 + (threshold / stimulus) ** 2) if stimulus >= threshold else _compute_small_response(stimulus / threshold)
 
 
-def _small(ratio: float) -> float:
+def _compute_small_response(ratio: float) -> float:
     return ratio * ratio / (ratio * ratio + 1.0)
 
 
-def deposited(concentration: float, amount: float) -> float:
+def add_deposit(concentration: float, amount: float) -> float:
     """The concentration after a deposit, at most 1 (§3.2, §9.0.3)."""
     return min(concentration + max(amount, 0.0), MOST)
 
 
-def evaporated(concentration: float, rate: float, floor: float) -> float:
+def evaporate(concentration: float, rate: float, floor: float) -> float:
     """The concentration after a round: × (1 − rate), never taken below the floor (§9.0.3).
 
     One that lies below the floor already (a small deposit, several stop signals) stays: evaporation lifts nothing.
@@ -46,32 +46,32 @@ def evaporated(concentration: float, rate: float, floor: float) -> float:
     return max(concentration * (1.0 - rate), min(concentration, floor))
 
 
-def stopped(concentration: float, strength: float) -> float:
+def apply_stop_signal(concentration: float, strength: float) -> float:
     """The concentration after a stop signal: its strength is taken off, at once and once (§9.0.3 of version 2.2)."""
     return concentration * (1.0 - strength)
 
 
-def inhibition(signals: int, strength: float, most: float) -> float:
+def compute_inhibition(signals: int, strength: float, most: float) -> float:
     """The total strength of the signals that are active on one direction (§6.1)."""
     return min(max(signals, 0) * strength, most)
 
 
-def effective(concentration: float, inhibited: float) -> float:
+def compute_effective_concentration(concentration: float, inhibited: float) -> float:
     """The concentration that an agent responds to while signals are active: S × (1 − strength) (§6.1)."""
     return concentration * (1.0 - inhibited)
 
 
-def coverage(perspectives: int) -> float:
+def compute_coverage(perspectives: int) -> float:
     """Distinct perspectives by six, at most 1 (§9.0.6)."""
     return min(max(perspectives, 0) / PERSPECTIVES, 1.0)
 
 
-def orthogonality(distinct: int, stated: int) -> float:
+def compute_orthogonality(distinct: int, stated: int) -> float:
     """Distinct ideas by all that were stated; 0 where none was (§9.0.6)."""
     return distinct / max(stated, 1)
 
 
-def entropy(concentrations: Collection[float]) -> float:
+def compute_entropy(concentrations: Collection[float]) -> float:
     """The entropy of the concentrations, normalised to 0 … 1; 0 where there is nothing, or one direction alone (§9.0.6)."""
     total = math.fsum(concentrations)
     if not total > 0:
@@ -91,7 +91,7 @@ class Diversity(NamedTuple):
     overall: float
 
 
-def diversity(*, perspectives: int, distinct: int, stated: int, concentrations: Iterable[float]) -> Diversity:
+def compute_diversity(*, perspectives: int, distinct: int, stated: int, concentrations: Iterable[float]) -> Diversity:
     """The mean of coverage, orthogonality and entropy (§9.0.6)."""
-    parts = (coverage(perspectives), orthogonality(distinct, stated), entropy(list(concentrations)))
+    parts = (compute_coverage(perspectives), compute_orthogonality(distinct, stated), compute_entropy(list(concentrations)))
     return Diversity(*parts, round(math.fsum(parts) / 3, DIGITS))

@@ -35,12 +35,12 @@ class TrackRecord:
         return TrackRecord(cases=self.cases + 1, brier_sum=self.brier_sum + score)
 
 
-def brier(forecast: float, outcome: float) -> float:
+def compute_brier(forecast: float, outcome: float) -> float:
     """The Brier score of one forecast: the square of its distance from the outcome (1 right, 0 wrong)."""
     return (forecast - outcome) ** 2
 
 
-def forecast(position: VotePosition | None, confidence: float) -> float | None:
+def compute_forecast(position: VotePosition | None, confidence: float) -> float | None:
     """The probability that a vote gives its motion; None when it took no side."""
     match position:
         case "support":
@@ -53,17 +53,17 @@ def forecast(position: VotePosition | None, confidence: float) -> float | None:
             return None
 
 
-def trust(record: TrackRecord, prior: float = NEUTRAL_BRIER, strength: float = STRENGTH) -> float:
+def compute_trust(record: TrackRecord, prior: float = NEUTRAL_BRIER, strength: float = STRENGTH) -> float:
     """How far a source is trusted, 0 to 1: its mean Brier score drawn towards `prior` as if by `strength` cases."""
-    return 1.0 - math.sqrt(_shrunk(record, prior, strength))
+    return 1.0 - math.sqrt(_shrink_brier(record, prior, strength))
 
 
-def trust_in(category_record: TrackRecord, overall_record: TrackRecord, strength: float = STRENGTH) -> float:
+def compute_category_trust(category_record: TrackRecord, overall_record: TrackRecord, strength: float = STRENGTH) -> float:
     """Trust within a category: its record drawn towards the source's overall one, and that towards neutral."""
-    return trust(category_record, _shrunk(overall_record, NEUTRAL_BRIER, strength), strength)
+    return compute_trust(category_record, _shrink_brier(overall_record, NEUTRAL_BRIER, strength), strength)
 
 
-def evidence(trust: float) -> float:
+def compute_evidence(trust: float) -> float:
     """What a vote of this trust weighs in a tally beside a neutral one, which weighs 1; always positive.
 
     In proportion to trust: on recorded votes its odds did no better, and powers of them or their logarithm worse.
@@ -71,5 +71,5 @@ def evidence(trust: float) -> float:
     return max(trust, _LEAST_TRUST) / NEUTRAL_TRUST
 
 
-def _shrunk(record: TrackRecord, prior: float, strength: float) -> float:
+def _shrink_brier(record: TrackRecord, prior: float, strength: float) -> float:
     return (record.brier_sum + prior * strength) / (record.cases + strength)

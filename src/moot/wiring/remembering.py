@@ -12,7 +12,7 @@ from moot.domain.subject import ErrorCorrelation, normalize_label
 from moot.ports.kit import ProtocolKit
 from moot.projections.decision import Decision, SeatPosition
 from moot.projections.teller import Teller
-from moot.weighing.independence import correlation, family, presumed
+from moot.weighing.independence import compute_correlation, detect_family, presume_correlation
 from moot.weighing.positions import VotePosition
 
 LONGEST_TEXT: Final = 60_000
@@ -66,7 +66,7 @@ def _members(decision: Decision, seats: Sequence[Seat]) -> tuple[Member, ...]:
 
 
 def _member(seat: Seat, position: SeatPosition | None) -> Member:
-    source, kind = seat.source[:LONGEST_SOURCE], family(seat.platform, seat.id)[:LONGEST_SOURCE]
+    source, kind = seat.source[:LONGEST_SOURCE], detect_family(seat.platform, seat.id)[:LONGEST_SOURCE]
     if position is None:
         return Member(source=source, seat=seat.id, family=kind)
     return Member(
@@ -95,8 +95,8 @@ async def bonds(memory: Memory, seats: Sequence[Seat]) -> tuple[ErrorCorrelation
     for one, other in combinations(seats, 2):
         shared, observed = pairs.get((one.source, other.source)) or pairs.get((other.source, one.source)) or (0, None)
         if observed is not None:
-            before = presumed(family(one.platform, one.id), family(other.platform, other.id))
+            before = presume_correlation(detect_family(one.platform, one.id), detect_family(other.platform, other.id))
             found.append(
-                ErrorCorrelation(one=one.id, other=other.id, correlation=round(correlation(before, shared, observed), 4))
+                ErrorCorrelation(one=one.id, other=other.id, correlation=round(compute_correlation(before, shared, observed), 4))
             )
     return tuple(found)

@@ -10,7 +10,7 @@ from moot.protocols.council.facts import CouncilOpened, Settings
 from moot.protocols.council.kit import council_kit
 from moot.protocols.council.rules import CouncilRules
 from moot.protocols.council.state import Council, Course
-from moot.weighing.resolution import Correlations, Resolution, Voice, owned
+from moot.weighing.resolution import Correlations, Resolution, SeatVote, resolve_advisory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +31,8 @@ def owner(opened: CouncilOpened) -> SeatId:
     return opened.settings.owner or opened.seats[0].id
 
 
-def _resolve(state: Council, voices: Sequence[Voice], correlations: Correlations) -> Resolution:
-    return owned(voices, owner=owner(state.opened), correlations=correlations)
+def _resolve(state: Council, voices: Sequence[SeatVote], correlations: Correlations) -> Resolution:
+    return resolve_advisory(voices, owner=owner(state.opened), correlations=correlations)
 
 
 def _check(opened: CouncilOpened) -> None:

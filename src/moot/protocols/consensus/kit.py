@@ -10,7 +10,7 @@ from moot.protocols.council.facts import CouncilOpened, Settings
 from moot.protocols.council.kit import council_kit
 from moot.protocols.council.rules import CouncilRules
 from moot.protocols.council.state import Council, Course, nobody
-from moot.weighing.resolution import CONSENSUS_THRESHOLD, Correlations, Resolution, Voice, agreed
+from moot.weighing.resolution import CONSENSUS_THRESHOLD, Correlations, Resolution, SeatVote, resolve_consensus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,10 +26,10 @@ class ConsensusOpened(CouncilOpened):
     settings: ConsensusSettings = ConsensusSettings()
 
 
-def _resolve(state: Council, voices: Sequence[Voice], correlations: Correlations) -> Resolution:
+def _resolve(state: Council, voices: Sequence[SeatVote], correlations: Correlations) -> Resolution:
     settings = state.opened.settings
     assert isinstance(settings, ConsensusSettings)
-    return agreed(voices, threshold=settings.threshold, correlations=correlations)
+    return resolve_consensus(voices, threshold=settings.threshold, correlations=correlations)
 
 
 COURSE: Final = Course(

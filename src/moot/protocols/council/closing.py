@@ -7,16 +7,16 @@ from moot.domain.roster import Seat
 from moot.protocols.council.facts import Ballot, DeliberationClosed, EndReason, LostSeat
 from moot.protocols.council.state import PASSED, Council, Course, Spoken
 from moot.protocols.council.table import blind_positions, challenges, is_overturned, motion
-from moot.weighing.independence import family, seat_correlations
-from moot.weighing.positions import VotePosition, weight
-from moot.weighing.resolution import Resolution, Voice
+from moot.weighing.independence import build_seat_correlations, detect_family
+from moot.weighing.positions import VotePosition, compute_weight
+from moot.weighing.resolution import Resolution, SeatVote
 
 
 def closed(course: Course, state: Council, reason: EndReason) -> DeliberationClosed:
     """Weigh what was said, list who was lost and what nobody answered."""
     decided = decided_on(course, state)
     voices = voiced(course, state, reason)
-    found = course.resolve(state, voices, seat_correlations(state.opened.subject.bonds, state.seats))
+    found = course.resolve(state, voices, build_seat_correlations(state.opened.subject.bonds, state.seats))
     if decided is None:
         found = _nothing(found)
     if course.owner(state.opened) is not None and reason not in {"decided", "agreed_blind"}:
@@ -42,7 +42,7 @@ def closed(course: Course, state: Council, reason: EndReason) -> DeliberationClo
 
 def outcome(course: Course, state: Council) -> Resolution:
     """What the votes cast so far amount to."""
-    return course.resolve(state, voiced(course, state, "voted"), seat_correlations(state.opened.subject.bonds, state.seats))
+    return course.resolve(state, voiced(course, state, "voted"), build_seat_correlations(state.opened.subject.bonds, state.seats))
 
 
 def decided_on(course: Course, state: Council) -> Spoken | None:
@@ -50,21 +50,21 @@ def decided_on(course: Course, state: Council) -> Spoken | None:
     return state.line(state.motion) or motion(course, state)
 
 
-def voiced(course: Course, state: Council, reason: EndReason) -> tuple[Voice, ...]:
+def voiced(course: Course, state: Council, reason: EndReason) -> tuple[SeatVote, ...]:
     """Every seat at the vote. Where positions agreed blind they are the votes; where somebody decides, the advice is."""
     owner = course.owner(state.opened)
     return tuple(_voice(seat, _standing(state, seat.id, owner, reason)) for seat in state.seats)
 
 
-def _voice(seat: Seat, stand: tuple[VotePosition | None, float]) -> Voice:
+def _voice(seat: Seat, stand: tuple[VotePosition | None, float]) -> SeatVote:
     position, confidence = stand
-    return Voice(
+    return SeatVote(
         seat=seat.id,
         position=position,
         confidence=confidence,
         weight=seat.weight,
         trust=seat.trust,
-        family=family(seat.platform, seat.id),
+        family=detect_family(seat.platform, seat.id),
     )
 
 
@@ -94,8 +94,8 @@ def _advised(state: Council, seat: SeatId, owner: SeatId) -> tuple[VotePosition 
     return "conditional_support" if met.state == "accepted" else "oppose", last.said.confidence or 0.0
 
 
-def _ballot(state: Council, voice: Voice) -> Ballot:
-    weighs = 0.0 if voice.position in {None, "abstain"} else weight(voice.weight, voice.confidence, voice.trust)
+def _ballot(state: Council, voice: SeatVote) -> Ballot:
+    weighs = 0.0 if voice.position in {None, "abstain"} else compute_weight(voice.weight, voice.confidence, voice.trust)
     return Ballot(seat=SeatId(voice.seat), position=voice.position, confidence=voice.confidence, weight=weighs)
 
 

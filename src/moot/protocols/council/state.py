@@ -9,7 +9,7 @@ from moot.domain.ids import SeatId
 from moot.domain.losses import Losses
 from moot.domain.roster import Seat
 from moot.protocols.council.facts import Contribution, CouncilOpened, EndReason, Phase
-from moot.weighing.resolution import Correlations, Resolution, Voice
+from moot.weighing.resolution import Correlations, Resolution, SeatVote
 
 QUESTION: Final = 1
 """The number of the line that holds the question; contributions count from 2."""
@@ -73,7 +73,7 @@ class Council:
         return self.opened.settings.blind and self.phase == "propose"
 
 
-Resolve = Callable[[Council, Sequence[Voice], Correlations], Resolution]
+Resolve = Callable[[Council, Sequence[SeatVote], Correlations], Resolution]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

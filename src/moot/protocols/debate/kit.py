@@ -8,7 +8,7 @@ from moot.protocols.council.facts import CouncilOpened, Settings
 from moot.protocols.council.kit import council_kit
 from moot.protocols.council.rules import CouncilRules
 from moot.protocols.council.state import Council, Course, nobody
-from moot.weighing.resolution import Correlations, Resolution, Voice, resolved
+from moot.weighing.resolution import Correlations, Resolution, SeatVote, resolve_open_vote
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,8 +16,8 @@ class DebateOpened(CouncilOpened):
     settings: Settings = Settings()
 
 
-def _resolve(state: Council, voices: Sequence[Voice], correlations: Correlations) -> Resolution:
-    return resolved(voices, correlations=correlations)
+def _resolve(state: Council, voices: Sequence[SeatVote], correlations: Correlations) -> Resolution:
+    return resolve_open_vote(voices, correlations=correlations)
 
 
 COURSE: Final = Course(

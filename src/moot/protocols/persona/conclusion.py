@@ -3,7 +3,7 @@
 from moot.domain.ids import SeatId
 from moot.protocols.persona.facts import LostSeat, MeetingConcluded, Stand, Weighed
 from moot.protocols.persona.state import Meeting
-from moot.weighing.positions import balance, could_differ, weight
+from moot.weighing.positions import compute_balance, compute_weight, could_differ
 
 
 def concluded(state: Meeting) -> MeetingConcluded:
@@ -13,12 +13,12 @@ def concluded(state: Meeting) -> MeetingConcluded:
         Weighed(
             seat=seat.id,
             verdict=stands[seat.id].verdict,
-            weight=weight(seat.weight, stands[seat.id].confidence, seat.trust),
+            weight=compute_weight(seat.weight, stands[seat.id].confidence, seat.trust),
         )
         for seat in state.seats
         if seat.id in stands
     )
-    found = balance((position.verdict, position.weight) for position in positions)
+    found = compute_balance((position.verdict, position.weight) for position in positions)
     missing = sum(seat.weight * seat.trust for seat in state.seats if seat.id not in stands)
     return MeetingConcluded(
         reason=state.stop or "seats_lost",

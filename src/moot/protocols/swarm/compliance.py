@@ -7,7 +7,7 @@ from moot.protocols.swarm.answers import Candidate, DecisionReport, RoundReport
 from moot.protocols.swarm.facts import Severity, Violation
 from moot.protocols.swarm.operations import direction_key
 from moot.protocols.swarm.state import Agent, Swarm
-from moot.weighing.stigmergy import effective, inhibition, response
+from moot.weighing.stigmergy import compute_effective_concentration, compute_inhibition, compute_response
 
 SCORES: Final[dict[Severity, int]] = {"WARNING": 1, "MINOR": 3, "MAJOR": 5, "CRITICAL": 10}
 TERMINATED_AT: Final = 15
@@ -91,8 +91,11 @@ def _expected(state: Swarm, agent: Agent, candidate: Candidate) -> tuple[float, 
         return (0.0,)
     settings = state.settings
     count = sum(signal.target == key for signal in state.board.signals)
-    strength = inhibition(count, settings.signal_strength, settings.most_inhibition)
-    return tuple(response(value, agent.threshold) for value in (found.concentration, effective(found.concentration, strength)))
+    strength = compute_inhibition(count, settings.signal_strength, settings.most_inhibition)
+    return tuple(
+        compute_response(value, agent.threshold)
+        for value in (found.concentration, compute_effective_concentration(found.concentration, strength))
+    )
 
 
 def _conflicts(report: RoundReport) -> Found:

@@ -7,9 +7,9 @@ from moot.domain.ids import SeatId
 from moot.domain.values import fast_replace
 from moot.protocols.swarm.facts import FEWEST_AGENTS, Ended, EndReason, Resolved, SwarmCompleted, Termination
 from moot.protocols.swarm.state import Agent, Swarm
-from moot.weighing.independence import family, seat_correlations
+from moot.weighing.independence import build_seat_correlations, detect_family
 from moot.weighing.positions import VotePosition
-from moot.weighing.resolution import Voice, resolved
+from moot.weighing.resolution import SeatVote, resolve_open_vote
 from moot.weighing.stigmergy import DIGITS
 
 MOST_VOTED_ON: Final = 5
@@ -58,16 +58,16 @@ def _resolution(state: Swarm, idea: int) -> Resolved:
         seat = state.seat(name)
         position, confidence = voice_position(state, name, idea)
         voices.append(
-            Voice(
+            SeatVote(
                 seat=name,
                 position=position,
                 confidence=confidence,
                 weight=seat.weight,
                 trust=seat.trust,
-                family=family(seat.platform, seat.id),
+                family=detect_family(seat.platform, seat.id),
             )
         )
-    found = resolved(voices, correlations=seat_correlations(state.opened.subject.bonds, state.seats))
+    found = resolve_open_vote(voices, correlations=build_seat_correlations(state.opened.subject.bonds, state.seats))
     return Resolved(
         idea=idea,
         consensus_type=found.consensus_type,

@@ -14,7 +14,7 @@ from moot.domain.values import fast_replace
 from moot.protocols.swarm.answers import Likenesses, LikePair
 from moot.protocols.swarm.facts import Placed
 from moot.protocols.swarm.state import Board, Finding, Idea, Reviewing, Swarm
-from moot.weighing.likeness import JOIN_AT, like_by_words, likened, normal_idea
+from moot.weighing.likeness import JOIN_AT, find_similar_texts, measure_by_words, normalize_idea
 
 MOST_COMPARED: Final = 300
 """Known ideas, the newest, that a new text is compared with."""
@@ -34,7 +34,7 @@ def fresh(state: Swarm) -> tuple[str, ...]:
     """The texts of the round that nobody had said before, as they were first written."""
     texts: dict[str, str] = {}
     for finding in new_findings(state):
-        key = normal_idea(finding.core_idea)
+        key = normalize_idea(finding.core_idea)
         if key not in state.board.by_text:
             texts.setdefault(key, finding.core_idea)
     return tuple(texts.values())
@@ -44,8 +44,8 @@ def to_compare(state: Swarm, texts: Collection[str]) -> tuple[tuple[int, ...], t
     """The known ideas and the new texts that a measure is asked about; nothing where there is nothing to compare."""
     apart = _apart(state)
     claimed = _declared(state)
-    new = tuple(text for text in texts if normal_idea(text) not in apart and normal_idea(text) not in claimed)
-    known = tuple(idea.number for idea in state.board.ideas if normal_idea(idea.text) not in apart)[-MOST_COMPARED:]
+    new = tuple(text for text in texts if normalize_idea(text) not in apart and normalize_idea(text) not in claimed)
+    known = tuple(idea.number for idea in state.board.ideas if normalize_idea(idea.text) not in apart)[-MOST_COMPARED:]
     return (known, new) if new and len(known) + len(new) > 1 else ((), ())
 
 
@@ -58,7 +58,7 @@ def comparing(state: Swarm) -> CompareTexts:
 
 def judged(compared: CompareTexts) -> Likenesses:
     """The judgement by words alone: what a measure that was lost is replaced with."""
-    pairs = (LikePair(**pair._asdict()) for pair in likened(compared.known, compared.new, like_by_words))
+    pairs = (LikePair(**pair._asdict()) for pair in find_similar_texts(compared.known, compared.new, measure_by_words))
     return Likenesses(by="words", pairs=tuple(pairs))
 
 
@@ -83,7 +83,7 @@ def sorted_ideas(state: Swarm) -> Sorting:
     texts = {idea.number: idea.text for idea in state.board.ideas}
     placed: list[Placed] = []
     for text in review.fresh:
-        key = normal_idea(text)
+        key = normalize_idea(text)
         where = _agreed(state, text, declared.get(key, ()), places) or _alike(review, text, best.get(key, ()), founded)
         idea = where.idea or len(texts) + 1
         texts.setdefault(idea, text)
@@ -97,7 +97,7 @@ def sorted_ideas(state: Swarm) -> Sorting:
 def _agreed(state: Swarm, text: str, names: Sequence[str], places: Mapping[str, int]) -> Placed | None:
     for name in names:
         idea = named(state.board, places, name)
-        if idea and normal_idea(text) not in _apart(state):
+        if idea and normalize_idea(text) not in _apart(state):
             return Placed(text=text, idea=idea, reason="agreesWith")
     return None
 
@@ -119,7 +119,7 @@ def _best(review: Reviewing, found: Likenesses | None) -> dict[str, list[LikePai
         if pair.opposed or pair.likeness < JOIN_AT or not known <= pair.one < known + len(review.compared):
             continue
         if pair.other < pair.one:
-            best.setdefault(normal_idea(review.compared[pair.one - known]), []).append(pair)
+            best.setdefault(normalize_idea(review.compared[pair.one - known]), []).append(pair)
     return {key: sorted(pairs, key=lambda pair: (-pair.likeness, pair.other)) for key, pairs in best.items()}
 
 
@@ -128,16 +128,16 @@ def _of_place(review: Reviewing, founded: Mapping[str, int], at: int) -> int:
     if at < len(review.known):
         return review.known[at]
     other = at - len(review.known)
-    return founded.get(normal_idea(review.compared[other]), 0) if other < len(review.compared) else 0
+    return founded.get(normalize_idea(review.compared[other]), 0) if other < len(review.compared) else 0
 
 
 def _declared(state: Swarm) -> dict[str, tuple[str, ...]]:
     """What the author of each new text says that it agrees with, where that can be found."""
-    said = {normal_idea(finding.core_idea) for finding in new_findings(state)} | set(state.board.by_text)
+    said = {normalize_idea(finding.core_idea) for finding in new_findings(state)} | set(state.board.by_text)
     found: dict[str, tuple[str, ...]] = {}
     for finding in new_findings(state):
-        key = normal_idea(finding.core_idea)
-        names = tuple(name for name in finding.agrees_with if _is_known(state.board, said, name) and normal_idea(name) != key)
+        key = normalize_idea(finding.core_idea)
+        names = tuple(name for name in finding.agrees_with if _is_known(state.board, said, name) and normalize_idea(name) != key)
         if names and key not in found:
             found[key] = names
     return found
@@ -149,7 +149,7 @@ def _is_known(board: Board, said: Collection[str], name: str) -> bool:
         return found is not None and found.idea > 0
     if name.startswith("idea-"):
         return _numbered(board, name) > 0
-    return normal_idea(name) in said
+    return normalize_idea(name) in said
 
 
 def named(board: Board, places: Mapping[str, int], name: str) -> int:
@@ -159,7 +159,7 @@ def named(board: Board, places: Mapping[str, int], name: str) -> int:
         return found.idea if found is not None else 0
     if name.startswith("idea-"):
         return _numbered(board, name)
-    key = normal_idea(name)
+    key = normalize_idea(name)
     return board.by_text.get(key, 0) or places.get(key, 0)
 
 
@@ -170,23 +170,23 @@ def _numbered(board: Board, name: str) -> int:
 
 
 def _apart(state: Swarm) -> frozenset[str]:
-    return frozenset(normal_idea(text) for text in state.settings.apart)
+    return frozenset(normalize_idea(text) for text in state.settings.apart)
 
 
 def with_ideas(state: Swarm, placed: Collection[Placed]) -> Swarm:
     """The swarm after its new texts were placed: findings know their ideas, ideas their backers, agents what they hold."""
     board = state.board
-    by_text = {**board.by_text, **{normal_idea(each.text): each.idea for each in placed}}
+    by_text = {**board.by_text, **{normalize_idea(each.text): each.idea for each in placed}}
     ideas = {idea.number: (idea, dict(idea.since)) for idea in board.ideas}
     for each in placed:
         if each.reason == "new":
             ideas[each.idea] = (Idea(number=each.idea, text=each.text, round=state.round, since={}), {})
     new = new_findings(state)
-    places = {normal_idea(each.text): each.idea for each in placed}
+    places = {normalize_idea(each.text): each.idea for each in placed}
     held: dict[SeatId, dict[int, None]] = {}
     known = []
     for finding in new:
-        idea = by_text.get(normal_idea(finding.core_idea), 0)
+        idea = by_text.get(normalize_idea(finding.core_idea), 0)
         also = tuple(number for name in finding.agrees_with if (number := named(board, places, name)) and number != idea)
         known.append(replace(finding, idea=idea, also=tuple(dict.fromkeys(also))))
         for number in (idea, *also):

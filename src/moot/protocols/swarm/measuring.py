@@ -8,8 +8,8 @@ from moot.protocols.swarm.facts import Backing, Change, ConvergenceMeasured, End
 from moot.protocols.swarm.ideas import backing
 from moot.protocols.swarm.settlement import with_role
 from moot.protocols.swarm.state import Swarm, with_changes
-from moot.weighing.convergence import Bounds, judged, quorum_ideas, share
-from moot.weighing.stigmergy import diversity, stopped
+from moot.weighing.convergence import ConvergenceBounds, compute_share, find_quorum_ideas, judge_convergence
+from moot.weighing.stigmergy import apply_stop_signal, compute_diversity
 
 DOMINANT: Final = 0.7
 CUT: Final = 0.3
@@ -17,10 +17,10 @@ STAGNANT_ROUNDS: Final = 3
 FEWEST_ACTIVE: Final = 2
 
 
-def bounds(state: Swarm) -> Bounds:
+def bounds(state: Swarm) -> ConvergenceBounds:
     """What this run asks of convergence."""
     settings = state.settings
-    return Bounds(
+    return ConvergenceBounds(
         min_rounds=settings.min_rounds,
         beta=settings.beta,
         quorum=settings.quorum_threshold,
@@ -36,14 +36,14 @@ def measured(state: Swarm) -> ConvergenceMeasured:
     backed = backing(state)
     counted = {number: own if state.settings.quorum == "independent" else everyone for number, (everyone, own) in backed.items()}
     active = len(state.active)
-    reached = quorum_ideas(counted, active, limits.quorum)
-    rate = max((share(len(seats), active) for seats in counted.values()), default=0.0)
+    reached = find_quorum_ideas(counted, active, limits.quorum)
+    rate = max((compute_share(len(seats), active) for seats in counted.values()), default=0.0)
     distinct = len({finding.idea for finding in board.findings})
     concentrations = tuple(each.concentration for each in board.pheromones.values())
-    spread = diversity(
+    spread = compute_diversity(
         perspectives=len(board.perspectives), distinct=distinct, stated=len(board.findings), concentrations=concentrations
     )
-    verdict = judged(
+    verdict = judge_convergence(
         round_number=state.round,
         history=state.history,
         has_quorum=bool(reached),
@@ -106,7 +106,7 @@ def _protection(state: Swarm) -> Protection:
     top = max(state.board.pheromones.values(), key=lambda each: each.concentration, default=None)
     cut = None
     if top is not None and top.concentration > DOMINANT:
-        cut = Change(direction=top.direction, before=top.concentration, after=stopped(top.concentration, CUT))
+        cut = Change(direction=top.direction, before=top.concentration, after=apply_stop_signal(top.concentration, CUT))
     return Protection(cut, debater)
 
 

@@ -17,8 +17,8 @@ from moot.domain.values import fast_replace
 from moot.protocols.swarm.answers import Confidence, FoundIdea, Operation, RoundReport
 from moot.protocols.swarm.facts import OperationResult, Role, Settings
 from moot.protocols.swarm.state import Agent, Board, Claim, Finding, Pheromone, Signal, Swarm
-from moot.weighing.likeness import normal_idea
-from moot.weighing.stigmergy import deposited, stopped
+from moot.weighing.likeness import normalize_idea
+from moot.weighing.stigmergy import add_deposit, apply_stop_signal
 
 REASONS: Final = ("contradictory_evidence", "better_alternative", "resource_conflict")
 OWN_FIELDS: Final = ("current.exploringDirection", "current.claimedSubtask")
@@ -153,7 +153,7 @@ class Workbench:
         if found is None and len(self._pheromones) >= MOST_DIRECTIONS:
             raise Refused("invalid_params", f"the blackboard has {MOST_DIRECTIONS} directions already")
         before = found.concentration if found is not None else 0.0
-        after = self._came_to(deposited(before, amount))
+        after = self._came_to(add_deposit(before, amount))
         self._lay(key, direction, agent.seat, after)
         self._change(agent, deposits=agent.deposits + 1)
         return Done(self._pheromones[key].direction, before, after)
@@ -172,7 +172,7 @@ class Workbench:
         if words:
             key = _key(words)
             before = self._pheromones[key].concentration if key in self._pheromones else 0.0
-            self._lay(key, words, by, deposited(before, self.settings.deposit))
+            self._lay(key, words, by, add_deposit(before, self.settings.deposit))
 
     def _stop(self, agent: Agent, params: Mapping[str, object]) -> Done:
         _only(params, "targetDirection", "reason", "evidence")
@@ -199,7 +199,7 @@ class Workbench:
             at=self.clock,
         )
         self._signals.append(signal)
-        after = self._came_to(stopped(found.concentration, signal.strength))
+        after = self._came_to(apply_stop_signal(found.concentration, signal.strength))
         self._pheromones[key] = replace(found, concentration=after)
         self._change(agent, signals_sent=agent.signals_sent + 1)
         for seat, other in self.agents.items():
@@ -234,7 +234,7 @@ class Workbench:
             params = inner
         _only(params, *_FINDING)
         idea = _text(params, "coreIdea", 500)
-        if not normal_idea(idea):
+        if not normalize_idea(idea):
             raise Refused("invalid_params", "coreIdea must say something")
         confidence: Confidence | None = None
         if params.get("confidence") is not None:

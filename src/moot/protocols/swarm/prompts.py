@@ -20,7 +20,7 @@ from moot.protocols.swarm.ideas import comparing
 from moot.protocols.swarm.rounds import TOP, active_signals, is_ping, weighed
 from moot.protocols.swarm.state import Agent, Finding, Swarm
 from moot.protocols.swarm.words import DISPLAY_NAMES, WORDS, Words
-from moot.weighing.stigmergy import effective, inhibition
+from moot.weighing.stigmergy import compute_effective_concentration, compute_inhibition
 
 LONGEST_TASK: Final = 20_000
 LONGEST_DETAIL: Final = 300
@@ -124,8 +124,8 @@ def _pheromones(state: Swarm, words: Words) -> list[str]:
     ranked = sorted(state.board.pheromones.items(), key=lambda each: (-each[1].concentration, each[0]))
     lines = []
     for key, each in ranked[:MOST_DIRECTIONS]:
-        strength = inhibition(counts.get(key, 0), settings.signal_strength, settings.most_inhibition)
-        left = f" ({effective(each.concentration, strength):.4f})" if strength else ""
+        strength = compute_inhibition(counts.get(key, 0), settings.signal_strength, settings.most_inhibition)
+        left = f" ({compute_effective_concentration(each.concentration, strength):.4f})" if strength else ""
         lines.append(quote_lines(f"{each.concentration:.4f}{left} {each.direction}"))
     return _listed(words, words.pheromones, lines, len(ranked)) or [words.no_pheromones]
 

@@ -10,9 +10,9 @@ from moot.protocols.swarm.ideas import named
 from moot.protocols.swarm.measuring import bounds
 from moot.protocols.swarm.state import Finding
 from moot.protocols.swarm.story import SwarmStory
-from moot.weighing.convergence import Verdict, judged, quorum_ideas, share
-from moot.weighing.likeness import normal_idea
-from moot.weighing.stigmergy import Diversity, diversity
+from moot.weighing.convergence import ConvergenceVerdict, compute_share, find_quorum_ideas, judge_convergence
+from moot.weighing.likeness import normalize_idea
+from moot.weighing.stigmergy import Diversity, compute_diversity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,7 @@ class Counted:
     quorum: tuple[int, ...]
     active: int
     diversity: Diversity
-    verdict: Verdict
+    verdict: ConvergenceVerdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,7 @@ def recounted(story: SwarmStory, apart: Collection[str] = ()) -> Recount:
     for name in sorted(set(apart), key=lambda name: known[name].number):
         number = len(texts) + 1
         texts[number] = known[name].placed.text
-        separate[normal_idea(known[name].placed.text)] = number
+        separate[normalize_idea(known[name].placed.text)] = number
     tally = _Tally(story, separate)
     rounds = tuple(tally.count(settled.round, measured, texts) for settled, measured in _measured(story))
     return Recount(undone=tuple(sorted(set(apart))), rounds=rounds, texts=texts, owners=tally.owners())
@@ -95,18 +95,18 @@ class _Tally:
         self._history.append(frozenset(each.number for each in backed))
         limits, is_strict = bounds(self._swarm), self._swarm.settings.quorum == "independent"
         counts = {each.number: each.independent if is_strict else each.backers for each in backed}
-        spread = diversity(
+        spread = compute_diversity(
             perspectives=measured.perspectives,
             distinct=len(self._distinct),
             stated=self._stated,
             concentrations=measured.concentrations,
         )
-        reached = quorum_ideas(counts, len(active), limits.quorum)
-        verdict = judged(
+        reached = find_quorum_ideas(counts, len(active), limits.quorum)
+        verdict = judge_convergence(
             round_number=number,
             history=self._history,
             has_quorum=bool(reached),
-            consensus_rate=max((share(len(seats), len(active)) for seats in counts.values()), default=0.0),
+            consensus_rate=max((compute_share(len(seats), len(active)) for seats in counts.values()), default=0.0),
             diversity=spread.overall,
             bounds=limits,
         )
@@ -142,12 +142,12 @@ class _Tally:
     def _ideas(self, finding: Finding) -> tuple[int, ...]:
         """What a finding says, and what else it backs: what it agrees with stays where its words point."""
         board = self._swarm.board
-        own = self._separate.get(normal_idea(finding.core_idea), finding.idea)
+        own = self._separate.get(normalize_idea(finding.core_idea), finding.idea)
         meant = {finding.idea, *finding.also}
         also = []
         for name in finding.agrees_with:
             other = board.finding(name) if name.startswith("finding-") else None
-            key = normal_idea(other.core_idea if other is not None else name)
+            key = normalize_idea(other.core_idea if other is not None else name)
             idea = named(board, {}, name)
             if idea in meant:
                 also.append(self._separate.get(key, idea))

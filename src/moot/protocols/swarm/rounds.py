@@ -23,7 +23,7 @@ from moot.protocols.swarm.facts import (
 from moot.protocols.swarm.operations import Workbench, direction_key
 from moot.protocols.swarm.state import Agent, Board, Swarm, with_changes
 from moot.protocols.swarm.words import PERSPECTIVES
-from moot.weighing.stigmergy import effective, inhibition, response
+from moot.weighing.stigmergy import compute_effective_concentration, compute_inhibition, compute_response
 
 TOP: Final = 3
 SILENT_ROUNDS: Final = 2
@@ -95,8 +95,8 @@ def weighed(state: Swarm, agent: Agent, most: int | None = None) -> list[Weighed
     counts = active_signals(board)
     found = []
     for key, each in board.pheromones.items():
-        strength = inhibition(counts.get(key, 0), settings.signal_strength, settings.most_inhibition)
-        value = effective(each.concentration, strength)
+        strength = compute_inhibition(counts.get(key, 0), settings.signal_strength, settings.most_inhibition)
+        value = compute_effective_concentration(each.concentration, strength)
         found.append((-value, key, each, strength))
     found.sort(key=lambda each: each[:2])
     return [
@@ -105,7 +105,7 @@ def weighed(state: Swarm, agent: Agent, most: int | None = None) -> list[Weighed
             direction=each.direction,
             raw=each.concentration,
             effective=-negative,
-            probability=response(-negative, agent.threshold),
+            probability=compute_response(-negative, agent.threshold),
             signals=counts.get(key, 0),
         )
         for negative, key, each, _ in found[:most]
@@ -140,10 +140,10 @@ def _order(state: Swarm, agent: Agent, number: int, at: int) -> Order:
     must_switch = inhibited = False
     if own and signals:
         found = state.board.pheromones.get(own)
-        strength = inhibition(signals, settings.signal_strength, settings.most_inhibition)
-        value = effective(found.concentration, strength) if found is not None else 0.0
+        strength = compute_inhibition(signals, settings.signal_strength, settings.most_inhibition)
+        value = compute_effective_concentration(found.concentration, strength) if found is not None else 0.0
         must_switch = value < agent.threshold
-        inhibited = must_switch or random_unit(seed, "inhibit", number, agent.seat) >= response(value, agent.threshold)
+        inhibited = must_switch or random_unit(seed, "inhibit", number, agent.seat) >= compute_response(value, agent.threshold)
     choices = [each for each in weighed(state, agent, TOP + 1) if not (must_switch and each.key == own)]
     recommended = "" if random or not choices else choices[0].direction
     return Order(seat=agent.seat, random=random, must_switch=must_switch, inhibited=inhibited, wake=wake, recommended=recommended)

@@ -7,7 +7,7 @@ from moot.domain.ids import SeatId
 from moot.domain.values import fast_replace
 from moot.protocols.swarm.facts import Change, Opinion, Role, RoleChange, RoundSettled
 from moot.protocols.swarm.state import Agent, Board, Signal, Swarm, with_changes
-from moot.weighing.stigmergy import DIGITS, evaporated, response
+from moot.weighing.stigmergy import DIGITS, compute_response, evaporate
 
 ANALYST_FROM: Final = 0.7
 ANALYST_DEPOSITS: Final = 3
@@ -43,7 +43,7 @@ def after_settling(state: Swarm, fact: RoundSettled) -> Swarm:
 def _evaporate(state: Swarm) -> tuple[Change, ...]:
     rate, floor = state.settings.evaporation, state.settings.floor
     return tuple(
-        Change(direction=each.direction, before=each.concentration, after=evaporated(each.concentration, rate, floor))
+        Change(direction=each.direction, before=each.concentration, after=evaporate(each.concentration, rate, floor))
         for each in state.board.pheromones.values()
     )
 
@@ -78,7 +78,7 @@ def rules(agent: Agent, board: Board) -> dict[Role, float]:
     found: dict[Role, float] = {}
     strongest = board.strongest
     if strongest >= ANALYST_FROM and agent.deposits >= ANALYST_DEPOSITS:
-        found["DEEP_ANALYST"] = round(response(strongest, agent.threshold), DIGITS)
+        found["DEEP_ANALYST"] = round(compute_response(strongest, agent.threshold), DIGITS)
     if agent.signals_sent:
         found["DEBATER"] = 1.0
     if agent.rounds >= SYNTHESIZER_ROUNDS:

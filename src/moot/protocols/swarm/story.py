@@ -37,7 +37,7 @@ from moot.protocols.swarm.operations import requested, turns
 from moot.protocols.swarm.rules import RULES
 from moot.protocols.swarm.state import Finding, Signal, Swarm
 from moot.protocols.swarm.view_words import VIEW_WORDS, ViewWords
-from moot.weighing.positions import weight
+from moot.weighing.positions import compute_weight
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -396,7 +396,7 @@ def _positions(story: SwarmStory, first: Resolved | None) -> tuple[SeatPosition,
                 after=vote.reason or None if vote is not None else None,
                 verdict=position,
                 confidence_after=confidence if position is not None else None,
-                weight=weight(seat.weight, confidence, seat.trust) if is_siding else 0.0,
+                weight=compute_weight(seat.weight, confidence, seat.trust) if is_siding else 0.0,
                 moved_by=None,
             )
         )
