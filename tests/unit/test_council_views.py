@@ -12,7 +12,7 @@ from moot.domain.budget import Usage
 from moot.domain.facts import BudgetExhausted, CloseCalled, Entry, Language, SeatLost, SessionCancelled
 from moot.domain.ids import SeatId, ask_id
 from moot.domain.subject import Topic
-from moot.projections.markdown import cell
+from moot.projections.markdown import format_cell
 from moot.protocols.consensus.kit import ConsensusSettings
 from moot.protocols.council.facts import Contributed, Contribution, Settings, Taken
 from moot.protocols.council.minutes import minutes
@@ -385,7 +385,7 @@ def test_what_a_participant_says_stays_quoted_in_the_minutes(evil: str) -> None:
 
     def own(words: str) -> list[str]:
         lines = minutes(_everywhere(words).story).split("\n")
-        return [line.replace(cell(words), "…") for line in lines if not line.startswith(("> ", "| ")) and line != ">"]
+        return [line.replace(format_cell(words), "…") for line in lines if not line.startswith(("> ", "| ")) and line != ">"]
 
     assert own(evil) == own("harmless")
     assert not [line for line in own("harmless") if line.lstrip("-*# ").startswith("…")]

@@ -12,8 +12,8 @@ from moot.domain.budget import Budget, Spent, Usage
 from moot.domain.facts import Language, SessionCancelled, SessionImported
 from moot.domain.ids import SeatId, SessionId
 from moot.errors import BadImport
-from moot.projections.costs import money
-from moot.projections.markdown import cell, quoted, table
+from moot.projections.costs import format_money
+from moot.projections.markdown import format_cell, format_table, quote_markdown
 from moot.protocols.persona.context import ContextLedger, context_ledger
 from moot.protocols.persona.facts import Claim, Draft, Settings
 from moot.protocols.persona.kit import PERSONA
@@ -464,15 +464,15 @@ def test_what_a_participant_says_stays_quoted_in_the_minutes(evil: str) -> None:
 
     def own(words: str) -> list[str]:
         lines = minutes(_everywhere(words).story).split("\n")
-        return [line.replace(cell(words), "…") for line in lines if not line.startswith(("> ", "| ")) and line != ">"]
+        return [line.replace(format_cell(words), "…") for line in lines if not line.startswith(("> ", "| ")) and line != ">"]
 
     assert own(evil) == own("harmless")
 
 
 def test_quotations_and_cells_hold_no_marks_of_their_own() -> None:
-    assert quoted("a\n\n# b <i>") == ["> a", ">", "> # b &lt;i>"]
-    assert cell("a | b\n\\ <c>") == "a \\| b \\\\ &lt;c>"
-    assert table(("x", "y"), [(1, "a|b")]) == ["| x | y |", "|---|---|", "| 1 | a\\|b |"]
+    assert quote_markdown("a\n\n# b <i>") == ["> a", ">", "> # b &lt;i>"]
+    assert format_cell("a | b\n\\ <c>") == "a \\| b \\\\ &lt;c>"
+    assert format_table(("x", "y"), [(1, "a|b")]) == ["| x | y |", "|---|---|", "| 1 | a\\|b |"]
 
 
 @pytest.mark.parametrize(
@@ -485,7 +485,7 @@ def test_quotations_and_cells_hold_no_marks_of_their_own() -> None:
     ],
 )
 def test_a_price_that_nobody_knows_is_told_as_such(spent: Spent, told: str) -> None:
-    assert money(spent) == told
+    assert format_money(spent) == told
 
 
 def test_a_decision_is_a_projection_at_any_time() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from moot.domain.ids import SessionId, parse_session_id
 from moot.domain.records import StoredRecord
 from moot.errors import BadImport
-from moot.projections.jsontext import dumped
+from moot.projections.jsontext import dump_json
 
 
 def exported(session: SessionId, records: Sequence[StoredRecord]) -> str:
@@ -14,7 +14,7 @@ def exported(session: SessionId, records: Sequence[StoredRecord]) -> str:
     lines = [json.dumps({"moot": 1, "session": session}, ensure_ascii=False)]
     for record in records:
         head = json.dumps({"seq": record.seq, "at": record.at, "hash": record.hash.hex()})
-        lines.append(f'{head[:-1]}, "body": {dumped(record.body.decode())}}}')
+        lines.append(f'{head[:-1]}, "body": {dump_json(record.body.decode())}}}')
     return "\n".join(lines) + "\n"
 
 

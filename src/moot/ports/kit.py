@@ -11,7 +11,7 @@ from moot.domain.roster import Seat
 from moot.domain.rulebook import Rulebook
 from moot.domain.subject import Topic
 from moot.projections.decision import Decision
-from moot.projections.summary import Summed
+from moot.projections.summary import SummaryLine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class ProtocolKit:
     tell: Callable[[SessionId], Any]
     decision: Callable[[Any], Decision]
     lines: Callable[[Any, Entry], list[str]]
-    summary: Callable[[Any], list[Summed]]
+    summary: Callable[[Any], list[SummaryLine]]
     exports: Mapping[str, Callable[[Any], str]]
     wire_name: str = ""
     blind_from: int = 0

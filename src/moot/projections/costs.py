@@ -20,7 +20,7 @@ class Costs:
             self.seats[fact.seat] = self.seats.get(fact.seat, Spent()).plus(fact.usage)
 
 
-def money(spent: Spent) -> str:
+def format_money(spent: Spent) -> str:
     """The price in US dollars, and plainly so when part of it is unknown."""
     if not spent.calls or (not spent.cost and not spent.unpriced):
         return "$0"
@@ -30,11 +30,11 @@ def money(spent: Spent) -> str:
     return f"{known} + {spent.unpriced} unpriced calls" if spent.unpriced else known
 
 
-def cost_rows(costs: Costs, seats: Iterable[Seat], total: Spent, name: str) -> list[tuple[object, ...]]:
+def build_cost_rows(costs: Costs, seats: Iterable[Seat], total: Spent, name: str) -> list[tuple[object, ...]]:
     """What each seat cost, and all together under `name`."""
     rows: list[tuple[object, ...]] = []
     for seat in seats:
         spent = costs.seats.get(seat.id)
         if spent is not None:
-            rows.append((seat.id, seat.platform, spent.calls, spent.tokens_in, spent.tokens_out, money(spent)))
-    return [*rows, (name, "", total.calls, total.tokens_in, total.tokens_out, money(total))]
+            rows.append((seat.id, seat.platform, spent.calls, spent.tokens_in, spent.tokens_out, format_money(spent)))
+    return [*rows, (name, "", total.calls, total.tokens_in, total.tokens_out, format_money(total))]

@@ -10,7 +10,7 @@ Status = Literal["thinking", "concluded", "cancelled"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class SourcedClaim:
     """A sentence, and the numbers of the timeline entries that it rests on."""
 
     text: str
@@ -43,7 +43,7 @@ class SeatPosition:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lost:
+class SeatLoss:
     """A seat that failed, and what that means."""
 
     seat: SeatId
@@ -66,16 +66,16 @@ class Decision:
     topic: str
     status: Status
     ended_by: str | None
-    decision: Claim | None
+    decision: SourcedClaim | None
     author: SeatId | None
     confidence: float | None
     support: float | None
     turnout: float | None
-    reasons: tuple[Claim, ...]
+    reasons: tuple[SourcedClaim, ...]
     positions: tuple[SeatPosition, ...]
     dissent: tuple[Dissent, ...]
-    open_questions: tuple[Claim, ...]
-    lost: tuple[Lost, ...]
+    open_questions: tuple[SourcedClaim, ...]
+    lost: tuple[SeatLoss, ...]
     could_differ: bool
     turns: int
     spent: Spent
@@ -83,5 +83,5 @@ class Decision:
     choice: str = ""
     heads: int = 0
     effective: float | None = None
-    open_challenges: tuple[Claim, ...] = ()
+    open_challenges: tuple[SourcedClaim, ...] = ()
     overturned: bool = False

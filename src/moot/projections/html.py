@@ -49,69 +49,69 @@ class Markup(str):
     __slots__ = ()
 
 
-def document(language: Language, title: str, style: str, body: Iterable[str]) -> str:
+def render_document(language: Language, title: str, style: str, body: Iterable[str]) -> str:
     """A whole page; `title` is anybody's text, `style` and `body` are markup."""
     return (
         f'<!doctype html>\n<html lang="{language}">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width,initial-scale=1">\n'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
-        f"<title>{text(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n<main>\n"
+        f"<title>{escape_text(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n<main>\n"
         + "\n".join(body)
         + "\n</main>\n</body>\n</html>\n"
     )
 
 
-def text(value: object) -> str:
+def escape_text(value: object) -> str:
     """A value as text that holds no markup."""
     return value if isinstance(value, Markup) else escape(strip_control(str(value)))
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+def render_table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A table in a card of its own."""
-    head = "".join(f"<th>{text(name)}</th>" for name in heads)
-    lines = "".join("<tr>" + "".join(f"<td>{text(value)}</td>" for value in row) + "</tr>" for row in rows)
+    head = "".join(f"<th>{escape_text(name)}</th>" for name in heads)
+    lines = "".join("<tr>" + "".join(f"<td>{escape_text(value)}</td>" for value in row) + "</tr>" for row in rows)
     return f'<div class="card" style="overflow-x:auto"><table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>'
 
 
-def bullets(items: Iterable[str]) -> str:
+def render_bullets(items: Iterable[str]) -> str:
     """Markup, item by item, as a list in a card of its own."""
     inner = "".join(f"<li>{item}</li>" for item in items)
     return f'<ul class="card" style="padding-left:2.2rem">{inner}</ul>'
 
 
-def terms(rows: Iterable[Sequence[object]]) -> str:
+def render_terms(rows: Iterable[Sequence[object]]) -> str:
     """Names, each with its value; nothing where there are none."""
-    inner = "".join(f"<dt>{text(name)}</dt><dd>{text(value)}</dd>" for name, value in rows)
+    inner = "".join(f"<dt>{escape_text(name)}</dt><dd>{escape_text(value)}</dd>" for name, value in rows)
     return f"<dl>{inner}</dl>" if inner else ""
 
 
-def said(words: object) -> str:
+def render_quote(words: object) -> str:
     """Someone's words, line by line as they were written."""
-    return f'<div class="said">{text(words)}</div>'
+    return f'<div class="said">{escape_text(words)}</div>'
 
 
-def soft(value: object) -> str:
+def render_muted(value: object) -> str:
     """A value that stands back."""
-    return f'<span class="soft">{text(value)}</span>'
+    return f'<span class="soft">{escape_text(value)}</span>'
 
 
-def who(name: object) -> str:
+def render_speaker(name: object) -> str:
     """Whose words follow."""
-    return f'<span class="who">{text(name)}</span>'
+    return f'<span class="who">{escape_text(name)}</span>'
 
 
-def card(entry: int, hue: int | None, head: Iterable[str], inner: str) -> str:
+def render_card(entry: int, hue: int | None, head: Iterable[str], inner: str) -> str:
     """A card to which a `link` leads; `hue` is None for whoever has no seat. `head` and `inner` are markup."""
     kind = "turn asker" if hue is None else "turn"
     style = f"--hue:{hue or 0}"
     return f'<article class="card {kind}" id="entry-{entry}" style="{style}"><header>{"".join(head)}</header>{inner}</article>'
 
 
-def link(entry: int, name: str = "") -> str:
+def render_link(entry: int, name: str = "") -> str:
     """A reference to an entry of the same page, by its number unless it has another name."""
-    return f'<a href="#entry-{entry}">{text(name or f"#{entry}")}</a>'
+    return f'<a href="#entry-{entry}">{escape_text(name or f"#{entry}")}</a>'
 
 
-def hues(seats: Iterable[Seat]) -> dict[SeatId, int]:
+def assign_hues(seats: Iterable[Seat]) -> dict[SeatId, int]:
     """A colour for each seat."""
     return {seat.id: _HUES[at % len(_HUES)] for at, seat in enumerate(seats)}

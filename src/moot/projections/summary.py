@@ -7,13 +7,13 @@ Tone = Literal["plain", "strong", "dim", "bad"]
 
 
 @dataclass(frozen=True, slots=True)
-class Summed:
+class SummaryLine:
     """One line of a summary."""
 
     text: str
     tone: Tone = "plain"
 
 
-def percent(value: float | None) -> str:
+def format_percent(value: float | None) -> str:
     """A share as a whole percentage."""
     return "–" if value is None else f"{value * 100:.0f} %"

@@ -21,7 +21,7 @@ class LossLine:
     detail: str
 
 
-class Teller:
+class TimelineBase:
     """Told entry by entry, the opening first."""
 
     def __init__(self, session: SessionId) -> None:
@@ -52,7 +52,7 @@ class Teller:
     def last_at(self) -> datetime:
         return self.desk.at
 
-    def keep(self, entry: Entry) -> None:
+    def apply_shared(self, entry: Entry) -> None:
         """Take in one more entry, as far as all protocols share it."""
         self.seq = entry.seq
         fact = entry.fact
@@ -69,6 +69,6 @@ class Teller:
             self.closed = fact
 
 
-def stamp(at: datetime) -> str:
+def format_time(at: datetime) -> str:
     """A time as records show it."""
     return f"{at:%Y-%m-%dT%H:%M:%SZ}"

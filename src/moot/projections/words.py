@@ -6,7 +6,7 @@ from moot.domain.facts import Language
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SharedWords:
+class SharedReportText:
     decision: str
     losses: dict[str, str]
     budgets: dict[str, str]
@@ -18,7 +18,7 @@ class SharedWords:
     loss_heads: tuple[str, ...]
 
 
-EN = SharedWords(
+EN = SharedReportText(
     decision="Decision",
     losses={
         "timeout": "no answer in time",
@@ -44,7 +44,7 @@ EN = SharedWords(
     author="Written by",
     loss_heads=("Ledger entry", "Seat", "Asked for", "Lost by", "Detail"),
 )
-ZH = SharedWords(
+ZH = SharedReportText(
     decision="决定",
     losses={
         "timeout": "超时未答",
@@ -70,4 +70,4 @@ ZH = SharedWords(
     author="执笔",
     loss_heads=("账本条目", "席位", "所求", "失联原因", "详情"),
 )
-SHARED_WORDS: dict[Language, SharedWords] = {"en": EN, "zh": ZH}
+SHARED_REPORT_TEXT: dict[Language, SharedReportText] = {"en": EN, "zh": ZH}

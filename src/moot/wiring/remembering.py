@@ -11,7 +11,7 @@ from moot.domain.roster import NEUTRAL_TRUST, Seat
 from moot.domain.subject import ErrorCorrelation, normalize_label
 from moot.ports.kit import ProtocolKit
 from moot.projections.decision import Decision, SeatPosition
-from moot.projections.teller import Teller
+from moot.projections.teller import TimelineBase
 from moot.weighing.independence import compute_correlation, detect_family, presume_correlation
 from moot.weighing.positions import VotePosition
 
@@ -32,7 +32,7 @@ _VERDICTS: dict[str, VotePosition] = {
 
 def kept_decision(kit: ProtocolKit, teller: Any, head: bytes) -> DecisionKept:
     """What is remembered of a session that has ended."""
-    assert isinstance(teller, Teller)
+    assert isinstance(teller, TimelineBase)
     decision, opened = kit.decision(teller), teller.desk.opened
     subject = opened.subject
     return DecisionKept(

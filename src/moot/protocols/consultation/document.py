@@ -4,8 +4,8 @@ from moot.domain.consult import ConsultRequest
 from moot.domain.facts import Language
 from moot.domain.fence import one_line, strip_control
 from moot.domain.ids import SeatId
-from moot.projections.markdown import quoted
-from moot.projections.teller import stamp
+from moot.projections.markdown import quote_markdown
+from moot.projections.teller import format_time
 from moot.protocols.consultation.facts import Advice
 from moot.protocols.consultation.state import Consultation
 from moot.protocols.consultation.words import WORDS, Words
@@ -35,7 +35,7 @@ def document(language: Language, found: Consultation, number: int) -> str:
     words = WORDS[language]
     question, reply, unsure = words.sections
     status = "FAILED" if found.failure else "COMPLETED"
-    at = "" if found.at is None else stamp(found.at)
+    at = "" if found.at is None else format_time(found.at)
     values = (str(number), found.seat, found.to, at, status)
     lines = [
         f"# Consultation #{number}: {found.seat} → {found.to}",
@@ -61,10 +61,10 @@ def _section(name: str) -> list[str]:
 def _asked(words: Words, language: Language, request: ConsultRequest) -> list[str]:
     colon = ":" if language == "en" else "："
     space = " " if language == "en" else ""
-    lines = [f"**{words.labels['kind']}**{colon}{space}{words.kinds[request.kind]}", "", *quoted(request.question)]
+    lines = [f"**{words.labels['kind']}**{colon}{space}{words.kinds[request.kind]}", "", *quote_markdown(request.question)]
     for name, text in (("background", request.background), ("understanding", request.understanding)):
         if text:
-            lines += ["", f"**{words.labels[name]}**{colon}", "", *quoted(text)]
+            lines += ["", f"**{words.labels[name]}**{colon}", "", *quote_markdown(text)]
     return lines
 
 
@@ -73,9 +73,9 @@ def _replied(words: Words, language: Language, found: Consultation) -> list[str]
         return [words.failed.format(to=found.to, reason=words.failures.get(found.failure, found.failure))]
     colon = ":" if language == "en" else "："
     lines = [words.unknown.format(to=found.to), ""] if found.advice.is_unknown else []
-    lines += quoted(found.advice.answer)
+    lines += quote_markdown(found.advice.answer)
     if found.advice.notes:
-        lines += ["", f"**{words.labels['notes']}**{colon}", "", *quoted(found.advice.notes)]
+        lines += ["", f"**{words.labels['notes']}**{colon}", "", *quote_markdown(found.advice.notes)]
     return lines
 
 
@@ -83,7 +83,7 @@ def _doubts(words: Words, found: Consultation) -> list[str]:
     advice = found.advice
     if advice is None or found.failure:
         return []
-    lines = quoted(advice.unsure_of) if advice.unsure_of else []
+    lines = quote_markdown(advice.unsure_of) if advice.unsure_of else []
     if advice.ask_instead:
         lines += [
             *([""] if lines else []),

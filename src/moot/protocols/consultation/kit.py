@@ -14,12 +14,12 @@ from moot.domain.ids import SessionId, parse_seat_id
 from moot.domain.roster import validate_seats
 from moot.errors import BadSetting
 from moot.ports.kit import Plan, ProtocolKit
-from moot.projections.costs import cost_rows, money
-from moot.projections.decision import Claim, Decision
-from moot.projections.markdown import quoted, table
-from moot.projections.summary import Summed
-from moot.projections.teller import Teller, stamp
-from moot.projections.words import SHARED_WORDS
+from moot.projections.costs import build_cost_rows, format_money
+from moot.projections.decision import Decision, SourcedClaim
+from moot.projections.markdown import format_table, quote_markdown
+from moot.projections.summary import SummaryLine
+from moot.projections.teller import TimelineBase, format_time
+from moot.projections.words import SHARED_REPORT_TEXT
 from moot.protocols.consultation.alone import QUESTION_RULES, Question
 from moot.protocols.consultation.document import advice_text, request_text
 from moot.protocols.consultation.facts import QuestionClosed, QuestionOpened
@@ -44,7 +44,7 @@ def consulted(kit: ProtocolKit) -> ProtocolKit:
     )
 
 
-def _summed(kit: ProtocolKit, story: ConsultedStory) -> list[Summed]:
+def _summed(kit: ProtocolKit, story: ConsultedStory) -> list[SummaryLine]:
     lines = kit.summary(story.within)
     if not story.consultations and not story.refusals:
         return lines
@@ -55,7 +55,7 @@ def _summed(kit: ProtocolKit, story: ConsultedStory) -> list[Summed]:
     text += f", {words.told_failed}: {failed}" if failed else ""
     text += f", {words.told_refused}: {len(story.refusals)}" if story.refusals else ""
     text += f" · {one_line(', '.join(paths))}" if paths else ""
-    return [*lines[:-1], Summed(text, "dim"), *lines[-1:]]
+    return [*lines[:-1], SummaryLine(text, "dim"), *lines[-1:]]
 
 
 def _exports(kit: ProtocolKit) -> Mapping[str, Callable[[Any], str]]:
@@ -122,7 +122,7 @@ def opened(plan: Plan) -> QuestionOpened:
     )
 
 
-class QuestionStory(Teller):
+class QuestionStory(TimelineBase):
     """The question, and what became of it."""
 
     def __init__(self, session: SessionId) -> None:
@@ -135,7 +135,7 @@ class QuestionStory(Teller):
         return self._question
 
     def keep(self, entry: Entry) -> None:
-        super().keep(entry)
+        super().apply_shared(entry)
         if isinstance(entry.fact, QuestionOpened):
             self._question = QUESTION_RULES.initial(entry.fact)
         else:
@@ -157,7 +157,7 @@ def decided(story: QuestionStory) -> Decision:
         topic=question.opened.topic,
         status="thinking" if story.closed is None else "cancelled" if is_cancelled else "concluded",
         ended_by=closed.outcome if closed else "cancelled" if is_cancelled else None,
-        decision=Claim(text=question.advice.answer) if is_answered and question.advice else None,
+        decision=SourcedClaim(text=question.advice.answer) if is_answered and question.advice else None,
         author=parse_seat_id(question.opened.request.to) if is_answered else None,
         confidence=None,
         support=None,
@@ -165,7 +165,7 @@ def decided(story: QuestionStory) -> Decision:
         reasons=(),
         positions=(),
         dissent=(),
-        open_questions=(Claim(text=question.advice.unsure_of),) if question.advice and question.advice.unsure_of else (),
+        open_questions=(SourcedClaim(text=question.advice.unsure_of),) if question.advice and question.advice.unsure_of else (),
         lost=(),
         could_differ=False,
         turns=int(is_answered),
@@ -179,35 +179,37 @@ def lines(story: QuestionStory, entry: Entry) -> list[str]:
     return []
 
 
-def summary(story: QuestionStory) -> list[Summed]:
+def summary(story: QuestionStory) -> list[SummaryLine]:
     """The answer as the one who asked gets it."""
     question, language = story.question, story.question.opened.language
     words, decision = WORDS[language], decided(story)
     to = parse_seat_id(question.opened.request.to)
     spent = decision.spent
-    cost = Summed(f"{SHARED_WORDS[language].spent.format(calls=spent.calls, tokens=spent.tokens)} · {money(spent)}", "dim")
+    cost = SummaryLine(
+        f"{SHARED_REPORT_TEXT[language].spent.format(calls=spent.calls, tokens=spent.tokens)} · {format_money(spent)}", "dim"
+    )
     if decision.decision is not None and question.advice is not None:
-        return [Summed(strip_control(advice_text(language, to, question.advice)), "strong"), cost]
+        return [SummaryLine(strip_control(advice_text(language, to, question.advice)), "strong"), cost]
     status = "failed" if story.closed is not None else "open"
-    return [Summed(f"@{to}: {words.statuses[status]}", "bad" if status == "failed" else "strong"), cost]
+    return [SummaryLine(f"@{to}: {words.statuses[status]}", "bad" if status == "failed" else "strong"), cost]
 
 
 def minutes(story: QuestionStory) -> str:
     """The question as it was asked, and what it cost; the director adds the rest."""
     opening, language = story.question.opened, story.question.opened.language
-    shared = SHARED_WORDS[language]
-    rows = cost_rows(story.costs, opening.seats, story.spent, shared.total)
+    shared = SHARED_REPORT_TEXT[language]
+    rows = build_cost_rows(story.costs, opening.seats, story.spent, shared.total)
     return "\n".join(
         [
             f"# {WORDS[language].consultations}: {opening.asker} → {one_line(opening.request.to)}",
             "",
-            *quoted(request_text(language, opening.request, opening.request.to)),
+            *quote_markdown(request_text(language, opening.request, opening.request.to)),
             "",
             f"## {shared.cost}",
             "",
-            *table(shared.cost_heads, rows),
+            *format_table(shared.cost_heads, rows),
             "",
-            f"{stamp(story.opened_at)} – {stamp(story.last_at)}",
+            f"{format_time(story.opened_at)} – {format_time(story.last_at)}",
             "",
         ]
     )

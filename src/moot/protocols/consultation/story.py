@@ -8,9 +8,9 @@ from moot.domain.consult import ConsultRequest
 from moot.domain.facts import Entry, SeatLost
 from moot.domain.fence import one_line
 from moot.domain.ids import SeatId, SessionId
-from moot.projections.html import table as html_table
-from moot.projections.markdown import quoted, table
-from moot.projections.teller import Teller
+from moot.projections.html import render_table as html_table
+from moot.projections.markdown import format_table, quote_markdown
+from moot.projections.teller import TimelineBase
 from moot.protocols.consultation.asks import kind_of, within
 from moot.protocols.consultation.facts import (
     CONSULT,
@@ -56,12 +56,12 @@ def own_story(teller: Any) -> Any:
     return teller.within if isinstance(teller, ConsultedStory) else teller
 
 
-class ConsultedStory(Teller):
+class ConsultedStory(TimelineBase):
     """Told entry by entry, the opening first. `within` is the story of the protocol, which hears of no consultation."""
 
     def __init__(self, session: SessionId, teller: Any) -> None:
         super().__init__(session)
-        assert isinstance(teller, Teller)
+        assert isinstance(teller, TimelineBase)
         self.within: Any = teller
         self.consultations: list[ConsultLine] = []
         self.refusals: list[ConsultLine] = []
@@ -84,7 +84,7 @@ class ConsultedStory(Teller):
 
     def heard(self, entry: Entry) -> None:
         """Take in one more entry, all but what the protocol makes of it."""
-        self.keep(entry)
+        self.apply_shared(entry)
         if within(entry) is None:
             # What it cost, and how long it took, counts in every view of the session.
             self.within.keep(entry)
@@ -158,12 +158,12 @@ def section(story: ConsultedStory) -> list[str]:
     if not lines:
         return []
     words = story.words
-    parts = [f"## {words.consultations}", "", *table(words.columns, _rows(story))]
+    parts = [f"## {words.consultations}", "", *format_table(words.columns, _rows(story))]
     for line in story.consultations:
         question = line.request.question if line.request else ""
-        parts += ["", f"**{line.seat} → {one_line(line.to)}**", "", *quoted(question)]
+        parts += ["", f"**{line.seat} → {one_line(line.to)}**", "", *quote_markdown(question)]
         if line.advice is not None and not line.failure:
-            parts += ["", f"**{line.to}**", "", *quoted(line.advice.answer)]
+            parts += ["", f"**{line.to}**", "", *quote_markdown(line.advice.answer)]
         elif line.failure:
             parts += ["", f"{words.told_failed}: {words.failures.get(line.failure, line.failure)}"]
     return parts

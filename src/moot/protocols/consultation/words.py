@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from moot.domain.consult import ConsultKind
 from moot.domain.facts import Language
-from moot.projections.words import SHARED_WORDS
+from moot.projections.words import SHARED_REPORT_TEXT
 from moot.protocols.consultation.facts import Refusal
 
 
@@ -110,7 +110,7 @@ EN = Words(
     },
     kinds={"knowledge": "knowledge", "confirmation": "confirmation", "feedback": "feedback"},
     failures={
-        **SHARED_WORDS["en"].losses,
+        **SHARED_REPORT_TEXT["en"].losses,
         "withdrawn": "the session went on without it",
         "insisted": "whoever was asked would consult others instead of answering",
         "unrecorded": "its record could not be written, so that the answer is not used",
@@ -191,7 +191,7 @@ ZH = Words(
     },
     kinds={"knowledge": "知识咨询", "confirmation": "确认咨询", "feedback": "问题反馈"},
     failures={
-        **SHARED_WORDS["zh"].losses,
+        **SHARED_REPORT_TEXT["zh"].losses,
         "withdrawn": "会议没有等待它",
         "insisted": "被咨询者坚持咨询他人而不作答",
         "unrecorded": "记录无法写入，故不采用其回答",

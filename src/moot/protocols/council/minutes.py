@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 
 from moot.domain.fence import one_line
 from moot.projections.decision import Decision
-from moot.projections.markdown import cell, quoted, table
-from moot.projections.teller import stamp
+from moot.projections.markdown import format_cell, format_table, quote_markdown
+from moot.projections.teller import format_time
 from moot.protocols.council import tables
 from moot.protocols.council.story import Deliberation, TimelineLine, decided
 from moot.protocols.council.tables import Refs, Row
@@ -18,7 +18,7 @@ def minutes(story: Deliberation) -> str:
     words = VIEW_WORDS[story.council.opened.language]
     decision = decided(story)
     parts = [
-        [f"# {words.minutes}: {one_line(story.session)}", "", f"**{words.question}**", "", *quoted(decision.topic)],
+        [f"# {words.minutes}: {one_line(story.session)}", "", f"**{words.question}**", "", *quote_markdown(decision.topic)],
         _named(tables.background(story, words)),
         _decision(story, decision, words),
         _dissent(story, decision, words),
@@ -35,11 +35,11 @@ def minutes(story: Deliberation) -> str:
 
 
 def _named(rows: Iterable[Row]) -> list[str]:
-    return [f"- {name}: {cell(value)}" for name, value in rows]
+    return [f"- {name}: {format_cell(value)}" for name, value in rows]
 
 
 def _table(title: str, heads: Sequence[str], rows: Sequence[Row]) -> list[str]:
-    return [f"## {title}", "", *table(heads, rows)] if rows else []
+    return [f"## {title}", "", *format_table(heads, rows)] if rows else []
 
 
 def _decision(story: Deliberation, decision: Decision, words: ViewWords) -> list[str]:
@@ -48,13 +48,13 @@ def _decision(story: Deliberation, decision: Decision, words: ViewWords) -> list
         return [*lines, words.still_thinking, "", *_named(tables.standing(story, words)), *_motion(story, words)]
     if decision.status == "cancelled":
         reason = tables.cancel_reason(story)
-        return [*lines, words.cancelled, *(["", *quoted(reason)] if reason else [])]
+        return [*lines, words.cancelled, *(["", *quote_markdown(reason)] if reason else [])]
     warning = first_line(story)
     lines += [f"**{warning}**", ""] if warning else []
-    lines += quoted(decision.decision.text) if decision.decision else [words.no_decision, *_motion(story, words)]
+    lines += quote_markdown(decision.decision.text) if decision.decision else [words.no_decision, *_motion(story, words)]
     lines += ["", *_named(tables.resolution_rows(decision, words))]
     votes = tables.vote_rows(story, words)
-    lines += ["", *table(words.vote_heads, votes)] if votes else []
+    lines += ["", *format_table(words.vote_heads, votes)] if votes else []
     note = tables.votes_note(story, words)
     return [*lines, "", note] if note else lines
 
@@ -64,9 +64,9 @@ def _motion(story: Deliberation, words: ViewWords) -> list[str]:
     if found is None:
         return []
     title = words.motion if story.closed is None else words.not_carried
-    head = f"{title} ({Refs((found.id,))}, {words.motion_by.format(seat=cell(found.seat))}):"
+    head = f"{title} ({Refs((found.id,))}, {words.motion_by.format(seat=format_cell(found.seat))}):"
     details = _named(tables.details(found, words))
-    return ["", head, "", *quoted(found.said.text), *(["", *details] if details else [])]
+    return ["", head, "", *quote_markdown(found.said.text), *(["", *details] if details else [])]
 
 
 def _dissent(story: Deliberation, decision: Decision, words: ViewWords) -> list[str]:
@@ -77,14 +77,14 @@ def _dissent(story: Deliberation, decision: Decision, words: ViewWords) -> list[
         return [*lines, words.no_dissent]
     for voice, marks in tables.dissent_marks(story, decision, words):
         how = ", ".join(str(mark) for mark in marks)
-        lines.append(f"- **{cell(voice.seat)}** ({how}): {cell(voice.text) or words.gives_no_reason}")
+        lines.append(f"- **{format_cell(voice.seat)}** ({how}): {format_cell(voice.text) or words.gives_no_reason}")
     return lines
 
 
 def _positions(story: Deliberation, decision: Decision, words: ViewWords) -> list[str]:
     lines = _table(words.positions, words.position_heads, tables.position_rows(story, decision, words))
     changed = tables.changes(story, decision, words)
-    return [*lines, "", f"{words.changed}:", "", *(f"- {cell(told)} ({by})" for told, by in changed)] if changed else lines
+    return [*lines, "", f"{words.changed}:", "", *(f"- {format_cell(told)} ({by})" for told, by in changed)] if changed else lines
 
 
 def _passed(story: Deliberation, words: ViewWords) -> list[str]:
@@ -96,8 +96,8 @@ def _missing(story: Deliberation, decision: Decision, words: ViewWords) -> list[
     told, losses = lost_lines(story, decision, words), tables.loss_rows(story, words)
     if not told and not losses:
         return []
-    lines = [f"## {words.missing}", "", *(f"- {cell(line)}" for line in told)]
-    return [*lines, *([""] if told else []), *table(words.loss_heads, losses)] if losses else lines
+    lines = [f"## {words.missing}", "", *(f"- {format_cell(line)}" for line in told)]
+    return [*lines, *([""] if told else []), *format_table(words.loss_heads, losses)] if losses else lines
 
 
 def _timeline(story: Deliberation, words: ViewWords) -> list[str]:
@@ -113,15 +113,15 @@ def _timeline(story: Deliberation, words: ViewWords) -> list[str]:
 
 
 def _line(story: Deliberation, line: TimelineLine, notes: Sequence[Refs], words: ViewWords) -> list[str]:
-    who = f"**#{line.id} {cell(line.speaker)}**"
+    who = f"**#{line.id} {format_cell(line.speaker)}**"
     if tables.is_sealed(story, line):
         return ["", f"{who} · {line.timestamp}", "", words.sealed]
     marks = [*(tables.marks(line.spoken, words) if line.spoken else [words.question]), *notes]
     head = " · ".join([who, *(str(mark) for mark in marks), line.timestamp])
     details = _named(tables.details(line.spoken, words)) if line.spoken else []
-    return ["", head, *(["", *quoted(line.content)] if line.content else []), *(["", *details] if details else [])]
+    return ["", head, *(["", *quote_markdown(line.content)] if line.content else []), *(["", *details] if details else [])]
 
 
 def _cost(story: Deliberation, words: ViewWords) -> list[str]:
-    when = words.times.format(opened=stamp(story.opened_at), last=stamp(story.last_at))
+    when = words.times.format(opened=format_time(story.opened_at), last=format_time(story.last_at))
     return [*_table(words.cost, words.cost_heads, tables.cost_rows(story, words)), "", when]

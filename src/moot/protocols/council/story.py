@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from moot.domain.facts import Entry, SessionCancelled
 from moot.domain.ids import USER, SeatId, SessionId
-from moot.projections.decision import Claim, Decision, Dissent, Lost, SeatPosition
-from moot.projections.teller import Teller, stamp
+from moot.projections.decision import Decision, Dissent, SeatLoss, SeatPosition, SourcedClaim
+from moot.projections.teller import TimelineBase, format_time
 from moot.protocols.council.closing import decided_on
 from moot.protocols.council.facts import Contributed, CouncilOpened, DeliberationClosed, Phase, PhaseBegun
 from moot.protocols.council.rules import CouncilRules
@@ -36,7 +36,7 @@ class Passed:
     is_implied: bool
 
 
-class Deliberation(Teller):
+class Deliberation(TimelineBase):
     """Told entry by entry, the opening first."""
 
     def __init__(self, session: SessionId, rules: CouncilRules) -> None:
@@ -58,7 +58,7 @@ class Deliberation(Teller):
 
     def add(self, entry: Entry) -> None:
         """Tell one more entry."""
-        self.keep(entry)
+        self.apply_shared(entry)
         fact = entry.fact
         if isinstance(fact, CouncilOpened):
             self._council = self.rules.initial(fact)
@@ -76,7 +76,7 @@ class Deliberation(Teller):
 
     def _line(self, entry: Entry, number: int, speaker: SeatId, text: str, spoken: Spoken | None) -> None:
         self.timeline.append(
-            TimelineLine(id=number, seq=entry.seq, timestamp=stamp(entry.at), speaker=speaker, content=text, spoken=spoken)
+            TimelineLine(id=number, seq=entry.seq, timestamp=format_time(entry.at), speaker=speaker, content=text, spoken=spoken)
         )
 
     def challenges(self) -> list[Challenge]:
@@ -97,7 +97,7 @@ def decided(story: Deliberation) -> Decision:
         topic=council.opened.topic,
         status="thinking" if story.closed is None else "cancelled" if is_cancelled else "concluded",
         ended_by=closed.reason if closed else "cancelled" if is_cancelled else None,
-        decision=None if decided is None else Claim(text=decided.said.text, entries=(decided.id,)),
+        decision=None if decided is None else SourcedClaim(text=decided.said.text, entries=(decided.id,)),
         author=None if decided is None else decided.seat,
         confidence=closed.confidence if closed else None,
         support=closed.support if closed else None,
@@ -119,11 +119,11 @@ def decided(story: Deliberation) -> Decision:
     )
 
 
-def _claim(line: Spoken) -> Claim:
-    return Claim(text=line.said.text, entries=(line.id,))
+def _claim(line: Spoken) -> SourcedClaim:
+    return SourcedClaim(text=line.said.text, entries=(line.id,))
 
 
-def _reasons(council: Council) -> tuple[Claim, ...]:
+def _reasons(council: Council) -> tuple[SourcedClaim, ...]:
     return tuple(_claim(line) for line in council.lines if line.said.type == "support")
 
 
@@ -179,12 +179,14 @@ def _is_declined(story: Deliberation, found: Challenge) -> bool:
     return found.state == "answered" and story.rules.course.owner(story.council.opened) is not None
 
 
-def _lost(story: Deliberation) -> tuple[Lost, ...]:
+def _lost(story: Deliberation) -> tuple[SeatLoss, ...]:
     closed = story.resolution
     if closed is None:
         return ()
     voiceless = {ballot.seat for ballot in closed.ballots if ballot.position is None}
     return tuple(
-        Lost(seat=lost.seat, times=lost.times, last=lost.last, weight_share=lost.weight_share, voiceless=lost.seat in voiceless)
+        SeatLoss(
+            seat=lost.seat, times=lost.times, last=lost.last, weight_share=lost.weight_share, voiceless=lost.seat in voiceless
+        )
         for lost in closed.lost
     )

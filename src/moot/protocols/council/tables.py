@@ -9,7 +9,7 @@ from moot.domain.ids import USER, SeatId
 from moot.domain.subject import normalize_label
 from moot.projections import costs
 from moot.projections.decision import Decision, Dissent
-from moot.projections.summary import percent
+from moot.projections.summary import format_percent
 from moot.protocols.council.facts import Ballot, Phase
 from moot.protocols.council.state import QUESTION, Spoken
 from moot.protocols.council.story import Deliberation, TimelineLine
@@ -88,7 +88,7 @@ def resolution_rows(decision: Decision, words: ViewWords) -> list[Row]:
     return [
         *rows,
         (words.consensus, words.consensus_types[decision.consensus_type or "no_consensus"]),
-        (words.confidence, percent(decision.confidence)),
+        (words.confidence, format_percent(decision.confidence)),
         (words.support, votes_line(decision, words)),
         (words.ended_by, words.endings.get(decision.ended_by or "", decision.ended_by)),
     ]
@@ -189,9 +189,9 @@ def position_rows(story: Deliberation, decision: Decision, words: ViewWords) -> 
         (
             position.seat,
             _joined(position.choice_before, position.before),
-            percent(position.confidence_before),
+            format_percent(position.confidence_before),
             words.verdicts.get(position.verdict or "", NOTHING),
-            percent(position.confidence_after),
+            format_percent(position.confidence_after),
             _joined(_condition(story, position.seat), position.after),
             weighed.get(position.seat, NOTHING),
             Refs((position.moved_by,)) if position.moved_by else NOTHING,
@@ -284,7 +284,7 @@ def marks(line: Spoken, words: ViewWords) -> list[object]:
         (words.moved_by, (said.moved_by,) if said.moved_by else ()),
     )
     found += [Refs(numbers, told) for told, numbers in named if numbers]
-    return found if said.confidence is None else [*found, words.sure.format(share=percent(said.confidence))]
+    return found if said.confidence is None else [*found, words.sure.format(share=format_percent(said.confidence))]
 
 
 def notes(story: Deliberation, words: ViewWords) -> Mapping[int, list[Refs]]:
@@ -337,4 +337,4 @@ def seat_rows(story: Deliberation) -> list[Row]:
 
 def cost_rows(story: Deliberation, words: ViewWords) -> list[Row]:
     """What each seat cost, and all together."""
-    return costs.cost_rows(story.costs, story.council.seats, story.spent, words.total)
+    return costs.build_cost_rows(story.costs, story.council.seats, story.spent, words.total)

@@ -3,9 +3,9 @@
 from moot.domain.facts import BudgetExhausted, Entry, SeatLost
 from moot.domain.fence import one_line, strip_control
 from moot.domain.ids import USER
-from moot.projections.costs import money
+from moot.projections.costs import format_money
 from moot.projections.decision import Decision
-from moot.projections.summary import Summed, percent
+from moot.projections.summary import SummaryLine, format_percent
 from moot.protocols.council.facts import Contributed, DeliberationClosed, PhaseBegun
 from moot.protocols.council.state import Spoken
 from moot.protocols.council.story import Deliberation, TimelineLine, decided
@@ -80,47 +80,47 @@ def first_line(story: Deliberation) -> str:
     return " ".join(lines)
 
 
-def summary(story: Deliberation) -> list[Summed]:
+def summary(story: Deliberation) -> list[SummaryLine]:
     """The decision as a person wants it first: what, how sure, who dissents, who was lost, what it cost."""
     words = VIEW_WORDS[story.council.opened.language]
     decision = decided(story)
     if decision.status != "concluded":
         told = words.still_thinking if decision.status == "thinking" else words.cancelled
-        return [Summed(told, "strong")]
+        return [SummaryLine(told, "strong")]
     warning = first_line(story)
     text = words.no_decision if decision.decision is None else strip_control(decision.decision.text)
     spent = decision.spent
     return [
-        *([Summed(warning, "bad")] if warning else []),
-        Summed(text, "strong"),
-        Summed(""),
-        Summed(f"{words.consensus}: {words.consensus_types[decision.consensus_type or 'no_consensus']}"),
-        Summed(f"{words.confidence}: {percent(decision.confidence)}"),
-        Summed(f"{words.support}: {votes_line(decision, words)}"),
-        Summed(f"{words.ended_by}: {words.endings.get(decision.ended_by or '', decision.ended_by)}"),
+        *([SummaryLine(warning, "bad")] if warning else []),
+        SummaryLine(text, "strong"),
+        SummaryLine(""),
+        SummaryLine(f"{words.consensus}: {words.consensus_types[decision.consensus_type or 'no_consensus']}"),
+        SummaryLine(f"{words.confidence}: {format_percent(decision.confidence)}"),
+        SummaryLine(f"{words.support}: {votes_line(decision, words)}"),
+        SummaryLine(f"{words.ended_by}: {words.endings.get(decision.ended_by or '', decision.ended_by)}"),
         *dissent_lines(decision, words),
-        *[Summed(line, "bad") for line in lost_lines(story, decision, words)],
-        Summed(f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {money(spent)}", "dim"),
+        *[SummaryLine(line, "bad") for line in lost_lines(story, decision, words)],
+        SummaryLine(f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {format_money(spent)}", "dim"),
     ]
 
 
 def votes_line(decision: Decision, words: ViewWords) -> str:
     """The shares, and how many independent votes the heads are worth."""
     return words.votes.format(
-        support=percent(decision.support),
-        turnout=percent(decision.turnout),
+        support=format_percent(decision.support),
+        turnout=format_percent(decision.turnout),
         heads=decision.heads,
         effective=f"{decision.effective or 0:.1f}",
     )
 
 
-def dissent_lines(decision: Decision, words: ViewWords) -> list[Summed]:
+def dissent_lines(decision: Decision, words: ViewWords) -> list[SummaryLine]:
     """Who does not go along, one line each."""
     if not decision.dissent:
-        return [Summed(words.no_dissent)]
+        return [SummaryLine(words.no_dissent)]
     return [
-        Summed(f"{words.dissent}:"),
-        *(Summed(f"– {voice.seat} ({words.kinds[voice.kind]}): {one_line(voice.text)}") for voice in decision.dissent),
+        SummaryLine(f"{words.dissent}:"),
+        *(SummaryLine(f"– {voice.seat} ({words.kinds[voice.kind]}): {one_line(voice.text)}") for voice in decision.dissent),
     ]
 
 
@@ -129,7 +129,7 @@ def lost_lines(story: Deliberation, decision: Decision, words: ViewWords) -> lis
     lines = []
     for lost in decision.lost:
         last = words.losses.get(lost.last, lost.last)
-        line = words.lost_line.format(seat=lost.seat, times=lost.times, last=last, share=percent(lost.weight_share))
+        line = words.lost_line.format(seat=lost.seat, times=lost.times, last=last, share=format_percent(lost.weight_share))
         lines.append(f"{words.lost}: {line}; {words.voiceless}" if lost.voiceless else f"{words.lost}: {line}")
     closed = story.resolution
     missing = [ballot.seat for ballot in (closed.ballots if closed else ()) if ballot.position is None]

@@ -12,7 +12,7 @@ from moot.domain.ids import USER, SeatId, parse_seat_id
 from moot.domain.language import detect_language
 from moot.domain.roster import Seat, validate_seats
 from moot.errors import BadImport, MootError
-from moot.projections.jsontext import dumped
+from moot.projections.jsontext import dump_json
 from moot.protocols.persona.facts import ImportedTurn, ImportedView, MeetingOpened, Settings, View
 from moot.protocols.persona.story import Line, Story, decided
 
@@ -41,7 +41,7 @@ def context_ledger(story: Story) -> str:
             for seat in meeting.seats
         ],
     }
-    return dumped(document, indent=2) + "\n"
+    return dump_json(document, indent=2) + "\n"
 
 
 def _line(line: Line) -> dict[str, Any]:

@@ -2,10 +2,10 @@
 
 from moot.domain.facts import SessionCancelled, SessionImported
 from moot.domain.fence import one_line
-from moot.projections.decision import Claim, Decision
-from moot.projections.markdown import cell, quoted, table
-from moot.projections.summary import percent
-from moot.projections.teller import stamp
+from moot.projections.decision import Decision, SourcedClaim
+from moot.projections.markdown import format_cell, format_table, quote_markdown
+from moot.projections.summary import format_percent
+from moot.projections.teller import format_time
 from moot.protocols.persona.story import Story, decided
 from moot.protocols.persona.tables import backing, cost_rows, lost_lines, position_rows, what_it_means, without_dissent
 from moot.protocols.persona.view_words import VIEW_WORDS, ViewWords
@@ -16,7 +16,7 @@ def minutes(story: Story) -> str:
     words = VIEW_WORDS[story.meeting.opened.language]
     decision = decided(story)
     parts = [
-        [f"# {words.minutes}: {one_line(story.session)}", "", f"**{words.question}**", "", *quoted(decision.topic)],
+        [f"# {words.minutes}: {one_line(story.session)}", "", f"**{words.question}**", "", *quote_markdown(decision.topic)],
         _decision(story, decision, words),
         _claims(words.reasons, decision.reasons, words),
         _dissent(decision, words),
@@ -37,28 +37,28 @@ def _decision(story: Story, decision: Decision, words: ViewWords) -> list[str]:
         if story.closed is None:
             return [*lines, words.still_thinking]
         if isinstance(story.closed, SessionCancelled):
-            return [*lines, words.cancelled, *(quoted(story.closed.reason) if story.closed.reason else [])]
+            return [*lines, words.cancelled, *(quote_markdown(story.closed.reason) if story.closed.reason else [])]
         return [*lines, words.no_decision, "", f"- {words.ended_by}: {words.endings.get(decision.ended_by or '', '–')}"]
-    lines += [*quoted(decision.decision.text), "", f"- {_rests(decision.decision, words)}"]
+    lines += [*quote_markdown(decision.decision.text), "", f"- {_rests(decision.decision, words)}"]
     if isinstance(story.closed, SessionImported):
         return [*lines, f"- {words.read_back}"]
     lines.append(f"- {words.author}: {decision.author}")
-    lines.append(f"- {words.confidence}: {percent(decision.confidence)}")
+    lines.append(f"- {words.confidence}: {format_percent(decision.confidence)}")
     lines.append(f"- {words.support}: {backing(decision, words)}")
     lines.append(f"- {words.ended_by}: {words.endings.get(decision.ended_by or '', decision.ended_by)}")
     return lines
 
 
-def _rests(claim: Claim, words: ViewWords) -> str:
+def _rests(claim: SourcedClaim, words: ViewWords) -> str:
     if not claim.entries:
         return f"({words.names_nothing})"
     return f"{words.rests_on} {', '.join(f'#{entry}' for entry in claim.entries)}"
 
 
-def _claims(title: str, claims: tuple[Claim, ...], words: ViewWords) -> list[str]:
+def _claims(title: str, claims: tuple[SourcedClaim, ...], words: ViewWords) -> list[str]:
     if not claims:
         return []
-    return [f"## {title}", "", *(f"- {cell(claim.text)} ({_rests(claim, words).strip('()')})" for claim in claims)]
+    return [f"## {title}", "", *(f"- {format_cell(claim.text)} ({_rests(claim, words).strip('()')})" for claim in claims)]
 
 
 def _dissent(decision: Decision, words: ViewWords) -> list[str]:
@@ -70,14 +70,14 @@ def _dissent(decision: Decision, words: ViewWords) -> list[str]:
     for voice in decision.dissent:
         who = words.reported if voice.seat is None else f"{voice.seat}, {words.verdicts[voice.kind]}"
         entries = f" ({words.rests_on} {', '.join(f'#{entry}' for entry in voice.entries)})" if voice.entries else ""
-        lines.append(f"- **{who}**: {cell(voice.text)}{entries}")
+        lines.append(f"- **{who}**: {format_cell(voice.text)}{entries}")
     return lines
 
 
 def _positions(decision: Decision, words: ViewWords) -> list[str]:
     if not decision.positions:
         return []
-    return [f"## {words.positions}", "", *table(words.position_heads, position_rows(decision, words))]
+    return [f"## {words.positions}", "", *format_table(words.position_heads, position_rows(decision, words))]
 
 
 def _lost(decision: Decision, words: ViewWords) -> list[str]:
@@ -94,9 +94,11 @@ def _consensus(story: Story, words: ViewWords) -> list[str]:
     for point in story.meeting.points:
         standing = point.standing(seats)
         if standing == "agreed":
-            lines.append(f"- {words.agreed}: #{point.entry} {cell(point.claim)} ({words.by} {', '.join(point.agreed)})")
+            lines.append(f"- {words.agreed}: #{point.entry} {format_cell(point.claim)} ({words.by} {', '.join(point.agreed)})")
         if standing == "contested":
-            lines.append(f"- {words.contested}: #{point.entry} {cell(point.claim)} ({words.by} {', '.join(point.contested)})")
+            lines.append(
+                f"- {words.contested}: #{point.entry} {format_cell(point.claim)} ({words.by} {', '.join(point.contested)})"
+            )
     return [f"## {words.consensus}", "", *lines] if lines else []
 
 
@@ -105,7 +107,12 @@ def _timeline(story: Story, words: ViewWords) -> list[str]:
     for line in story.timeline:
         score = "" if line.relevance_score is None else f" · {line.relevance_score:.2f}"
         answers = f" · {words.answers} #{line.refers_to}" if line.refers_to else ""
-        lines += ["", f"**#{line.id} {line.speaker}** · {one_line(line.timestamp)}{score}{answers}", "", *quoted(line.content)]
+        lines += [
+            "",
+            f"**#{line.id} {line.speaker}** · {one_line(line.timestamp)}{score}{answers}",
+            "",
+            *quote_markdown(line.content),
+        ]
     return lines
 
 
@@ -121,9 +128,9 @@ def _silence(story: Story, words: ViewWords) -> list[str]:
             if bid.seat in given:
                 what = f"{words.floor}: {given[bid.seat]}"
             rows.append((turn.number, bid.seat, f"{bid.intent.reaction_score:.2f}", what, bid.intent.reason))
-    return [f"## {words.silence}", "", *table(words.silence_heads, rows)] if rows else []
+    return [f"## {words.silence}", "", *format_table(words.silence_heads, rows)] if rows else []
 
 
 def _cost(story: Story, words: ViewWords) -> list[str]:
-    when = f"{stamp(story.opened_at)} – {stamp(story.last_at)}"
-    return [f"## {words.cost}", "", *table(words.cost_heads, cost_rows(story, words)), "", when]
+    when = f"{format_time(story.opened_at)} – {format_time(story.last_at)}"
+    return [f"## {words.cost}", "", *format_table(words.cost_heads, cost_rows(story, words)), "", when]

@@ -4,9 +4,23 @@ from typing import Final
 
 from moot.domain.facts import SessionCancelled, SessionImported
 from moot.domain.ids import SeatId
-from moot.projections.decision import Claim, Decision
-from moot.projections.html import LIST_STYLE, STYLE, bullets, card, document, hues, link, said, soft, table, terms, text, who
-from moot.projections.summary import percent
+from moot.projections.decision import Decision, SourcedClaim
+from moot.projections.html import (
+    LIST_STYLE,
+    STYLE,
+    assign_hues,
+    escape_text,
+    render_bullets,
+    render_card,
+    render_document,
+    render_link,
+    render_muted,
+    render_quote,
+    render_speaker,
+    render_table,
+    render_terms,
+)
+from moot.projections.summary import format_percent
 from moot.protocols.persona.story import Story, Turn, decided
 from moot.protocols.persona.tables import Row, backing, cost_rows, lost_lines, position_rows, what_it_means, without_dissent
 from moot.protocols.persona.view_words import VIEW_WORDS, ViewWords
@@ -24,10 +38,10 @@ def page(story: Story) -> str:
     language = story.meeting.opened.language
     words = VIEW_WORDS[language]
     decision = decided(story)
-    colours = hues(story.meeting.seats)
+    colours = assign_hues(story.meeting.seats)
     body = [
-        f"<h1>{text(decision.topic)}</h1>",
-        f'<p class="soft">{text(story.session)} · {text(story.timeline[0].timestamp)}</p>',
+        f"<h1>{escape_text(decision.topic)}</h1>",
+        f'<p class="soft">{escape_text(story.session)} · {escape_text(story.timeline[0].timestamp)}</p>',
         *_decision(story, decision, words),
         *_claims(words.reasons, decision.reasons, words),
         *_dissent(decision, words),
@@ -38,13 +52,13 @@ def page(story: Story) -> str:
         *_timeline(story, words, colours),
         *_seats(story, words),
     ]
-    return document(language, decision.topic[:80], f"{STYLE}{_BIDS}{LIST_STYLE}", body)
+    return render_document(language, decision.topic[:80], f"{STYLE}{_BIDS}{LIST_STYLE}", body)
 
 
 def _refs(entries: tuple[int, ...], words: ViewWords) -> str:
     if not entries:
         return f'<span class="soft">({words.names_nothing})</span>'
-    return " ".join(link(entry) for entry in entries)
+    return " ".join(render_link(entry) for entry in entries)
 
 
 def _decision(story: Story, decision: Decision, words: ViewWords) -> list[str]:
@@ -55,50 +69,50 @@ def _decision(story: Story, decision: Decision, words: ViewWords) -> list[str]:
             told = f"{words.cancelled} {story.closed.reason}"
         elif decision.ended_by is not None:
             told = f"{told} ({words.ended_by}: {words.endings.get(decision.ended_by, decision.ended_by)})"
-        return [head, f'<div class="card decision">{text(told)}</div>']
-    claim = said(decision.decision.text)
+        return [head, f'<div class="card decision">{escape_text(told)}</div>']
+    claim = render_quote(decision.decision.text)
     if isinstance(story.closed, SessionImported):
         return [head, f'<div class="card decision">{claim}<p class="soft">{words.read_back}</p></div>']
     rows = (
         (words.author, decision.author),
-        (words.confidence, percent(decision.confidence)),
+        (words.confidence, format_percent(decision.confidence)),
         (words.support, backing(decision, words)),
         (words.ended_by, words.endings.get(decision.ended_by or "", decision.ended_by)),
     )
     rests_on = f"<p>{words.rests_on} {_refs(decision.decision.entries, words)}</p>"
-    return [head, f'<div class="card decision">{claim}{rests_on}{terms(rows)}</div>']
+    return [head, f'<div class="card decision">{claim}{rests_on}{render_terms(rows)}</div>']
 
 
-def _claims(title: str, claims: tuple[Claim, ...], words: ViewWords) -> list[str]:
+def _claims(title: str, claims: tuple[SourcedClaim, ...], words: ViewWords) -> list[str]:
     if not claims:
         return []
-    return [f"<h2>{title}</h2>", bullets(f"{text(claim.text)} {_refs(claim.entries, words)}" for claim in claims)]
+    return [f"<h2>{title}</h2>", render_bullets(f"{escape_text(claim.text)} {_refs(claim.entries, words)}" for claim in claims)]
 
 
 def _dissent(decision: Decision, words: ViewWords) -> list[str]:
     if decision.decision is None:
         return []
     if not decision.dissent:
-        return [f"<h2>{words.dissent}</h2>", f'<p class="soft">{text(without_dissent(decision, words))}</p>']
+        return [f"<h2>{words.dissent}</h2>", f'<p class="soft">{escape_text(without_dissent(decision, words))}</p>']
     items = (
-        f"<b>{text(voice.seat or words.reported)}</b> "
-        f"{'' if voice.seat is None else '(' + words.verdicts[voice.kind] + ')'} {text(voice.text)} "
+        f"<b>{escape_text(voice.seat or words.reported)}</b> "
+        f"{'' if voice.seat is None else '(' + words.verdicts[voice.kind] + ')'} {escape_text(voice.text)} "
         f"{_refs(voice.entries, words) if voice.entries else ''}"
         for voice in decision.dissent
     )
-    return [f"<h2>{words.dissent}</h2>", bullets(items)]
+    return [f"<h2>{words.dissent}</h2>", render_bullets(items)]
 
 
 def _positions(decision: Decision, words: ViewWords) -> list[str]:
     if not decision.positions:
         return []
-    return [f"<h2>{words.positions}</h2>", table(words.position_heads, position_rows(decision, words))]
+    return [f"<h2>{words.positions}</h2>", render_table(words.position_heads, position_rows(decision, words))]
 
 
 def _lost(decision: Decision, words: ViewWords) -> list[str]:
     if not decision.lost:
         return []
-    items = "".join(f"<li>{text(line)}</li>" for line in lost_lines(decision, words))
+    items = "".join(f"<li>{escape_text(line)}</li>" for line in lost_lines(decision, words))
     meaning = what_it_means(decision, words)
     note = f"<p>{meaning}</p>" if meaning else ""
     return [f"<h2>{words.lost}</h2>", f'<div class="card"><ul>{items}</ul>{note}</div>']
@@ -110,15 +124,21 @@ def _timeline(story: Story, words: ViewWords, colours: dict[SeatId, int]) -> lis
     waiting = next(silent, None)
     cards = []
     for line in story.timeline:
-        score = "" if line.relevance_score is None else soft(f"{line.relevance_score:.2f}")
-        answers = f"<span>{words.answers} {link(line.refers_to)}</span>" if line.refers_to else ""
+        score = "" if line.relevance_score is None else render_muted(f"{line.relevance_score:.2f}")
+        answers = f"<span>{words.answers} {render_link(line.refers_to)}</span>" if line.refers_to else ""
         turn = turns.get(line.id)
         while turn is not None and waiting is not None and waiting.number < turn.number:
             cards.append(_silent(waiting, words, colours))
             waiting = next(silent, None)
-        head = (soft(f"#{line.id}"), who(line.speaker), score, answers, soft(f"{line.platform} {line.timestamp}"))
-        inner = f"{said(line.content)}{_bids(turn, words, colours) if turn else ''}"
-        cards.append(card(line.id, colours.get(line.speaker), head, inner))
+        head = (
+            render_muted(f"#{line.id}"),
+            render_speaker(line.speaker),
+            score,
+            answers,
+            render_muted(f"{line.platform} {line.timestamp}"),
+        )
+        inner = f"{render_quote(line.content)}{_bids(turn, words, colours) if turn else ''}"
+        cards.append(render_card(line.id, colours.get(line.speaker), head, inner))
     while waiting is not None:
         cards.append(_silent(waiting, words, colours))
         waiting = next(silent, None)
@@ -135,11 +155,11 @@ def _bids(turn: Turn, words: ViewWords, colours: dict[SeatId, int]) -> str:
         score = 0.0 if bid.intent is None else bid.intent.reaction_score
         told = words.losses.get(bid.lost or "", "") if bid.intent is None else bid.intent.reason
         rows.append(
-            f'<div class="bid"><span>{text(bid.seat)} {"" if bid.intent is None else f"{score:.2f}"}</span>'
+            f'<div class="bid"><span>{escape_text(bid.seat)} {"" if bid.intent is None else f"{score:.2f}"}</span>'
             f'<span class="bar" style="--hue:{colours.get(bid.seat, 0)}"><i style="width:{score * 100:.0f}%"></i></span>'
-            f'<span class="soft">{text(told)}</span></div>'
+            f'<span class="soft">{escape_text(told)}</span></div>'
         )
-    given = ", ".join(f"{text(floor.seat)}: {words.floors[floor.reason]}" for floor in turn.floors)
+    given = ", ".join(f"{escape_text(floor.seat)}: {words.floors[floor.reason]}" for floor in turn.floors)
     return f'<details><summary>{words.floor}: {given or "–"}</summary><div class="bids">{"".join(rows)}</div></details>'
 
 
@@ -147,7 +167,7 @@ def _seats(story: Story, words: ViewWords) -> list[str]:
     seats: list[Row] = [(seat.id, seat.stance, seat.platform, f"{seat.weight:g}") for seat in story.meeting.seats]
     return [
         f"<h2>{words.seats}</h2>",
-        table(words.seat_heads, seats),
+        render_table(words.seat_heads, seats),
         f"<h2>{words.cost}</h2>",
-        table(words.cost_heads, cost_rows(story, words)),
+        render_table(words.cost_heads, cost_rows(story, words)),
     ]

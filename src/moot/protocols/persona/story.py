@@ -6,8 +6,8 @@ from datetime import datetime
 
 from moot.domain.facts import Entry, Loss, SeatLost, SessionCancelled, SessionImported
 from moot.domain.ids import USER, SeatId, SessionId
-from moot.projections.decision import Claim, Decision, Dissent, Lost, SeatPosition
-from moot.projections.teller import Teller, stamp
+from moot.projections.decision import Decision, Dissent, SeatLoss, SeatPosition, SourcedClaim
+from moot.projections.teller import TimelineBase, format_time
 from moot.protocols.persona import facts
 from moot.protocols.persona.conclusion import last_words
 from moot.protocols.persona.facts import FloorGiven, Intent, IntentDeclared, MeetingConcluded, MeetingOpened, TurnTaken
@@ -49,7 +49,7 @@ class Turn:
     spoken: int | None = None
 
 
-class Story(Teller):
+class Story(TimelineBase):
     """Told entry by entry, the opening first."""
 
     def __init__(self, session: SessionId) -> None:
@@ -65,7 +65,7 @@ class Story(Teller):
 
     def add(self, entry: Entry) -> None:
         """Tell one more entry."""
-        self.keep(entry)
+        self.apply_shared(entry)
         fact = entry.fact
         if isinstance(fact, MeetingOpened):
             self._open(fact, entry.at)
@@ -87,7 +87,7 @@ class Story(Teller):
     def _open(self, opened: MeetingOpened, at: datetime) -> None:
         self._meeting = RULES.initial(opened)
         if not opened.imported:
-            self.timeline.append(Line(id=1, seq=1, timestamp=stamp(at), speaker=USER, content=opened.topic, type="input"))
+            self.timeline.append(Line(id=1, seq=1, timestamp=format_time(at), speaker=USER, content=opened.topic, type="input"))
         for number, turn in enumerate(opened.imported, 1):
             self.timeline.append(
                 Line(
@@ -109,7 +109,9 @@ class Story(Teller):
         if not isinstance(entry.fact, TurnTaken):
             text = getattr(entry.fact, "text", heard.text)
             self.timeline.append(
-                Line(id=heard.id, seq=entry.seq, timestamp=stamp(entry.at), speaker=heard.speaker, content=text, type="input")
+                Line(
+                    id=heard.id, seq=entry.seq, timestamp=format_time(entry.at), speaker=heard.speaker, content=text, type="input"
+                )
             )
             return
         intent = before.intents.get(entry.fact.seat)
@@ -118,7 +120,7 @@ class Story(Teller):
             Line(
                 id=heard.id,
                 seq=entry.seq,
-                timestamp=stamp(entry.at),
+                timestamp=format_time(entry.at),
                 speaker=entry.fact.seat,
                 content=entry.fact.said.content,
                 type="speech",
@@ -154,7 +156,7 @@ def decided(story: Story) -> Decision:
         dissent=_dissent(story, concluded),
         open_questions=tuple(_claim(claim, story) for claim in draft.open_questions) if draft else (),
         lost=tuple(
-            Lost(seat=lost.seat, times=lost.times, last=lost.last, weight_share=lost.weight_share, voiceless=lost.voiceless)
+            SeatLoss(seat=lost.seat, times=lost.times, last=lost.last, weight_share=lost.weight_share, voiceless=lost.voiceless)
             for lost in (concluded.lost if concluded else ())
         ),
         could_differ=concluded.could_differ if concluded else False,
@@ -163,19 +165,19 @@ def decided(story: Story) -> Decision:
     )
 
 
-def _imported(closed: object) -> Claim | None:
+def _imported(closed: object) -> SourcedClaim | None:
     """The decision of a session that was read back after its end, where its conclusion names one."""
     told = json.loads(closed.conclusion) if isinstance(closed, SessionImported) else None
     found = told.get("decision") if isinstance(told, dict) else told
     if isinstance(found, dict):
         entries = tuple(entry for entry in found.get("entries") or () if isinstance(entry, int))
-        return Claim(text=str(found.get("text", "")), entries=entries)
-    return Claim(text=found) if isinstance(found, str) and found else None
+        return SourcedClaim(text=str(found.get("text", "")), entries=entries)
+    return SourcedClaim(text=found) if isinstance(found, str) and found else None
 
 
-def _claim(claim: facts.Claim, story: Story) -> Claim:
+def _claim(claim: facts.Claim, story: Story) -> SourcedClaim:
     known = tuple(sorted({entry for entry in claim.entries if 1 <= entry <= len(story.timeline)}))
-    return Claim(text=claim.text, entries=known)
+    return SourcedClaim(text=claim.text, entries=known)
 
 
 def _positions(meeting: Meeting, concluded: MeetingConcluded | None) -> tuple[SeatPosition, ...]:

@@ -2,7 +2,7 @@
 
 from moot.projections import costs
 from moot.projections.decision import Decision
-from moot.projections.summary import percent
+from moot.projections.summary import format_percent
 from moot.protocols.persona.story import Story
 from moot.protocols.persona.view_words import ViewWords
 
@@ -11,7 +11,7 @@ Row = tuple[object, ...]
 
 def backing(decision: Decision, words: ViewWords) -> str:
     """How much support there is, and among how many: support without turnout would pass few voices off as all."""
-    return words.turnout.format(support=percent(decision.support), turnout=percent(decision.turnout))
+    return words.turnout.format(support=format_percent(decision.support), turnout=format_percent(decision.turnout))
 
 
 def without_dissent(decision: Decision, words: ViewWords) -> str:
@@ -26,10 +26,10 @@ def position_rows(decision: Decision, words: ViewWords) -> list[Row]:
         (
             position.seat,
             position.before or "–",
-            percent(position.confidence_before),
+            format_percent(position.confidence_before),
             position.after or "–",
             words.verdicts.get(position.verdict or "", "–"),
-            percent(position.confidence_after),
+            format_percent(position.confidence_after),
             f"{position.weight:.2f}",
             f"#{position.moved_by}" if position.moved_by else "–",
         )
@@ -42,7 +42,7 @@ def lost_lines(decision: Decision, words: ViewWords) -> list[str]:
     lines = []
     for lost in decision.lost:
         last = words.losses.get(lost.last, lost.last)
-        line = words.lost_line.format(seat=lost.seat, times=lost.times, last=last, share=percent(lost.weight_share))
+        line = words.lost_line.format(seat=lost.seat, times=lost.times, last=last, share=format_percent(lost.weight_share))
         lines.append(f"{line}; {words.voiceless}" if lost.voiceless else line)
     return lines
 
@@ -56,4 +56,4 @@ def what_it_means(decision: Decision, words: ViewWords) -> str:
 
 def cost_rows(story: Story, words: ViewWords) -> list[Row]:
     """What each seat cost, and all together."""
-    return costs.cost_rows(story.costs, story.meeting.seats, story.spent, words.total)
+    return costs.build_cost_rows(story.costs, story.meeting.seats, story.spent, words.total)

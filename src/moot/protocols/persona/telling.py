@@ -2,9 +2,9 @@
 
 from moot.domain.facts import BudgetExhausted, Entry, SeatLost
 from moot.domain.fence import one_line, strip_control
-from moot.projections.costs import money
+from moot.projections.costs import format_money
 from moot.projections.decision import Decision
-from moot.projections.summary import Summed, percent
+from moot.projections.summary import SummaryLine, format_percent
 from moot.protocols.persona.facts import (
     ConclusionDrafted,
     FloorGiven,
@@ -67,40 +67,40 @@ def about(line: Line) -> str:
     return f"{score} → #{line.refers_to}" if line.refers_to else score
 
 
-def summary(story: Story) -> list[Summed]:
+def summary(story: Story) -> list[SummaryLine]:
     """The decision as a person wants it first: what, how sure, who dissents, who was lost, what it cost."""
     words = VIEW_WORDS[story.meeting.opened.language]
     decision = decided(story)
     if decision.decision is None:
         told = words.still_thinking if decision.status == "thinking" else words.cancelled
-        return [Summed(words.no_decision if decision.status == "concluded" else told, "strong"), *_lost(decision, words)]
+        return [SummaryLine(words.no_decision if decision.status == "concluded" else told, "strong"), *_lost(decision, words)]
     entries = " ".join(f"#{entry}" for entry in decision.decision.entries)
     ended = words.endings.get(decision.ended_by or "", decision.ended_by)
     spent = decision.spent
     return [
-        Summed(strip_control(decision.decision.text), "strong"),
-        Summed(""),
-        Summed(f"{words.rests_on} {entries or words.names_nothing}"),
-        Summed(f"{words.confidence}: {percent(decision.confidence)}"),
-        Summed(f"{words.support}: {backing(decision, words)}"),
-        Summed(f"{words.ended_by}: {ended}"),
+        SummaryLine(strip_control(decision.decision.text), "strong"),
+        SummaryLine(""),
+        SummaryLine(f"{words.rests_on} {entries or words.names_nothing}"),
+        SummaryLine(f"{words.confidence}: {format_percent(decision.confidence)}"),
+        SummaryLine(f"{words.support}: {backing(decision, words)}"),
+        SummaryLine(f"{words.ended_by}: {ended}"),
         *_dissent(decision, words),
         *_lost(decision, words),
-        Summed(f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {money(spent)}", "dim"),
+        SummaryLine(f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {format_money(spent)}", "dim"),
     ]
 
 
-def _dissent(decision: Decision, words: ViewWords) -> list[Summed]:
+def _dissent(decision: Decision, words: ViewWords) -> list[SummaryLine]:
     if not decision.dissent:
-        return [Summed(without_dissent(decision, words))]
-    found = [Summed(f"{words.dissent}:")]
+        return [SummaryLine(without_dissent(decision, words))]
+    found = [SummaryLine(f"{words.dissent}:")]
     for voice in decision.dissent:
         who = words.reported if voice.seat is None else f"{voice.seat} ({words.verdicts[voice.kind]})"
-        found.append(Summed(f"– {who}: {one_line(voice.text)}"))
+        found.append(SummaryLine(f"– {who}: {one_line(voice.text)}"))
     return found
 
 
-def _lost(decision: Decision, words: ViewWords) -> list[Summed]:
+def _lost(decision: Decision, words: ViewWords) -> list[SummaryLine]:
     meaning = what_it_means(decision, words)
     lines = [f"{words.lost}: {line}" for line in lost_lines(decision, words)]
-    return [Summed(line, "bad") for line in ([*lines, meaning] if meaning else lines)]
+    return [SummaryLine(line, "bad") for line in ([*lines, meaning] if meaning else lines)]

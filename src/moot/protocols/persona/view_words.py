@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from moot.domain.facts import Language
-from moot.projections.words import SHARED_WORDS
+from moot.projections.words import SHARED_REPORT_TEXT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +74,7 @@ EN = ViewWords(
     support="Weighed support",
     turnout="{support} of those who took a side, who hold {turnout} of the weight",
     ended_by="Ended by",
-    author=SHARED_WORDS["en"].author,
+    author=SHARED_REPORT_TEXT["en"].author,
     reasons="Reasons",
     dissent="Dissent",
     no_dissent="Nobody dissented.",
@@ -95,12 +95,12 @@ EN = ViewWords(
     speaks="wants to speak",
     silent="silent",
     floor="floor",
-    cost=SHARED_WORDS["en"].cost,
-    spent=SHARED_WORDS["en"].spent,
+    cost=SHARED_REPORT_TEXT["en"].cost,
+    spent=SHARED_REPORT_TEXT["en"].spent,
     footer="turn {turn}  ·  {tokens} tokens",
     stops="Ctrl-C stops",
-    cost_heads=SHARED_WORDS["en"].cost_heads,
-    total=SHARED_WORDS["en"].total,
+    cost_heads=SHARED_REPORT_TEXT["en"].cost_heads,
+    total=SHARED_REPORT_TEXT["en"].total,
     consensus="Consensus so far",
     agreed="Agreed",
     contested="Contested",
@@ -109,13 +109,13 @@ EN = ViewWords(
     seat_heads=("Seat", "Stance", "Platform", "Weight"),
     verdicts={"support": "support", "conditional": "conditional", "oppose": "oppose", "abstain": "abstain"},
     endings={
-        **SHARED_WORDS["en"].budgets,
+        **SHARED_REPORT_TEXT["en"].budgets,
         "quiet": "every reaction was below the threshold",
         "nobody_speaks": "nobody wanted to speak in two turns",
         "sufficient": "the decider found that enough was said",
         "seats_lost": "no seat could take the floor in two turns",
     },
-    losses=SHARED_WORDS["en"].losses,
+    losses=SHARED_REPORT_TEXT["en"].losses,
     floors={
         "highest": "highest reaction",
         "longest_silent": "tie: silent for longest",
@@ -140,7 +140,7 @@ ZH = ViewWords(
     support="加权支持度",
     turnout="表态者中占 {support}，表态者共占权重 {turnout}",
     ended_by="结束原因",
-    author=SHARED_WORDS["zh"].author,
+    author=SHARED_REPORT_TEXT["zh"].author,
     reasons="理由",
     dissent="异议",
     no_dissent="无人持异议。",
@@ -161,12 +161,12 @@ ZH = ViewWords(
     speaks="想发言",
     silent="沉默",
     floor="发言权",
-    cost=SHARED_WORDS["zh"].cost,
-    spent=SHARED_WORDS["zh"].spent,
+    cost=SHARED_REPORT_TEXT["zh"].cost,
+    spent=SHARED_REPORT_TEXT["zh"].spent,
     footer="第 {turn} 轮  ·  {tokens} 词元",
     stops="Ctrl-C 停止",
-    cost_heads=SHARED_WORDS["zh"].cost_heads,
-    total=SHARED_WORDS["zh"].total,
+    cost_heads=SHARED_REPORT_TEXT["zh"].cost_heads,
+    total=SHARED_REPORT_TEXT["zh"].total,
     consensus="目前的共识",
     agreed="已同意",
     contested="有争议",
@@ -175,13 +175,13 @@ ZH = ViewWords(
     seat_heads=("席位", "立场", "平台", "权重"),
     verdicts={"support": "支持", "conditional": "有条件支持", "oppose": "反对", "abstain": "弃权"},
     endings={
-        **SHARED_WORDS["zh"].budgets,
+        **SHARED_REPORT_TEXT["zh"].budgets,
         "quiet": "所有席位的触动都低于阈值",
         "nobody_speaks": "连续两轮无人要发言",
         "sufficient": "决策者判定信息已充足",
         "seats_lost": "连续两轮没有席位能够发言",
     },
-    losses=SHARED_WORDS["zh"].losses,
+    losses=SHARED_REPORT_TEXT["zh"].losses,
     floors={
         "highest": "触动最高",
         "longest_silent": "并列：沉默最久",

@@ -7,13 +7,13 @@ from moot.domain.facts import BudgetExhausted, Entry, InputGiven, SeatLost, Sess
 from moot.domain.fence import one_line, strip_control
 from moot.domain.ids import USER, SeatId, SessionId
 from moot.domain.perception import extract_first_sentence
-from moot.projections.costs import cost_rows, money
-from moot.projections.decision import Claim, Decision, Dissent, Lost
-from moot.projections.jsontext import dumped
-from moot.projections.markdown import cell, quoted, table
-from moot.projections.summary import Summed
-from moot.projections.teller import Teller, stamp
-from moot.projections.words import SHARED_WORDS
+from moot.projections.costs import build_cost_rows, format_money
+from moot.projections.decision import Decision, Dissent, SeatLoss, SourcedClaim
+from moot.projections.jsontext import dump_json
+from moot.projections.markdown import format_cell, format_table, quote_markdown
+from moot.projections.summary import SummaryLine
+from moot.projections.teller import TimelineBase, format_time
+from moot.projections.words import SHARED_REPORT_TEXT
 from moot.protocols.pipeline.facts import PipelineClosed, PipelineOpened, StepRejected, VerdictGiven, WorkDone
 from moot.protocols.pipeline.rules import RULES
 from moot.protocols.pipeline.state import Pipeline
@@ -33,7 +33,7 @@ class Happened:
     verdict: str = ""
 
 
-class PipelineStory(Teller):
+class PipelineStory(TimelineBase):
     """Told entry by entry, the opening first."""
 
     def __init__(self, session: SessionId) -> None:
@@ -53,7 +53,7 @@ class PipelineStory(Teller):
 
     def add(self, entry: Entry) -> None:
         """Tell one more entry."""
-        self.keep(entry)
+        self.apply_shared(entry)
         fact = entry.fact
         if isinstance(fact, PipelineOpened):
             self._pipeline = RULES.initial(fact)
@@ -77,7 +77,13 @@ class PipelineStory(Teller):
         number = len(self.timeline) + 1
         self.timeline.append(
             Happened(
-                id=number, seq=entry.seq, timestamp=stamp(entry.at), speaker=speaker, step=step, content=text, verdict=verdict
+                id=number,
+                seq=entry.seq,
+                timestamp=format_time(entry.at),
+                speaker=speaker,
+                step=step,
+                content=text,
+                verdict=verdict,
             )
         )
 
@@ -128,7 +134,7 @@ def decided(story: PipelineStory) -> Decision:
         topic=pipeline.opened.topic,
         status="thinking" if story.closed is None else "cancelled" if is_cancelled else "concluded",
         ended_by=closed.outcome if closed else "cancelled" if is_cancelled else None,
-        decision=Claim(text=last.text) if is_done and last else None,
+        decision=SourcedClaim(text=last.text) if is_done and last else None,
         author=last.seat if is_done and last else None,
         confidence=None,
         support=None,
@@ -138,7 +144,7 @@ def decided(story: PipelineStory) -> Decision:
         dissent=tuple(Dissent(seat=line.speaker, kind="oppose", text=line.content) for line in rejected[-1:] if is_rejected),
         open_questions=(),
         lost=tuple(
-            Lost(
+            SeatLoss(
                 seat=seat,
                 times=lost.times,
                 last=lost.last,
@@ -167,7 +173,7 @@ def told(story: PipelineStory, entry: Entry) -> list[str]:
         case StepRejected(step=step, times=times, then=then, to=to):
             lines.append(f"  ✗ {step}: REJECTED ({times}) → {words.then[then].format(to=to)}")
         case SeatLost(seat=seat, reason=reason, detail=detail):
-            losses = SHARED_WORDS[story.pipeline.opened.language].losses
+            losses = SHARED_REPORT_TEXT[story.pipeline.opened.language].losses
             lines.append(f"  ✗ {seat}: {losses[reason]}" + (f" ({one_line(detail)})" if detail else ""))
         case PipelineClosed(outcome=outcome):
             lines.append(f"  ■ {words.outcomes[outcome]}")
@@ -178,22 +184,22 @@ def told(story: PipelineStory, entry: Entry) -> list[str]:
     return lines
 
 
-def summary(story: PipelineStory) -> list[Summed]:
+def summary(story: PipelineStory) -> list[SummaryLine]:
     """What came of it, in short."""
     words, decision = story.words, decided(story)
-    shared = SHARED_WORDS[story.pipeline.opened.language]
+    shared = SHARED_REPORT_TEXT[story.pipeline.opened.language]
     spent = decision.spent
-    cost = Summed(f"{shared.spent.format(calls=spent.calls, tokens=spent.tokens)} · {money(spent)}", "dim")
+    cost = SummaryLine(f"{shared.spent.format(calls=spent.calls, tokens=spent.tokens)} · {format_money(spent)}", "dim")
     if decision.status != "concluded":
-        return [Summed(words.going_on if decision.status == "thinking" else words.cancelled, "strong"), cost]
+        return [SummaryLine(words.going_on if decision.status == "thinking" else words.cancelled, "strong"), cost]
     closed = story.closed
     assert isinstance(closed, PipelineClosed)
     told = words.outcomes[closed.outcome] + ("" if closed.outcome == "completed" else f" ({closed.step})")
     return [
-        *([Summed(strip_control(decision.decision.text), "strong"), Summed("")] if decision.decision else []),
-        Summed(told, "plain" if closed.outcome == "completed" else "bad"),
-        *(Summed(f"{voice.seat}: {one_line(voice.text)}", "bad") for voice in decision.dissent),
-        *(Summed(f"{words.lost}: {lost.seat} ({shared.losses[lost.last]} × {lost.times})", "bad") for lost in decision.lost),
+        *([SummaryLine(strip_control(decision.decision.text), "strong"), SummaryLine("")] if decision.decision else []),
+        SummaryLine(told, "plain" if closed.outcome == "completed" else "bad"),
+        *(SummaryLine(f"{voice.seat}: {one_line(voice.text)}", "bad") for voice in decision.dissent),
+        *(SummaryLine(f"{words.lost}: {lost.seat} ({shared.losses[lost.last]} × {lost.times})", "bad") for lost in decision.lost),
         cost,
     ]
 
@@ -201,19 +207,19 @@ def summary(story: PipelineStory) -> list[Summed]:
 def minutes(story: PipelineStory) -> str:
     """The record of a pipeline at any time."""
     pipeline, words = story.pipeline, story.words
-    shared = SHARED_WORDS[pipeline.opened.language]
+    shared = SHARED_REPORT_TEXT[pipeline.opened.language]
     rows = [(line.name, line.agent, words.states[line.state], line.done) for line in step_lines(story)]
     parts = [
-        [f"# {words.pipeline}: {one_line(story.session)}", "", *quoted(pipeline.opened.topic)],
+        [f"# {words.pipeline}: {one_line(story.session)}", "", *quote_markdown(pipeline.opened.topic)],
         [one_line(line.text) for line in summary(story)[-3:-1] if line.text] or [words.going_on],
-        table(words.columns, rows),
+        format_table(words.columns, rows),
     ]
     for line in story.timeline[1:]:
         verdict = f" · {line.verdict}" if line.verdict else ""
-        head = f"**#{line.id} {line.speaker}** · {line.timestamp} · {cell(line.step)}{verdict}"
-        parts.append([head, "", *quoted(line.content)])
-    costs = cost_rows(story.costs, pipeline.seats, story.spent, shared.total)
-    parts.append([f"## {shared.cost}", "", *table(shared.cost_heads, costs), ""])
+        head = f"**#{line.id} {line.speaker}** · {line.timestamp} · {format_cell(line.step)}{verdict}"
+        parts.append([head, "", *quote_markdown(line.content)])
+    costs = build_cost_rows(story.costs, pipeline.seats, story.spent, shared.total)
+    parts.append([f"## {shared.cost}", "", *format_table(shared.cost_heads, costs), ""])
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
 
@@ -223,4 +229,4 @@ def artefacts(story: PipelineStory) -> str:
         {"step": each.step, "agent": each.seat, "version": each.version, "entry": each.seq, "content": each.text}
         for each in story.pipeline.made.values()
     ]
-    return dumped({"session": story.session, "artefacts": made}, indent=2) + "\n"
+    return dump_json({"session": story.session, "artefacts": made}, indent=2) + "\n"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from moot.domain.facts import Language
-from moot.projections.words import SHARED_WORDS
+from moot.projections.words import SHARED_REPORT_TEXT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ EN = Words(
     columns=("Step", "Agent", "State", "Done"),
     states={"done": "done", "approved": "APPROVED", "current": "at work", "waiting": "waiting", "rejected": "REJECTED"},
     outcomes={
-        **SHARED_WORDS["en"].budgets,
+        **SHARED_REPORT_TEXT["en"].budgets,
         "completed": "all steps done",
         "rejected": "a gate that rejected for good",
         "failed": "an agent that failed twice in a step",
@@ -96,7 +96,7 @@ ZH = Words(
     columns=("步骤", "Agent", "状态", "次数"),
     states={"done": "完成", "approved": "APPROVED", "current": "进行中", "waiting": "等待", "rejected": "REJECTED"},
     outcomes={
-        **SHARED_WORDS["zh"].budgets,
+        **SHARED_REPORT_TEXT["zh"].budgets,
         "completed": "全部步骤完成",
         "rejected": "验证最终未通过",
         "failed": "某个 Agent 在一步中两次失败",

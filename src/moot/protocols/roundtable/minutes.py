@@ -1,9 +1,9 @@
 """The record of a conference as Markdown: the minutes first, then every speech."""
 
 from moot.domain.fence import one_line
-from moot.projections.costs import cost_rows
-from moot.projections.markdown import quoted, table
-from moot.projections.teller import stamp
+from moot.projections.costs import build_cost_rows
+from moot.projections.markdown import format_table, quote_markdown
+from moot.projections.teller import format_time
 from moot.protocols.roundtable.facts import ConferenceClosed
 from moot.protocols.roundtable.files import why_absent
 from moot.protocols.roundtable.story import ConferenceStory, label, summary
@@ -13,12 +13,18 @@ def minutes(story: ConferenceStory) -> str:
     """The record at any time of a conference."""
     conference, words = story.conference, story.words
     parts = [
-        [f"# {words.conference}: {one_line(story.session)}", "", f"**{words.agenda}**", "", *quoted(conference.opened.topic)]
+        [
+            f"# {words.conference}: {one_line(story.session)}",
+            "",
+            f"**{words.agenda}**",
+            "",
+            *quote_markdown(conference.opened.topic),
+        ]
     ]
     if conference.opened.settings.agenda:
-        parts.append(quoted(conference.opened.settings.agenda))
+        parts.append(quote_markdown(conference.opened.settings.agenda))
     if conference.minutes is not None and isinstance(story.closed, ConferenceClosed):
-        parts.append([words.written_by.format(seat=story.closed.author), "", *quoted(conference.minutes.content)])
+        parts.append([words.written_by.format(seat=story.closed.author), "", *quote_markdown(conference.minutes.content)])
     else:
         parts.append([summary(story)[0].text])
     if story.skips:
@@ -28,8 +34,8 @@ def minutes(story: ConferenceStory) -> str:
         head = f"**{label(line)}** · {line.timestamp}"
         if line.speech is not None:
             head += f" · {words.round.format(number=line.speech.round)}"
-        parts.append([head, "", *quoted(line.content)])
-    rows = cost_rows(story.costs, conference.seats, story.spent, words.total)
-    when = f"{stamp(story.opened_at)} – {stamp(story.last_at)}"
-    parts.append([f"## {words.cost}", "", *table(words.cost_heads, rows), "", when])
+        parts.append([head, "", *quote_markdown(line.content)])
+    rows = build_cost_rows(story.costs, conference.seats, story.spent, words.total)
+    when = f"{format_time(story.opened_at)} – {format_time(story.last_at)}"
+    parts.append([f"## {words.cost}", "", *format_table(words.cost_heads, rows), "", when])
     return "\n\n".join("\n".join(part) for part in parts) + "\n"

@@ -9,26 +9,26 @@ from typing import Final
 from moot.domain.facts import SessionCancelled
 from moot.domain.fence import one_line
 from moot.domain.ids import SeatId
-from moot.projections.costs import cost_rows
+from moot.projections.costs import build_cost_rows
 from moot.projections.decision import Decision
 from moot.projections.html import (
     LIST_STYLE,
     STYLE,
     TALK_STYLE,
     Markup,
-    bullets,
-    card,
-    document,
-    hues,
-    link,
-    said,
-    soft,
-    table,
-    terms,
-    text,
-    who,
+    assign_hues,
+    escape_text,
+    render_bullets,
+    render_card,
+    render_document,
+    render_link,
+    render_muted,
+    render_quote,
+    render_speaker,
+    render_table,
+    render_terms,
 )
-from moot.projections.teller import stamp
+from moot.projections.teller import format_time
 from moot.protocols.roundtable.files import why_absent
 from moot.protocols.roundtable.story import ConferenceStory, TimelineLine, decided
 
@@ -45,10 +45,10 @@ Row = tuple[object, object]
 def page(story: ConferenceStory) -> str:
     """The page at any time of a conference."""
     conference, words, decision = story.conference, story.words, decided(story)
-    costs = cost_rows(story.costs, conference.seats, story.spent, words.total)
+    costs = build_cost_rows(story.costs, conference.seats, story.spent, words.total)
     body = [
-        f'<h1 class="said">{text(decision.topic)}</h1>',
-        f'<p class="soft">{text(story.session)} · {stamp(story.opened_at)} – {stamp(story.last_at)}</p>',
+        f'<h1 class="said">{escape_text(decision.topic)}</h1>',
+        f'<p class="soft">{escape_text(story.session)} · {format_time(story.opened_at)} – {format_time(story.last_at)}</p>',
         f"<h2>{words.agenda}</h2>",
         _agenda(story),
         f"<h2>{words.minutes}</h2>",
@@ -58,23 +58,23 @@ def page(story: ConferenceStory) -> str:
         f"<h2>{words.speeches}</h2>",
         *_speeches(story),
         f"<h2>{words.roles}</h2>",
-        table(words.role_heads, _roles(story)),
+        render_table(words.role_heads, _roles(story)),
         f"<h2>{words.cost}</h2>",
-        table(words.cost_heads, costs),
+        render_table(words.cost_heads, costs),
     ]
-    return document(conference.opened.language, decision.topic[:80], f"{STYLE}{LIST_STYLE}{TALK_STYLE}{_OWN_STYLE}", body)
+    return render_document(conference.opened.language, decision.topic[:80], f"{STYLE}{LIST_STYLE}{TALK_STYLE}{_OWN_STYLE}", body)
 
 
 def _agenda(story: ConferenceStory) -> str:
     settings, words = story.conference.opened.settings, story.words
-    background = said(settings.agenda) if settings.agenda else ""
+    background = render_quote(settings.agenda) if settings.agenda else ""
     if len(settings.agenda) > LONG_AGENDA:
         background = f"<details><summary>{words.background}</summary>{background}</details>"
     held = words.rounds_held.format(held=max(_rounds(story), default=0), most=settings.max_rounds)
     rows: list[Row] = [(words.conference, settings.conference)] if settings.conference else []
     rows += [(words.order, " → ".join(story.conference.speakers)), (words.rounds, held)]
     rows += [(words.opening, settings.prompt)] if settings.prompt else []
-    return f'<div class="card">{background}{terms(rows)}</div>'
+    return f'<div class="card">{background}{render_terms(rows)}</div>'
 
 
 def _rounds(story: ConferenceStory) -> set[int]:
@@ -88,8 +88,8 @@ def _conclusion(story: ConferenceStory, decision: Decision) -> str:
     told = {"thinking": words.still_open, "cancelled": words.cancelled}.get(decision.status, "" if minutes else words.no_minutes)
     if isinstance(story.closed, SessionCancelled):
         told = f"{told} {story.closed.reason}".strip()
-    inner = [said(each) for each in (told, minutes.content if minutes else "") if each]
-    return f'<div class="card decision">{"".join(inner)}{terms(_standing(story, decision))}</div>'
+    inner = [render_quote(each) for each in (told, minutes.content if minutes else "") if each]
+    return f'<div class="card decision">{"".join(inner)}{render_terms(_standing(story, decision))}</div>'
 
 
 def _standing(story: ConferenceStory, decision: Decision) -> list[Row]:
@@ -116,13 +116,15 @@ def _declared(story: ConferenceStory) -> Markup:
     """How many of the speakers' last speeches declare consensus, and which."""
     conference = story.conference
     last = {line.speaker: line for line in story.timeline if line.speech is not None}
-    named = [f"{text(seat)} {_link(last[seat])}" for seat in conference.speakers if seat in conference.agreeing and seat in last]
+    named = [
+        f"{escape_text(seat)} {_link(last[seat])}" for seat in conference.speakers if seat in conference.agreeing and seat in last
+    ]
     count = f"{len(named)}/{len(conference.speakers)}"
     return Markup(f"{count}: {', '.join(named)}" if named else count)
 
 
 def _link(line: TimelineLine) -> str:
-    return link(line.id, _number(line))
+    return render_link(line.id, _number(line))
 
 
 def _number(line: TimelineLine) -> str:
@@ -133,7 +135,7 @@ def _number(line: TimelineLine) -> str:
 def _disputed(story: ConferenceStory, decision: Decision) -> list[str]:
     if decision.decision is None:
         return []
-    shown = [f'<div class="card">{said(voice.text)}</div>' for voice in decision.dissent]
+    shown = [f'<div class="card">{render_quote(voice.text)}</div>' for voice in decision.dissent]
     return [f"<h2>{story.words.disputed}</h2>", *(shown or [f'<p class="soft">{story.words.no_dispute}</p>'])]
 
 
@@ -151,19 +153,22 @@ def _missing(story: ConferenceStory) -> list[str]:
         (loss.seq, loss.seat, words.asked_for.get(loss.asked_for, loss.asked_for), words.losses[loss.reason], loss.detail or "–")
         for loss in story.losses
     ]
-    shown = [*([bullets(text(line) for line in told)] if told else []), *([table(words.loss_heads, losses)] if losses else [])]
+    shown = [
+        *([render_bullets(escape_text(line) for line in told)] if told else []),
+        *([render_table(words.loss_heads, losses)] if losses else []),
+    ]
     return [f"<h2>{words.missing}</h2>", *shown] if shown else []
 
 
 def _speeches(story: ConferenceStory) -> list[str]:
-    words, colours = story.words, hues(story.conference.seats)
+    words, colours = story.words, assign_hues(story.conference.seats)
     parts = []
     for number, lines in sorted(_by_round(story).items()):
         parts.append(f"<section>\n<h3>{words.round.format(number=number).capitalize()}</h3>")
         parts += [_card(story, line, colours) for line in lines]
         for skip in story.skips:
             if skip.round == number:
-                parts.append(f'<p class="soft">{text(f"{words.skipped}: {skip.seat} ({why_absent(skip, words)})")}</p>')
+                parts.append(f'<p class="soft">{escape_text(f"{words.skipped}: {skip.seat} ({why_absent(skip, words)})")}</p>')
         parts.append("</section>")
     return parts or [f'<p class="soft">{words.nothing_said}</p>']
 
@@ -181,13 +186,15 @@ def _by_round(story: ConferenceStory) -> dict[int, list[TimelineLine]]:
 def _card(story: ConferenceStory, line: TimelineLine, colours: Mapping[SeatId, int]) -> str:
     words, speech = story.words, line.speech
     if speech is None:
-        return card(line.id, None, (who(line.speaker), soft(line.timestamp)), said(line.content))
+        return render_card(
+            line.id, None, (render_speaker(line.speaker), render_muted(line.timestamp)), render_quote(line.content)
+        )
     tag = f'<span class="tag consensus">{words.declares}</span>' if speech.said.consensus else ""
     # Where the speech itself has a section for the next speaker, that is it: once is enough.
     is_apart = one_line(speech.said.prompt) not in one_line(line.content)
-    left = terms([(words.prompt, speech.said.prompt)] if is_apart else [])
-    head = (soft(_number(line)), who(line.speaker), tag, soft(line.timestamp))
-    return card(line.id, colours.get(line.speaker), head, f"{said(line.content)}{left}")
+    left = render_terms([(words.prompt, speech.said.prompt)] if is_apart else [])
+    head = (render_muted(_number(line)), render_speaker(line.speaker), tag, render_muted(line.timestamp))
+    return render_card(line.id, colours.get(line.speaker), head, f"{render_quote(line.content)}{left}")
 
 
 def _roles(story: ConferenceStory) -> list[tuple[object, ...]]:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from moot.domain.facts import BudgetExhausted, Entry, InputGiven, SeatLost, SessionCancelled
 from moot.domain.fence import one_line, strip_control
 from moot.domain.ids import USER, SeatId
-from moot.projections.costs import money
-from moot.projections.decision import Claim, Decision, Dissent, Lost
-from moot.projections.summary import Summed
-from moot.projections.teller import Teller, stamp
+from moot.projections.costs import format_money
+from moot.projections.decision import Decision, Dissent, SeatLoss, SourcedClaim
+from moot.projections.summary import SummaryLine
+from moot.projections.teller import TimelineBase, format_time
 from moot.protocols.roundtable.facts import ConferenceClosed, ConferenceOpened, SpeakerSkipped, TalkConcluded
 from moot.protocols.roundtable.files import why_absent
 from moot.protocols.roundtable.rules import RULES
@@ -32,7 +32,7 @@ class TimelineLine:
     speech: Spoken | None = None
 
 
-class ConferenceStory(Teller):
+class ConferenceStory(TimelineBase):
     """Told entry by entry, the opening first."""
 
     def __init__(self, session: str) -> None:
@@ -55,7 +55,7 @@ class ConferenceStory(Teller):
 
     def add(self, entry: Entry) -> None:
         """Tell one more entry."""
-        self.keep(entry)
+        self.apply_shared(entry)
         fact = entry.fact
         if isinstance(fact, ConferenceOpened):
             self._conference = RULES.initial(fact)
@@ -71,7 +71,7 @@ class ConferenceStory(Teller):
     def _line(self, entry: Entry, speaker: SeatId, text: str, speech: Spoken | None = None) -> None:
         number = len(self.timeline) + 1
         self.timeline.append(
-            TimelineLine(id=number, seq=entry.seq, timestamp=stamp(entry.at), speaker=speaker, content=text, speech=speech)
+            TimelineLine(id=number, seq=entry.seq, timestamp=format_time(entry.at), speaker=speaker, content=text, speech=speech)
         )
 
 
@@ -104,7 +104,7 @@ def decided(story: ConferenceStory) -> Decision:
         topic=conference.opened.topic,
         status="thinking" if story.closed is None else "cancelled" if is_cancelled else "concluded",
         ended_by=closed.reason if closed else "cancelled" if is_cancelled else None,
-        decision=Claim(text=agreed or minutes) if minutes else None,
+        decision=SourcedClaim(text=agreed or minutes) if minutes else None,
         author=closed.author if closed else None,
         confidence=None,
         support=None,
@@ -114,7 +114,7 @@ def decided(story: ConferenceStory) -> Decision:
         dissent=(Dissent(seat=None, kind="reported", text=disputed),) if disputed else (),
         open_questions=(),
         lost=tuple(
-            Lost(
+            SeatLoss(
                 seat=seat,
                 times=lost.times,
                 last=lost.last,
@@ -150,18 +150,18 @@ def told(story: ConferenceStory, entry: Entry) -> list[str]:
     return lines
 
 
-def summary(story: ConferenceStory) -> list[Summed]:
+def summary(story: ConferenceStory) -> list[SummaryLine]:
     """The conclusion in short."""
     words, decision = story.words, decided(story)
     if decision.status != "concluded":
-        return [Summed(words.still_open if decision.status == "thinking" else words.cancelled, "strong")]
+        return [SummaryLine(words.still_open if decision.status == "thinking" else words.cancelled, "strong")]
     spent = decision.spent
-    lost = [Summed(f"{words.skipped}: {skip.seat} ({why_absent(skip, words)})", "bad") for skip in story.skips]
+    lost = [SummaryLine(f"{words.skipped}: {skip.seat} ({why_absent(skip, words)})", "bad") for skip in story.skips]
     return [
-        Summed(strip_control(decision.decision.text) if decision.decision else words.no_minutes, "strong"),
-        Summed(""),
-        Summed(f"{words.ended_by}: {words.endings.get(decision.ended_by or '', decision.ended_by)}"),
-        *(Summed(f"{words.disputed}: {one_line(voice.text)}") for voice in decision.dissent),
+        SummaryLine(strip_control(decision.decision.text) if decision.decision else words.no_minutes, "strong"),
+        SummaryLine(""),
+        SummaryLine(f"{words.ended_by}: {words.endings.get(decision.ended_by or '', decision.ended_by)}"),
+        *(SummaryLine(f"{words.disputed}: {one_line(voice.text)}") for voice in decision.dissent),
         *lost,
-        Summed(f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {money(spent)}", "dim"),
+        SummaryLine(f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {format_money(spent)}", "dim"),
     ]

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from moot.projections.jsontext import dumped
-from moot.projections.markdown import cell, quoted, table
-from moot.projections.teller import stamp
+from moot.projections.jsontext import dump_json
+from moot.projections.markdown import format_cell, format_table, quote_markdown
+from moot.projections.teller import format_time
 from moot.protocols.swarm.facts import ConvergenceMeasured
 from moot.protocols.swarm.prompts import agent_state
 from moot.protocols.swarm.state import Agent, Finding, Idea, Swarm
@@ -27,7 +27,7 @@ def _camel(name: str) -> str:
 
 
 def _text(value: object) -> str:
-    return dumped(value, indent=2) + "\n"
+    return dump_json(value, indent=2) + "\n"
 
 
 def config(swarm: Swarm) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def run_config(story: SwarmStory) -> str:
             "task": opened.topic,
             "language": opened.language,
             "seed": opened.seed,
-            "startedAt": stamp(story.opened_at),
+            "startedAt": format_time(story.opened_at),
             "seats": [{"id": seat.id, "platform": seat.platform} for seat in opened.seats],
             "budget": {
                 "tokens": opened.budget.tokens,
@@ -330,19 +330,19 @@ def agent_report(story: SwarmStory, told: Told) -> str:
     words, report = story.words, told.report
     shown = DISPLAY_NAMES.get(told.seat)
     parts = [[f"# {told.seat}{f' ({shown})' if shown else ''} · {words.round.format(number=told.round)}"]]
-    parts.append([f"**{words.direction}**: {cell(report.direction) or '–'}"])
+    parts.append([f"**{words.direction}**: {format_cell(report.direction) or '–'}"])
     parts.append([f"## {words.findings}"])
     for finding in report.findings:
-        mark = f" ({cell(finding.perspective)})" if finding.perspective else ""
+        mark = f" ({format_cell(finding.perspective)})" if finding.perspective else ""
         marks = [finding.confidence or ""] + (["needsValidation"] if finding.needs_validation else [])
         marks += ["searchAttempted"] if finding.search_attempted else []
         told_marks = ", ".join(each for each in marks if each)
-        head = f"- **{cell(finding.core_idea)}**{mark}" + (f" [{told_marks}]" if told_marks else "")
-        parts.append([head, *(["", *quoted(finding.details)] if finding.details else [])])
+        head = f"- **{format_cell(finding.core_idea)}**{mark}" + (f" [{told_marks}]" if told_marks else "")
+        parts.append([head, *(["", *quote_markdown(finding.details)] if finding.details else [])])
     results = [each.result for each in story.logged.get((told.round, told.seat), ())]
     rows = [(f"op-{each.number}", each.operation, words.yes if each.success else each.error, each.target) for each in results]
     if rows:
-        parts.append([f"## {words.operations}", "", *table(("#", words.operations, "✓", ""), rows)])
+        parts.append([f"## {words.operations}", "", *format_table(("#", words.operations, "✓", ""), rows)])
     decision = report.decision_report
     if decision is not None:
         candidates = [(each.direction, each.concentration, each.response_prob) for each in decision.candidates or ()]
@@ -350,17 +350,20 @@ def agent_report(story: SwarmStory, told: Told) -> str:
             [
                 f"## {words.decision}",
                 "",
-                f"θ = {decision.threshold} · {cell(decision.selected_direction)}",
+                f"θ = {decision.threshold} · {format_cell(decision.selected_direction)}",
                 "",
-                *quoted(decision.selection_reason),
+                *quote_markdown(decision.selection_reason),
                 "",
-                *(table((words.direction, "S", "P(S,θ)"), candidates) if candidates else []),
+                *(format_table((words.direction, "S", "P(S,θ)"), candidates) if candidates else []),
             ]
         )
     if report.conflict_review is not None:
         review = report.conflict_review
         parts.append(
-            [f"## {words.conflicts}: {review.conflicts_found}", *(["", *quoted(review.details)] if review.details else [])]
+            [
+                f"## {words.conflicts}: {review.conflicts_found}",
+                *(["", *quote_markdown(review.details)] if review.details else []),
+            ]
         )
     parts.append([f"**{words.random}**: {words.yes if report.random_explore_forced else words.no}"])
     return "\n\n".join("\n".join(part).rstrip() for part in parts) + "\n"

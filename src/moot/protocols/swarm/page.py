@@ -4,9 +4,9 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from moot.domain.fence import one_line
-from moot.projections.costs import cost_rows
-from moot.projections.html import LIST_STYLE, STYLE, bullets, document, table, text
-from moot.projections.summary import percent
+from moot.projections.costs import build_cost_rows
+from moot.projections.html import LIST_STYLE, STYLE, escape_text, render_bullets, render_document, render_table
+from moot.projections.summary import format_percent
 from moot.protocols.swarm.recount import Recount, recounted
 from moot.protocols.swarm.report import (
     agent_rows,
@@ -48,45 +48,47 @@ def page(story: SwarmStory, apart: Collection[str] = ()) -> str:
     """The whole page, at any time of a run."""
     swarm, words, found = story.swarm, story.words, recounted(story, apart)
     body = [
-        f"<h1>{text(one_line(swarm.opened.topic))}</h1>",
-        f'<p class="soft">{text(words.report)} · {text(story.session)} · {text(words.modes[swarm.settings.mode])} · '
-        f"{text(words.crew.format(count=len(swarm.explorers)))} · {text(words.rounds)} {swarm.round}</p>",
+        f"<h1>{escape_text(one_line(swarm.opened.topic))}</h1>",
+        f'<p class="soft">{escape_text(words.report)} · {escape_text(story.session)} · {escape_text(words.modes[swarm.settings.mode])} · '
+        f"{escape_text(words.crew.format(count=len(swarm.explorers)))} · {escape_text(words.rounds)} {swarm.round}</p>",
     ]
     if found.undone:
-        body.append(f'<p class="card">{text(words.undone.format(joins=", ".join(found.undone)))}</p>')
-    body.append(f'<section class="card decision"><strong>{text(verdict_line(story, found))}</strong>{_decision(story)}</section>')
+        body.append(f'<p class="card">{escape_text(words.undone.format(joins=", ".join(found.undone)))}</p>')
+    body.append(
+        f'<section class="card decision"><strong>{escape_text(verdict_line(story, found))}</strong>{_decision(story)}</section>'
+    )
     if found.rounds:
         body += _measured(story, found)
     body += _agents(story)
     body += _rest(story, found)
-    return document(swarm.opened.language, one_line(swarm.opened.topic)[:80], STYLE + LIST_STYLE + _STYLE, body)
+    return render_document(swarm.opened.language, one_line(swarm.opened.topic)[:80], STYLE + LIST_STYLE + _STYLE, body)
 
 
 def _decision(story: SwarmStory) -> str:
     decision = decided(story)
-    said = f'<p class="said">{text(decision.decision.text)}</p>' if decision.decision is not None else ""
+    said = f'<p class="said">{escape_text(decision.decision.text)}</p>' if decision.decision is not None else ""
     for each in story.completed.resolved if story.completed is not None else ():
         told = story.words.by_vote.format(
             kind=each.consensus_type,
             count=each.heads,
             all=len(story.swarm.explorers),
-            support=percent(each.support),
-            confidence=percent(each.confidence),
+            support=format_percent(each.support),
+            confidence=format_percent(each.confidence),
         )
-        said += f'<p class="soft">idea-{each.idea}: {text(told)}</p>'
+        said += f'<p class="soft">idea-{each.idea}: {escape_text(told)}</p>'
     return said
 
 
 def _measured(story: SwarmStory, found: Recount) -> list[str]:
     words, last = story.words, found.rounds[-1]
-    parts = [f"<h2>{text(words.figures)}</h2>", f'<div class="card">{_gauges(story, found)}</div>']
-    head = words.consensus.format(threshold=percent(story.swarm.settings.quorum_threshold))
+    parts = [f"<h2>{escape_text(words.figures)}</h2>", f'<div class="card">{_gauges(story, found)}</div>']
+    head = words.consensus.format(threshold=format_percent(story.swarm.settings.quorum_threshold))
     rows = consensus_rows(story, last)
-    parts.append(f"<h2>{text(head)}</h2>")
-    parts.append(table(words.consensus_heads, rows) if rows else f'<p class="card">{text(words.no_consensus)}</p>')
+    parts.append(f"<h2>{escape_text(head)}</h2>")
+    parts.append(render_table(words.consensus_heads, rows) if rows else f'<p class="card">{escape_text(words.no_consensus)}</p>')
     backed = {each.number: each for each in last.backed}
     lines = [
-        text(
+        escape_text(
             words.who_line.format(
                 idea=f"idea-{number}",
                 own=", ".join(backed[number].independent) or "–",
@@ -96,16 +98,19 @@ def _measured(story: SwarmStory, found: Recount) -> list[str]:
         for number in last.quorum
     ]
     if lines:
-        parts += [f"<h2>{text(words.who)}</h2>", bullets(lines), f'<p class="soft">{text(words.weak)}</p>']
+        parts += [f"<h2>{escape_text(words.who)}</h2>", render_bullets(lines), f'<p class="soft">{escape_text(words.weak)}</p>']
     unique = unique_ideas(found)[:40]
     if unique:
-        parts += [f"<h2>{text(words.unique)}</h2>", bullets(f"{text(idea)} ({text(name_of(seat))})" for idea, seat in unique)]
+        parts += [
+            f"<h2>{escape_text(words.unique)}</h2>",
+            render_bullets(f"{escape_text(idea)} ({escape_text(name_of(seat))})" for idea, seat in unique),
+        ]
     parts += [
-        f"<h2>{text(words.by_round)}</h2>",
+        f"<h2>{escape_text(words.by_round)}</h2>",
         _card(_convergence_chart(story, found)),
-        table(words.round_heads, round_rows(story, found)),
+        render_table(words.round_heads, round_rows(story, found)),
     ]
-    parts += [f"<h2>{text(words.pheromones)}</h2>", _card(_pheromone_chart(story)), _card(_pheromone_bars(story))]
+    parts += [f"<h2>{escape_text(words.pheromones)}</h2>", _card(_pheromone_chart(story)), _card(_pheromone_bars(story))]
     return parts
 
 
@@ -117,11 +122,11 @@ def _agents(story: SwarmStory) -> list[str]:
     words = story.words
     lines = "\n".join(evolution_lines(story))
     return [
-        f"<h2>{text(words.agent_table)}</h2>",
-        table(words.agent_heads, agent_rows(story)),
-        f"<h2>{text(words.evolution)}</h2>",
+        f"<h2>{escape_text(words.agent_table)}</h2>",
+        render_table(words.agent_heads, agent_rows(story)),
+        f"<h2>{escape_text(words.evolution)}</h2>",
         _card(_roles_chart(story)),
-        f'<details class="card"><summary>{text(words.evolution)}</summary><pre>{text(lines)}</pre></details>',
+        f'<details class="card"><summary>{escape_text(words.evolution)}</summary><pre>{escape_text(lines)}</pre></details>',
     ]
 
 
@@ -129,29 +134,29 @@ def _rest(story: SwarmStory, found: Recount) -> list[str]:
     words, parts = story.words, []
     joins = join_rows(story)
     if joins:
-        parts += [f"<h2>{text(words.joined)}</h2>", table(words.joined_heads, joins)]
-        parts.append(f'<p class="soft">{text(words.joined_how.format(session=story.session))}</p>')
+        parts += [f"<h2>{escape_text(words.joined)}</h2>", render_table(words.joined_heads, joins)]
+        parts.append(f'<p class="soft">{escape_text(words.joined_how.format(session=story.session))}</p>')
     votes = vote_rows(story)
     if votes:
-        parts += [f"<h2>{text(words.votes)}</h2>", table(words.vote_heads, votes)]
+        parts += [f"<h2>{escape_text(words.votes)}</h2>", render_table(words.vote_heads, votes)]
     checked = validation_lines(story)
     if checked:
-        parts += [f"<h2>{text(words.validator)}</h2>", bullets(text(line) for line in checked)]
-        parts += [] if has_validator(story) else [f'<p class="soft">{text(words.no_validator)}</p>']
+        parts += [f"<h2>{escape_text(words.validator)}</h2>", render_bullets(escape_text(line) for line in checked)]
+        parts += [] if has_validator(story) else [f'<p class="soft">{escape_text(words.no_validator)}</p>']
     insights = insight_lines(story)
     if insights:
-        parts += [f"<h2>{text(words.insights)}</h2>", bullets(text(line) for line in insights)]
+        parts += [f"<h2>{escape_text(words.insights)}</h2>", render_bullets(escape_text(line) for line in insights)]
     lines = happened(story)
     if lines:
-        inner = "".join(f"<li>{text(line)}</li>" for line in lines)
-        parts.append(f'<details class="card"><summary>{text(words.what_happened)}</summary><ul>{inner}</ul></details>')
-    rows = cost_rows(story.costs, story.swarm.seats, story.spent, words.total)
-    return [*parts, f"<h2>{text(words.cost)}</h2>", table(words.cost_heads, rows)]
+        inner = "".join(f"<li>{escape_text(line)}</li>" for line in lines)
+        parts.append(f'<details class="card"><summary>{escape_text(words.what_happened)}</summary><ul>{inner}</ul></details>')
+    rows = build_cost_rows(story.costs, story.swarm.seats, story.spent, words.total)
+    return [*parts, f"<h2>{escape_text(words.cost)}</h2>", render_table(words.cost_heads, rows)]
 
 
 def _svg(inner: str, label: str) -> str:
     view = f'viewBox="0 0 {WIDTH} {HEIGHT}"'
-    return f'<div class="chart"><svg {view} role="img" aria-label="{text(label)}">{inner}</svg></div>'
+    return f'<div class="chart"><svg {view} role="img" aria-label="{escape_text(label)}">{inner}</svg></div>'
 
 
 def _track(value: float, kind: str) -> str:
@@ -160,8 +165,8 @@ def _track(value: float, kind: str) -> str:
 
 def _gauges(story: SwarmStory, found: Recount) -> str:
     return "".join(
-        f'<div class="bar"><span>{text(name)}</span>{_track(value, "good" if holds else "bad")}'
-        f"<span>{'✓' if holds else '✗'} {text(told)}</span></div>"
+        f'<div class="bar"><span>{escape_text(name)}</span>{_track(value, "good" if holds else "bad")}'
+        f"<span>{'✓' if holds else '✗'} {escape_text(told)}</span></div>"
         for name, value, holds, told in figures(story, found)
     )
 
@@ -182,7 +187,7 @@ def _axes(labels: Sequence[str]) -> str:
     )
     step = max(1, len(labels) // 20)
     ticks = "".join(
-        f'<text x="{_x(at, len(labels)):.1f}" y="{HEIGHT - 8}" text-anchor="middle">{text(label)}</text>'
+        f'<text x="{_x(at, len(labels)):.1f}" y="{HEIGHT - 8}" text-anchor="middle">{escape_text(label)}</text>'
         for at, label in enumerate(labels)
         if at % step == 0
     )
@@ -202,7 +207,8 @@ def _limit(value: float) -> str:
 
 def _key(names: Sequence[str]) -> str:
     inner = "".join(
-        f'<span><i style="background:{_COLORS[at % len(_COLORS)]}"></i>{text(name)}</span>' for at, name in enumerate(names)
+        f'<span><i style="background:{_COLORS[at % len(_COLORS)]}"></i>{escape_text(name)}</span>'
+        for at, name in enumerate(names)
     )
     return f'<div class="key">{inner}</div>'
 
@@ -236,7 +242,7 @@ def _pheromone_chart(story: SwarmStory) -> str:
 def _pheromone_bars(story: SwarmStory) -> str:
     ranked = sorted(story.swarm.board.pheromones.values(), key=lambda each: (-each.concentration, each.direction))[:MOST_BARS]
     return "".join(
-        f'<div class="bar named"><span>{each.concentration:.2f} {text(one_line(each.direction)[:70])}</span>'
+        f'<div class="bar named"><span>{each.concentration:.2f} {escape_text(one_line(each.direction)[:70])}</span>'
         f"{_track(each.concentration, 'mark')}</div>"
         for each in ranked
     )

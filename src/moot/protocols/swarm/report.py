@@ -3,9 +3,9 @@
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from moot.projections.costs import cost_rows
-from moot.projections.markdown import cell, quoted, table
-from moot.projections.summary import percent
+from moot.projections.costs import build_cost_rows
+from moot.projections.markdown import format_cell, format_table, quote_markdown
+from moot.projections.summary import format_percent
 from moot.protocols.swarm.ending import ballot_ideas
 from moot.protocols.swarm.facts import VALIDATOR, SwarmClosed
 from moot.protocols.swarm.operations import direction_key
@@ -90,7 +90,7 @@ def figures(story: SwarmStory, found: Recount) -> list[tuple[str, float, bool, s
             words.quorum,
             verdict.consensus_rate,
             verdict.quorum,
-            f"{percent(verdict.consensus_rate)} / {percent(settings.quorum_threshold)}",
+            f"{format_percent(verdict.consensus_rate)} / {format_percent(settings.quorum_threshold)}",
         ),
         (
             words.diversity,
@@ -120,7 +120,7 @@ def consensus_rows(story: SwarmStory, last: Counted) -> list[tuple[object, ...]]
                 f"idea-{number}",
                 each.text,
                 f"{len(each.backers)}/{last.active}",
-                percent(len(each.backers) / last.active),
+                format_percent(len(each.backers) / last.active),
                 f"{len(each.independent)}/{last.active}",
                 "–" if strength is None else f"{strength:.2f}",
             )
@@ -163,7 +163,7 @@ def round_rows(story: SwarmStory, found: Recount) -> list[tuple[object, ...]]:
             each.round,
             len(each.ideas),
             "✓" if each.verdict.stable else "–",
-            percent(each.verdict.consensus_rate),
+            format_percent(each.verdict.consensus_rate),
             "✓" if each.verdict.quorum else "–",
             f"{each.diversity.overall:.3f}",
             words.reasons[each.verdict.reason],
@@ -178,14 +178,14 @@ def conclusion(story: SwarmStory) -> list[str]:
     if decision.decision is None:
         lines = [words.no_consensus if not story.swarm.consensus else words.not_carried if story.swarm.ballots else words.no_vote]
     else:
-        lines = quoted(decision.decision.text)
+        lines = quote_markdown(decision.decision.text)
     for each in story.completed.resolved if story.completed is not None else ():
         told = words.by_vote.format(
             kind=each.consensus_type,
             count=each.heads,
             all=len(story.swarm.explorers),
-            support=percent(each.support),
-            confidence=percent(each.confidence),
+            support=format_percent(each.support),
+            confidence=format_percent(each.confidence),
         )
         lines += ["", f"idea-{each.idea}: {told}"]
     return lines
@@ -194,10 +194,14 @@ def conclusion(story: SwarmStory) -> list[str]:
 def convergence_report(story: SwarmStory, apart: Collection[str] = ()) -> str:
     """`convergence-report.md`."""
     words, found = story.words, recounted(story, apart)
-    parts = [[f"# {words.convergence_report}: {cell(story.session)}"], *_undone(story, found), [verdict_line(story, found)]]
+    parts = [
+        [f"# {words.convergence_report}: {format_cell(story.session)}"],
+        *_undone(story, found),
+        [verdict_line(story, found)],
+    ]
     if found.rounds:
         parts.append([f"## {words.figures}", "", *_bars(story, found)])
-        parts.append([f"## {words.by_round}", "", *table(words.round_heads, round_rows(story, found))])
+        parts.append([f"## {words.by_round}", "", *format_table(words.round_heads, round_rows(story, found))])
         parts.append(_consensus(story, found.rounds[-1]))
     parts.append(_joins(story))
     return _joined(parts)
@@ -208,11 +212,11 @@ def final_report(story: SwarmStory, apart: Collection[str] = ()) -> str:
     swarm, words, found = story.swarm, story.words, recounted(story, apart)
     active = swarm.measured.active if swarm.measured is not None else len(swarm.active)
     head = [
-        f"# {words.report}: {cell(story.session)}",
+        f"# {words.report}: {format_cell(story.session)}",
         "",
         f"**{words.task}**",
         "",
-        *quoted(swarm.opened.topic),
+        *quote_markdown(swarm.opened.topic),
         "",
         f"- {words.mode}: {words.modes[swarm.settings.mode]}",
         f"- {words.agents}: {words.agents_line.format(count=len(swarm.explorers), active=active)}",
@@ -224,15 +228,15 @@ def final_report(story: SwarmStory, apart: Collection[str] = ()) -> str:
         last = found.rounds[-1]
         parts.append([f"## {words.figures}", "", *_bars(story, found)])
         parts += [_consensus(story, last), _independence(story, last), _unique(story, found)]
-    parts.append([f"## {words.agent_table}", "", *table(words.agent_heads, agent_rows(story))])
+    parts.append([f"## {words.agent_table}", "", *format_table(words.agent_heads, agent_rows(story))])
     parts.append([f"## {words.evolution}", "", "```", *evolution_lines(story), "```"])
     parts.append([f"## {words.pheromones}", "", *_pheromones(story)])
     if found.rounds:
-        parts.append([f"## {words.by_round}", "", *table(words.round_heads, round_rows(story, found))])
+        parts.append([f"## {words.by_round}", "", *format_table(words.round_heads, round_rows(story, found))])
     parts += [_joins(story), _votes(story), _validation(story), _insights(story), _happened(story)]
     parts.append([f"## {words.conclusion}", "", f"**{verdict_line(story, found)}**", "", *conclusion(story)])
-    rows = cost_rows(story.costs, swarm.seats, story.spent, words.total)
-    parts.append([f"## {words.cost}", "", *table(words.cost_heads, rows)])
+    rows = build_cost_rows(story.costs, swarm.seats, story.spent, words.total)
+    parts.append([f"## {words.cost}", "", *format_table(words.cost_heads, rows)])
     return _joined(parts)
 
 
@@ -251,9 +255,9 @@ def _bars(story: SwarmStory, found: Recount) -> list[str]:
 
 def _consensus(story: SwarmStory, last: Counted) -> list[str]:
     words = story.words
-    head = f"## {words.consensus.format(threshold=percent(story.swarm.settings.quorum_threshold))}"
+    head = f"## {words.consensus.format(threshold=format_percent(story.swarm.settings.quorum_threshold))}"
     rows = consensus_rows(story, last)
-    return [head, "", *(table(words.consensus_heads, rows) if rows else [words.no_consensus])]
+    return [head, "", *(format_table(words.consensus_heads, rows) if rows else [words.no_consensus])]
 
 
 def _independence(story: SwarmStory, last: Counted) -> list[str]:
@@ -274,13 +278,13 @@ def _independence(story: SwarmStory, last: Counted) -> list[str]:
 
 def _unique(story: SwarmStory, found: Recount) -> list[str]:
     words = story.words
-    lines = [f"- {cell(text)} ({name_of(seat)})" for text, seat in unique_ideas(found)[:MOST_UNIQUE]]
+    lines = [f"- {format_cell(text)} ({name_of(seat)})" for text, seat in unique_ideas(found)[:MOST_UNIQUE]]
     return [f"## {words.unique}", "", *(lines or [words.none])]
 
 
 def _pheromones(story: SwarmStory) -> list[str]:
     ranked = sorted(story.swarm.board.pheromones.values(), key=lambda each: (-each.concentration, each.direction))
-    lines = [f"- `{bar(each.concentration)}` {each.concentration:.2f} {cell(each.direction)}" for each in ranked]
+    lines = [f"- `{bar(each.concentration)}` {each.concentration:.2f} {format_cell(each.direction)}" for each in ranked]
     return lines or [story.words.none]
 
 
@@ -302,7 +306,7 @@ def _joins(story: SwarmStory) -> list[str]:
     words, rows = story.words, join_rows(story)
     if not rows:
         return []
-    return [f"## {words.joined}", "", *table(words.joined_heads, rows), "", words.joined_how.format(session=story.session)]
+    return [f"## {words.joined}", "", *format_table(words.joined_heads, rows), "", words.joined_how.format(session=story.session)]
 
 
 def vote_rows(story: SwarmStory) -> list[tuple[object, ...]]:
@@ -319,7 +323,7 @@ def vote_rows(story: SwarmStory) -> list[tuple[object, ...]]:
 
 def _votes(story: SwarmStory) -> list[str]:
     rows = vote_rows(story)
-    return [f"## {story.words.votes}", "", *table(story.words.vote_heads, rows)] if rows else []
+    return [f"## {story.words.votes}", "", *format_table(story.words.vote_heads, rows)] if rows else []
 
 
 def validation_lines(story: SwarmStory) -> list[str]:
@@ -338,7 +342,7 @@ def has_validator(story: SwarmStory) -> bool:
 
 def _validation(story: SwarmStory) -> list[str]:
     words = story.words
-    lines = [f"- {cell(line)}" for line in validation_lines(story)]
+    lines = [f"- {format_cell(line)}" for line in validation_lines(story)]
     if not lines:
         return []
     return [f"## {words.validator}", "", *lines, *([] if has_validator(story) else ["", words.no_validator])]
@@ -356,7 +360,7 @@ def insight_lines(story: SwarmStory) -> list[str]:
 
 
 def _insights(story: SwarmStory) -> list[str]:
-    lines = [f"- {cell(line)}" for line in insight_lines(story)]
+    lines = [f"- {format_cell(line)}" for line in insight_lines(story)]
     return [f"## {story.words.insights}", "", *lines] if lines else []
 
 
@@ -381,4 +385,4 @@ def _told(value: object) -> str:
 
 
 def _happened(story: SwarmStory) -> list[str]:
-    return [f"## {story.words.what_happened}", "", *(f"- {cell(line)}" for line in happened(story))]
+    return [f"## {story.words.what_happened}", "", *(f"- {format_cell(line)}" for line in happened(story))]

@@ -9,8 +9,8 @@ from typing import Any
 
 from moot.domain.facts import Entry, InputGiven
 from moot.domain.ids import USER, SeatId, SessionId
-from moot.projections.decision import Claim, Decision, Dissent, Lost, SeatPosition
-from moot.projections.teller import Teller, stamp
+from moot.projections.decision import Decision, Dissent, SeatLoss, SeatPosition, SourcedClaim
+from moot.projections.teller import TimelineBase, format_time
 from moot.protocols.swarm.answers import Operation, RoundReport
 from moot.protocols.swarm.ending import ballot_ideas, voice_position
 from moot.protocols.swarm.facts import (
@@ -84,7 +84,7 @@ class Told:
     report: RoundReport
 
 
-class SwarmStory(Teller):
+class SwarmStory(TimelineBase):
     """Told entry by entry, the opening first."""
 
     def __init__(self, session: SessionId) -> None:
@@ -115,7 +115,7 @@ class SwarmStory(Teller):
 
     def add(self, entry: Entry) -> None:
         """Tell one more entry."""
-        self.keep(entry)
+        self.apply_shared(entry)
         fact = entry.fact
         if isinstance(fact, SwarmOpened):
             self._swarm = RULES.initial(fact)
@@ -132,7 +132,9 @@ class SwarmStory(Teller):
 
     def _line(self, entry: Entry, speaker: SeatId, text: str) -> None:
         number = len(self.timeline) + 1
-        self.timeline.append(TimelineLine(id=number, seq=entry.seq, timestamp=stamp(entry.at), speaker=speaker, content=text))
+        self.timeline.append(
+            TimelineLine(id=number, seq=entry.seq, timestamp=format_time(entry.at), speaker=speaker, content=text)
+        )
 
     def _event(self, kind: str, number: int, **fields: Any) -> None:
         self.events.append({"id": len(self.events) + 1, "type": kind, "round": number, **fields})
@@ -205,7 +207,7 @@ class SwarmStory(Teller):
         self.signals |= {signal.id: signal for signal in after.board.signals}
         names = {"deposit_pheromone": "pheromone_deposited", "send_stop_signal": "pheromone_stopped"}
         for operation, result in zip(wanted, fact.results, strict=False):
-            done = LoggedOperation(round=fact.round, timestamp=stamp(entry.at), wanted=operation, result=result)
+            done = LoggedOperation(round=fact.round, timestamp=format_time(entry.at), wanted=operation, result=result)
             self.operations.append(done)
             self.logged.setdefault((fact.round, result.seat), []).append(done)
             if result.before is not None and result.after is not None:
@@ -326,7 +328,7 @@ def decided(story: SwarmStory) -> Decision:
     first = next(iter(carried(story) or (story.completed.resolved if story.completed else ())), None) if is_over else None
     claim = _claim(story, [idea.number for idea in ideas]) if ideas else None
     if is_over and swarm.synthesis:
-        claim = Claim(text=swarm.synthesis)
+        claim = SourcedClaim(text=swarm.synthesis)
     return Decision(
         session=story.session,
         topic=swarm.opened.topic,
@@ -352,13 +354,13 @@ def decided(story: SwarmStory) -> Decision:
     )
 
 
-def _claim(story: SwarmStory, numbers: list[int]) -> Claim:
+def _claim(story: SwarmStory, numbers: list[int]) -> SourcedClaim:
     swarm = story.swarm
     texts = [idea.text for number in numbers if (idea := swarm.board.idea(number)) is not None]
     lines = {line.content: line.id for line in reversed(story.timeline)}
     rests = sorted({lines[each.core_idea] for each in swarm.board.findings if each.idea in numbers and each.core_idea in lines})
     text = texts[0] if len(texts) == 1 else "\n".join(f"{at}. {each}" for at, each in enumerate(texts, 1))
-    return Claim(text=text, entries=tuple(rests))
+    return SourcedClaim(text=text, entries=tuple(rests))
 
 
 def _votes(swarm: Swarm, idea: int) -> Mapping[SeatId, Any]:
@@ -371,9 +373,9 @@ def _votes(swarm: Swarm, idea: int) -> Mapping[SeatId, Any]:
     return found
 
 
-def _reasons(swarm: Swarm, first: Resolved | None) -> tuple[Claim, ...]:
+def _reasons(swarm: Swarm, first: Resolved | None) -> tuple[SourcedClaim, ...]:
     votes = _votes(swarm, first.idea) if first is not None else {}
-    return tuple(Claim(text=vote.reason) for vote in votes.values() if vote.position == "support" and vote.reason)
+    return tuple(SourcedClaim(text=vote.reason) for vote in votes.values() if vote.position == "support" and vote.reason)
 
 
 def _positions(story: SwarmStory, first: Resolved | None) -> tuple[SeatPosition, ...]:
@@ -416,12 +418,12 @@ def _dissent(story: SwarmStory) -> tuple[Dissent, ...]:
     return tuple(voiced)
 
 
-def _challenges(story: SwarmStory) -> tuple[Claim, ...]:
+def _challenges(story: SwarmStory) -> tuple[SourcedClaim, ...]:
     """Challenges of collisions against findings that back a consensus idea."""
     swarm = story.swarm
     backed = set(ballot_ideas(swarm))
     return tuple(
-        Claim(text=f"{review.seat}: {review.content}", entries=(story.finding_line(each),))
+        SourcedClaim(text=f"{review.seat}: {review.content}", entries=(story.finding_line(each),))
         for each in swarm.board.findings
         if each.idea in backed
         for review in each.reviews
@@ -429,10 +431,10 @@ def _challenges(story: SwarmStory) -> tuple[Claim, ...]:
     )
 
 
-def _lost(swarm: Swarm) -> tuple[Lost, ...]:
+def _lost(swarm: Swarm) -> tuple[SeatLoss, ...]:
     total = sum(seat.weight for seat in swarm.seats)
     return tuple(
-        Lost(
+        SeatLoss(
             seat=seat.id,
             times=swarm.losses[seat.id].times,
             last=swarm.losses[seat.id].last,

@@ -2,8 +2,8 @@
 
 from moot.domain.facts import BudgetExhausted, Entry, Reply, SeatLost
 from moot.domain.fence import one_line, strip_control
-from moot.projections.costs import money
-from moot.projections.summary import Summed, percent
+from moot.projections.costs import format_money
+from moot.projections.summary import SummaryLine, format_percent
 from moot.protocols.swarm.facts import (
     AgentsTerminated,
     BarrierPassed,
@@ -72,7 +72,7 @@ def _measure(story: SwarmStory, fact: ConvergenceMeasured) -> list[str]:
     words = story.words
     stable = "✓" if fact.stable else "✗"
     line = (
-        f"  = {words.stability} {stable} · {words.quorum} {percent(fact.consensus_rate)} · "
+        f"  = {words.stability} {stable} · {words.quorum} {format_percent(fact.consensus_rate)} · "
         f"{words.diversity} {fact.diversity:.2f} · {words.reasons[fact.reason]}"
     )
     return [line, *(f"  ! {name}" for name in fact.warnings)]
@@ -98,26 +98,28 @@ def _rest(story: SwarmStory, entry: Entry) -> list[str]:
             return []
 
 
-def summary(story: SwarmStory) -> list[Summed]:
+def summary(story: SwarmStory) -> list[SummaryLine]:
     """The conclusion in short."""
     words, decision, found = story.words, decided(story), recounted(story)
     if decision.status != "concluded":
-        return [Summed(words.still_open if decision.status == "thinking" else words.cancelled, "strong")]
+        return [SummaryLine(words.still_open if decision.status == "thinking" else words.cancelled, "strong")]
     spent = decision.spent
     first = strip_control(decision.decision.text) if decision.decision is not None else _nothing(story)
-    lines = [Summed(first, "strong"), Summed(""), Summed(verdict_line(story, found))]
+    lines = [SummaryLine(first, "strong"), SummaryLine(""), SummaryLine(verdict_line(story, found))]
     if decision.consensus_type is not None:
-        support = f"{decision.consensus_type}, {percent(decision.support)}, {decision.heads}/{len(story.swarm.explorers)}"
-        lines.append(Summed(f"{words.votes}: {support}"))
+        support = f"{decision.consensus_type}, {format_percent(decision.support)}, {decision.heads}/{len(story.swarm.explorers)}"
+        lines.append(SummaryLine(f"{words.votes}: {support}"))
     last = found.rounds[-1] if found.rounds else None
     for number in last.quorum if last is not None else ():
         backed = next(each for each in last.backed if each.number == number) if last is not None else None
         if backed is not None:
             own, joined = ", ".join(backed.independent) or "–", ", ".join(backed.joined) or "–"
-            lines.append(Summed(words.who_line.format(idea=one_line(backed.text), own=own, joined=joined)))
-    lines += [Summed(f"{words.dissent}: {voice.seat}: {one_line(voice.text)}") for voice in decision.dissent]
-    lines += [Summed(f"{words.lost}: {lost.seat} × {lost.times} ({words.losses[lost.last]})", "bad") for lost in decision.lost]
-    lines.append(Summed(f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {money(spent)}", "dim"))
+            lines.append(SummaryLine(words.who_line.format(idea=one_line(backed.text), own=own, joined=joined)))
+    lines += [SummaryLine(f"{words.dissent}: {voice.seat}: {one_line(voice.text)}") for voice in decision.dissent]
+    lines += [
+        SummaryLine(f"{words.lost}: {lost.seat} × {lost.times} ({words.losses[lost.last]})", "bad") for lost in decision.lost
+    ]
+    lines.append(SummaryLine(f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {format_money(spent)}", "dim"))
     return lines
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from moot.domain.facts import Language
-from moot.projections.words import SHARED_WORDS
+from moot.projections.words import SHARED_REPORT_TEXT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,14 +147,14 @@ EN = ViewWords(
         "insufficient_active_agents": "fewer than two active agents were left",
         "synthesis": "the synthesis is written",
         "fault": "a fault in the run itself",
-        **SHARED_WORDS["en"].budgets,
+        **SHARED_REPORT_TEXT["en"].budgets,
     },
-    losses=SHARED_WORDS["en"].losses,
+    losses=SHARED_REPORT_TEXT["en"].losses,
     lost="Lost",
-    cost=SHARED_WORDS["en"].cost,
-    cost_heads=SHARED_WORDS["en"].cost_heads,
-    total=SHARED_WORDS["en"].total,
-    spent=SHARED_WORDS["en"].spent,
+    cost=SHARED_REPORT_TEXT["en"].cost,
+    cost_heads=SHARED_REPORT_TEXT["en"].cost_heads,
+    total=SHARED_REPORT_TEXT["en"].total,
+    spent=SHARED_REPORT_TEXT["en"].spent,
     ended_by="Ended by",
     round="Round {number}",
     direction="Direction",
@@ -236,14 +236,14 @@ ZH = ViewWords(
         "insufficient_active_agents": "活跃 Agent 不足两名",
         "synthesis": "综合已写成",
         "fault": "运行本身出错",
-        **SHARED_WORDS["zh"].budgets,
+        **SHARED_REPORT_TEXT["zh"].budgets,
     },
-    losses=SHARED_WORDS["zh"].losses,
+    losses=SHARED_REPORT_TEXT["zh"].losses,
     lost="缺席",
-    cost=SHARED_WORDS["zh"].cost,
-    cost_heads=SHARED_WORDS["zh"].cost_heads,
-    total=SHARED_WORDS["zh"].total,
-    spent=SHARED_WORDS["zh"].spent,
+    cost=SHARED_REPORT_TEXT["zh"].cost,
+    cost_heads=SHARED_REPORT_TEXT["zh"].cost_heads,
+    total=SHARED_REPORT_TEXT["zh"].total,
+    spent=SHARED_REPORT_TEXT["zh"].spent,
     ended_by="结束原因",
     round="第 {number} 轮",
     direction="探索方向",

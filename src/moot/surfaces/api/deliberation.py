@@ -7,7 +7,7 @@ from moot.domain.ids import SeatId, parse_seat_id
 from moot.domain.roster import Seat
 from moot.domain.subject import build_topic
 from moot.errors import BadRoster, SessionClosed, UnknownDecision, WorldError
-from moot.projections.teller import stamp
+from moot.projections.teller import format_time
 from moot.protocols.consultation.story import ConsultedStory
 from moot.protocols.council.table import challenges
 from moot.surfaces.api.call import Call, Caller, Method
@@ -212,7 +212,7 @@ async def _turn(call: Call, turn: Turn, seat: SeatId) -> TurnOut:
             id=ask.ask.id,
             phase=ask.ask.kind,
             expected=["answer"] if ask.ask.kind == "consult" else list(turn.place.allowed[seat]),
-            deadline=None if ask.pending.deadline is None else stamp(ask.pending.deadline),
+            deadline=None if ask.pending.deadline is None else format_time(ask.pending.deadline),
             instructions=strip_control(ask.brief.own),
             briefing=strip_control(ask.brief.shared),
         ),
@@ -236,8 +236,8 @@ async def list_deliberations(call: Call, params: ListParams) -> ListOut:
                 protocol=protocol(line.protocol).wire_name,
                 topic=line.topic,
                 status=status,
-                opened_at=stamp(line.opened_at),
-                last_at=stamp(line.last_at),
+                opened_at=format_time(line.opened_at),
+                last_at=format_time(line.last_at),
                 entries=line.entries,
             )
         )

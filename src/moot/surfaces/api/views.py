@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from moot.domain.ids import USER, SeatId
-from moot.projections.teller import stamp
+from moot.projections.teller import format_time
 from moot.protocols.council.facts import DeliberationClosed
 from moot.protocols.council.state import Spoken
 from moot.protocols.council.story import Deliberation, dissent, positions
@@ -89,7 +89,7 @@ def contribution(line: Spoken) -> ContributionOut:
     return ContributionOut(
         id=line.id,
         entry=line.seq,
-        at=stamp(line.at),
+        at=format_time(line.at),
         participant=line.seat,
         type="input" if line.seat == USER else said.type,
         text=said.text,

@@ -15,7 +15,7 @@ from moot.domain.fence import one_line, strip_control
 from moot.domain.ids import SeatId
 from moot.engine.events import EntryAdded, Event, TextHeard
 from moot.ports.kit import ProtocolKit
-from moot.projections.costs import money
+from moot.projections.costs import format_money
 from moot.protocols.consultation.asks import within
 from moot.protocols.consultation.story import ConsultedStory
 from moot.protocols.consultation.story import told as told_consultations
@@ -155,7 +155,7 @@ class SeatsView(MovingView):
             kind = self._asked.get(seat.id)
             table.add_row(Text(seat.id, style=f"bold {COLORS[at % len(COLORS)]}"), Text(f"… {kind}" if kind else "", style="dim"))
         spent = self._teller.spent
-        foot = f"{self._teller.session}  ·  {spent.tokens} tokens  ·  {money(spent)}  ·  Ctrl-C stops, nothing is lost"
+        foot = f"{self._teller.session}  ·  {spent.tokens} tokens  ·  {format_money(spent)}  ·  Ctrl-C stops, nothing is lost"
         return Group(table, Text(foot, style="dim"))
 
 
@@ -277,4 +277,6 @@ def _footer(story: Story) -> str:
     limit = story.meeting.opened.budget.turns
     turn = f"{min(story.meeting.turn, limit)}/{limit}" if limit else str(story.meeting.turn)
     words = VIEW_WORDS[story.meeting.opened.language]
-    return f"{story.session}  ·  {words.footer.format(turn=turn, tokens=total.tokens)}  ·  {money(total)}  ·  {words.stops}"
+    return (
+        f"{story.session}  ·  {words.footer.format(turn=turn, tokens=total.tokens)}  ·  {format_money(total)}  ·  {words.stops}"
+    )

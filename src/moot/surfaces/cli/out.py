@@ -18,7 +18,7 @@ import click
 from rich.console import Console
 
 from moot.errors import CallerError, LedgerDamaged, MootError, ReplayDiffers
-from moot.projections.jsontext import dumped
+from moot.projections.jsontext import dump_json
 
 DONE, WORLD, USAGE, WAITING, UNDECIDED, FAILED, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
 
@@ -51,11 +51,11 @@ def note(text: str) -> None:
 
 
 def print_json(value: Any) -> None:
-    click.echo(dumped(value, indent=2, default=_plain))
+    click.echo(dump_json(value, indent=2, default=_plain))
 
 
 def print_json_line(value: Any) -> None:
-    click.echo(dumped(value, default=_plain))
+    click.echo(dump_json(value, default=_plain))
 
 
 def _plain(value: Any) -> Any:

@@ -11,7 +11,7 @@ from rich.text import Text
 from moot.domain.fence import one_line
 from moot.ports.kit import ProtocolKit
 from moot.projections.summary import Tone
-from moot.projections.words import SHARED_WORDS
+from moot.projections.words import SHARED_REPORT_TEXT
 from moot.wiring.moot import SessionLine
 
 _STYLES: dict[Tone, str] = {"plain": "", "strong": "bold", "dim": "dim", "bad": "red"}
@@ -19,7 +19,7 @@ _STYLES: dict[Tone, str] = {"plain": "", "strong": "bold", "dim": "dim", "bad": 
 
 def show_decision(console: Console, kit: ProtocolKit, teller: Any) -> None:
     """The decision as a person wants it first."""
-    session, title = teller.session, SHARED_WORDS[teller.desk.opened.language].decision
+    session, title = teller.session, SHARED_REPORT_TEXT[teller.desk.opened.language].decision
     lines, decision = kit.summary(teller), kit.decision(teller)
     is_decided = decision.decision is not None
     shown = [Text(line.text, style=_STYLES[line.tone]) for line in lines]

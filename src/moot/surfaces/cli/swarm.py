@@ -11,7 +11,7 @@ from moot.domain.ids import SeatId
 from moot.domain.roster import Seat
 from moot.domain.subject import build_topic
 from moot.errors import BadRoster, BadSetting
-from moot.projections.markdown import cell
+from moot.projections.markdown import format_cell
 from moot.protocols.swarm.blackboard import blackboard
 from moot.protocols.swarm.facts import FEWEST_AGENTS, LIKENESS, MOST_AGENTS, VALIDATOR
 from moot.protocols.swarm.page import page
@@ -193,4 +193,9 @@ def swarm_report(session: str, apart: tuple[str, ...], form: str, folder: Path |
 
 
 def _join(placed: Any) -> dict[str, object]:
-    return {"text": cell(placed.text), "takenFor": cell(placed.like), "reason": placed.reason, "likeness": placed.likeness}
+    return {
+        "text": format_cell(placed.text),
+        "takenFor": format_cell(placed.like),
+        "reason": placed.reason,
+        "likeness": placed.likeness,
+    }

@@ -9,8 +9,8 @@ from rich.text import Text
 from moot.domain.fence import one_line
 from moot.engine.events import EntryAdded, Event
 from moot.ports.kit import ProtocolKit
-from moot.projections.costs import money
-from moot.projections.summary import percent
+from moot.projections.costs import format_money
+from moot.projections.summary import format_percent
 from moot.protocols.swarm.report import name_of
 from moot.protocols.swarm.story import SwarmStory
 from moot.surfaces.cli.live import COLORS, MovingView
@@ -89,7 +89,7 @@ class SwarmView(MovingView):
                 words.quorum,
                 last.consensus_rate,
                 last.has_quorum,
-                f"{percent(last.consensus_rate)} / {percent(settings.quorum_threshold)}",
+                f"{format_percent(last.consensus_rate)} / {format_percent(settings.quorum_threshold)}",
             ),
             (words.diversity, last.diversity, last.is_diverse, f"{last.diversity:.2f} / {settings.min_diversity:g}"),
         )
@@ -99,7 +99,7 @@ class SwarmView(MovingView):
 
     def _foot(self) -> Text:
         spent = self._story.spent
-        told = f"{self._story.session}  ·  {spent.tokens} tokens  ·  {money(spent)}  ·  Ctrl-C stops, nothing is lost"
+        told = f"{self._story.session}  ·  {spent.tokens} tokens  ·  {format_money(spent)}  ·  Ctrl-C stops, nothing is lost"
         return Text(told, style="dim")
 
 

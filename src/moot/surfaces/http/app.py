@@ -21,7 +21,7 @@ from moot.decisions.access import Access, Denied
 from moot.domain.ids import SessionId, parse_session_id
 from moot.engine.events import EntryAdded
 from moot.errors import MootError, NotAllowed, WorldError
-from moot.projections.jsontext import dumped
+from moot.projections.jsontext import dump_json
 from moot.runners.local import LocalRunner
 from moot.surfaces.api.call import Call, Caller, House
 from moot.surfaces.api.entries import entry_out, is_sealed
@@ -151,10 +151,10 @@ class Site:
                     # The token was revoked, or its time is over.
                     return
                 if isinstance(event, EntryAdded):
-                    data = dumped(entry_out(event.entry, standing.state, caller.seat))
+                    data = dump_json(entry_out(event.entry, standing.state, caller.seat))
                     yield {"id": str(event.entry.seq), "event": "entry", "data": data}
                 elif not is_sealed(standing.state):
-                    yield {"event": "text", "data": dumped({"seat": event.seat, "ask": event.ask, "text": event.text})}
+                    yield {"event": "text", "data": dump_json({"seat": event.seat, "ask": event.ask, "text": event.text})}
             yield {"event": "end", "data": "{}"}
         finally:
             self.metrics.watching(-1)

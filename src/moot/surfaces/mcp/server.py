@@ -16,7 +16,7 @@ from mcp.shared.uri_template import UriTemplate
 from pydantic import ValidationError
 
 from moot.errors import MootError
-from moot.projections.jsontext import dumped
+from moot.projections.jsontext import dump_json
 from moot.surfaces.api.call import Call, Caller, House, Method, told
 from moot.surfaces.api.table import TOOLS
 from moot.surfaces.mcp.cancelling import HandshakeCancel
@@ -94,7 +94,7 @@ class McpDesk:
         except Exception:
             log.exception("the tool %s failed", params.name)
             return _refused("the server failed at this; it is in its log")
-        return types.CallToolResult(content=[types.TextContent(text=dumped(result))], structured_content=result)
+        return types.CallToolResult(content=[types.TextContent(text=dump_json(result))], structured_content=result)
 
     async def _list_resources(self, ctx: Ctx, params: Listed) -> types.ListResourcesResult:
         call = await self._call(ctx)

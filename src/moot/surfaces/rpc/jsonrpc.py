@@ -11,7 +11,7 @@ from typing import Any, Final, NoReturn
 from pydantic import ValidationError
 
 from moot.errors import MootError
-from moot.projections.jsontext import dumped
+from moot.projections.jsontext import dump_json
 from moot.surfaces.api.call import Call, Method, told
 from moot.surfaces.api.errors import INTERNAL, INVALID_PARAMS, INVALID_REQUEST, NO_METHOD, PARSE, TOO_MUCH, code_of
 
@@ -57,10 +57,10 @@ class Dispatcher:
         try:
             request = decoded(body)
         except Fault as fault:
-            return dumped(_error(None, fault))
+            return dump_json(_error(None, fault))
         if not isinstance(request, list):
             single = await self._one(call, request)
-            return None if single is None else dumped(single)
+            return None if single is None else dump_json(single)
         if not request or len(request) > MOST_IN_A_BATCH:
             return refusal(INVALID_REQUEST, f"a batch has 1 to {MOST_IN_A_BATCH} requests, not {len(request)}", "InvalidRequest")
         # One after another: what a caller sends together it means in that order. The first was let in with the batch.
@@ -69,7 +69,7 @@ class Dispatcher:
             answer = await self._one(call, each) if at == 0 or take() else _error(_id_of(each), _TOO_MANY)
             if answer is not None:
                 answers.append(answer)
-        return dumped(answers) if answers else None
+        return dump_json(answers) if answers else None
 
     async def _one(self, call: Call, request: object) -> dict[str, Any] | None:
         try:
@@ -166,4 +166,4 @@ def _error(number: object, fault: Fault) -> dict[str, Any]:
 
 def refusal(code: int, message: str, kind: str) -> str:
     """The body of a response to a request that is refused before it is read."""
-    return dumped(_error(None, Fault(code, message, kind)))
+    return dump_json(_error(None, Fault(code, message, kind)))
