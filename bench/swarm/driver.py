@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Final
 
-from moot.codec.answers import reply
+from moot.codec.answers import build_reply
 from moot.codec.stored import FactCodec
 from moot.domain.budget import FREE
 from moot.domain.effects import Ask, Brief
 from moot.domain.facts import Fact
-from moot.engine.batch import Batch, step
-from moot.engine.standing import Scribe
+from moot.engine.batch import StepResult, step
+from moot.engine.standing import RecordWriter
 from moot.ports.kit import Plan
 from moot.protocols.swarm.kit import opened
 from moot.protocols.swarm.rules import RULES
@@ -21,7 +21,7 @@ from moot.testing.swarm_facts import SESSION
 STEP_SECONDS: Final = 30.0
 """A round has two steps, its reports and its collisions: a minute of the run's clock. A stop signal lives for five rounds."""
 
-SCRIBE: Final = Scribe(FactCodec(RULES.kinds), [RULES])
+SCRIBE: Final = RecordWriter(FactCodec(RULES.kinds), [RULES])
 Says = Callable[[Brief], object]
 
 
@@ -31,7 +31,7 @@ class Drive:
     def __init__(self, plan: Plan, says: Says) -> None:
         self._says = says
         self._now = START
-        self._standing, first = SCRIBE.opening(SESSION, opened(plan), START)
+        self._standing, first = SCRIBE.write_opening(SESSION, opened(plan), START)
         self.facts: list[Fact] = [first.entry.fact]
 
     @property
@@ -39,7 +39,7 @@ class Drive:
         found: Swarm = self._standing.state
         return found
 
-    def steps(self) -> Iterator[Batch]:
+    def steps(self) -> Iterator[StepResult]:
         """Play to the end, step by step."""
         batch = self._step([])
         yield batch
@@ -47,7 +47,7 @@ class Drive:
             batch = self._step([self._answer(ask) for ask in batch.asks])
             yield batch
 
-    def _step(self, arrived: list[Fact]) -> Batch:
+    def _step(self, arrived: list[Fact]) -> StepResult:
         self._now += timedelta(seconds=STEP_SECONDS)
         batch = step(SCRIBE, self._standing, arrived, self._now, frozenset(), since=START)
         self._standing = batch.standing
@@ -56,4 +56,4 @@ class Drive:
 
     def _answer(self, ask: Ask) -> Fact:
         brief = RULES.brief(self.state, ask)
-        return reply(brief.form, ask.id, ask.seat, self._says(brief), FREE)
+        return build_reply(brief.form, ask.id, ask.seat, self._says(brief), FREE)

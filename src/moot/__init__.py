@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 if TYPE_CHECKING:
     from moot.domain.budget import Budget
     from moot.domain.roster import Seat
-    from moot.engine.events import EntryAdded, Event, TextHeard
+    from moot.engine.events import EntryAdded, Event, TextDelta
     from moot.errors import CallerError, MootError, WorldError
     from moot.projections.decision import Decision
     from moot.wiring.consulting import Consult
@@ -54,7 +54,7 @@ __all__ = [
     "Options",
     "Panel",
     "Seat",
-    "TextHeard",
+    "TextDelta",
     "WorldError",
     "hold",
 ]

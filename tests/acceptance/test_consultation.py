@@ -24,7 +24,7 @@ from tests.acceptance.doors import (
     write_script,
 )
 
-from moot.codec.answers import parsed
+from moot.codec.answers import parse_answer
 from moot.domain.effects import Brief
 from moot.ports.participant import Answer, NoAnswer
 from moot.wiring.consulting import Consult
@@ -221,13 +221,13 @@ def test_the_record_is_on_disk_before_the_answer_is_used(cli: Cli) -> None:
         is_there = (cli.cwd / "docs" / "consultation" / "1_ada_bob.md").is_file()
         seen.append((is_there, brief.own))
         if brief.again:
-            return Answer(said=parsed(brief.form, "## Stance\nYes."))
+            return Answer(said=parse_answer(brief.form, "## Stance\nYes."))
         assert "Director, I need to consult @NAME" in brief.shared, "C-9: the plain form is told"
-        return Answer(said=parsed(brief.form, "Director, I need to consult @bob:\n**Question**: What does it cost?"))
+        return Answer(said=parse_answer(brief.form, "Director, I need to consult @bob:\n**Question**: What does it cost?"))
 
     async def bob(brief: Brief) -> Answer | NoAnswer:
         text = REPLY if brief.form.kind == "consult" else "## Stance\nYes."
-        return Answer(said=parsed(brief.form, text))
+        return Answer(said=parse_answer(brief.form, text))
 
     async def work() -> None:
         async with with_guests(cli, {"ada": Guest(ada), "bob": Guest(bob), "moderator": Guest(bob)}) as moot:

@@ -134,7 +134,7 @@ def test_a_program_can_watch_the_scenario_while_it_is_held(cli: Cli) -> None:
             async def watch() -> tuple[list[int], str]:
                 seen, heard = [], ""
                 async for event in library.watch(session):
-                    if isinstance(event, moot.TextHeard):
+                    if isinstance(event, moot.TextDelta):
                         heard += event.text
                     else:
                         seen.append(event.entry.seq)

@@ -13,7 +13,7 @@ import pytest
 from moot.domain.records import StoredRecord
 from moot.errors import LedgerNewer, LedgerUnavailable, SessionBusy
 from moot.ledgers.memory import MemoryLedger
-from moot.ledgers.migrations import migrations
+from moot.ledgers.migrations import load_migrations
 from moot.ledgers.postgres import PostgresLedger
 from moot.ledgers.sqlite import SqliteLedger
 from moot.ports.ledger import Ledger
@@ -167,11 +167,11 @@ def test_a_new_database_is_migrated_once_by_all_that_open_it_at_once(postgres_ad
         await asyncio.gather(*(opening(postgres_address) for _ in range(6)))
         return await one_value(postgres_address, "SELECT array_agg(version ORDER BY version) FROM moot_schema")
 
-    assert bounded(work()) == [step.version for step in migrations("postgres")]
+    assert bounded(work()) == [step.version for step in load_migrations("postgres")]
 
 
 def test_a_database_of_a_newer_version_is_refused(postgres_address: str) -> None:
-    newer = migrations("postgres")[-1].version + 1
+    newer = load_migrations("postgres")[-1].version + 1
 
     async def work() -> None:
         await opening(postgres_address)

@@ -179,17 +179,17 @@ def test_what_is_open_to_a_seat_is_its_ask_then_an_invitation_then_nothing() -> 
         house = engine()
         session = await house.open(debate("eve", "fay", order="round_robin"))
         before = await house.records(session)
-        asked = await house.open_to(session, EVE)
+        asked = await house.find_open_ask(session, EVE)
         assert asked is not None
         assert (asked.ask.id, asked.ask.invited, asked.pending.outside) == ("1.propose.eve", False, True)
         assert await house.records(session) == before
         await house.contribute(session, EVE, says("propose"))
-        invited = await house.open_to(session, EVE)
+        invited = await house.find_open_ask(session, EVE)
         assert invited is not None
         assert (invited.ask.id, invited.ask.invited, invited.pending.deadline) == ("2.free.eve", True, None)
         await house.contribute(session, FAY, says("propose"))
-        assert (await house.open_to(session, EVE)) is not None
-        assert await house.open_to(session, FAY) is None
+        assert (await house.find_open_ask(session, EVE)) is not None
+        assert await house.find_open_ask(session, FAY) is None
 
     bounded(work())
 
@@ -225,7 +225,7 @@ def test_nobody_speaks_for_a_seat_that_is_filled_here_or_is_none(seat: str, told
         session = await house.open(debate("eve", inside=["ada"]), SessionId("s"))
         await house.contribute(session, EVE, says("propose"))
         before = await house.records(session)
-        for call in (house.contribute(session, seat_of(seat), says("propose")), house.open_to(session, seat_of(seat))):
+        for call in (house.contribute(session, seat_of(seat), says("propose")), house.find_open_ask(session, seat_of(seat))):
             with pytest.raises(UnknownSeat) as caught:
                 await call
             assert str(caught.value) == told
@@ -407,7 +407,7 @@ def test_the_last_word_from_elsewhere_puts_the_asks_of_those_who_sit_here_for_th
         assert put.outside is False
         await house.run(session, lambda seat: guests[seat.id])
         assert guest.calls == 2
-        assert [each.ask.id for each in await house.outstanding(session)] == ["2.argue.eve"]
+        assert [each.ask.id for each in await house.list_outstanding(session)] == ["2.argue.eve"]
         for phase in TALK[1:]:
             await house.contribute(session, EVE, says(phase))
             await house.run(session, lambda seat: guests[seat.id])
@@ -427,8 +427,8 @@ def test_a_contribution_reaches_a_run_that_waits_for_it() -> None:
         session = await house.open(debate("eve", inside=["ada"]))
         running = asyncio.create_task(house.run(session, lambda seat: guests[seat.id], wait_outside=True))
         for phase in TALK:
-            while (found := await other.open_to(session, EVE)) is None or found.ask.kind != phase:
-                await other.changed(session, (await other.standing(session)).seq)
+            while (found := await other.find_open_ask(session, EVE)) is None or found.ask.kind != phase:
+                await other.wait_for_change(session, (await other.load_snapshot(session)).seq)
             await other.contribute(session, EVE, says(phase))
         assert (await running).is_closed
         assert guest.calls == 4
@@ -454,7 +454,7 @@ def test_no_time_is_counted_while_only_those_elsewhere_are_waited_for() -> None:
         assert not any(isinstance(fact, BudgetExhausted | SeatLost) for fact in told)
         assert isinstance(told[1], SessionResumed)
         assert isinstance(told[-1], DeliberationClosed)
-        assert (await house.standing(session)).desk.spent.seconds < 1
+        assert (await house.load_snapshot(session)).desk.spent.seconds < 1
 
     bounded(work())
 
@@ -475,7 +475,7 @@ def test_no_time_is_counted_between_the_runs_of_a_mixed_debate() -> None:
         told = await facts(house, session)
         assert not any(isinstance(fact, BudgetExhausted | SeatLost) for fact in told)
         assert isinstance(told[-1], DeliberationClosed)
-        assert (await house.standing(session)).desk.spent.seconds < 1
+        assert (await house.load_snapshot(session)).desk.spent.seconds < 1
 
     bounded(work())
 
@@ -491,7 +491,7 @@ def test_an_input_before_the_first_contribution_makes_no_time_count() -> None:
         clock.pass_by(days=1)
         await house.contribute(session, EVE, says("propose"))
         assert not any(isinstance(fact, BudgetExhausted) for fact in await facts(house, session))
-        assert (await house.standing(session)).desk.spent.seconds < 1
+        assert (await house.load_snapshot(session)).desk.spent.seconds < 1
 
     bounded(work())
 
@@ -509,7 +509,7 @@ def test_a_contribution_to_a_fork_makes_no_time_count() -> None:
         clock.pass_by(days=1)
         await house.contribute(fork, FAY, says("propose"))
         assert not any(isinstance(fact, BudgetExhausted) for fact in await facts(house, fork))
-        assert (await house.standing(fork)).desk.spent.seconds < 1
+        assert (await house.load_snapshot(fork)).desk.spent.seconds < 1
 
     bounded(work())
 
@@ -524,7 +524,7 @@ def test_a_call_for_the_end_makes_no_time_count() -> None:
         await house.contribute(session, EVE, {"reaction_score": 0.5, "intent_to_speak": True})
         clock.pass_by(days=1)
         await house.call_close(session)
-        assert (await house.standing(session)).desk.spent.seconds < 1
+        assert (await house.load_snapshot(session)).desk.spent.seconds < 1
 
     bounded(work())
 
@@ -587,11 +587,11 @@ def test_a_call_for_the_end_makes_a_persona_meeting_conclude() -> None:
         guests: dict[str, Participant | None] = {"ada": guest, "eve": None}
         session = await house.open(meeting("eve", inside=["ada"]))
         running = asyncio.create_task(house.run(session, lambda seat: guests[seat.id], wait_outside=True))
-        while await other.open_to(session, EVE) is None or guest.calls == 0:
-            await other.changed(session, (await other.standing(session)).seq)
+        while await other.find_open_ask(session, EVE) is None or guest.calls == 0:
+            await other.wait_for_change(session, (await other.load_snapshot(session)).seq)
         await other.call_close(session)
-        while (asked := await other.open_to(session, EVE)) is None or asked.ask.kind != "stand":
-            await other.changed(session, (await other.standing(session)).seq)
+        while (asked := await other.find_open_ask(session, EVE)) is None or asked.ask.kind != "stand":
+            await other.wait_for_change(session, (await other.load_snapshot(session)).seq)
         await other.contribute(session, EVE, {"verdict": "support", "confidence": 0.5})
         assert (await running).is_closed
         told = await kinds(house, session)
@@ -611,7 +611,7 @@ def test_a_call_for_the_end_reaches_a_council_that_another_process_runs() -> Non
         guests: dict[str, Participant | None] = {"ada": Guest(), "eve": None}
         session = await house.open(debate("eve", inside=["ada"]))
         running = asyncio.create_task(house.run(session, lambda seat: guests[seat.id], wait_outside=True))
-        await other.changed(session, 2)
+        await other.wait_for_change(session, 2)
         await other.call_close(session)
         assert (await running).is_closed
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from moot import Budget, Moot, TextHeard
+from moot import Budget, Moot, TextDelta
 from moot.errors import BadRoster, WorldError
 from moot.participants import encoder, weights
 from moot.participants.local_model import LocalModel
@@ -40,7 +40,7 @@ def test_a_meeting_of_embedded_seats_comes_to_a_decision_that_names_its_sources(
 
             async def follow() -> None:
                 async for event in moot.watch(session):
-                    if isinstance(event, TextHeard):
+                    if isinstance(event, TextDelta):
                         heard.append(event.text)
 
             follower = asyncio.create_task(follow())

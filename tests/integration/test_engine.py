@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from moot.codec.answers import parsed
+from moot.codec.answers import parse_answer
 from moot.codec.stored import FactCodec
 from moot.domain.budget import Budget, Usage
 from moot.domain.effects import Brief
@@ -166,7 +166,7 @@ def test_a_participant_that_heeds_no_cancellation_does_not_hold_the_session(monk
         hasty = replace(planned.seats[0], patience=0.2)
         session = await house.open(replace(planned, seats=(hasty, *planned.seats[1:])))
         await held(house, session, {"a": Guest(stubborn), "b": Guest(well), "c": Guest(well)})
-        assert (await house.standing(session)).is_closed
+        assert (await house.load_snapshot(session)).is_closed
         assert ("a", "timeout") in await losses(house, session)
         over = True
 
@@ -182,12 +182,12 @@ def test_no_clock_runs_while_a_session_is_parked() -> None:
         session = await house.open(opening("a", "eve", budget=Budget(turns=3, seconds=600)))
         guests: dict[str, Participant | None] = {"a": Guest(well), "eve": None}
         await held(house, session, guests)
-        before = (await house.standing(session)).seq
+        before = (await house.load_snapshot(session)).seq
         for _ in range(3):
             clock.at += timedelta(days=1)
             await held(house, session, guests)
-        assert (await house.standing(session)).seq == before
-        ask = (await house.outstanding(session))[0].ask.id
+        assert (await house.load_snapshot(session)).seq == before
+        ask = (await house.list_outstanding(session))[0].ask.id
         clock.at += timedelta(days=1)
         await house.answer(session, ask, {"reaction_score": 0.1, "intent_to_speak": False})
         clock.at += timedelta(days=1)
@@ -195,7 +195,7 @@ def test_no_clock_runs_while_a_session_is_parked() -> None:
         entries = [entry.fact for entry in await house.entries(session)]
         assert not any(isinstance(fact, BudgetExhausted) for fact in entries)
         assert any(isinstance(fact, SessionResumed) for fact in entries)
-        assert (await house.standing(session)).desk.spent.seconds < 60
+        assert (await house.load_snapshot(session)).desk.spent.seconds < 60
 
     bounded(work())
 
@@ -296,5 +296,5 @@ def test_no_answer_however_odd_holds_up_the_loop(kind: str, text: str) -> None:
     """Work that grows with the square of the answer's length would take minutes; the time is this thread's own."""
     before = time.thread_time()
     with suppress(BadAnswer):
-        parsed(FORMS[kind], text)
+        parse_answer(FORMS[kind], text)
     assert time.thread_time() - before < 30

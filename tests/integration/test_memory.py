@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from moot.codec.chain import broken_at
+from moot.codec.chain import find_chain_fault
 from moot.decisions.breakers import Policy
 from moot.decisions.facts import MEMORY_KINDS, DecisionKept, Member, Outcome, ThreadCreated
 from moot.decisions.memory import Memory
@@ -107,7 +107,7 @@ def test_what_was_kept_and_reviewed_survives_a_reopen(opening: Opening) -> None:
         assert await memory.pair_correlation("m:ada", "m:bob") == (1, None)
         (figures,) = await memory.amplification()
         assert (figures.protocol, figures.cases, figures.group.right, figures.members_right) == ("debate", 1, 1, 1)
-        assert broken_at(NAME, await ledger.read(NAME)) is None
+        assert find_chain_fault(NAME, await ledger.read(NAME)) is None
 
     over(opening, first)
     over(opening, second)
@@ -139,7 +139,7 @@ def test_two_who_write_at_once_lose_nothing(opening: Opening) -> None:
                 assert {kept.decision for kept in await memory.listed(limit=100)} == set(names)
             records = await ledger.read(NAME)
             assert len(records) == 40
-            assert broken_at(NAME, records) is None
+            assert find_chain_fault(NAME, records) is None
 
     over(opening, body)
 

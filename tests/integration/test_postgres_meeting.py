@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from moot import EntryAdded, Moot
-from moot.engine.answering import Outstanding
+from moot.engine.answering import OutstandingAsk
 from moot.errors import SessionBusy
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,7 +31,7 @@ def test_a_meeting_is_held_watched_and_replayed_on_postgresql(postgres_address: 
                     seen.append(event.entry.seq)
 
             follower = asyncio.create_task(follow())
-            asks: list[Outstanding] = []
+            asks: list[OutstandingAsk] = []
             while not asks:
                 asks = [each for each in await other.asks(session) if each.ask.seat == "eve"]
                 await asyncio.sleep(0.02)

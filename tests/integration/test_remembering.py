@@ -80,7 +80,7 @@ SPLIT = {"ada": ("support", 0.9), "bob": ("oppose", 0.6)}
 
 
 async def opening(moot: Moot, session: SessionId) -> CouncilOpened:
-    opened = (await moot.engine.standing(session)).desk.opened
+    opened = (await moot.engine.load_snapshot(session)).desk.opened
     assert isinstance(opened, CouncilOpened)
     return opened
 
@@ -321,7 +321,7 @@ def test_a_seat_that_a_fork_gives_to_another_mind_is_trusted_as_that_one(house: 
             session = await moot.open("Why?", seats=seats, name="debate", check=False)
             assert trust_of(await opening(moot, session))["ada"] < NEUTRAL_TRUST
             fork = await moot.fork(session, at=1, swaps={"ada": "mailbox"})
-            assert [seat.trust for seat in (await moot.engine.standing(fork)).desk.seats] == [NEUTRAL_TRUST, NEUTRAL_TRUST]
+            assert [seat.trust for seat in (await moot.engine.load_snapshot(fork)).desk.seats] == [NEUTRAL_TRUST, NEUTRAL_TRUST]
 
     bounded(work())
 

@@ -19,8 +19,8 @@ from moot.domain.ids import SeatId, SessionId
 from moot.domain.records import StoredRecord
 from moot.domain.roster import MAILBOX, Seat
 from moot.engine.engine import Engine
-from moot.engine.run import Seating
-from moot.engine.standing import Standing
+from moot.engine.run import ParticipantFactory
+from moot.engine.standing import Snapshot
 from moot.errors import LedgerUnavailable
 from moot.ledgers.memory import MemoryLedger
 from moot.ports.participant import Answer, NoAnswer, OnText, Participant
@@ -51,7 +51,7 @@ class Counted(Engine):
 
     runs = 0
 
-    async def run(self, session: SessionId, seating: Seating, *, wait_outside: bool = False) -> Standing:
+    async def run(self, session: SessionId, seating: ParticipantFactory, *, wait_outside: bool = False) -> Snapshot:
         self.runs += 1
         return await super().run(session, seating, wait_outside=wait_outside)
 
@@ -183,7 +183,7 @@ def test_a_session_goes_as_far_as_it_can_and_on_with_each_contribution() -> None
                 runner.nudge(session)
                 await idle(runner)
                 assert ada.calls == number
-                assert [each.ask.id for each in await house.outstanding(session)] == [f"{number}.{phase}.eve"]
+                assert [each.ask.id for each in await house.list_outstanding(session)] == [f"{number}.{phase}.eve"]
                 assert ends.sessions == []
                 await house.contribute(session, EVE, says(phase))
             runner.nudge(session)
@@ -208,7 +208,7 @@ def test_a_nudge_while_a_session_is_run_is_not_lost_and_asks_nobody_twice() -> N
             gate.set()
             await idle(runner)
         assert ada.calls == 2
-        assert [each.ask.id for each in await house.outstanding(session)] == ["2.argue.eve"]
+        assert [each.ask.id for each in await house.list_outstanding(session)] == ["2.argue.eve"]
 
     bounded(work())
 
@@ -375,7 +375,7 @@ def test_a_failure_to_remember_stops_nobody_else(caplog: pytest.LogCaptureFixtur
             await ends.seen()
             await idle(runner)
         assert ends.sessions == ["good"]
-        assert (await house.standing(SessionId("bad"))).is_closed
+        assert (await house.load_snapshot(SessionId("bad"))).is_closed
 
     with caplog.at_level(logging.ERROR, "moot"):
         bounded(work())
@@ -403,9 +403,9 @@ def test_at_the_end_whoever_is_still_asked_is_let_go_and_nothing_runs_on(monkeyp
         assert stuck.is_dismissed
         assert asyncio.all_tasks() == before
         assert not await house.is_running(session)
-        seq, runs = (await house.standing(waiting)).seq, house.runs
+        seq, runs = (await house.load_snapshot(waiting)).seq, house.runs
         await asyncio.sleep(0.3)
-        assert ((await house.standing(waiting)).seq, house.runs) == (seq, runs)
+        assert ((await house.load_snapshot(waiting)).seq, house.runs) == (seq, runs)
         assert ends.sessions == []
         async with LocalRunner(house, seating(ada=Guest(), bob=Guest()), ends) as second:
             second.nudge(session)

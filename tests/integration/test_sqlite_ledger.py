@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from moot.codec.chain import broken_at, link
+from moot.codec.chain import compute_record_hash, find_chain_fault
 from moot.codec.stored import FactCodec
 from moot.domain.ids import SeatId, SessionId
 from moot.domain.records import Head, StoredRecord
 from moot.domain.roster import Seat
 from moot.engine.engine import Engine
 from moot.errors import LedgerDamaged, LedgerFull, LedgerNewer, LedgerUnavailable, SeqConflict
-from moot.ledgers.migrations import migrations
+from moot.ledgers.migrations import load_migrations
 from moot.ledgers.sqlite import SqliteLedger
 from moot.protocols.persona.facts import KINDS, MeetingOpened
 from moot.protocols.persona.rules import RULES
@@ -28,7 +28,7 @@ from moot.wiring.clock import SystemClock
 
 ONE, TWO = SessionId("one"), SessionId("two")
 DEADLINE = 120.0
-NEWEST = migrations("sqlite")[-1].version
+NEWEST = load_migrations("sqlite")[-1].version
 
 
 def opening(path: Path) -> None:
@@ -106,7 +106,7 @@ def test_a_new_file_is_a_ledger_of_the_newest_version(tmp_path: Path) -> None:
             for name in ("user_version", "application_id", "journal_mode")
         }
     assert found == {"user_version": NEWEST, "application_id": int.from_bytes(b"MOOT"), "journal_mode": "wal"}
-    assert [step.version for step in migrations("sqlite")] == list(range(1, NEWEST + 1))
+    assert [step.version for step in load_migrations("sqlite")] == list(range(1, NEWEST + 1))
 
 
 def test_an_empty_file_becomes_a_ledger(tmp_path: Path) -> None:
@@ -314,7 +314,7 @@ def reforge(path: Path) -> None:
     """Put other words in entry 3, with a hash that fits them."""
     records = read(path, ONE)
     body = records[2].body.replace(b"word", b"lie!")
-    digest = link(records[1].hash, 3, records[2].at, body)
+    digest = compute_record_hash(records[1].hash, 3, records[2].at, body)
     edit(path, f"UPDATE entries SET body = x'{body.hex()}', hash = x'{digest.hex()}' {mine(3)}")
 
 
@@ -377,8 +377,8 @@ def test_an_untouched_session_stands(tmp_path: Path) -> None:
         await _held(tmp_path / "ledger.db")
         async with SqliteLedger(tmp_path / "ledger.db") as ledger:
             for session in (ONE, TWO):
-                assert broken_at(session, await ledger.read(session)) is None
-                assert (await engine(ledger).standing(session)).seq == 5
+                assert find_chain_fault(session, await ledger.read(session)) is None
+                assert (await engine(ledger).load_snapshot(session)).seq == 5
                 assert await engine(ledger).verify(session) is None
 
     bounded(work())
@@ -393,9 +393,9 @@ def test_tampering_is_found(tmp_path: Path, how: str) -> None:
 
     async def work() -> None:
         async with SqliteLedger(path) as ledger:
-            assert broken_at(ONE, await ledger.read(ONE)) == fault
+            assert find_chain_fault(ONE, await ledger.read(ONE)) == fault
             assert await engine(ledger).verify(ONE) == fault
-            error = await refused(LedgerDamaged, engine(ledger).standing(ONE))
+            error = await refused(LedgerDamaged, engine(ledger).load_snapshot(ONE))
             assert str(error).startswith(f"session 'one': entry {fault.split()[1]} ")
             await refused(LedgerDamaged, engine(ledger).give_input(ONE, "one more word"))
 
@@ -448,7 +448,7 @@ def test_what_was_acknowledged_outlives_kill_9(tmp_path: Path) -> None:
             records = read(path, session)
             assert len(records) >= acknowledged[session]
             assert len(records) % 3 == 0
-            assert broken_at(session, records) is None
+            assert find_chain_fault(session, records) is None
     assert min(acknowledged.values()) > 0
 
 

@@ -13,7 +13,16 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 from tests.unit.swarm_samples import NEWER_SAMPLES, SWARM_SAMPLES
 
-from moot.codec.chain import broken_at, checked_chain, link, microseconds, moment, opened_entry, root, sealed
+from moot.codec.chain import (
+    compute_record_hash,
+    compute_root_hash,
+    decode_entry,
+    find_chain_fault,
+    seal,
+    to_datetime,
+    to_microseconds,
+    validate_chain,
+)
 from moot.codec.stored import FactCodec
 from moot.domain.budget import Budget, Usage
 from moot.domain.consult import ConsultRequest, ConsultRules
@@ -552,8 +561,8 @@ ONE, TWO = SessionId("one"), SessionId("two")
 def chain(session: SessionId, count: int = 5) -> list[StoredRecord]:
     records: list[StoredRecord] = []
     for seq in range(1, count + 1):
-        before = records[-1].hash if records else root(session)
-        records.append(sealed(CODEC, before, seq, AT + timedelta(seconds=seq), InputGiven(text=f"word {seq}")))
+        before = records[-1].hash if records else compute_root_hash(session)
+        records.append(seal(CODEC, before, seq, AT + timedelta(seconds=seq), InputGiven(text=f"word {seq}")))
     return records
 
 
@@ -562,21 +571,23 @@ MOMENTS = st.datetimes(min_value=datetime(1, 1, 2), max_value=datetime(9999, 12,
 
 @given(MOMENTS)
 def test_a_moment_survives_to_the_microsecond(at: datetime) -> None:
-    assert moment(microseconds(at)) == at
+    assert to_datetime(to_microseconds(at)) == at
 
 
 def test_a_sealed_fact_opens_as_the_same_entry() -> None:
     fact = InputGiven(text="完")
-    record = sealed(CODEC, root(ONE), 1, AT, fact)
+    record = seal(CODEC, compute_root_hash(ONE), 1, AT, fact)
     body = CODEC.encode(fact)
-    assert record == StoredRecord(1, 1_767_323_045_678_901, body, link(root(ONE), 1, 1_767_323_045_678_901, body))
-    assert opened_entry(CODEC, record) == Entry(seq=1, at=AT, fact=fact)
+    assert record == StoredRecord(
+        1, 1_767_323_045_678_901, body, compute_record_hash(compute_root_hash(ONE), 1, 1_767_323_045_678_901, body)
+    )
+    assert decode_entry(CODEC, record) == Entry(seq=1, at=AT, fact=fact)
 
 
 def test_the_hash_of_a_known_record_never_changes() -> None:
-    assert root(ONE).hex() == "a6a70ff1ab67b8c4737a64d97f61a605ecee3671b36f8641e6c636d0508473a7"
+    assert compute_root_hash(ONE).hex() == "a6a70ff1ab67b8c4737a64d97f61a605ecee3671b36f8641e6c636d0508473a7"
     assert (
-        link(root(ONE), 1, -1, b'{"fact":"session_resumed"}').hex()
+        compute_record_hash(compute_root_hash(ONE), 1, -1, b'{"fact":"session_resumed"}').hex()
         == "62b1700ab828e66647e6209fb27a4eb751fc436de7d08917dcbf4094600d5b20"
     )
 
@@ -596,13 +607,13 @@ def test_a_link_changes_with_any_of_its_fields(
     assert isinstance(seq, int)
     assert isinstance(at, int)
     assert isinstance(body, bytes)
-    assert (link(before, seq, at, body) == link(*first)) == ((before, seq, at, body) == first)
+    assert (compute_record_hash(before, seq, at, body) == compute_record_hash(*first)) == ((before, seq, at, body) == first)
 
 
 def test_a_whole_chain_is_not_broken() -> None:
-    assert broken_at(ONE, chain(ONE)) is None
-    assert broken_at(ONE, []) is None
-    assert checked_chain(ONE, chain(ONE)) == chain(ONE)
+    assert find_chain_fault(ONE, chain(ONE)) is None
+    assert find_chain_fault(ONE, []) is None
+    assert validate_chain(ONE, chain(ONE)) == chain(ONE)
 
 
 def changed(seq: int) -> str:
@@ -612,20 +623,20 @@ def changed(seq: int) -> str:
 def test_the_first_broken_entry_is_named() -> None:
     whole = chain(ONE)
     first, second, third, fourth, fifth = whole
-    reforged = third._replace(body=b"{}", hash=link(second.hash, 3, third.at, b"{}"))
+    reforged = third._replace(body=b"{}", hash=compute_record_hash(second.hash, 3, third.at, b"{}"))
     assert {
-        "body": broken_at(ONE, [first, second, third._replace(body=third.body + b" "), fourth, fifth]),
-        "hash": broken_at(ONE, [first, second, third._replace(hash=bytes(32)), fourth, fifth]),
-        "time": broken_at(ONE, [first, second, third._replace(at=third.at + 1), fourth, fifth]),
-        "two": broken_at(ONE, [first, second._replace(at=0), third, fourth._replace(at=0), fifth]),
-        "reforged": broken_at(ONE, [first, second, reforged, fourth, fifth]),
-        "missing": broken_at(ONE, [first, second, fourth, fifth]),
-        "beheaded": broken_at(ONE, whole[1:]),
-        "twice": broken_at(ONE, [first, second, second, third]),
-        "swapped": broken_at(ONE, [first, third, second, fourth, fifth]),
-        "renumbered": broken_at(ONE, [first, third._replace(seq=2), second._replace(seq=3), fourth, fifth]),
-        "another's": broken_at(TWO, whole),
-        "spliced": broken_at(ONE, [*whole[:2], *chain(TWO)[2:]]),
+        "body": find_chain_fault(ONE, [first, second, third._replace(body=third.body + b" "), fourth, fifth]),
+        "hash": find_chain_fault(ONE, [first, second, third._replace(hash=bytes(32)), fourth, fifth]),
+        "time": find_chain_fault(ONE, [first, second, third._replace(at=third.at + 1), fourth, fifth]),
+        "two": find_chain_fault(ONE, [first, second._replace(at=0), third, fourth._replace(at=0), fifth]),
+        "reforged": find_chain_fault(ONE, [first, second, reforged, fourth, fifth]),
+        "missing": find_chain_fault(ONE, [first, second, fourth, fifth]),
+        "beheaded": find_chain_fault(ONE, whole[1:]),
+        "twice": find_chain_fault(ONE, [first, second, second, third]),
+        "swapped": find_chain_fault(ONE, [first, third, second, fourth, fifth]),
+        "renumbered": find_chain_fault(ONE, [first, third._replace(seq=2), second._replace(seq=3), fourth, fifth]),
+        "another's": find_chain_fault(TWO, whole),
+        "spliced": find_chain_fault(ONE, [*whole[:2], *chain(TWO)[2:]]),
     } == {
         "body": changed(3),
         "hash": changed(3),
@@ -645,7 +656,7 @@ def test_the_first_broken_entry_is_named() -> None:
 def test_a_broken_chain_is_refused_with_its_session_and_entry() -> None:
     records = chain(ONE)
     with pytest.raises(LedgerDamaged, match=r"session 'one': entry 2 is missing: 3 follows 1"):
-        checked_chain(ONE, [records[0], *records[2:]])
+        validate_chain(ONE, [records[0], *records[2:]])
 
 
 @given(st.data())
@@ -656,4 +667,4 @@ def test_any_changed_byte_of_a_body_is_found(data: st.DataObject) -> None:
     place = data.draw(st.integers(0, len(record.body) - 1))
     other = bytes([record.body[place] ^ data.draw(st.integers(1, 255))])
     records[index] = record._replace(body=record.body[:place] + other + record.body[place + 1 :])
-    assert broken_at(ONE, records) == changed(index + 1)
+    assert find_chain_fault(ONE, records) == changed(index + 1)

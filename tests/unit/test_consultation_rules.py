@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from tests.unit.test_roundtable_rules import plan
 
-from moot.codec.answers import parsed
+from moot.codec.answers import parse_answer
 from moot.domain.budget import Usage
 from moot.domain.consult import ConsultRequest, ConsultRules, RecordFileRequest
 from moot.domain.effects import Ask, Record
@@ -334,8 +334,8 @@ def test_the_source_s_form_of_a_request_is_read() -> None:
         to="researcher", question="有哪些时序预测方法？", background="数据是逐日的。", understanding="ARIMA？"
     )
     assert ConsultRequest.from_text(CHINESE) == wanted
-    assert parsed(RULES.forms["speech"], CHINESE) == wanted
-    assert parsed(RULES.forms["speech"], f"<think>hm</think>\n{CHINESE}") == wanted
+    assert parse_answer(RULES.forms["speech"], CHINESE) == wanted
+    assert parse_answer(RULES.forms["speech"], f"<think>hm</think>\n{CHINESE}") == wanted
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -357,7 +357,7 @@ def test_what_is_written_is_read_back(language: str) -> None:
     ],
 )
 def test_a_request_in_words_or_json_is_read(text: str, question: str) -> None:
-    found = parsed(RULES.forms["speech"], text)
+    found = parse_answer(RULES.forms["speech"], text)
     assert isinstance(found, ConsultRequest)
     assert (found.to, found.question) == ("bob", question)
 
@@ -372,14 +372,14 @@ def test_a_request_in_words_or_json_is_read(text: str, question: str) -> None:
     ],
 )
 def test_a_speech_that_mentions_the_form_is_a_speech(text: str) -> None:
-    assert isinstance(parsed(RULES.forms["speech"], text), Speech)
+    assert isinstance(parse_answer(RULES.forms["speech"], text), Speech)
 
 
 def test_a_request_without_a_question_is_told_so() -> None:
     with pytest.raises(BadAnswer, match="holds no question"):
-        parsed(RULES.forms["speech"], "Director，我需要咨询 @bob：\n**背景**：x")
+        parse_answer(RULES.forms["speech"], "Director，我需要咨询 @bob：\n**背景**：x")
     with pytest.raises(BadAnswer, match=r"consult\.question"):
-        parsed(RULES.forms["speech"], {"consult": {"to": "bob"}})
+        parse_answer(RULES.forms["speech"], {"consult": {"to": "bob"}})
 
 
 @pytest.mark.parametrize(
@@ -400,14 +400,14 @@ def test_a_request_without_a_question_is_told_so() -> None:
 )
 def test_not_to_know_is_an_answer_of_its_own_kind(text: str, known: str) -> None:
     """C-7"""
-    found = parsed(FORMS["consult"], text)
+    found = parse_answer(FORMS["consult"], text)
     assert isinstance(found, Advice)
     assert found.known == known
 
 
 def test_not_to_know_is_heard_from_fields_as_well() -> None:
     """C-7: also where the field that says so was left out."""
-    found = parsed(FORMS["consult"], {"answer": "I don't know."})
+    found = parse_answer(FORMS["consult"], {"answer": "I don't know."})
     assert isinstance(found, Advice)
     assert found.is_unknown
 

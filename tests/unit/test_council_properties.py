@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from moot.codec.answers import reply
+from moot.codec.answers import build_reply
 from moot.codec.stored import FactCodec
 from moot.domain.budget import FREE, Budget
 from moot.domain.effects import Ask
@@ -16,9 +16,9 @@ from moot.domain.facts import BudgetExhausted, CloseCalled, Fact, InputGiven, Se
 from moot.domain.ids import SeatId, SessionId
 from moot.domain.roster import MAILBOX, Seat, Swap
 from moot.domain.subject import ErrorCorrelation, Topic
-from moot.engine.batch import Batch, step
-from moot.engine.standing import Scribe, Standing
-from moot.ports.kit import Plan, ProtocolKit
+from moot.engine.batch import StepResult, step
+from moot.engine.standing import RecordWriter, Snapshot
+from moot.ports.kit import Plan, ProtocolPlugin
 from moot.protocols.advisory.kit import ADVISORY, AdvisorySettings
 from moot.protocols.consensus.kit import CONSENSUS, ConsensusSettings
 from moot.protocols.council.facts import (
@@ -137,7 +137,7 @@ SAID: dict[str, st.SearchStrategy[object]] = {
 
 
 @st.composite
-def openings(draw: st.DrawFn, kit: ProtocolKit) -> CouncilOpened:
+def openings(draw: st.DrawFn, kit: ProtocolPlugin) -> CouncilOpened:
     names = draw(st.sampled_from((("ada", "bob", "cy"), ("ada", "bob"), ("甲", "乙", "丙", "丁"))))
     seats = tuple(
         Seat(
@@ -172,7 +172,7 @@ def openings(draw: st.DrawFn, kit: ProtocolKit) -> CouncilOpened:
 
 
 @st.composite
-def held(draw: st.DrawFn, kit: ProtocolKit, seats: tuple[Seat, ...]) -> Settings:
+def held(draw: st.DrawFn, kit: ProtocolPlugin, seats: tuple[Seat, ...]) -> Settings:
     found: Settings = kit.settings()
     found = replace(
         found,
@@ -188,7 +188,7 @@ def held(draw: st.DrawFn, kit: ProtocolKit, seats: tuple[Seat, ...]) -> Settings
     return found
 
 
-def rules_of(kit: ProtocolKit) -> CouncilRules:
+def rules_of(kit: ProtocolPlugin) -> CouncilRules:
     assert isinstance(kit.rules, CouncilRules)
     return kit.rules
 
@@ -210,8 +210,8 @@ class Sitting:
 
     def play(self) -> Played:
         rules = self.contract.rules
-        scribe = Scribe(FactCodec(rules.kinds), [rules])
-        standing, first = scribe.opening(SESSION, self.data.draw(self.contract.openings), START)
+        scribe = RecordWriter(FactCodec(rules.kinds), [rules])
+        standing, first = scribe.write_opening(SESSION, self.data.draw(self.contract.openings), START)
         entries, now, arrived, others = [first.entry], START, list[Fact](), 0
         while not standing.is_closed:
             now += timedelta(seconds=self.data.draw(st.sampled_from((0, 1, 30))))
@@ -232,15 +232,15 @@ class Sitting:
                 entries.append(written.entry)
         return Played(entries, standing)
 
-    def _answer(self, standing: Standing, ask: Ask) -> Fact:
+    def _answer(self, standing: Snapshot, ask: Ask) -> Fact:
         """What a participant that heeds its brief answers: mostly what is allowed, and else it is lost."""
         said = self._allowed(standing, ask) if self.data.draw(st.integers(0, 7)) else self.data.draw(SAID[ask.kind])
         fault = standing.rules.brief(standing.state, ask).fault(said)
         if fault is not None:
             return SeatLost(ask=ask.id, seat=ask.seat, reason="malformed", detail=fault)
-        return reply(standing.rules.forms[ask.kind], ask.id, ask.seat, said, FREE)
+        return build_reply(standing.rules.forms[ask.kind], ask.id, ask.seat, said, FREE)
 
-    def _allowed(self, standing: Standing, ask: Ask) -> Contribution:
+    def _allowed(self, standing: Snapshot, ask: Ask) -> Contribution:
         """A contribution of an allowed type that refers to what is there."""
         state, draw = standing.state, self.data.draw
         course = rules_of(KITS[standing.rules.name]).course
@@ -267,7 +267,7 @@ class Sitting:
             taken=tuple(Taken(entry=number, how=draw(TAKINGS), why=draw(REASONS)) for number in advice),
         )
 
-    def _other(self, batch: Batch) -> Fact | None:
+    def _other(self, batch: StepResult) -> Fact | None:
         """Mostly an invitation that is taken up; None where what was said is refused."""
         kind = self.data.draw(st.integers(0, 15))
         if kind < 12 and batch.invited:

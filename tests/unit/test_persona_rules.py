@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from moot.codec.answers import parsed
+from moot.codec.answers import parse_answer
 from moot.codec.stored import FactCodec
 from moot.domain.budget import Budget, BudgetKind, Usage
 from moot.domain.effects import Ask
@@ -534,7 +534,7 @@ def test_a_speech_that_cannot_be_read_again_is_not_taken(text: str) -> None:
 def _check_stored(text: str) -> None:
     """It is refused as an answer, or it survives the codec."""
     try:
-        said = parsed(RULES.forms["speech"], text)
+        said = parse_answer(RULES.forms["speech"], text)
     except BadAnswer:
         return
     assert isinstance(said, Speech)

@@ -34,59 +34,59 @@ def _adapter(shape: type) -> TypeAdapter[Any]:
 
 
 @cache
-def schema(shape: type) -> dict[str, Any]:
+def build_schema(shape: type) -> dict[str, Any]:
     """The JSON schema of a shape, with its references resolved in place."""
     found = _adapter(shape).json_schema()
-    inlined = _inlined(found, found.get("$defs", {}))
+    inlined = _inline_references(found, found.get("$defs", {}))
     assert isinstance(inlined, dict)
     return inlined
 
 
-def form_schema(form: AnswerForm) -> dict[str, Any]:
+def build_form_schema(form: AnswerForm) -> dict[str, Any]:
     """The JSON schema of all that may be given as an answer."""
-    own, instead = schema(form.shape), form.instead
+    own, instead = build_schema(form.shape), form.instead
     if instead is None:
         return own
-    other = {"type": "object", "properties": {instead.field: schema(instead.shape)}, "required": [instead.field]}
+    other = {"type": "object", "properties": {instead.field: build_schema(instead.shape)}, "required": [instead.field]}
     return {"anyOf": [own, other]}
 
 
-def _inlined(node: Any, definitions: dict[str, Any]) -> Any:
+def _inline_references(node: Any, definitions: dict[str, Any]) -> Any:
     if isinstance(node, list):
-        return [_inlined(item, definitions) for item in node]
+        return [_inline_references(item, definitions) for item in node]
     if not isinstance(node, dict):
         return node
     if "$ref" in node:
-        return _inlined(definitions[node["$ref"].rpartition("/")[2]], definitions)
-    return {key: _inlined(value, definitions) for key, value in node.items() if key not in {"$defs", "title"}}
+        return _inline_references(definitions[node["$ref"].rpartition("/")[2]], definitions)
+    return {key: _inline_references(value, definitions) for key, value in node.items() if key not in {"$defs", "title"}}
 
 
-def parsed(form: AnswerForm, raw: object) -> object:
+def parse_answer(form: AnswerForm, raw: object) -> object:
     """The checked value in a raw answer (text, or decoded JSON); raises BadAnswer saying what was expected."""
     if isinstance(raw, str) and len(raw) > LONGEST_ANSWER:
         raise BadAnswer(f"the answer has {len(raw)} characters; at most {LONGEST_ANSWER} are taken")
-    if form.instead is not None and (instead := given_instead(form, form.instead, raw)) is not None:
+    if form.instead is not None and (instead := parse_alternative(form, form.instead, raw)) is not None:
         return instead
     if isinstance(raw, str):
-        text = without_thoughts(fix_surrogates(raw))
-        raw = _from_text(form.shape, text) if form.form == "text" else found_json(text)
+        text = strip_thoughts(fix_surrogates(raw))
+        raw = _parse_text(form.shape, text) if form.form == "text" else extract_json(text)
     try:
         return _adapter(form.shape).validate_python(raw)
     except ValidationError as cause:
-        raise BadAnswer(_told(form, cause)) from cause
+        raise BadAnswer(_explain(form, cause)) from cause
 
 
-def given_instead(form: AnswerForm, instead: Alternative, raw: object) -> object | None:
+def parse_alternative(form: AnswerForm, instead: Alternative, raw: object) -> object | None:
     """What was given in place of an answer; None when it is an answer. Raises BadAnswer when it is neither."""
     found: object | None = None
     try:
         if isinstance(raw, str):
-            text = without_thoughts(fix_surrogates(raw))
+            text = strip_thoughts(fix_surrogates(raw))
             found = instead.shape.from_text(text)  # type: ignore[attr-defined]  # as `Instead` promises
             if found is not None:
                 found = _adapter(instead.shape).dump_python(found)
             else:
-                raw = found_json(text) if form.form == "json" or text.startswith(("{", "```")) else None
+                raw = extract_json(text) if form.form == "json" or text.startswith(("{", "```")) else None
         if isinstance(raw, dict) and instead.field in raw:
             found = raw[instead.field]
         return None if found is None else _adapter(instead.shape).validate_python(found)
@@ -100,12 +100,12 @@ def given_instead(form: AnswerForm, instead: Alternative, raw: object) -> object
         return None
 
 
-def without_thoughts(text: str) -> str:
+def strip_thoughts(text: str) -> str:
     """The text without what a model only thought. Templates that open a thought in the prompt leave a lone end tag."""
     return _THOUGHT_END.split(_THOUGHT.sub("", text))[-1].strip()
 
 
-def reply(form: AnswerForm, ask: str, seat: str, said: object, usage: object, *, key: str = "") -> Reply:
+def build_reply(form: AnswerForm, ask: str, seat: str, said: object, usage: object, *, key: str = "") -> Reply:
     """The fact that keeps an answer; raises BadAnswer when it is of another kind than was asked for."""
     if form.instead is not None and type(said) is form.instead.shape:
         instead: Reply = form.instead.reply(ask=ask, seat=seat, said=said, usage=usage, key=key)  # type: ignore[arg-type]
@@ -120,7 +120,7 @@ def as_json(value: object) -> object:
     return TypeAdapter(type(value)).dump_python(value, mode="json", exclude_defaults=True)
 
 
-def found_json(text: str) -> object:
+def extract_json(text: str) -> object:
     """The first JSON object in a text, be it bare, fenced or wrapped in words; raises BadAnswer."""
     fenced = _FENCE.search(text)
     source = fenced.group(1) if fenced else text
@@ -138,7 +138,7 @@ def found_json(text: str) -> object:
     raise BadAnswer("a JSON object was expected, and none was found in the answer")
 
 
-def _from_text(shape: type, text: str) -> object:
+def _parse_text(shape: type, text: str) -> object:
     if not text:
         raise BadAnswer("an answer in words was expected, and it was empty")
     if not issubclass(shape, FromText):
@@ -149,7 +149,7 @@ def _from_text(shape: type, text: str) -> object:
         raise BadAnswer(str(cause)) from cause
 
 
-def _told(form: AnswerForm, cause: ValidationError) -> str:
+def _explain(form: AnswerForm, cause: ValidationError) -> str:
     first = cause.errors(include_url=False)[0]
     where = ".".join(str(part) for part in first["loc"]) or "the answer"
     given = str(first.get("input"))[:60]

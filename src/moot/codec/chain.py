@@ -14,51 +14,51 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 
-def root(session: SessionId) -> bytes:
+def compute_root_hash(session: SessionId) -> bytes:
     """What the first record of a session builds on: a chain cannot be passed off as another session's."""
     return sha256(f"moot/1/{session}".encode()).digest()
 
 
-def link(before: bytes, seq: int, at: int, body: bytes) -> bytes:
+def compute_record_hash(before: bytes, seq: int, at: int, body: bytes) -> bytes:
     """The hash of a record."""
     return sha256(before + seq.to_bytes(8, "big") + at.to_bytes(8, "big", signed=True) + body).digest()
 
 
-def microseconds(at: datetime) -> int:
+def to_microseconds(at: datetime) -> int:
     return (at - _EPOCH) // _MICROSECOND
 
 
-def moment(microseconds: int) -> datetime:
+def to_datetime(microseconds: int) -> datetime:
     return _EPOCH + timedelta(microseconds=microseconds)
 
 
-def sealed(codec: FactCodec, before: bytes, seq: int, at: datetime, fact: Fact) -> StoredRecord:
+def seal(codec: FactCodec, before: bytes, seq: int, at: datetime, fact: Fact) -> StoredRecord:
     """The record of a fact behind the record whose hash is `before`."""
     body = codec.encode(fact)
-    stamp = microseconds(at)
-    return StoredRecord(seq, stamp, body, link(before, seq, stamp, body))
+    stamp = to_microseconds(at)
+    return StoredRecord(seq, stamp, body, compute_record_hash(before, seq, stamp, body))
 
 
-def opened_entry(codec: FactCodec, record: StoredRecord) -> Entry:
+def decode_entry(codec: FactCodec, record: StoredRecord) -> Entry:
     """The entry in a record, its hash unchecked."""
-    return Entry(seq=record.seq, at=moment(record.at), fact=codec.decode(record.body))
+    return Entry(seq=record.seq, at=to_datetime(record.at), fact=codec.decode(record.body))
 
 
-def broken_at(session: SessionId, records: Iterable[StoredRecord]) -> str | None:
+def find_chain_fault(session: SessionId, records: Iterable[StoredRecord]) -> str | None:
     """What is wrong with a session's records, from its first on; None if nothing is."""
-    before, expected = root(session), 1
+    before, expected = compute_root_hash(session), 1
     for record in records:
         if record.seq != expected:
             return f"entry {expected} is missing: {record.seq} follows {expected - 1}"
-        if link(before, record.seq, record.at, record.body) != record.hash:
+        if compute_record_hash(before, record.seq, record.at, record.body) != record.hash:
             return f"entry {record.seq} was changed after it was written: its hash does not fit"
         before, expected = record.hash, expected + 1
     return None
 
 
-def checked_chain(session: SessionId, records: list[StoredRecord]) -> list[StoredRecord]:
+def validate_chain(session: SessionId, records: list[StoredRecord]) -> list[StoredRecord]:
     """The records, if their chain holds; raises LedgerDamaged."""
-    fault = broken_at(session, records)
+    fault = find_chain_fault(session, records)
     if fault is not None:
         raise LedgerDamaged(f"session {session!r}: {fault}")
     return records

@@ -9,7 +9,7 @@ from moot.errors import BadImport
 from moot.projections.jsontext import dump_json
 
 
-def exported(session: SessionId, records: Sequence[StoredRecord]) -> str:
+def dump_export(session: SessionId, records: Sequence[StoredRecord]) -> str:
     """The text of an export."""
     lines = [json.dumps({"moot": 1, "session": session}, ensure_ascii=False)]
     for record in records:
@@ -18,7 +18,7 @@ def exported(session: SessionId, records: Sequence[StoredRecord]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def read_export(text: str) -> tuple[SessionId, list[StoredRecord]]:
+def parse_export(text: str) -> tuple[SessionId, list[StoredRecord]]:
     """The session and records of an export; raises BadImport."""
     try:
         head, *lines = [json.loads(line) for line in text.split("\n") if line.strip()]

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Generic, TypeVar
 
-from moot.codec.chain import link, moment, opened_entry, root, sealed
+from moot.codec.chain import compute_record_hash, compute_root_hash, decode_entry, seal, to_datetime
 from moot.codec.stored import FactCodec
 from moot.domain.facts import Entry, Fact
 from moot.domain.ids import SessionId
@@ -50,7 +50,7 @@ class Register(Generic[S]):
         self._evolve = evolve
         self._seq = 0
         self._at = 0
-        self._hash = root(self._name)
+        self._hash = compute_root_hash(self._name)
         self._lock = asyncio.Lock()
 
     async def state(self) -> S:
@@ -76,16 +76,16 @@ class Register(Generic[S]):
                 except SeqConflict:
                     continue
                 for record, fact in zip(records, facts, strict=True):
-                    self._fold(record, Entry(record.seq, moment(record.at), fact))
+                    self._fold(record, Entry(record.seq, to_datetime(record.at), fact))
                 return self._state
 
     def _sealed(self, facts: Sequence[Fact]) -> list[StoredRecord]:
         """The records of these facts behind the last one seen. Time never runs backwards in a register."""
-        at = max(self._clock.now(), moment(self._at))
+        at = max(self._clock.now(), to_datetime(self._at))
         before, records = self._hash, list[StoredRecord]()
         for seq, fact in enumerate(facts, self._seq + 1):
             self._codec.check(fact)
-            records.append(sealed(self._codec, before, seq, at, fact))
+            records.append(seal(self._codec, before, seq, at, fact))
             before = records[-1].hash
         return records
 
@@ -94,7 +94,7 @@ class Register(Generic[S]):
             records = await self._ledger.read(self._name, self._seq, PAGE)
             for record in records:
                 self._check(record)
-                self._fold(record, opened_entry(self._codec, record))
+                self._fold(record, decode_entry(self._codec, record))
             if len(records) < PAGE:
                 return
             # A ledger that answers without waiting would let nobody else run until the last page.
@@ -103,7 +103,7 @@ class Register(Generic[S]):
     def _check(self, record: StoredRecord) -> None:
         if record.seq != self._seq + 1:
             raise LedgerDamaged(f"register {self._name!r}: entry {self._seq + 1} is missing")
-        if link(self._hash, record.seq, record.at, record.body) != record.hash:
+        if compute_record_hash(self._hash, record.seq, record.at, record.body) != record.hash:
             raise LedgerDamaged(
                 f"register {self._name!r}: entry {record.seq} was changed after it was written: its hash does not fit"
             )

@@ -28,7 +28,7 @@ _READ: Final = os.O_RDONLY | _NO_LINKS
 _FOLDER: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NO_LINKS
 
 
-class Unreadable(Exception):
+class UnreadableFile(Exception):
     """A file that cannot be taken as text: a link, a folder, too large, not UTF-8. `line` is where that shows."""
 
     def __init__(self, why: str, line: int = 1) -> None:
@@ -38,7 +38,7 @@ class Unreadable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class FolderEntry:
     """A name in the folder. `kind` is `file`, or what else it is."""
 
     name: str
@@ -55,7 +55,7 @@ class Folder:
 
     @classmethod
     @contextmanager
-    def opened(cls, path: Path, *, inside: "Folder | None" = None) -> Iterator["Folder"]:
+    def open_folder(cls, path: Path, *, inside: "Folder | None" = None) -> Iterator["Folder"]:
         """Open a folder, one that lies `inside` another by its name; raises BadName for a link, else FileNotFoundError."""
         if not HAS_DESCRIPTORS:
             raise WorldError("this system has no descriptors of folders, which conferences in files need; use Linux or macOS")
@@ -68,13 +68,13 @@ class Folder:
         finally:
             os.close(descriptor)
 
-    def made(self, name: str) -> None:
+    def make_folder(self, name: str) -> None:
         """Make a folder in it; one that is there already will do."""
         with suppress(FileExistsError):
             os.mkdir(name, dir_fd=self._at)
             os.fsync(self._at)
 
-    def names(self) -> list[Looked]:
+    def list_entries(self) -> list[FolderEntry]:
         """What lies in it, by name; hidden names are left out."""
         found = []
         with os.scandir(self._at) as entries:
@@ -83,7 +83,7 @@ class Folder:
                     continue
                 with suppress(FileNotFoundError):
                     seen = entry.stat(follow_symlinks=False)
-                    found.append(Looked(entry.name, _kind(seen.st_mode), seen.st_mtime))
+                    found.append(FolderEntry(entry.name, _describe_kind(seen.st_mode), seen.st_mtime))
         return sorted(found, key=lambda each: each.name)
 
     def has(self, name: str) -> bool:
@@ -101,7 +101,7 @@ class Folder:
         try:
             return raw.decode()
         except UnicodeDecodeError as cause:
-            raise Unreadable(f"not UTF-8 (byte {cause.start})", raw.count(b"\n", 0, cause.start) + 1) from cause
+            raise UnreadableFile(f"not UTF-8 (byte {cause.start})", raw.count(b"\n", 0, cause.start) + 1) from cause
 
     def read_bytes(self, name: str) -> bytes | None:
         try:
@@ -109,16 +109,16 @@ class Folder:
         except FileNotFoundError:
             return None
         except OSError as cause:
-            raise Unreadable(
+            raise UnreadableFile(
                 "a link, which is not followed" if self._is_link(name) else f"unreadable: {cause.strerror}"
             ) from cause
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
-            raise Unreadable("no plain file")
+            raise UnreadableFile("no plain file")
         with os.fdopen(descriptor, "rb") as file:
             raw = file.read(LONGEST_FILE + 1)
         if len(raw) > LONGEST_FILE:
-            raise Unreadable(f"more than {LONGEST_FILE} bytes")
+            raise UnreadableFile(f"more than {LONGEST_FILE} bytes")
         return raw
 
     def _is_link(self, name: str) -> bool:
@@ -126,7 +126,7 @@ class Folder:
             return stat.S_ISLNK(os.stat(name, dir_fd=self._at, follow_symlinks=False).st_mode)
         return False
 
-    def changed_at(self, name: str) -> float:
+    def read_mtime(self, name: str) -> float:
         """When a file was last changed, in seconds; 0 if it is gone."""
         try:
             return os.stat(name, dir_fd=self._at, follow_symlinks=False).st_mtime
@@ -173,13 +173,13 @@ class Folder:
         try:
             descriptor = os.open(name, flags, 0o644, dir_fd=self._at)
         except OSError as cause:
-            raise Unreadable(f"cannot be written: {cause.strerror}") from cause
+            raise UnreadableFile(f"cannot be written: {cause.strerror}") from cause
         with os.fdopen(descriptor, "wb") as file:
             file.write(text.encode("utf-8", "backslashreplace"))
             file.flush()
             os.fsync(descriptor)
 
-    def fix(self, name: str) -> None:
+    def make_read_only(self, name: str) -> None:
         """Make a file read-only."""
         with suppress(OSError):
             descriptor = os.open(name, _READ, dir_fd=self._at)
@@ -198,7 +198,7 @@ class Folder:
         os.fsync(self._at)
 
     @asynccontextmanager
-    async def locked(self, name: str) -> AsyncIterator[None]:
+    async def lock(self, name: str) -> AsyncIterator[None]:
         """Hold the sole right to change the folder, among all processes; raises SessionBusy when that takes too long."""
         try:
             descriptor = os.open(name, os.O_RDWR | os.O_CREAT | _NO_LINKS, 0o644, dir_fd=self._at)
@@ -228,13 +228,13 @@ def _try_lock(descriptor: int) -> bool:
     return True
 
 
-def _kind(mode: int) -> str:
+def _describe_kind(mode: int) -> str:
     if stat.S_ISREG(mode):
         return "file"
     return "link" if stat.S_ISLNK(mode) else "folder" if stat.S_ISDIR(mode) else "something else"
 
 
-def shown(name: str) -> str:
+def escape_name(name: str) -> str:
     """A name as it can be printed in one line, also one that is no text."""
     text = name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)

@@ -23,11 +23,11 @@ else:
 
 
 @contextmanager
-def held_file(path: Path, busy: str) -> Iterator[None]:
+def hold_lock(path: Path, busy: str) -> Iterator[None]:
     """Hold the lock file `path`; raises SessionBusy with the text `busy` when another process holds it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = _locked(path, busy)
+        descriptor = _open_locked(path, busy)
     except OSError as cause:
         raise LedgerUnavailable(
             f"the lock file {path} cannot be made ({cause.strerror}); check the rights of its folder"
@@ -40,7 +40,7 @@ def held_file(path: Path, busy: str) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _locked(path: Path, busy: str) -> int:
+def _open_locked(path: Path, busy: str) -> int:
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:

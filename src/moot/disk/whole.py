@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 
-def write_whole(path: Path, text: str, *, sole: bool = False) -> None:
+def write_atomically(path: Path, text: str, *, sole: bool = False) -> None:
     """Write a file, durable on return; a link in its place is replaced, not followed. Raises OSError.
 
     The `sole` writer, who holds a lock, takes up what another left behind that died over it.

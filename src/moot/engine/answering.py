@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from moot.codec.answers import parsed, reply
+from moot.codec.answers import build_reply, parse_answer
 from moot.domain.budget import FREE
 from moot.domain.effects import Ask, Brief
 from moot.domain.facts import (
@@ -16,9 +16,9 @@ from moot.domain.facts import (
 from moot.domain.fence import fix_surrogates
 from moot.domain.ids import AskId, SeatId, SessionId
 from moot.domain.running import PendingAsk
-from moot.engine.batch import Batch
+from moot.engine.batch import StepResult
 from moot.engine.sessions import Sessions
-from moot.engine.standing import Standing
+from moot.engine.standing import Snapshot
 from moot.errors import (
     BadAnswer,
     BadSetting,
@@ -34,7 +34,7 @@ LONGEST_REASON = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Outstanding:
+class OutstandingAsk:
     """An ask that waits for an answer, or an invitation that one may take up."""
 
     ask: Ask
@@ -42,27 +42,27 @@ class Outstanding:
     brief: Brief
 
 
-SaidBefore = Callable[[Standing], int | None]
+FindEarlier = Callable[[Snapshot], int | None]
 """The entry that holds what is being said already; it may raise where nothing may be said."""
 
-Choice = Callable[[Batch], Ask | None]
+ChooseAsk = Callable[[StepResult], Ask | None]
 """Picks the ask that an answer is for; None when nothing is asked that it could be for."""
 
 
-class Answering(Sessions):
+class OutsideAnswers(Sessions):
     """The engine's doors for seats that sit elsewhere."""
 
-    async def outstanding(self, session: SessionId) -> list[Outstanding]:
+    async def list_outstanding(self, session: SessionId) -> list[OutstandingAsk]:
         """The asks that wait for an answer from elsewhere; what a running process asks is its own affair."""
-        standing = await self.standing(session)
-        batch = self._stepped(standing)
-        return [_outstanding(batch, ask) for ask in batch.asks if _is_outside(batch, ask)]
+        standing = await self.load_snapshot(session)
+        batch = self._compute_step(standing)
+        return [_build_outstanding(batch, ask) for ask in batch.asks if _is_outside(batch, ask)]
 
-    async def open_to(self, session: SessionId, seat: SeatId) -> Outstanding | None:
+    async def find_open_ask(self, session: SessionId, seat: SeatId) -> OutstandingAsk | None:
         """What a seat that sits elsewhere may say now: what it is asked, else what it is invited to; raises UnknownSeat."""
-        batch = self._stepped(await self.standing(session))
-        ask = _open_to(batch, _seated(batch.standing, seat))
-        return None if ask is None else _outstanding(batch, ask)
+        batch = self._compute_step(await self.load_snapshot(session))
+        ask = _find_open_ask(batch, _validate_seat(batch.standing, seat))
+        return None if ask is None else _build_outstanding(batch, ask)
 
     async def answer(self, session: SessionId, ask: AskId, raw: object, key: str = "") -> Entry:
         """Record the answer to an outstanding ask; the same answer, or the same `key`, again is found and counts once.
@@ -70,11 +70,11 @@ class Answering(Sessions):
         Raises UnknownAsk, BadAnswer, KeyReused, SessionClosed.
         """
 
-        def chosen(batch: Batch) -> Ask | None:
+        def choose_ask(batch: StepResult) -> Ask | None:
             return next((each for each in (*batch.asks, *batch.invited) if each.id == ask and _is_outside(batch, each)), None)
 
-        entry = await self._answered(session, SeatId(ask.split(".", 2)[-1]), chosen, raw, key)
-        return entry or await self._answered_before(await self.standing(session), ask, raw)
+        entry = await self._record_answer(session, SeatId(ask.split(".", 2)[-1]), choose_ask, raw, key)
+        return entry or await self._get_earlier_answer(await self.load_snapshot(session), ask, raw)
 
     async def contribute(
         self,
@@ -83,7 +83,7 @@ class Answering(Sessions):
         raw: object,
         key: str = "",
         *,
-        said_before: SaidBefore | None = None,
+        said_before: FindEarlier | None = None,
         of_any: bool = False,
     ) -> Entry:
         """Record what a seat that sits elsewhere says, as the answer to whatever it may say now; the same `key` counts once.
@@ -93,27 +93,27 @@ class Answering(Sessions):
         KeyReused, SessionClosed.
         """
 
-        def chosen(batch: Batch) -> Ask | None:
-            return _open_to(batch, _seated(batch.standing, seat, of_any=of_any))
+        def choose_ask(batch: StepResult) -> Ask | None:
+            return _find_open_ask(batch, _validate_seat(batch.standing, seat, of_any=of_any))
 
-        entry = await self._answered(session, seat, chosen, raw, key, said_before)
+        entry = await self._record_answer(session, seat, choose_ask, raw, key, said_before)
         if entry is None:
-            raise OutOfTurn(f"nothing is asked of {seat!r} now; {await self._waiting_for(session)}")
+            raise OutOfTurn(f"nothing is asked of {seat!r} now; {await self._describe_waiting(session)}")
         return entry
 
     async def pass_over(self, session: SessionId, seat: SeatId, reason: Loss, detail: str = "") -> Entry:
         """Record that a seat does not answer what it is asked now. Raises UnknownSeat, OutOfTurn, SessionClosed."""
         async with self._queue(session):
             while True:
-                standing = await self.standing(session)
-                before = self._stepped(standing, is_left=not await self.is_running(session))
-                _seated(before.standing, seat, of_any=True)
+                standing = await self.load_snapshot(session)
+                before = self._compute_step(standing, is_left=not await self.is_running(session))
+                _validate_seat(before.standing, seat, of_any=True)
                 ask = next((each for each in before.asks if each.seat == seat), None)
                 if ask is None:
-                    raise OutOfTurn(f"nothing is asked of {seat!r} now; {await self._waiting_for(session)}")
+                    raise OutOfTurn(f"nothing is asked of {seat!r} now; {await self._describe_waiting(session)}")
                 fact = SeatLost(ask=ask.id, seat=seat, reason=reason, detail=fix_surrogates(detail)[:LONGEST_REASON])
                 lost, written = self._scribe.write(before.standing, self._world.clock.now(), fact)
-                after = self._stepped(lost, is_left=False)
+                after = self._compute_step(lost, is_left=False)
                 if await self._commit(after.standing, [*before.written, written, *after.written]):
                     return written.entry
 
@@ -121,69 +121,69 @@ class Answering(Sessions):
         """Ask for the end: the session concludes with what has been said so far; raises SessionClosed when it has ended."""
         async with self._queue(session):
             while True:
-                standing = await self.standing(session)
+                standing = await self.load_snapshot(session)
                 if standing.is_closed:
                     raise SessionClosed(f"session {session!r} has ended already")
                 called, written = self._scribe.write(
                     standing, self._world.clock.now(), CloseCalled(by=fix_surrogates(by)[:LONGEST_KEY])
                 )
-                after = self._stepped(called, is_left=not await self.is_running(session))
+                after = self._compute_step(called, is_left=not await self.is_running(session))
                 if await self._commit(after.standing, [written, *after.written]):
                     return written.entry
 
-    async def _answered(  # noqa: PLR0917
-        self, session: SessionId, seat: SeatId, choose: Choice, raw: object, key: str, said_before: SaidBefore | None = None
+    async def _record_answer(  # noqa: PLR0917
+        self, session: SessionId, seat: SeatId, choose: ChooseAsk, raw: object, key: str, said_before: FindEarlier | None = None
     ) -> Entry | None:
         if len(key) > LONGEST_KEY:
             raise BadSetting(f"the key has {len(key)} characters; at most {LONGEST_KEY} are taken")
         key = fix_surrogates(key)
         async with self._queue(session):
             while True:
-                standing = await self.standing(session)
+                standing = await self.load_snapshot(session)
                 if key and (seat, key) in standing.desk.answer_keys:
-                    return await self._said_before(standing, seat, key, raw)
+                    return await self._get_entry_by_key(standing, seat, key, raw)
                 earlier = None if said_before is None else said_before(standing)
                 if earlier is not None:
                     return (await self.entries(session, earlier - 1, 1))[0]
                 is_left = not standing.desk.is_parked and not await self.is_running(session)
-                before = self._stepped(standing, is_left=is_left)
+                before = self._compute_step(standing, is_left=is_left)
                 ask = choose(before)
                 if ask is None:
                     return None
-                fact = self._reply(_outstanding(before, ask), raw, key)
+                fact = self._build_reply(_build_outstanding(before, ask), raw, key)
                 said, written = self._scribe.write(before.standing, self._world.clock.now(), fact)
-                after = self._stepped(said, is_left=is_left)
+                after = self._compute_step(said, is_left=is_left)
                 if await self._commit(after.standing, [*before.written, written, *after.written]):
                     return written.entry
 
-    async def _said_before(self, standing: Standing, seat: SeatId, key: str, raw: object) -> Entry:
+    async def _get_entry_by_key(self, standing: Snapshot, seat: SeatId, key: str, raw: object) -> Entry:
         seq = standing.desk.answer_keys[seat, key]
         entry = (await self.entries(standing.session, seq - 1, 1))[0]
         assert isinstance(entry.fact, Reply)
         form = standing.rules.forms[entry.fact.ask.split(".", 2)[1]]
-        if parsed(form, raw) != entry.fact.said:
+        if parse_answer(form, raw) != entry.fact.said:
             raise KeyReused(f"the key {key!r} came before, with other words (entry {seq}); a new contribution needs a new key")
         return entry
 
-    async def _waiting_for(self, session: SessionId) -> str:
-        batch = self._stepped(await self.standing(session))
+    async def _describe_waiting(self, session: SessionId) -> str:
+        batch = self._compute_step(await self.load_snapshot(session))
         if batch.standing.is_closed:
             raise SessionClosed(f"session {session!r} has ended; nothing is asked any more")
         waiting = ", ".join(f"{ask.seat} ({ask.kind})" for ask in batch.asks)
         return f"waited for: {waiting or 'nobody'}"
 
-    def _reply(self, found: Outstanding, raw: object, key: str) -> Reply:
-        said = parsed(found.brief.form, raw)
+    def _build_reply(self, found: OutstandingAsk, raw: object, key: str) -> Reply:
+        said = parse_answer(found.brief.form, raw)
         fault = found.brief.fault(said)
         if fault is not None:
             raise BadAnswer(fault)
-        return reply(found.brief.form, found.ask.id, found.ask.seat, said, FREE, key=key)
+        return build_reply(found.brief.form, found.ask.id, found.ask.seat, said, FREE, key=key)
 
-    async def _answered_before(self, standing: Standing, ask: AskId, raw: object) -> Entry:
+    async def _get_earlier_answer(self, standing: Snapshot, ask: AskId, raw: object) -> Entry:
         for entry in await self.entries(standing.session):
             if isinstance(entry.fact, Reply) and entry.fact.ask == ask:
                 form = standing.rules.forms[ask.split(".", 2)[1]]
-                if parsed(form, raw) == entry.fact.said:
+                if parse_answer(form, raw) == entry.fact.said:
                     return entry
                 raise UnknownAsk(f"ask {ask!r} has been answered already (entry {entry.seq}), with other words")
         if standing.is_closed:
@@ -192,18 +192,18 @@ class Answering(Sessions):
         raise UnknownAsk(f"nothing is asked under {ask!r} now; outstanding: {open_asks}")
 
 
-def _outstanding(batch: Batch, ask: Ask) -> Outstanding:
+def _build_outstanding(batch: StepResult, ask: Ask) -> OutstandingAsk:
     standing = batch.standing
     pending = standing.desk.pending.get(ask.id, PendingAsk(None, outside=True))
-    return Outstanding(ask, pending, standing.rules.brief(standing.state, ask))
+    return OutstandingAsk(ask, pending, standing.rules.brief(standing.state, ask))
 
 
-def _is_outside(batch: Batch, ask: Ask) -> bool:
+def _is_outside(batch: StepResult, ask: Ask) -> bool:
     pending = batch.standing.desk.pending.get(ask.id)
     return batch.standing.desk.seat(ask.seat).is_outside if pending is None else pending.outside
 
 
-def _seated(standing: Standing, seat: SeatId, *, of_any: bool = False) -> SeatId:
+def _validate_seat(standing: Snapshot, seat: SeatId, *, of_any: bool = False) -> SeatId:
     """The seat, if it is one that answers from elsewhere (or `of_any` kind); raises UnknownSeat, SessionClosed."""
     found = next((each for each in standing.desk.seats if each.id == seat), None)
     if found is None:
@@ -216,5 +216,5 @@ def _seated(standing: Standing, seat: SeatId, *, of_any: bool = False) -> SeatId
     return seat
 
 
-def _open_to(batch: Batch, seat: SeatId) -> Ask | None:
+def _find_open_ask(batch: StepResult, seat: SeatId) -> Ask | None:
     return next((ask for ask in (*batch.asks, *batch.invited) if ask.seat == seat), None)

@@ -8,30 +8,36 @@ from moot.domain.budget import find_exhausted_limit
 from moot.domain.effects import Ask, Record
 from moot.domain.facts import AsksPut, AsksWithdrawn, BudgetExhausted, Fact, Reply, SeatLost
 from moot.domain.ids import AskId, SeatId
-from moot.engine.standing import Scribe, Standing, Written
+from moot.engine.standing import RecordWriter, Snapshot, WrittenEntry
 
 MOST_STEPS = 10_000
 """Computed facts in a row after which a rulebook is taken to be faulty."""
 
 
 @dataclass(slots=True)
-class Batch:
+class StepResult:
     """What one step writes, where it leads, the asks that are then outstanding, and what seats may add of their own accord."""
 
-    standing: Standing
-    written: list[Written]
+    standing: Snapshot
+    written: list[WrittenEntry]
     asks: tuple[Ask, ...] = ()
     invited: tuple[Ask, ...] = ()
 
 
 def step(
-    scribe: Scribe, standing: Standing, arrived: Iterable[Fact], now: datetime, outside: frozenset[SeatId], *, since: datetime
-) -> Batch:
+    scribe: RecordWriter,
+    standing: Snapshot,
+    arrived: Iterable[Fact],
+    now: datetime,
+    outside: frozenset[SeatId],
+    *,
+    since: datetime,
+) -> StepResult:
     """Take in the facts that still have their place, then all that follows from them, up to the next asks.
 
     `outside` are the seats that answer from elsewhere; `since` is when this process took the session up.
     """
-    batch = Batch(standing, [])
+    batch = StepResult(standing, [])
     for fact in arrived:
         if isinstance(fact, Reply | SeatLost) and fact.ask not in batch.standing.desk.pending:
             continue
@@ -40,7 +46,7 @@ def step(
     for _ in range(MOST_STEPS):
         if batch.standing.is_closed:
             return batch
-        spent = _over_budget(batch.standing, now, since)
+        spent = _find_exceeded_budget(batch.standing, now, since)
         if spent is not None:
             _write(scribe, batch, now, spent)
             continue
@@ -51,17 +57,17 @@ def step(
         if not computed:
             batch.asks = tuple(effect for effect in effects if isinstance(effect, Ask) and not effect.invited)
             batch.invited = tuple(effect for effect in effects if isinstance(effect, Ask) and effect.invited)
-            _put(scribe, batch, now, outside)
+            _record_asks(scribe, batch, now, outside)
             return batch
     raise AssertionError(f"the rulebook {standing.rules.name!r} computes without end")
 
 
-def _write(scribe: Scribe, batch: Batch, now: datetime, fact: Fact) -> None:
+def _write(scribe: RecordWriter, batch: StepResult, now: datetime, fact: Fact) -> None:
     batch.standing, written = scribe.write(batch.standing, now, fact)
     batch.written.append(written)
 
 
-def _over_budget(standing: Standing, now: datetime, since: datetime) -> BudgetExhausted | None:
+def _find_exceeded_budget(standing: Snapshot, now: datetime, since: datetime) -> BudgetExhausted | None:
     desk = standing.desk
     if desk.exhausted is not None:
         return None
@@ -79,7 +85,7 @@ def _over_budget(standing: Standing, now: datetime, since: datetime) -> BudgetEx
     return BudgetExhausted(budget=kind, spent=amounts[kind])
 
 
-def _put(scribe: Scribe, batch: Batch, now: datetime, outside: frozenset[SeatId]) -> None:
+def _record_asks(scribe: RecordWriter, batch: StepResult, now: datetime, outside: frozenset[SeatId]) -> None:
     pending = batch.standing.desk.pending
     wanted = {ask.id for ask in batch.asks}
     stale = tuple(ask for ask in pending if ask not in wanted)

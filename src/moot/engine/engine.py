@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 
-from moot.codec.chain import broken_at
+from moot.codec.chain import find_chain_fault
 from moot.domain.facts import (
     Closed,
     Entry,
@@ -18,11 +18,11 @@ from moot.domain.ids import SessionId, daily_id, daily_prefix
 from moot.domain.records import StoredRecord
 from moot.domain.roster import HELPING_SEATS, MOST_SEATS, Swap, validate_swaps
 from moot.domain.roster import validate_seats as checked_seats
-from moot.engine.answering import LONGEST_KEY, LONGEST_REASON, Answering
-from moot.engine.events import EntryAdded, Event, Mailbag
-from moot.engine.replay import Replayed, replayed
-from moot.engine.run import Seating, SessionRun
-from moot.engine.standing import Standing
+from moot.engine.answering import LONGEST_KEY, LONGEST_REASON, OutsideAnswers
+from moot.engine.events import EntryAdded, Event, EventQueue
+from moot.engine.replay import ReplayResult, replay_records
+from moot.engine.run import ParticipantFactory, SessionRun
+from moot.engine.standing import Snapshot
 from moot.errors import (
     BadSetting,
     SeqConflict,
@@ -32,7 +32,7 @@ from moot.errors import (
 LONGEST_INPUT = 20_000
 
 
-class Engine(Answering):
+class Engine(OutsideAnswers):
     """All of the doors. One per process and ledger."""
 
     async def open(
@@ -46,7 +46,7 @@ class Engine(Answering):
         now = self._world.clock.now()
         while True:
             name = session or await self._next_id(now)
-            standing, written = self._scribe.opening(name, opened, at or now)
+            standing, written = self._scribe.write_opening(name, opened, at or now)
             records = [written.record]
             for entry in then:
                 standing, line = self._scribe.write(standing, entry.at, entry.fact)
@@ -58,7 +58,7 @@ class Engine(Answering):
                     raise SessionExists(f"session {session!r} exists already; choose another id") from cause
                 self._numbers.clear()
                 continue
-            self._remember(standing)
+            self._cache_snapshot(standing)
             return name
 
     async def _next_id(self, now: datetime) -> SessionId:
@@ -69,10 +69,10 @@ class Engine(Answering):
         self._numbers[prefix] += 1
         return daily_id(now, self._numbers[prefix])
 
-    async def run(self, session: SessionId, seating: Seating, *, wait_outside: bool = False) -> Standing:
+    async def run(self, session: SessionId, seating: ParticipantFactory, *, wait_outside: bool = False) -> Snapshot:
         """Run a session until it is closed or waits for seats outside only; raises SessionBusy."""
         async with self._world.ledger.claim(session):
-            run = SessionRun(self._world, await self.standing(session), seating, wait_outside=wait_outside)
+            run = SessionRun(self._world, await self.load_snapshot(session), seating, wait_outside=wait_outside)
             self._runs[session] = run
             try:
                 return await run.run()
@@ -81,7 +81,7 @@ class Engine(Answering):
                 raise group.exceptions[0] from None
             finally:
                 del self._runs[session]
-                self._remember(run.standing)
+                self._cache_snapshot(run.standing)
 
     async def give_input(self, session: SessionId, text: str, key: str = "") -> Entry | None:
         """Put in a word of the user's; None when an input with this key is on record already. Raises SessionClosed."""
@@ -92,7 +92,7 @@ class Engine(Answering):
         if len(key) > LONGEST_KEY:
             raise BadSetting(f"the key has {len(key)} characters; at most {LONGEST_KEY} are taken")
         while True:
-            standing = await self.standing(session)
+            standing = await self.load_snapshot(session)
             if key and key in standing.desk.input_keys:
                 return None
             entry = await self._append(standing, InputGiven(text=fix_surrogates(text).strip(), key=fix_surrogates(key)))
@@ -103,21 +103,21 @@ class Engine(Answering):
         """End a session without a conclusion; raises SessionClosed when it has ended already."""
         while True:
             entry = await self._append(
-                await self.standing(session), SessionCancelled(reason=fix_surrogates(reason)[:LONGEST_REASON])
+                await self.load_snapshot(session), SessionCancelled(reason=fix_surrogates(reason)[:LONGEST_REASON])
             )
             if entry is not None:
                 return entry
 
     async def watch(self, session: SessionId, after: int = 0) -> AsyncIterator[Event]:
         """Every entry behind `after`, and, while this process runs the session, text as it is produced; ends at the close."""
-        standing = await self.standing(session)
+        standing = await self.load_snapshot(session)
         if standing.is_closed and standing.seq <= after:
             return
         bag = self._world.hub.subscribe(session)
-        tail = asyncio.create_task(self._tail(session, after, bag))
+        tail = asyncio.create_task(self._follow_ledger(session, after, bag))
         try:
             while True:
-                event = await _next(bag, tail)
+                event = await _get_next_event(bag, tail)
                 if isinstance(event, EntryAdded):
                     if event.entry.seq <= after:
                         continue
@@ -153,22 +153,22 @@ class Engine(Answering):
 
         A chain can be forged by whoever writes the file, so that what stands in it must also be what its rulebook allows.
         """
-        found = replayed(self._scribe, session, list(records))
+        found = replay_records(self._scribe, session, list(records))
         checked_seats(found.standing.desk.opened.seats, most=MOST_SEATS + HELPING_SEATS)
         try:
             await self._world.ledger.append(session, records)
         except SeqConflict as cause:
             raise SessionExists(f"session {session!r} exists already in this ledger") from cause
 
-    async def replay(self, session: SessionId) -> Replayed:
+    async def replay(self, session: SessionId) -> ReplayResult:
         """Fold the ledger again, without asking anyone; raises ReplayDiffers or LedgerDamaged."""
-        return replayed(self._scribe, session, await self.records(session))
+        return replay_records(self._scribe, session, await self.records(session))
 
     async def verify(self, session: SessionId) -> str | None:
         """What is wrong with a session's chain; None if nothing is."""
-        return broken_at(session, await self.records(session))
+        return find_chain_fault(session, await self.records(session))
 
-    async def _tail(self, session: SessionId, after: int, bag: Mailbag) -> None:
+    async def _follow_ledger(self, session: SessionId, after: int, bag: EventQueue) -> None:
         while True:
             for entry in await self.entries(session, after):
                 await bag.put(EntryAdded(session, entry))
@@ -176,7 +176,7 @@ class Engine(Answering):
             await self._world.ledger.changed(session, after)
 
 
-async def _next(bag: Mailbag, tail: asyncio.Task[None]) -> Event:
+async def _get_next_event(bag: EventQueue, tail: asyncio.Task[None]) -> Event:
     """The next event; raises what ended the tail, so that nobody waits for a ledger that has failed."""
     if not bag.empty():
         return bag.get_nowait()

@@ -17,7 +17,7 @@ class EntryAdded:
 
 
 @dataclass(frozen=True, slots=True)
-class TextHeard:
+class TextDelta:
     """A piece of a contribution in the making; it counts only when its entry is added."""
 
     session: SessionId
@@ -26,15 +26,15 @@ class TextHeard:
     text: str
 
 
-Event = EntryAdded | TextHeard
-Mailbag = asyncio.Queue[Event]
+Event = EntryAdded | TextDelta
+EventQueue = asyncio.Queue[Event]
 
 
-class Hub:
+class EventHub:
     """Hands the events of running sessions to whoever watches in this process."""
 
     def __init__(self) -> None:
-        self._bags: dict[SessionId, list[Mailbag]] = {}
+        self._bags: dict[SessionId, list[EventQueue]] = {}
 
     def is_watched(self, session: SessionId) -> bool:
         return session in self._bags
@@ -44,12 +44,12 @@ class Hub:
             if not bag.full():
                 bag.put_nowait(event)
 
-    def subscribe(self, session: SessionId) -> Mailbag:
-        bag: Mailbag = asyncio.Queue(MOST_WAITING)
+    def subscribe(self, session: SessionId) -> EventQueue:
+        bag: EventQueue = asyncio.Queue(MOST_WAITING)
         self._bags.setdefault(session, []).append(bag)
         return bag
 
-    def unsubscribe(self, session: SessionId, bag: Mailbag) -> None:
+    def unsubscribe(self, session: SessionId, bag: EventQueue) -> None:
         bags = self._bags.get(session, [])
         if bag in bags:
             bags.remove(bag)

@@ -9,46 +9,46 @@ from moot.domain.effects import Ask, Record
 from moot.domain.facts import CORE_KINDS, AsksPut, Entry, Fact, Opened, Reply
 from moot.domain.ids import SessionId
 from moot.domain.records import StoredRecord
-from moot.engine.standing import Scribe, Standing
+from moot.engine.standing import RecordWriter, Snapshot
 from moot.errors import ReplayDiffers
 
 _CORE = tuple(CORE_KINDS.values())
 
 
 @dataclass(frozen=True, slots=True)
-class Replayed:
+class ReplayResult:
     """How a replay went. `computed` facts were derived again and were the same."""
 
-    standing: Standing
+    standing: Snapshot
     entries: int
     answers: int
     computed: int
     digest: str
 
 
-def replayed(scribe: Scribe, session: SessionId, records: list[StoredRecord]) -> Replayed:
+def replay_records(scribe: RecordWriter, session: SessionId, records: list[StoredRecord]) -> ReplayResult:
     """Fold the records, deriving each computed fact and each ask anew; raises ReplayDiffers, LedgerDamaged."""
     standing = scribe.load(session, records[:1])
     answers = computed = 0
     for record in records[1:]:
-        entry = scribe.checked(standing, record)
+        entry = scribe.validate_record(standing, record)
         if isinstance(entry.fact, Reply):
             answers += 1
         elif isinstance(entry.fact, AsksPut):
-            _check_asked(standing, entry, entry.fact)
+            _check_asks(standing, entry, entry.fact)
         elif not isinstance(entry.fact, _CORE):
             _check_computed(standing, entry)
             computed += 1
-        standing = standing.after(entry, record.hash)
-    return Replayed(standing, len(records), answers, computed, state_digest(standing))
+        standing = standing.apply_entry(entry, record.hash)
+    return ReplayResult(standing, len(records), answers, computed, state_digest(standing))
 
 
-def state_digest(standing: Standing) -> str:
+def state_digest(standing: Snapshot) -> str:
     """A fingerprint of a protocol state."""
     return sha256(TypeAdapter(type(standing.state)).dump_json(standing.state)).hexdigest()
 
 
-def _check_computed(standing: Standing, entry: Entry) -> None:
+def _check_computed(standing: Snapshot, entry: Entry) -> None:
     derived: list[Fact] = [effect.fact for effect in standing.rules.decide(standing.state) if isinstance(effect, Record)]
     if isinstance(entry.fact, Opened) or entry.fact not in derived:
         raise ReplayDiffers(
@@ -57,7 +57,7 @@ def _check_computed(standing: Standing, entry: Entry) -> None:
         )
 
 
-def _check_asked(standing: Standing, entry: Entry, put: AsksPut) -> None:
+def _check_asks(standing: Snapshot, entry: Entry, put: AsksPut) -> None:
     asked = {effect.id for effect in standing.rules.decide(standing.state) if isinstance(effect, Ask)}
     unasked = set(put.asks) - asked
     if unasked:

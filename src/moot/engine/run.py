@@ -5,16 +5,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from moot.codec.answers import reply
+from moot.codec.answers import build_reply
 from moot.domain.desk import MOST_ATTEMPTS
 from moot.domain.effects import Ask
 from moot.domain.facts import Fact, SeatLost, SessionResumed
 from moot.domain.fence import fix_surrogates
 from moot.domain.ids import AskId, SeatId
 from moot.domain.roster import Seat
-from moot.engine.batch import Batch, step
-from moot.engine.events import EntryAdded, Hub, TextHeard
-from moot.engine.standing import Scribe, Standing
+from moot.engine.batch import StepResult, step
+from moot.engine.events import EntryAdded, EventHub, TextDelta
+from moot.engine.standing import RecordWriter, Snapshot
 from moot.errors import BadAnswer, SeqConflict
 from moot.ports.clock import Clock
 from moot.ports.ledger import Ledger
@@ -28,24 +28,24 @@ LEAP_SECONDS = 60.0
 NEW_SECONDS = 5.0
 """How long after its opening a session counts as run from the beginning."""
 
-Seating = Callable[[Seat], Participant | None]
+ParticipantFactory = Callable[[Seat], Participant | None]
 """Who fills a seat; None when it answers from elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class EngineContext:
     """What the engine works with."""
 
     ledger: Ledger
-    scribe: Scribe
+    scribe: RecordWriter
     clock: Clock
-    hub: Hub
+    hub: EventHub
 
 
 class SessionRun:
     """Runs one session in this process. `run` may be cancelled at any time: what is on disk is whole."""
 
-    def __init__(self, world: World, standing: Standing, seating: Seating, *, wait_outside: bool) -> None:
+    def __init__(self, world: EngineContext, standing: Snapshot, seating: ParticipantFactory, *, wait_outside: bool) -> None:
         self.standing = standing
         self._world = world
         self._seating = seating
@@ -61,15 +61,15 @@ class SessionRun:
         self._is_taken_up = False
         self._is_stale = False
 
-    def poke(self) -> None:
+    def notify_appended(self) -> None:
         """Somebody else appended: read on."""
         self._is_stale = True
         self._woken.set()
 
-    async def run(self) -> Standing:
+    async def run(self) -> Snapshot:
         """The standing when the session is closed, or waits for seats outside only."""
         self._seat_all()
-        self._take_up()
+        self._start_clock()
         try:
             async with asyncio.TaskGroup() as group:
                 listener = group.create_task(self._listen())
@@ -78,14 +78,14 @@ class SessionRun:
                 finally:
                     listener.cancel()
         finally:
-            await self._dismiss()
+            await self._cancel_tasks()
         return self.standing
 
     async def _loop(self) -> None:
         while True:
             if self._is_stale:
                 await self._catch_up()
-            batch = self._step(self._look_at_clock())
+            batch = self._step(self._read_clock())
             if not await self._commit(batch):
                 continue
             if self.standing.is_closed:
@@ -97,7 +97,7 @@ class SessionRun:
                 return
             await self._wait()
 
-    def _step(self, now: datetime) -> Batch:
+    def _step(self, now: datetime) -> StepResult:
         """The next step. That the session was taken up again is noted before the first thing that this process writes."""
         batch = step(self._world.scribe, self.standing, self._arrived, now, self._outside, since=self._since)
         if not self._is_taken_up:
@@ -108,7 +108,7 @@ class SessionRun:
         resumed = [SessionResumed(), *self._arrived]
         batch = step(self._world.scribe, self.standing, resumed, now, self._outside, since=self._since)
         if len(batch.written) == 1 and not has_asked:
-            return Batch(self.standing, [], batch.asks)
+            return StepResult(self.standing, [], batch.asks)
         return batch
 
     def _seat_all(self) -> None:
@@ -116,14 +116,14 @@ class SessionRun:
         self._participants = {seat.id: self._seating(seat) for seat in seats}
         self._outside = frozenset(seat.id for seat in seats if self._participants[seat.id] is None)
 
-    def _take_up(self) -> None:
+    def _start_clock(self) -> None:
         """No clock ran while no process did: time counts from here on."""
         self._since = self._world.clock.now()
         self._seen = (self._since, asyncio.get_running_loop().time())
         is_new = self.standing.seq == 1 and (self._since - self.standing.desk.at).total_seconds() < NEW_SECONDS
         self._is_taken_up = not is_new
 
-    def _look_at_clock(self) -> datetime:
+    def _read_clock(self) -> datetime:
         """The time. A leap of it (a machine that slept, a clock that was set) counts like a time without a process."""
         now, ticks = self._world.clock.now(), asyncio.get_running_loop().time()
         leap = (now - self._seen[0]).total_seconds() - (ticks - self._seen[1])
@@ -134,7 +134,7 @@ class SessionRun:
             self._time_out(now)
         return now
 
-    async def _dismiss(self) -> None:
+    async def _cancel_tasks(self) -> None:
         """Let go of whoever is still at work. One that does not heed it is left behind, so that it cannot hold the session."""
         if self._alarm is not None:
             self._alarm.cancel()
@@ -143,7 +143,7 @@ class SessionRun:
         if self._tasks:
             await asyncio.wait(self._tasks.values(), timeout=GRACE_SECONDS)
 
-    async def _commit(self, batch: Batch) -> bool:
+    async def _commit(self, batch: StepResult) -> bool:
         """Write the batch. False when somebody else wrote first: then nothing of it counts."""
         if not batch.written:
             self._arrived.clear()
@@ -167,8 +167,8 @@ class SessionRun:
         self._is_stale = False
         records = await self._world.ledger.read(self.standing.session, self.standing.seq)
         for record in records:
-            entry = self._world.scribe.checked(self.standing, record)
-            self.standing = self.standing.after(entry, record.hash)
+            entry = self._world.scribe.validate_record(self.standing, record)
+            self.standing = self.standing.apply_entry(entry, record.hash)
             self._world.hub.publish(EntryAdded(self.standing.session, entry))
 
     def _withdraw(self) -> None:
@@ -176,7 +176,7 @@ class SessionRun:
         for ask in [ask for ask in self._tasks if ask not in pending]:
             self._tasks.pop(ask).cancel()
 
-    def _start(self, batch: Batch) -> None:
+    def _start(self, batch: StepResult) -> None:
         for ask in batch.asks:
             if ask.seat not in self._participants:
                 self._participants[ask.seat] = self._seating(self.standing.desk.seat(ask.seat))
@@ -187,15 +187,17 @@ class SessionRun:
             if pending is None or any(getattr(fact, "ask", None) == ask.id for fact in self._arrived):
                 continue
             if pending.attempts > MOST_ATTEMPTS:
-                self._settle(ask, NoAnswer(reason="gave_up", detail=f"put {MOST_ATTEMPTS} times, each time the process ended"))
+                self._record_response(
+                    ask, NoAnswer(reason="gave_up", detail=f"put {MOST_ATTEMPTS} times, each time the process ended")
+                )
                 continue
-            self._tasks[ask.id] = asyncio.create_task(self._put(ask, participant))
+            self._tasks[ask.id] = asyncio.create_task(self._ask_participant(ask, participant))
 
-    async def _put(self, ask: Ask, participant: Participant) -> None:
+    async def _ask_participant(self, ask: Ask, participant: Participant) -> None:
         session = self.standing.session
 
         def on_text(text: str) -> None:
-            self._world.hub.publish(TextHeard(session, ask.id, ask.seat, text))
+            self._world.hub.publish(TextDelta(session, ask.id, ask.seat, text))
 
         try:
             brief = self.standing.rules.brief(self.standing.state, ask)
@@ -208,23 +210,23 @@ class SessionRun:
         except Exception as error:  # noqa: BLE001 - a participant is other people's code: whatever it raises is its own loss
             response = NoAnswer(reason="error", detail=f"{type(error).__name__}: {error}")
         if self._tasks.pop(ask.id, None) is not None:
-            self._settle(ask, response)
+            self._record_response(ask, response)
 
-    def _settle(self, ask: Ask, response: Answer | NoAnswer) -> None:
+    def _record_response(self, ask: Ask, response: Answer | NoAnswer) -> None:
         """Keep what came of an ask. What a participant hands over is checked first: the ledger must stay readable."""
         try:
-            self._arrived.append(self._fact(ask, response))
+            self._arrived.append(self._build_fact(ask, response))
         except BadAnswer as error:
-            self._arrived.append(SeatLost(ask=ask.id, seat=ask.seat, reason="malformed", detail=_short(str(error))))
+            self._arrived.append(SeatLost(ask=ask.id, seat=ask.seat, reason="malformed", detail=_shorten(str(error))))
         self._woken.set()
 
-    def _fact(self, ask: Ask, response: Answer | NoAnswer) -> Fact:
+    def _build_fact(self, ask: Ask, response: Answer | NoAnswer) -> Fact:
         match response:
             case Answer(said=said, usage=usage):
                 form = self.standing.rules.forms[ask.kind]
-                fact: Fact = reply(form, ask.id, ask.seat, said, usage)
+                fact: Fact = build_reply(form, ask.id, ask.seat, said, usage)
             case NoAnswer(reason=reason, detail=detail, usage=usage):
-                fact = SeatLost(ask=ask.id, seat=ask.seat, reason=reason, detail=_short(detail), usage=usage)
+                fact = SeatLost(ask=ask.id, seat=ask.seat, reason=reason, detail=_shorten(detail), usage=usage)
             case _:
                 raise BadAnswer(f"{ask.kind}: neither an answer nor a reason for none, but a {type(response).__name__}")
         self._world.scribe.check(fact)
@@ -277,9 +279,9 @@ class SessionRun:
         while True:
             head = await self._world.ledger.changed(self.standing.session, self.standing.seq)
             if head > self.standing.seq:
-                self.poke()
+                self.notify_appended()
             await asyncio.sleep(LISTEN_AGAIN_SECONDS)
 
 
-def _short(detail: str) -> str:
+def _shorten(detail: str) -> str:
     return fix_surrogates(str(detail))[:LONGEST_DETAIL]

@@ -13,10 +13,10 @@ from moot.domain.facts import (
 )
 from moot.domain.ids import SessionId
 from moot.domain.records import Head, StoredRecord
-from moot.engine.batch import Batch, step
-from moot.engine.events import Hub
-from moot.engine.run import NEW_SECONDS, SessionRun, World
-from moot.engine.standing import AnyRulebook, Scribe, Standing, Wrap, Written, unwrapped
+from moot.engine.batch import StepResult, step
+from moot.engine.events import EventHub
+from moot.engine.run import NEW_SECONDS, EngineContext, SessionRun
+from moot.engine.standing import AnyRulebook, RecordWriter, Snapshot, Wrap, WrittenEntry, use_own_rules
 from moot.errors import (
     SeqConflict,
     SessionBusy,
@@ -33,11 +33,11 @@ class Sessions:
     """One per process and ledger. All of its state can be lost: the ledger has everything."""
 
     def __init__(
-        self, *, ledger: Ledger, rulebooks: Sequence[AnyRulebook], codec: FactCodec, clock: Clock, wrap: Wrap = unwrapped
+        self, *, ledger: Ledger, rulebooks: Sequence[AnyRulebook], codec: FactCodec, clock: Clock, wrap: Wrap = use_own_rules
     ) -> None:
-        self._scribe = Scribe(codec, rulebooks, wrap)
-        self._world = World(ledger, self._scribe, clock, Hub())
-        self._known: OrderedDict[SessionId, Standing] = OrderedDict()
+        self._scribe = RecordWriter(codec, rulebooks, wrap)
+        self._world = EngineContext(ledger, self._scribe, clock, EventHub())
+        self._known: OrderedDict[SessionId, Snapshot] = OrderedDict()
         self._runs: dict[SessionId, SessionRun] = {}
         self._numbers: dict[str, int] = {}
         # Writers of one session queue here, so that many at once do not spoil each other's appends.
@@ -53,14 +53,14 @@ class Sessions:
         except SessionBusy:
             return True
 
-    async def standing(self, session: SessionId) -> Standing:
+    async def load_snapshot(self, session: SessionId) -> Snapshot:
         """Where a session stands now; folds only what is new since the last look; raises UnknownSession."""
         known = self._known.get(session)
         records = await self._world.ledger.read(session, known.seq if known else 0)
         if known is None and not records:
             raise UnknownSession(f"no session is called {session!r}; `moot list` shows those that exist")
-        standing = self._scribe.read_on(known, records) if known else self._scribe.load(session, records)
-        self._remember(standing)
+        standing = self._scribe.apply_records(known, records) if known else self._scribe.load(session, records)
+        self._cache_snapshot(standing)
         return standing
 
     async def entries(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[Entry]:
@@ -80,35 +80,35 @@ class Sessions:
     def entry(self, record: StoredRecord) -> Entry:
         return self._scribe.entry(record)
 
-    async def changed(self, session: SessionId, after: int) -> int:
+    async def wait_for_change(self, session: SessionId, after: int) -> int:
         """Wait until the session's head is past `after`, whoever appended; returns the head."""
         return await self._world.ledger.changed(session, after)
 
-    async def _append(self, standing: Standing, fact: Fact) -> Entry | None:
+    async def _append(self, standing: Snapshot, fact: Fact) -> Entry | None:
         """Write a fact; None when somebody else wrote first."""
         if standing.is_closed:
             raise SessionClosed(f"session {standing.session!r} has ended; `moot fork` goes on from an earlier entry")
         after, written = self._scribe.write(standing, self._world.clock.now(), fact)
         return written.entry if await self._commit(after, [written]) else None
 
-    async def _commit(self, after: Standing, written: Sequence[Written]) -> bool:
+    async def _commit(self, after: Snapshot, written: Sequence[WrittenEntry]) -> bool:
         try:
             await self._world.ledger.append(after.session, [each.record for each in written])
         except SeqConflict:
             return False
-        self._remember(after)
+        self._cache_snapshot(after)
         run = self._runs.get(after.session)
         if run is not None:
-            run.poke()
+            run.notify_appended()
         return True
 
-    def _stepped(self, standing: Standing, *, is_left: bool = True) -> Batch:
+    def _compute_step(self, standing: Snapshot, *, is_left: bool = True) -> StepResult:
         """Where the session stands once all that follows from its entries is written; nothing is written here.
 
         Where no process ran it for a while (`is_left`), that time does not count.
         """
         if standing.is_closed:
-            return Batch(standing, [])
+            return StepResult(standing, [])
         now = self._world.clock.now()
         outside = frozenset(seat.id for seat in standing.desk.seats if seat.is_outside)
         is_late = is_left and not standing.desk.is_parked and (now - standing.desk.ran_at).total_seconds() > NEW_SECONDS
@@ -120,7 +120,7 @@ class Sessions:
     def _queue(self, session: SessionId) -> asyncio.Lock:
         return self._queues.setdefault(session, asyncio.Lock())
 
-    def _remember(self, standing: Standing) -> None:
+    def _cache_snapshot(self, standing: Snapshot) -> None:
         self._known[standing.session] = standing
         self._known.move_to_end(standing.session)
         if len(self._known) > KNOWN_SESSIONS:

@@ -13,7 +13,7 @@ from moot.domain.ids import SessionId
 from moot.domain.records import Head, StoredRecord
 from moot.errors import LedgerFull, LedgerNewer, LedgerUnavailable, MootError, SessionBusy
 from moot.ledgers.checks import check_head, check_order
-from moot.ledgers.migrations import migrations
+from moot.ledgers.migrations import load_migrations
 
 CHANNEL: Final = "moot_changed"
 POLL_SECONDS: Final = 5.0
@@ -25,7 +25,7 @@ _LOCK = "hashtextextended('moot/' || $1, 0)"
 
 
 @dataclass(slots=True)
-class _Append:
+class _QueuedAppend:
     session: SessionId
     records: Sequence[StoredRecord]
     future: "asyncio.Future[None]"
@@ -40,7 +40,7 @@ class PostgresLedger:
         self._pool: asyncpg.Pool[Any] | None = None
         self._ear: asyncpg.Connection[Any] | None = None
         self._ear_lock = asyncio.Lock()
-        self._queue: asyncio.Queue[_Append] = asyncio.Queue()
+        self._queue: asyncio.Queue[_QueuedAppend] = asyncio.Queue()
         self._writer: asyncio.Task[None] | None = None
         self._waiting: dict[SessionId, asyncio.Event] = {}
         self._claimed: set[SessionId] = set()
@@ -50,11 +50,11 @@ class PostgresLedger:
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
-            with _translating():
+            with _translate_errors():
                 self._pool = await asyncpg.create_pool(self._address, min_size=1, max_size=4, command_timeout=COMMAND_SECONDS)
                 stack.push_async_callback(self._pool.close)
-                stack.push_async_callback(self._close_ear)
-                await self._open_ear()
+                stack.push_async_callback(self._close_listener)
+                await self._open_listener()
             self._writer = asyncio.create_task(self._write())
             stack.push_async_callback(self._stop_writing)
             self._stack = stack.pop_all()
@@ -74,30 +74,30 @@ class PostgresLedger:
         while not self._queue.empty():
             self._queue.get_nowait().future.cancel()
 
-    async def _open_ear(self) -> "asyncpg.Connection[Any]":
+    async def _open_listener(self) -> "asyncpg.Connection[Any]":
         """The connection that hears of changes and holds the claims; opened anew, with all claims, if it was cut."""
         if self._ear is None or self._ear.is_closed():
             self._ear = await asyncpg.connect(self._address)
             await _migrate(self._ear)
-            await self._ear.add_listener(CHANNEL, self._heard)
-            self._ear.add_termination_listener(self._cut)
+            await self._ear.add_listener(CHANNEL, self._on_notification)
+            self._ear.add_termination_listener(self._on_disconnect)
             for session in self._claimed:
                 if not await self._ear.fetchval(f"SELECT pg_try_advisory_lock({_LOCK})", session):
                     self._forfeited.add(session)
         return self._ear
 
-    def _cut(self, connection: Any) -> None:
+    def _on_disconnect(self, connection: Any) -> None:
         """The ear's connection ended: hear again at once, and take the claims back before anyone else does."""
         if not self._is_closing:
-            self._mending = asyncio.get_running_loop().create_task(self._mend())
+            self._mending = asyncio.get_running_loop().create_task(self._reconnect())
 
-    async def _mend(self) -> None:
+    async def _reconnect(self) -> None:
         with suppress(LedgerUnavailable):  # tried again with the next claim
             async with self._ear_lock:
-                with _translating():
-                    await self._open_ear()
+                with _translate_errors():
+                    await self._open_listener()
 
-    async def _close_ear(self) -> None:
+    async def _close_listener(self) -> None:
         self._is_closing = True
         if self._mending is not None:
             self._mending.cancel()
@@ -111,7 +111,7 @@ class PostgresLedger:
             raise SessionBusy(f"session {session!r} was taken over by another process while the database was out of reach")
         check_order(session, records)
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._queue.put_nowait(_Append(session, records, future))
+        self._queue.put_nowait(_QueuedAppend(session, records, future))
         await future
 
     async def read(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[StoredRecord]:
@@ -119,7 +119,7 @@ class PostgresLedger:
             "SELECT seq, at, body, hash FROM moot_entries JOIN moot_sessions ON session = number "
             "WHERE id = $1 AND seq > $2 ORDER BY seq LIMIT $3"
         )
-        with _translating():
+        with _translate_errors():
             rows = await self._open_pool().fetch(query, session, after, limit)
         return [StoredRecord(*row) for row in rows]
 
@@ -131,14 +131,14 @@ class PostgresLedger:
             "JOIN moot_entries z ON z.session = s.number AND z.seq = s.head "
             "WHERE starts_with(s.id, $1) ORDER BY s.id"
         )
-        with _translating():
+        with _translate_errors():
             rows = await self._open_pool().fetch(query, prefix)
         return [Head(SessionId(row[0]), StoredRecord(*row[1:5]), StoredRecord(*row[5:9])) for row in map(tuple, rows)]
 
     async def changed(self, session: SessionId, after: int) -> int:
         while True:
             heard = self._waiting.setdefault(session, asyncio.Event())
-            with _translating():
+            with _translate_errors():
                 head = await self._open_pool().fetchval("SELECT head FROM moot_sessions WHERE id = $1", session)
             if head is not None and head > after:
                 return int(head)
@@ -150,7 +150,7 @@ class PostgresLedger:
     async def claim(self, session: SessionId) -> AsyncIterator[None]:
         # An advisory lock belongs to its connection: all claims of this process share one, which dies with the process.
         async with self._ear_lock:
-            taken = session not in self._claimed and await self._ask_ear(f"SELECT pg_try_advisory_lock({_LOCK})", session)
+            taken = session not in self._claimed and await self._query_listener(f"SELECT pg_try_advisory_lock({_LOCK})", session)
         if not taken:
             raise SessionBusy(f"session {session!r} is being run by another process; follow it with `moot watch {session}`")
         self._claimed.add(session)
@@ -161,17 +161,17 @@ class PostgresLedger:
             self._forfeited.discard(session)
             with suppress(LedgerUnavailable):  # a server that is gone holds no locks
                 async with self._ear_lock:
-                    await self._ask_ear(f"SELECT pg_advisory_unlock({_LOCK})", session)
+                    await self._query_listener(f"SELECT pg_advisory_unlock({_LOCK})", session)
 
-    async def _ask_ear(self, query: str, value: str) -> bool:
-        with _translating():
-            return bool(await (await self._open_ear()).fetchval(query, value))
+    async def _query_listener(self, query: str, value: str) -> bool:
+        with _translate_errors():
+            return bool(await (await self._open_listener()).fetchval(query, value))
 
     def _open_pool(self) -> "asyncpg.Pool[Any]":
         assert self._pool is not None, "use the ledger as an async context manager"
         return self._pool
 
-    def _heard(self, connection: Any, process: int, channel: str, payload: object) -> None:
+    def _on_notification(self, connection: Any, process: int, channel: str, payload: object) -> None:
         heard = self._waiting.pop(SessionId(str(payload)), None)
         if heard is not None:
             heard.set()
@@ -182,7 +182,7 @@ class PostgresLedger:
             while len(group) < LARGEST_GROUP and not self._queue.empty():
                 group.append(self._queue.get_nowait())
             try:
-                with _translating():
+                with _translate_errors():
                     results = await self._commit(group)
             except MootError as error:
                 results = [error for _ in group]
@@ -199,7 +199,7 @@ class PostgresLedger:
                 else:
                     each.future.set_exception(result)
 
-    async def _commit(self, group: list[_Append]) -> list[MootError | None]:
+    async def _commit(self, group: list[_QueuedAppend]) -> list[MootError | None]:
         """Write the appends in one transaction; one that comes too late fails alone."""
         async with self._open_pool().acquire() as connection, connection.transaction():
             new = sorted({each.session for each in group if each.records[0].seq == 1})
@@ -248,7 +248,7 @@ async def _insert(connection: Any, values: list[tuple[int, int, int, bytes, byte
 
 
 async def _migrate(connection: Any) -> None:
-    steps = migrations("postgres")
+    steps = load_migrations("postgres")
     async with connection.transaction():
         await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('moot/schema', 0))")
         await connection.execute("CREATE TABLE IF NOT EXISTS moot_schema (version integer NOT NULL)")
@@ -264,7 +264,7 @@ async def _migrate(connection: Any) -> None:
                 await connection.execute("INSERT INTO moot_schema (version) VALUES ($1)", step.version)
 
 
-class _translating:  # noqa: N801 - reads as a verb where it is used
+class _translate_errors:  # noqa: N801 - reads as a verb where it is used
     """Turns the driver's errors into ours, once."""
 
     def __enter__(self) -> None:

@@ -16,12 +16,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, NamedTuple, Self, TypeVar
 
-from moot.disk.locks import held_file
+from moot.disk.locks import hold_lock
 from moot.domain.ids import SessionId
 from moot.domain.records import Head, StoredRecord
 from moot.errors import LedgerUnavailable, MootError
 from moot.ledgers.checks import check_head, check_order
-from moot.ledgers.sqlite_file import opened, translated
+from moot.ledgers.sqlite_file import open_connection, translate_error
 
 QUICK_SECONDS: Final = 0.002
 """The longest that a commit may hold up the event loop before the next ones go to a thread."""
@@ -64,8 +64,8 @@ class SqliteLedger:
 
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
-        self._writer = await self._loop.run_in_executor(self._threads["writer"], opened, self._path)
-        self._reader = await self._loop.run_in_executor(self._threads["reader"], opened, self._path)
+        self._writer = await self._loop.run_in_executor(self._threads["writer"], open_connection, self._path)
+        self._reader = await self._loop.run_in_executor(self._threads["reader"], open_connection, self._path)
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -99,10 +99,10 @@ class SqliteLedger:
             "WHERE id = ? AND seq > ? ORDER BY seq LIMIT ?"
         )
         values = (session, after, -1 if limit is None else limit)
-        return await self._look(lambda connection: [StoredRecord(*row) for row in connection.execute(query, values)])
+        return await self._run_query(lambda connection: [StoredRecord(*row) for row in connection.execute(query, values)])
 
     async def heads(self, prefix: str = "") -> list[Head]:
-        return await self._look(partial(_heads, prefix=prefix))
+        return await self._run_query(partial(_select_heads, prefix=prefix))
 
     async def changed(self, session: SessionId, after: int) -> int:
         self._check_open()
@@ -118,37 +118,37 @@ class SqliteLedger:
     @asynccontextmanager
     async def claim(self, session: SessionId) -> AsyncIterator[None]:
         busy = f"session {session!r} is being run by another process; follow it with `moot watch {session}`"
-        with held_file(self._path.with_name(self._path.name + ".locks") / f"{session}.lock", busy):
+        with hold_lock(self._path.with_name(self._path.name + ".locks") / f"{session}.lock", busy):
             yield
 
     def _check_open(self) -> None:
         if self._is_closed:
             raise LedgerUnavailable(f"the ledger {self._path} was closed")
 
-    async def _look(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    async def _run_query(self, work: Callable[[sqlite3.Connection], T]) -> T:
         try:
             return await self._loop.run_in_executor(self._threads["reader"], work, self._reader)
         except sqlite3.Error as cause:
-            raise translated(cause, self._path) from cause
+            raise translate_error(cause, self._path) from cause
 
     async def _poll(self) -> None:
         try:
-            await self._poll_on()
+            await self._poll_heads()
         except MootError as error:
             for waiter in self._waiters:
                 if not waiter.done():
                     waiter.set_exception(error)
 
-    async def _poll_on(self) -> None:
+    async def _poll_heads(self) -> None:
         # The first look at once, then at every change of the file, by this process or by another.
         seen = -1
         asked: set[asyncio.Future[int]] = set()
         while self._waiters:
-            version = await self._look(_version)
+            version = await self._run_query(_read_version)
             if version != seen or self._waiters.keys() - asked:
                 seen, asked = version, set(self._waiters)
                 wanted = {session for session, _ in self._waiters.values()}
-                heads = await self._look(partial(_seqs, sessions=wanted))
+                heads = await self._run_query(partial(_select_last_seqs, sessions=wanted))
                 for waiter, (session, after) in list(self._waiters.items()):
                     if heads.get(session, 0) > after and not waiter.done():
                         waiter.set_result(heads[session])
@@ -160,7 +160,7 @@ class SqliteLedger:
         started = self._loop.time()
         if started >= self._cautious_until and sum(len(each.records) for each in group) <= LARGEST_GROUP:
             try:
-                results = self._committed(group, wait=False)
+                results = self._commit(group, wait=False)
             except _Busy:
                 self._cautious_until = started + CAUTIOUS_SECONDS
             else:
@@ -168,10 +168,10 @@ class SqliteLedger:
                     self._cautious_until = self._loop.time() + CAUTIOUS_SECONDS
                 self._settle(group, results)
                 return
-        work = self._loop.run_in_executor(self._threads["writer"], partial(self._committed, group, wait=True))
-        work.add_done_callback(lambda done: self._handed_back(group, done.result(), started))
+        work = self._loop.run_in_executor(self._threads["writer"], partial(self._commit, group, wait=True))
+        work.add_done_callback(lambda done: self._finish_commit(group, done.result(), started))
 
-    def _handed_back(self, group: list[_Append], results: list[MootError | None], started: float) -> None:
+    def _finish_commit(self, group: list[_Append], results: list[MootError | None], started: float) -> None:
         if self._loop.time() - started > QUICK_SECONDS:
             self._cautious_until = self._loop.time() + CAUTIOUS_SECONDS
         self._settle(group, results)
@@ -189,7 +189,7 @@ class SqliteLedger:
         else:
             self._idle.set()
 
-    def _committed(self, group: list[_Append], *, wait: bool) -> list[MootError | None]:
+    def _commit(self, group: list[_Append], *, wait: bool) -> list[MootError | None]:
         """Write the group in one transaction; per append the error that refused it. Raises _Busy rather than wait unasked."""
         connection = self._writer
         try:
@@ -197,7 +197,7 @@ class SqliteLedger:
                 connection.execute("PRAGMA busy_timeout = 30000")
             # SQLite has one writer: BEGIN IMMEDIATE makes the second wait here, not at COMMIT.
             connection.execute("BEGIN IMMEDIATE")
-            results = [self._tried(connection, each) for each in group]
+            results = [self._try_append(connection, each) for each in group]
             connection.execute("COMMIT")
         except Exception as cause:
             if connection.in_transaction:
@@ -205,19 +205,19 @@ class SqliteLedger:
             self._numbers.clear()
             if not wait and getattr(cause, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
                 raise _Busy from cause
-            return [translated(cause, self._path) for _ in group]
+            return [translate_error(cause, self._path) for _ in group]
         finally:
             if wait:
                 connection.execute("PRAGMA busy_timeout = 0")
         return results
 
-    def _tried(self, connection: sqlite3.Connection, append: _Append) -> MootError | None:
+    def _try_append(self, connection: sqlite3.Connection, append: _Append) -> MootError | None:
         try:
-            return self._appended(connection, append)
+            return self._append_records(connection, append)
         except UnicodeError as cause:  # a name that cannot be written, found before anything was
-            return translated(cause, self._path)
+            return translate_error(cause, self._path)
 
-    def _appended(self, connection: sqlite3.Connection, append: _Append) -> MootError | None:
+    def _append_records(self, connection: sqlite3.Connection, append: _Append) -> MootError | None:
         session, records = append.session, append.records
         number = self._numbers.get(session)
         if number is None:
@@ -237,7 +237,7 @@ class SqliteLedger:
         return None
 
 
-def _heads(connection: sqlite3.Connection, prefix: str) -> list[Head]:
+def _select_heads(connection: sqlite3.Connection, prefix: str) -> list[Head]:
     query = (
         "SELECT s.id, a.seq, a.at, a.body, a.hash, z.seq, z.at, z.body, z.hash FROM sessions s "
         "JOIN entries a ON a.session = s.number "
@@ -250,12 +250,12 @@ def _heads(connection: sqlite3.Connection, prefix: str) -> list[Head]:
     return [Head(SessionId(row[0]), StoredRecord(*row[1:5]), StoredRecord(*row[5:9])) for row in rows]
 
 
-def _seqs(connection: sqlite3.Connection, sessions: set[SessionId]) -> dict[SessionId, int]:
+def _select_last_seqs(connection: sqlite3.Connection, sessions: set[SessionId]) -> dict[SessionId, int]:
     query = "SELECT max(seq) FROM entries WHERE session = (SELECT number FROM sessions WHERE id = ?)"
     return {session: connection.execute(query, (session,)).fetchone()[0] or 0 for session in sessions}
 
 
-def _version(connection: sqlite3.Connection) -> int:
+def _read_version(connection: sqlite3.Connection) -> int:
     # The reader never writes, so that every commit is another connection's to it.
     (version,) = connection.execute("PRAGMA data_version").fetchone()
     return int(version)

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Final
 
 from moot.errors import LedgerFull, LedgerNewer, LedgerUnavailable, MootError
-from moot.ledgers.migrations import migrations
+from moot.ledgers.migrations import load_migrations
 
 APPLICATION_ID: Final = 0x4D4F4F54
 """Marks the file as a Moot ledger."""
 BUSY_SECONDS: Final = 30.0
 
 
-def opened(path: Path) -> sqlite3.Connection:
+def open_connection(path: Path) -> sqlite3.Connection:
     """A connection to the file, made and migrated if need be; raises LedgerUnavailable or LedgerNewer."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -30,7 +30,7 @@ def opened(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA busy_timeout = 0")
     except sqlite3.Error as cause:
         connection.close()
-        raise translated(cause, path) from cause
+        raise translate_error(cause, path) from cause
     except MootError:
         connection.close()
         raise
@@ -51,7 +51,7 @@ def _switch_to_wal(connection: sqlite3.Connection) -> None:
             return
 
 
-def translated(cause: Exception, path: Path) -> LedgerUnavailable:
+def translate_error(cause: Exception, path: Path) -> LedgerUnavailable:
     """SQLite's error as ours, with the remedy."""
     code = getattr(cause, "sqlite_errorcode", 0) & 0xFF
     if code == sqlite3.SQLITE_FULL:
@@ -77,7 +77,7 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
         if tables and application != APPLICATION_ID:
             raise LedgerUnavailable(f"{path} is an SQLite file of another program; point MOOT_HOME elsewhere")
-        steps = migrations("sqlite")
+        steps = load_migrations("sqlite")
         if version > steps[-1].version:
             raise LedgerNewer(
                 f"the ledger {path} has version {version}, this Moot knows {steps[-1].version}; upgrade Moot, "

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from moot.codec.answers import without_thoughts
+from moot.codec.answers import strip_thoughts
 from moot.domain.budget import FREE, Usage
 from moot.domain.chance import model_seed, random_unit
 from moot.domain.effects import Brief
@@ -265,7 +265,7 @@ def text_of(response: "ModelResponse") -> str:
         refusal = (response.provider_details or {}).get("refusal")
         raise ModelFailure(Kind.REFUSED, str(refusal or "stopped by the provider's content filter"))
     text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
-    text = without_thoughts(text)
+    text = strip_thoughts(text)
     if text:
         return text
     if response.finish_reason == "length":

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
-from moot.codec.answers import parsed
-from moot.disk.whole import write_whole
+from moot.codec.answers import parse_answer
+from moot.disk.whole import write_atomically
 from moot.domain.budget import FREE, Usage
 from moot.domain.effects import Brief
 from moot.domain.fence import fix_surrogates, one_line
@@ -134,7 +134,7 @@ def _kept(folder: Path, name: str, text: str) -> Path:
     path = folder / name
     if not path.is_file() or path.read_text(encoding="utf-8") != text:
         folder.mkdir(parents=True, exist_ok=True)
-        write_whole(path, text)
+        write_atomically(path, text)
     return path
 
 
@@ -145,7 +145,7 @@ def _environ(recipe: Recipe, environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _checked(brief: Brief, text: str) -> object:
-    said = parsed(brief.form, text)
+    said = parse_answer(brief.form, text)
     fault = brief.fault(said)
     if fault is not None:
         raise BadAnswer(fault)

@@ -12,7 +12,7 @@ from functools import partial
 from threading import Event
 from typing import Any, Final
 
-from moot.codec.answers import form_schema, parsed, schema
+from moot.codec.answers import build_form_schema, build_schema, parse_answer
 from moot.domain.budget import FREE, Usage
 from moot.domain.chance import model_seed, random_unit
 from moot.domain.effects import Brief
@@ -76,7 +76,7 @@ class EmbeddedParticipant:
             if not small:
                 return await self._whole(brief, on_text)
             said, usage = await (self._speech(brief, on_text) if brief.form.form == "text" else self._filled(brief))
-            answer = parsed(brief.form, said)
+            answer = parse_answer(brief.form, said)
             fault = brief.fault(answer)
         except BadAnswer as error:
             return NoAnswer(reason="malformed", detail=str(error))
@@ -89,7 +89,7 @@ class EmbeddedParticipant:
         is_text = brief.form.form == "text"
         sampling: dict[str, object] = {"temperature": 0.7, "seed": model_seed(brief.seed, brief.ask.id)}
         if not is_text:
-            sampling["json_schema"] = form_schema(brief.form)
+            sampling["json_schema"] = build_form_schema(brief.form)
         usage, complaint, fault = FREE, "", None
         for _ in range(2):
             messages = [
@@ -99,7 +99,7 @@ class EmbeddedParticipant:
             done = await self._run(messages, brief.form.max_tokens, sampling, on_text if is_text else _unheard)
             usage += _usage(done)
             try:
-                answer = parsed(brief.form, done.text)
+                answer = parse_answer(brief.form, done.text)
                 fault = brief.fault(answer)
             except BadAnswer as error:
                 fault = str(error)
@@ -137,7 +137,7 @@ class EmbeddedParticipant:
 
     async def _filled(self, brief: Brief) -> tuple[object, Usage]:
         """A form filled field by field: sentences by the model, figures and choices by the encoder."""
-        shape = schema(brief.form.shape)
+        shape = build_schema(brief.form.shape)
         filler = _Filler(brief, self._measure)
         if not filler.wants_text(shape):
             return await asyncio.to_thread(filler.filled, shape, ""), FREE

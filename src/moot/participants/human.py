@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from moot.codec.answers import given_instead, parsed, schema
+from moot.codec.answers import build_schema, parse_alternative, parse_answer
 from moot.domain.effects import Brief, FieldPrompt
 from moot.errors import BadAnswer
 from moot.ports.participant import Answer, NoAnswer, OnText
@@ -62,7 +62,7 @@ class HumanParticipant:
             if raw is None:
                 return NoAnswer(reason="refused", detail="the person left")
             try:
-                said = parsed(brief.form, raw)
+                said = parse_answer(brief.form, raw)
             except BadAnswer as error:
                 complaint, context = str(error), ""
                 continue
@@ -75,7 +75,7 @@ class HumanParticipant:
         seat = brief.seat.id
         if brief.form.form == "text":
             return await ask(Question(seat, brief.form.kind, "text", context, complaint))
-        shape = schema(brief.form.shape)
+        shape = build_schema(brief.form.shape)
         found: dict[str, Any] = {}
         for wanted in brief.wanted or _all(shape):
             kind = shape["properties"][wanted.field]
@@ -146,7 +146,7 @@ def _listening(ask: AskPerson, brief: Brief) -> AskPerson:
 
     async def listening(question: Question) -> str | None:
         told = await ask(question)
-        if told is not None and given_instead(brief.form, instead, told) is not None:
+        if told is not None and parse_alternative(brief.form, instead, told) is not None:
             raise _GivenInstead(told)
         return told
 

@@ -16,7 +16,7 @@ from moot.domain.budget import FREE, Usage
 from moot.domain.effects import Brief, no_fault
 from moot.domain.facts import Language
 from moot.domain.fence import one_line, quote_lines
-from moot.ports.participant import Answer, NoAnswer, OnText, Participant, Unaided
+from moot.ports.participant import Answer, NoAnswer, OnText, Participant, VerifiableAnswer
 
 SEARCH_SECONDS: Final = 30.0
 RETRIES: Final = 2
@@ -149,8 +149,8 @@ class LookingUp:
         found, used = await self._looked_up(asked, end - brief.ask.patience * (1 - SHARE))
         left = max(0.0, end - loop.time())
         answer = await self._inner.respond(_told(brief, found, left), on_text)
-        if isinstance(answer, Answer) and _is_unaided(asked, found) and isinstance(answer.said, Unaided):
-            answer = replace(answer, said=answer.said.unaided())
+        if isinstance(answer, Answer) and _is_unaided(asked, found) and isinstance(answer.said, VerifiableAnswer):
+            answer = replace(answer, said=answer.said.mark_unverified())
         return replace(answer, usage=used + answer.usage)
 
     async def _looked_up(self, asked: Answer | NoAnswer, until: float) -> tuple[list[Found], Usage]:

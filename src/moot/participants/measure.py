@@ -8,7 +8,7 @@ measure:words      by words alone, always there
 import asyncio
 from typing import Final, Literal
 
-from moot.codec.answers import parsed
+from moot.codec.answers import parse_answer
 from moot.domain.effects import Brief, CompareTexts
 from moot.errors import BadAnswer, UnknownPlatform
 from moot.participants.meaning import Meaning
@@ -41,7 +41,7 @@ class MeasureParticipant:
         # Arithmetic over many pairs: on a thread, so that other sessions go on.
         pairs = await asyncio.to_thread(self._pairs, by, brief.comparing)
         try:
-            return Answer(said=parsed(brief.form, {"by": by, "pairs": pairs}))
+            return Answer(said=parse_answer(brief.form, {"by": by, "pairs": pairs}))
         except BadAnswer as error:
             return NoAnswer(reason="malformed", detail=str(error))
 

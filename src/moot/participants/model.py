@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from moot.codec.answers import parsed, schema
+from moot.codec.answers import build_schema, parse_answer
 from moot.domain.effects import Brief
 from moot.domain.facts import Language
 from moot.domain.fence import one_line
@@ -106,7 +106,7 @@ class ModelParticipant:
         is_choice = brief.form.instead is not None
         if is_choice or not self._takes_schema or not model.profile.get("supports_json_schema_output", False):
             return await asking.whole(model, user, room, None)
-        wanted = OutputObjectDefinition(json_schema=schema(brief.form.shape), name=brief.form.kind)
+        wanted = OutputObjectDefinition(json_schema=build_schema(brief.form.shape), name=brief.form.kind)
         native = ModelRequestParameters(output_mode="native", output_object=wanted, prompted_output_template=False)
         try:
             return await asking.whole(model, user, room, native)
@@ -138,7 +138,7 @@ class ModelParticipant:
         if probe.yes is None:
             return None
         said = {"reaction_score": probe.yes, "intent_to_speak": probe.yes >= 0.5, "reason": f"p(yes) = {probe.yes:.2f}"}
-        return parsed(brief.form, said)
+        return parse_answer(brief.form, said)
 
     async def _model(self) -> "Model":
         loop = asyncio.get_running_loop()
@@ -198,7 +198,7 @@ class ModelParticipant:
 def _checked(brief: Brief, response: "ModelResponse") -> object:
     """The answer in a response; raises ModelFailure with what is wrong with it."""
     try:
-        said = parsed(brief.form, text_of(response))
+        said = parse_answer(brief.form, text_of(response))
     except BadAnswer as error:
         is_cut = response.finish_reason == "length"
         raise ModelFailure(Kind.MALFORMED, "the answer was cut off" if is_cut else str(error), is_cut=is_cut) from error

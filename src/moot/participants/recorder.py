@@ -22,9 +22,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from moot.codec.answers import parsed
+from moot.codec.answers import parse_answer
 from moot.disk.locks import take_lock
-from moot.disk.whole import sync_folder, write_whole
+from moot.disk.whole import sync_folder, write_atomically
 from moot.domain.consult import RecordFileRequest
 from moot.domain.effects import Brief
 from moot.ports.participant import Answer, NoAnswer, OnText
@@ -56,7 +56,7 @@ class RecorderParticipant:
             line = await asyncio.to_thread(recorded, errand)
         except (OSError, ValueError) as cause:
             return NoAnswer(reason="error", detail=f"the record cannot be written: {cause}")
-        return Answer(said=parsed(brief.form, {"number": line.number, "path": "/".join((*PLACE, line.name))}))
+        return Answer(said=parse_answer(brief.form, {"number": line.number, "path": "/".join((*PLACE, line.name))}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def recorded(errand: RecordFileRequest) -> Line:
         number = _free(lines, place)
         line = Line(number, False, errand.key, f"{number}_{_short(errand.asker)}_{_short(errand.asked)}.md")
         _keep(root, [*lines, line])
-        write_whole(place / line.name, errand.document(number), sole=True)
+        write_atomically(place / line.name, errand.document(number), sole=True)
         line = replace(line, is_written=True)
         _keep(root, [*lines, line])
         return line
@@ -146,7 +146,7 @@ def _line(path: Path, number: int, text: str) -> Line:
 
 
 def _keep(root: Path, lines: list[Line]) -> None:
-    write_whole(root / MANIFEST, "\n".join([HEAD, *map(str, lines)]) + "\n", sole=True)
+    write_atomically(root / MANIFEST, "\n".join([HEAD, *map(str, lines)]) + "\n", sole=True)
 
 
 def _place(root: Path) -> Path:

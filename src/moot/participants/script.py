@@ -31,7 +31,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
-from moot.codec.answers import parsed
+from moot.codec.answers import parse_answer
 from moot.domain.effects import AnswerForm, Brief
 from moot.domain.facts import Loss
 from moot.domain.ids import SeatId
@@ -77,7 +77,7 @@ class ScriptParticipant:
                 if "raw" in item or "fail" in item:
                     continue
                 try:
-                    parsed(forms[kind], _fields(item))
+                    parse_answer(forms[kind], _fields(item))
                 except BadAnswer as cause:
                     hint = _NO_CONSULTATIONS if CONSULT in item and forms[kind].instead is None else ""
                     raise BadScript(f"the script {self._path}: [[{kind}]] number {number}: {cause}{hint}") from cause
@@ -94,7 +94,7 @@ class ScriptParticipant:
             return NoAnswer(reason=item["fail"], detail="scripted")
         raw: object = item["raw"] if "raw" in item else _fields(item)
         try:
-            said = parsed(brief.form, raw)
+            said = parse_answer(brief.form, raw)
             fault = brief.fault(said)
         except BadAnswer as error:
             return NoAnswer(reason="malformed", detail=str(error))

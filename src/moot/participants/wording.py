@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Final
 
-from moot.codec.answers import form_schema
+from moot.codec.answers import build_form_schema
 from moot.domain.effects import Brief
 from moot.domain.facts import Language
 
@@ -22,7 +22,7 @@ def asked(brief: Brief, complaint: str | None = None) -> str:
     """All that comes behind the system's words."""
     parts = [brief.shared, brief.own]
     if brief.form.form == "json":
-        parts.append(f"{_AS_JSON[brief.language]}\n{json.dumps(form_schema(brief.form), ensure_ascii=False)}")
+        parts.append(f"{_AS_JSON[brief.language]}\n{json.dumps(build_form_schema(brief.form), ensure_ascii=False)}")
     if complaint is not None:
         parts.append(mending(brief.language, complaint))
     return "\n\n".join(parts)

@@ -29,7 +29,7 @@ class Plan:
     hosted: bool = False
 
 
-class ReadBack(Protocol):
+class ImportedSession(Protocol):
     """A session that was read from a file."""
 
     @property
@@ -45,7 +45,7 @@ class ReadBack(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProtocolKit:
+class ProtocolPlugin:
     """One per protocol, found through the entry points `moot.protocols`.
 
     `tell` begins a teller; `lines` tells it one more entry and says what happened, in plain lines; `summary` is its decision in
@@ -67,4 +67,4 @@ class ProtocolKit:
     blind_from: int = 0
     gates: frozenset[str] = frozenset()
     consults: bool = False
-    read_back: Callable[[str, tuple[Seat, ...], Budget], ReadBack] | None = None
+    read_back: Callable[[str, tuple[Seat, ...], Budget], ImportedSession] | None = None

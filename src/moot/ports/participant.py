@@ -41,7 +41,7 @@ class Participant(Protocol):
 
 
 @runtime_checkable
-class Unaided(Protocol):
+class VerifiableAnswer(Protocol):
     """An answer that can be marked as made without what it should have been looked up with."""
 
-    def unaided(self) -> object: ...
+    def mark_unverified(self) -> object: ...

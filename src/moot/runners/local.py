@@ -10,8 +10,8 @@ from typing import Final, Self
 
 from moot.domain.ids import SessionId
 from moot.engine.engine import Engine
-from moot.engine.run import Seating
-from moot.engine.standing import Standing
+from moot.engine.run import ParticipantFactory
+from moot.engine.standing import Snapshot
 from moot.errors import LedgerDamaged, LedgerNewer, MootError, SessionBusy, UnknownSession, WorldError
 
 LOOK_AGAIN_SECONDS: Final = 1.0
@@ -26,7 +26,7 @@ log = logging.getLogger("moot")
 class LocalRunner:
     """Use as an async context manager. `closed` is called for each session that ended here."""
 
-    def __init__(self, engine: Engine, seating: Seating, closed: Closed) -> None:
+    def __init__(self, engine: Engine, seating: ParticipantFactory, closed: Closed) -> None:
         self._engine = engine
         self._seating = seating
         self._closed = closed
@@ -83,7 +83,7 @@ class LocalRunner:
         finally:
             self._workers.pop(session, None)
 
-    async def _run(self, session: SessionId) -> Standing | None:
+    async def _run(self, session: SessionId) -> Snapshot | None:
         """Where the session stands when nothing is left to do here; None when it must be looked at again."""
         with suppress(SessionBusy):
             try:
@@ -94,7 +94,7 @@ class LocalRunner:
                 log.exception("session %s: trying again", session)
         return None
 
-    def _set_alarm(self, standing: Standing) -> None:
+    def _set_alarm(self, standing: Snapshot) -> None:
         deadlines = [pending.deadline for pending in standing.desk.pending.values() if pending.deadline is not None]
         if not deadlines:
             return

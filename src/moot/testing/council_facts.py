@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Self
 
-from moot.codec.answers import reply
+from moot.codec.answers import build_reply
 from moot.domain.budget import FREE, Budget, Usage
 from moot.domain.effects import Ask, Brief, Record
 from moot.domain.facts import Entry, Fact, InputGiven, Language, Loss, SeatLost
 from moot.domain.ids import SeatId, SessionId
 from moot.domain.roster import MAILBOX, NEUTRAL_TRUST, Seat
 from moot.domain.subject import Topic
-from moot.ports.kit import Plan, ProtocolKit
+from moot.ports.kit import Plan, ProtocolPlugin
 from moot.protocols.advisory.kit import ADVISORY, AdvisorySettings
 from moot.protocols.consensus.kit import CONSENSUS, ConsensusSettings
 from moot.protocols.council.facts import (
@@ -87,7 +87,7 @@ class Table:
 
     def __init__(
         self,
-        kit: ProtocolKit,
+        kit: ProtocolPlugin,
         settings: Settings,
         *seats: Seat,
         topic: str = TOPIC,
@@ -205,7 +205,7 @@ class Table:
     def unchecked(self, name: str, said: Contribution, usage: Usage = FREE) -> Self:
         """One contribution, whatever is wrong with it."""
         ask = self.ask(name)
-        fact = reply(self.rules.forms[ask.kind], ask.id, ask.seat, said, usage)
+        fact = build_reply(self.rules.forms[ask.kind], ask.id, ask.seat, said, usage)
         assert isinstance(fact, Contributed)
         return self.put(fact)
 

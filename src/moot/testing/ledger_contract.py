@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Any, Final, TypeVar
 
-from moot.codec.chain import link, root
+from moot.codec.chain import compute_record_hash, compute_root_hash
 from moot.domain.ids import SessionId
 from moot.domain.records import Head, StoredRecord
 from moot.errors import MootError, SeqConflict, SessionBusy
@@ -32,10 +32,14 @@ TWO: Final = SessionId("two")
 def chained(session: SessionId, count: int, text: str = "entry") -> list[StoredRecord]:
     """The first `count` records of a session, in a chain that holds."""
     records: list[StoredRecord] = []
-    before = root(session)
+    before = compute_root_hash(session)
     for seq in range(1, count + 1):
         body = f'{{"fact":"{text}","n":{seq}}}'.encode()
-        records.append(StoredRecord(seq, 1_700_000_000_000_000 + seq, body, link(before, seq, 1_700_000_000_000_000 + seq, body)))
+        records.append(
+            StoredRecord(
+                seq, 1_700_000_000_000_000 + seq, body, compute_record_hash(before, seq, 1_700_000_000_000_000 + seq, body)
+            )
+        )
         before = records[-1].hash
     return records
 

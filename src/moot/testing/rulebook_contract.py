@@ -17,7 +17,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from hypothesis import strategies as st
 
-from moot.codec.answers import reply
+from moot.codec.answers import build_reply
 from moot.codec.stored import FactCodec
 from moot.domain.budget import FREE, BudgetKind, Usage
 from moot.domain.effects import Ask
@@ -42,7 +42,7 @@ from moot.domain.ids import AskId, SeatId, SessionId
 from moot.domain.roster import HOUSE, Swap
 from moot.domain.rulebook import Rulebook, fold
 from moot.engine.batch import step
-from moot.engine.standing import Scribe, Standing
+from moot.engine.standing import RecordWriter, Snapshot
 
 S = TypeVar("S")
 
@@ -92,7 +92,7 @@ def happenings(rules: Rulebook[Any], said: Mapping[str, st.SearchStrategy[object
         fate = data.draw(st.integers(0, 15))
         usage = data.draw(st.sampled_from(_USAGES))
         if fate < 12:
-            return reply(rules.forms[ask.kind], ask.id, ask.seat, data.draw(said[ask.kind]), usage)
+            return build_reply(rules.forms[ask.kind], ask.id, ask.seat, data.draw(said[ask.kind]), usage)
         if fate < 14:
             return SeatLost(ask=ask.id, seat=ask.seat, reason=data.draw(st.sampled_from(_LOSSES)), usage=usage)
         return data.draw(outside[data.draw(chosen)])
@@ -105,7 +105,7 @@ class Played:
     """A whole session: its entries, the opening first, and where it led."""
 
     entries: Sequence[Entry]
-    standing: Standing
+    standing: Snapshot
 
     @property
     def opened(self) -> Opened:
@@ -115,8 +115,8 @@ class Played:
 def play(contract: RulebookContract[S], data: st.DataObject) -> Played:
     """Play one session to its end; raises AssertionError when it has none within the bound."""
     rules = contract.rules
-    scribe = Scribe(FactCodec(rules.kinds), [rules])
-    standing, first = scribe.opening(_SESSION, data.draw(contract.openings), START)
+    scribe = RecordWriter(FactCodec(rules.kinds), [rules])
+    standing, first = scribe.write_opening(_SESSION, data.draw(contract.openings), START)
     entries, now, arrived, interruptions = [first.entry], START, list[Fact](), 0
     while not standing.is_closed:
         now += timedelta(seconds=data.draw(st.sampled_from((0, 1, 30))))
@@ -158,7 +158,7 @@ def _lost_ghost() -> SeatLost:
     return SeatLost(ask=AskId("1.any.ghost"), seat=GHOST, reason="error")
 
 
-def _check_step(before: Standing, arrived: Sequence[Fact], written: Sequence[Entry]) -> None:
+def _check_step(before: Snapshot, arrived: Sequence[Fact], written: Sequence[Entry]) -> None:
     answered = [entry.fact.ask for entry in written if isinstance(entry.fact, Reply | SeatLost)]
     assert len(answered) == len(set(answered)), "an ask was answered twice"
     assert set(answered) <= set(before.desk.pending), "an answer to nothing that was asked was taken"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final, get_args
 
-from moot.codec.answers import reply
+from moot.codec.answers import build_reply
 from moot.codec.stored import FactCodec
 from moot.domain.budget import FREE, Budget
 from moot.domain.effects import Ask, Brief
@@ -18,8 +18,8 @@ from moot.domain.facts import Entry, Fact, Language, Loss, SeatLost
 from moot.domain.ids import SeatId, SessionId
 from moot.domain.roster import Seat
 from moot.domain.subject import Topic
-from moot.engine.batch import Batch, step
-from moot.engine.standing import Scribe
+from moot.engine.batch import StepResult, step
+from moot.engine.standing import RecordWriter
 from moot.ports.kit import Plan
 from moot.protocols.swarm.answers import (
     Candidate,
@@ -104,11 +104,11 @@ class SwarmRun:
     """A run in memory. Answers are put in seat order, or in the order that `shuffle` makes of them."""
 
     def __init__(self, plan: Plan, *, shuffle: Callable[[list[Ask]], list[Ask]] = list, seconds: float = 1.0) -> None:
-        self._scribe = Scribe(FactCodec(RULES.kinds), [RULES])
+        self._scribe = RecordWriter(FactCodec(RULES.kinds), [RULES])
         self._shuffle = shuffle
         self.seconds = seconds
         self.now: datetime = START
-        self.standing, first = self._scribe.opening(SESSION, opened(plan), START)
+        self.standing, first = self._scribe.write_opening(SESSION, opened(plan), START)
         self.entries: list[Entry] = [first.entry]
         self.asks: list[Ask] = []
 
@@ -127,7 +127,7 @@ class SwarmRun:
     def facts(self, kind: type[Fact]) -> list[Any]:
         return [entry.fact for entry in self.entries if isinstance(entry.fact, kind)]
 
-    def step(self, *arrived: Fact) -> Batch:
+    def step(self, *arrived: Fact) -> StepResult:
         """What follows from these facts."""
         self.now += timedelta(seconds=self.seconds)
         batch = step(self._scribe, self.standing, arrived, self.now, frozenset(), since=START)
@@ -153,7 +153,7 @@ class SwarmRun:
         losses: dict[object, Loss] = {name: name for name in get_args(Loss)}
         if said is None or isinstance(said, str):
             return SeatLost(ask=ask.id, seat=ask.seat, reason=losses.get(said, "timeout"))
-        return reply(brief.form, ask.id, ask.seat, said, FREE)
+        return build_reply(brief.form, ask.id, ask.seat, said, FREE)
 
 
 def usual(ask: Ask, brief: Brief, state: Swarm) -> object:

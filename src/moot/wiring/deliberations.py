@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, Final, Literal, Unpack
 
-from moot.codec.answers import parsed
+from moot.codec.answers import parse_answer
 from moot.domain.effects import Ask
 from moot.domain.facts import Entry, Opened
 from moot.domain.ids import USER, SeatId, SessionId, parse_seat_id, parse_session_id
 from moot.domain.roster import NEUTRAL_TRUST
-from moot.engine.answering import Outstanding
-from moot.engine.standing import Standing
+from moot.engine.answering import OutstandingAsk
+from moot.engine.standing import Snapshot
 from moot.errors import KeyReused, OutOfTurn, SessionClosed, SessionExists, UnknownSeat, UnknownSession
 from moot.protocols.consultation.rules import Consulting
 from moot.protocols.council.facts import FORMS, Contribution
@@ -34,7 +34,7 @@ Nudge = Callable[[SessionId], None]
 class Place:
     """Where a deliberation stands."""
 
-    standing: Standing
+    standing: Snapshot
     rules: CouncilRules
     council: Council
 
@@ -72,7 +72,7 @@ class Turn:
     place: Place
     new: tuple[Spoken, ...]
     cursor: int
-    ask: Outstanding | None = None
+    ask: OutstandingAsk | None = None
 
 
 class Deliberations:
@@ -101,7 +101,7 @@ class Deliberations:
 
     async def _check_same(self, session: SessionId, topic: str, key: str, options: Options) -> None:
         """Raises KeyReused when what a key opened before is not what is wanted now."""
-        found = (await self._moot.engine.standing(session)).desk.opened
+        found = (await self._moot.engine.load_snapshot(session)).desk.opened
         again = options.copy()
         again["session"] = None
         wanted = (await self._moot.planned(topic, **again)).opened
@@ -110,7 +110,7 @@ class Deliberations:
 
     async def place(self, session: str) -> Place:
         """Where a deliberation stands; raises UnknownSession also for sessions of other protocols."""
-        return _placed(await self._moot.engine.standing(parse_session_id(session)))
+        return _placed(await self._moot.engine.load_snapshot(parse_session_id(session)))
 
     async def contribute(self, session: str, seat: str, said: dict[str, Any], key: str = "") -> Entry:
         """Record what a seat says; the same words, or the same key, again count once.
@@ -119,10 +119,10 @@ class Deliberations:
         """
         name, speaker = parse_session_id(session), parse_seat_id(seat)
         await self.place(name)
-        contribution = parsed(FORMS["free"], said)
+        contribution = parse_answer(FORMS["free"], said)
         assert isinstance(contribution, Contribution)
 
-        def said_before(standing: Standing) -> int | None:
+        def said_before(standing: Snapshot) -> int | None:
             place = _placed(standing)
             before = _said_before(place.council, speaker, contribution)
             if before is not None:
@@ -188,7 +188,7 @@ class Deliberations:
     async def changed(self, session: SessionId, after: int, timeout: float) -> bool:
         """Whether a session went on within a time; ends at once when this is `stopping`."""
         waits = [
-            asyncio.create_task(self._moot.engine.changed(session, after)),
+            asyncio.create_task(self._moot.engine.wait_for_change(session, after)),
             asyncio.create_task(self.stopping.wait()),
         ]
         try:
@@ -210,8 +210,8 @@ class Deliberations:
         if place.standing.is_closed:
             return replace(pending, status="closed")
         try:
-            ask = await self._moot.engine.open_to(session, seat)
-            is_later = (await self._moot.engine.standing(session)).seq != place.standing.seq
+            ask = await self._moot.engine.find_open_ask(session, seat)
+            is_later = (await self._moot.engine.load_snapshot(session)).seq != place.standing.seq
         except SessionClosed:
             is_later = True
         if is_later:
@@ -222,7 +222,7 @@ class Deliberations:
     async def _after(self, session: SessionId) -> None:
         """What follows from a change: the session goes on, and is remembered when it has ended."""
         self._nudge(session)
-        if (await self._moot.engine.standing(session)).is_closed:
+        if (await self._moot.engine.load_snapshot(session)).is_closed:
             await self._moot.remember_if_possible(session)
 
 
@@ -233,7 +233,7 @@ def _compared(opened: Opened) -> Opened:
     return replace(opened, seed=0, seats=seats, subject=replace(opened.subject, bonds=()), consult=consult)
 
 
-def _placed(standing: Standing) -> Place:
+def _placed(standing: Snapshot) -> Place:
     rules, state = standing.rules, standing.state
     if isinstance(rules, Consulting):
         rules, state = rules.inner, state.inner

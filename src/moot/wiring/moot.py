@@ -11,8 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, TypedDict, Unpack
 
-from moot.codec.chain import checked_chain, moment
-from moot.codec.exported import exported, read_export
+from moot.codec.chain import to_datetime, validate_chain
+from moot.codec.exported import dump_export, parse_export
 from moot.codec.stored import FactCodec
 from moot.decisions.access import Access
 from moot.decisions.memory import Memory
@@ -25,13 +25,13 @@ from moot.domain.language import detect_language
 from moot.domain.records import Head
 from moot.domain.roster import HELPING_SEATS, MOST_SEATS, Seat, Swap, validate_seats
 from moot.domain.subject import Topic
-from moot.engine.answering import Outstanding
+from moot.engine.answering import OutstandingAsk
 from moot.engine.engine import Engine
 from moot.engine.events import Event
-from moot.engine.replay import Replayed
+from moot.engine.replay import ReplayResult
 from moot.errors import BadImport, BadSetting, CallerError, LedgerDamaged, LedgerNewer, MootError, SessionExists
 from moot.participants.human import AskPerson
-from moot.ports.kit import Plan, ProtocolKit
+from moot.ports.kit import Plan, ProtocolPlugin
 from moot.projections.decision import Decision, Status
 from moot.wiring.clock import SystemClock
 from moot.wiring.consulting import Consult, asked_kinds, rules_for
@@ -214,7 +214,7 @@ class Moot:
         kit, teller = await self._told(name)
         if isinstance(teller.closed, SessionCancelled | SessionImported) or await self.memory.has(name):
             return
-        await self.memory.keep(kept_decision(kit, teller, (await self.engine.standing(name)).hash))
+        await self.memory.keep(kept_decision(kit, teller, (await self.engine.load_snapshot(name)).hash))
 
     async def remember_if_possible(self, session: str) -> None:
         """`remember`, but what fails now is looked for again by the next `recall`: the session itself stands."""
@@ -259,9 +259,9 @@ class Moot:
     async def give_input(self, session: str, text: str, key: str = "") -> Entry | None:
         return await self.engine.give_input(parse_session_id(session), text, key)
 
-    async def asks(self, session: str) -> list[Outstanding]:
+    async def asks(self, session: str) -> list[OutstandingAsk]:
         """What is asked and not yet answered."""
-        return await self.engine.outstanding(parse_session_id(session))
+        return await self.engine.list_outstanding(parse_session_id(session))
 
     async def answer(self, session: str, ask: str, raw: object, key: str = "") -> Entry:
         """Answer for a seat that sits elsewhere: text, or the fields of the answer. The same `key` again counts once."""
@@ -288,8 +288,8 @@ class Moot:
                     protocol=self._kit(found).name if found else "",
                     topic=found.topic if found else "",
                     status=_status(last) if found else "damaged",
-                    opened_at=moment(head.first.at),
-                    last_at=moment(head.last.at),
+                    opened_at=to_datetime(head.first.at),
+                    last_at=to_datetime(head.last.at),
                     entries=head.last.seq,
                     is_hosted=found.hosted if found else False,
                 )
@@ -299,7 +299,7 @@ class Moot:
     async def export(self, session: str, form: str) -> str:
         """The session as text: `jsonl`, or one of its protocol's forms; raises BadSetting."""
         if form == "jsonl":
-            return exported(parse_session_id(session), await self.engine.records(parse_session_id(session)))
+            return dump_export(parse_session_id(session), await self.engine.records(parse_session_id(session)))
         kit, teller = await self._told(session)
         if form not in kit.exports:
             raise BadSetting(f"a {kit.name} session has no form {form!r}; it has: jsonl, {', '.join(kit.exports)}")
@@ -322,7 +322,7 @@ class Moot:
             then = [Entry(seq=2, at=datetime.now(UTC), fact=SessionImported(conclusion=found.conclusion))]
         return await self.engine.open(found.opened, parse_session_id(session) if session else None, then)
 
-    async def replay(self, session: str) -> Replayed:
+    async def replay(self, session: str) -> ReplayResult:
         return await self.engine.replay(parse_session_id(session))
 
     async def verify(self, session: str) -> str | None:
@@ -335,7 +335,7 @@ class Moot:
         """A new session that goes on from entry `at` (left out: the last before the close), with seats given to others."""
         source = parse_session_id(session)
         if at is None:
-            standing = await self.engine.standing(source)
+            standing = await self.engine.load_snapshot(source)
             at = standing.seq - 1 if standing.is_closed else standing.seq
         words = [seat_word(f"{seat}={platform}") for seat, platform in (swaps or {}).items()]
         for seat in words:
@@ -356,14 +356,14 @@ class Moot:
         """The session as its protocol tells it."""
         return (await self._told(session))[1]
 
-    async def kit(self, session: str) -> ProtocolKit:
+    async def kit(self, session: str) -> ProtocolPlugin:
         """The protocol of a session; raises UnknownSession."""
-        return self._kit((await self.engine.standing(parse_session_id(session))).desk.opened)
+        return self._kit((await self.engine.load_snapshot(parse_session_id(session))).desk.opened)
 
-    async def _told(self, session: str) -> tuple[ProtocolKit, Any]:
+    async def _told(self, session: str) -> tuple[ProtocolPlugin, Any]:
         name = parse_session_id(session)
         # What is shown to people is checked first: words that were changed afterwards are nobody's.
-        entries = [self.engine.entry(record) for record in checked_chain(name, await self.engine.records(name))]
+        entries = [self.engine.entry(record) for record in validate_chain(name, await self.engine.records(name))]
         opened = entries[0].fact
         assert isinstance(opened, Opened)
         kit = self._kit(opened)
@@ -390,7 +390,7 @@ class Moot:
             except CallerError as cause:
                 raise BadImport(f"{cause}; say who goes on: --seat {seat.id}=PLATFORM for every seat") from cause
 
-    def _kit(self, opened: Opened) -> ProtocolKit:
+    def _kit(self, opened: Opened) -> ProtocolPlugin:
         return kit_of(opened)
 
     async def _roster(self, language: Language, options: Options) -> tuple[tuple[Seat, ...], Panel]:
@@ -410,7 +410,7 @@ class Moot:
         return validate_seats(seated(chosen, words, platforms), most=MOST_SEATS + HELPING_SEATS), chosen
 
     async def _restored(self, text: str) -> SessionId:
-        session, records = read_export(text)
+        session, records = parse_export(text)
         await self.engine.restore(session, records)
         return session
 

@@ -11,7 +11,7 @@ from moot.domain.budget import Budget
 from moot.domain.fence import fix_surrogates
 from moot.domain.roster import MOST_PATIENCE, Seat
 from moot.errors import BadSetting
-from moot.ports.kit import ProtocolKit
+from moot.ports.kit import ProtocolPlugin
 
 LONGEST_TOPIC: Final = 20_000
 
@@ -41,7 +41,7 @@ def check_limits(budget: Budget, patience: float) -> None:
         raise BadSetting(f"the patience is {patience} seconds; at most ten years are taken")
 
 
-def checked_settings(kit: ProtocolKit, given: Mapping[str, Any], seats: Sequence[Seat]) -> Any:
+def checked_settings(kit: ProtocolPlugin, given: Mapping[str, Any], seats: Sequence[Seat]) -> Any:
     """The protocol's settings; positions are taken blind from as many seats on as the protocol says, unless said otherwise."""
     names = [field.name for field in fields(kit.settings)]
     for name in given:

@@ -7,7 +7,7 @@ from typing import Any
 from moot.domain.facts import Fact, Opened
 from moot.domain.rulebook import Rulebook
 from moot.errors import UnknownProtocol
-from moot.ports.kit import ProtocolKit
+from moot.ports.kit import ProtocolPlugin
 from moot.protocols.advisory.kit import ADVISORY
 from moot.protocols.consensus.kit import CONSENSUS
 from moot.protocols.consultation.facts import KINDS as CONSULTATION_KINDS
@@ -22,18 +22,18 @@ OWN = (PERSONA, DEBATE, ADVISORY, CONSENSUS, ROUNDTABLE, SWARM, CONSULTATION, PI
 
 
 @cache
-def protocols() -> dict[str, ProtocolKit]:
+def protocols() -> dict[str, ProtocolPlugin]:
     """Every protocol by its name."""
     found = {kit.name: kit for kit in OWN}
     for point in entry_points(group="moot.protocols"):
         if point.name not in found:
             kit = point.load()
-            if isinstance(kit, ProtocolKit):
+            if isinstance(kit, ProtocolPlugin):
                 found[kit.name] = kit
     return found
 
 
-def protocol(name: str) -> ProtocolKit:
+def protocol(name: str) -> ProtocolPlugin:
     """The protocol of this name, or of this name on the wire; raises UnknownProtocol."""
     kit = protocols().get(name) or next((kit for kit in protocols().values() if kit.wire_name == name), None)
     if kit is None:
@@ -48,12 +48,12 @@ def all_kinds() -> dict[str, type[Fact]]:
 
 
 @cache
-def with_consultations(name: str) -> ProtocolKit:
+def with_consultations(name: str) -> ProtocolPlugin:
     """The protocol of this name, for sessions whose seats may consult each other."""
     return consulted(protocols()[name])
 
 
-def kit_of(opened: Opened) -> ProtocolKit:
+def kit_of(opened: Opened) -> ProtocolPlugin:
     """The protocol that a session was opened with."""
     kit = next(kit for kit in protocols().values() if type(opened) in kit.rules.kinds.values())
     return kit if opened.consult is None else with_consultations(kit.name)

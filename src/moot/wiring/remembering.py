@@ -9,7 +9,7 @@ from moot.decisions.facts import DecisionKept, Member
 from moot.decisions.memory import Memory
 from moot.domain.roster import NEUTRAL_TRUST, Seat
 from moot.domain.subject import ErrorCorrelation, normalize_label
-from moot.ports.kit import ProtocolKit
+from moot.ports.kit import ProtocolPlugin
 from moot.projections.decision import Decision, SeatPosition
 from moot.projections.teller import TimelineBase
 from moot.weighing.independence import compute_correlation, detect_family, presume_correlation
@@ -30,7 +30,7 @@ _VERDICTS: dict[str, VotePosition] = {
 }
 
 
-def kept_decision(kit: ProtocolKit, teller: Any, head: bytes) -> DecisionKept:
+def kept_decision(kit: ProtocolPlugin, teller: Any, head: bytes) -> DecisionKept:
     """What is remembered of a session that has ended."""
     assert isinstance(teller, TimelineBase)
     decision, opened = kit.decision(teller), teller.desk.opened

@@ -14,12 +14,12 @@ from pathlib import Path
 from threading import Lock
 from typing import Final
 
-from moot.disk.whole import write_whole
+from moot.disk.whole import write_atomically
 from moot.domain.facts import Closed
 from moot.domain.ids import parse_session_id
 from moot.engine.events import EntryAdded
 from moot.errors import FolderUnwritable
-from moot.ports.kit import ProtocolKit
+from moot.ports.kit import ProtocolPlugin
 from moot.protocols.consultation.story import own_story
 from moot.protocols.swarm.blackboard import run_config
 from moot.protocols.swarm.facts import ConvergenceMeasured
@@ -124,11 +124,11 @@ def _made(path: Path, config: str) -> bool:
 
 def _replace(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, text)
+    write_atomically(path, text)
 
 
 @asynccontextmanager
-async def kept_folder(moot: Moot, kit: ProtocolKit, session: str, base: Path | None = None) -> AsyncIterator[RunFolder | None]:
+async def kept_folder(moot: Moot, kit: ProtocolPlugin, session: str, base: Path | None = None) -> AsyncIterator[RunFolder | None]:
     """While a session is run here, keep its folder; None for a protocol that has none."""
     if kit.name != "swarm":
         yield None
@@ -148,7 +148,7 @@ async def _write_whole(moot: Moot, session: str, folder: RunFolder) -> None:
     await asyncio.to_thread(folder.write, own_story(await moot.teller(session)))
 
 
-async def _keep(moot: Moot, kit: ProtocolKit, session: str, folder: RunFolder) -> None:
+async def _keep(moot: Moot, kit: ProtocolPlugin, session: str, folder: RunFolder) -> None:
     """Write after every round. What fails now is tried again with the next one, and at the end it is told."""
     teller = kit.tell(parse_session_id(session))
     story = own_story(teller)

@@ -9,7 +9,7 @@ class Migration(NamedTuple):
     sql: str
 
 
-def migrations(database: str) -> list[Migration]:
+def load_migrations(database: str) -> list[Migration]:
     """The migrations of one kind of database, in order."""
     folder = files(__package__) / database
     found = sorted((path for path in folder.iterdir() if path.name.endswith(".sql")), key=lambda path: path.name)

@@ -13,7 +13,7 @@ from moot.domain.fence import one_line, strip_control
 from moot.domain.ids import SessionId, parse_seat_id
 from moot.domain.roster import validate_seats
 from moot.errors import BadSetting
-from moot.ports.kit import Plan, ProtocolKit
+from moot.ports.kit import Plan, ProtocolPlugin
 from moot.projections.costs import build_cost_rows, format_money
 from moot.projections.decision import Decision, SourcedClaim
 from moot.projections.markdown import format_table, quote_markdown
@@ -31,7 +31,7 @@ Words = Annotated[str, MaxLen(8_000)]
 _END: Final = "</main>"
 
 
-def consulted(kit: ProtocolKit) -> ProtocolKit:
+def consulted(kit: ProtocolPlugin) -> ProtocolPlugin:
     """A protocol's kit for sessions with consultations."""
     return replace(
         kit,
@@ -44,7 +44,7 @@ def consulted(kit: ProtocolKit) -> ProtocolKit:
     )
 
 
-def _summed(kit: ProtocolKit, story: ConsultedStory) -> list[SummaryLine]:
+def _summed(kit: ProtocolPlugin, story: ConsultedStory) -> list[SummaryLine]:
     lines = kit.summary(story.within)
     if not story.consultations and not story.refusals:
         return lines
@@ -58,7 +58,7 @@ def _summed(kit: ProtocolKit, story: ConsultedStory) -> list[SummaryLine]:
     return [*lines[:-1], SummaryLine(text, "dim"), *lines[-1:]]
 
 
-def _exports(kit: ProtocolKit) -> Mapping[str, Callable[[Any], str]]:
+def _exports(kit: ProtocolPlugin) -> Mapping[str, Callable[[Any], str]]:
     def minutes(story: ConsultedStory) -> str:
         own, parts = kit.exports["minutes"](story.within), section(story)
         return own if not parts else "\n".join([own.rstrip("\n"), "", *parts]) + "\n"
@@ -215,7 +215,7 @@ def minutes(story: QuestionStory) -> str:
     )
 
 
-CONSULTATION: Final = ProtocolKit(
+CONSULTATION: Final = ProtocolPlugin(
     name="consultation",
     rules=QUESTION_RULES,
     settings=Settings,

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final
 
 from moot.domain.roster import validate_seats
-from moot.ports.kit import Plan, ProtocolKit
+from moot.ports.kit import Plan, ProtocolPlugin
 from moot.protocols.council.facts import CouncilOpened, Order, Settings
 from moot.protocols.council.minutes import minutes
 from moot.protocols.council.page import page
@@ -21,7 +21,7 @@ Check = Callable[[CouncilOpened], None]
 
 def council_kit(
     rules: CouncilRules, settings: type[Settings], opening: type[CouncilOpened], *, wire_name: str, check: Check | None = None
-) -> ProtocolKit:
+) -> ProtocolPlugin:
     """The kit of a protocol that runs by these rules; `check` raises where an opening cannot work."""
 
     def opened(plan: Plan) -> CouncilOpened:
@@ -42,7 +42,7 @@ def council_kit(
             check(found)
         return found
 
-    return ProtocolKit(
+    return ProtocolPlugin(
         name=rules.name,
         wire_name=wire_name,
         rules=rules,

@@ -5,7 +5,7 @@ from typing import Final
 from moot.domain.budget import Budget
 from moot.domain.roster import Seat, validate_seats
 from moot.errors import BadSetting
-from moot.ports.kit import Plan, ProtocolKit
+from moot.ports.kit import Plan, ProtocolPlugin
 from moot.protocols.persona.context import ContextLedger, context_ledger
 from moot.protocols.persona.facts import MeetingOpened, Settings
 from moot.protocols.persona.minutes import minutes
@@ -40,7 +40,7 @@ def read_back(text: str, seats: tuple[Seat, ...], budget: Budget) -> ContextLedg
     return ContextLedger(text, seats, budget)
 
 
-PERSONA: Final = ProtocolKit(
+PERSONA: Final = ProtocolPlugin(
     name="persona",
     blind_from=3,
     rules=RULES,

@@ -5,7 +5,7 @@ from typing import Final
 from moot.domain.ids import parse_seat_id
 from moot.domain.roster import validate_seats
 from moot.errors import BadName, BadSetting
-from moot.ports.kit import Plan, ProtocolKit
+from moot.ports.kit import Plan, ProtocolPlugin
 from moot.protocols.pipeline.facts import REVIEW, VALIDATE, PipelineOpened, Settings, Step
 from moot.protocols.pipeline.rules import RULES
 from moot.protocols.pipeline.story import PipelineStory, artefacts, decided, minutes, summary, told
@@ -58,7 +58,7 @@ def _check(steps: tuple[Step, ...], agents: list[str]) -> None:
         before.append(step)
 
 
-PIPELINE: Final = ProtocolKit(
+PIPELINE: Final = ProtocolPlugin(
     name="pipeline",
     rules=RULES,
     settings=Settings,

@@ -4,7 +4,7 @@ from typing import Final
 
 from moot.domain.roster import Seat, validate_seats
 from moot.errors import BadRoster
-from moot.ports.kit import Plan, ProtocolKit
+from moot.ports.kit import Plan, ProtocolPlugin
 from moot.protocols.roundtable.facts import MODERATOR, ConferenceOpened, Settings
 from moot.protocols.roundtable.minutes import minutes
 from moot.protocols.roundtable.page import page
@@ -35,7 +35,7 @@ def opened(plan: Plan) -> ConferenceOpened:
     )
 
 
-ROUNDTABLE: Final = ProtocolKit(
+ROUNDTABLE: Final = ProtocolPlugin(
     name="roundtable",
     rules=RULES,
     settings=Settings,

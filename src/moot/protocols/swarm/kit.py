@@ -5,7 +5,7 @@ from typing import Final
 
 from moot.domain.roster import HELPING_SEATS, MOST_SEATS, Seat, validate_seats
 from moot.errors import BadRoster, BadSetting
-from moot.ports.kit import Plan, ProtocolKit
+from moot.ports.kit import Plan, ProtocolPlugin
 from moot.protocols.swarm.blackboard import blackboard, operation_log, run_config
 from moot.protocols.swarm.facts import FEWEST_AGENTS, LIKENESS, MOST_AGENTS, VALIDATOR, Settings, SwarmOpened
 from moot.protocols.swarm.page import page
@@ -67,7 +67,7 @@ def _helpers(plan: Plan, explorers: list[Seat]) -> list[Seat]:
     return found
 
 
-SWARM: Final = ProtocolKit(
+SWARM: Final = ProtocolPlugin(
     name="swarm",
     rules=RULES,
     settings=Settings,

@@ -65,7 +65,7 @@ async def consult(call: Call, params: ConsultParams) -> ConsultOut:
     else:
         session, seat, after = await call.house.carried_through(_requested(call, params, params.session_id))
     while True:
-        standing = await call.moot.engine.standing(session)
+        standing = await call.moot.engine.load_snapshot(session)
         line = await _line(call, session, seat, after)
         left = ends - loop.time()
         is_settled = line is not None and (line.refusal or line.filed is not None or line.failure == "unrecorded")
@@ -80,7 +80,7 @@ async def _requested(call: Call, params: ConsultParams, session: str) -> tuple[S
     """A seat asks in place of the answer that it is asked for."""
     name = parse_session_id(session)
     seat = parse_seat_id(call.caller.seat_for(name, params.seat, "seat"))
-    opened = (await call.moot.engine.standing(name)).desk.opened
+    opened = (await call.moot.engine.load_snapshot(name)).desk.opened
     if opened.consult is None:
         raise BadSetting(f"session {name!r} has no consultations; open one with consult = true")
     wanted = params.model_dump(include={"to", "question", "background", "understanding", "kind"})

@@ -7,12 +7,12 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AliasChoices, Field
 
-from moot.codec.answers import as_json, form_schema
+from moot.codec.answers import as_json, build_form_schema
 from moot.domain.facts import Language
 from moot.domain.fence import strip_control
 from moot.domain.ids import parse_seat_id, parse_session_id
 from moot.domain.subject import Stakes, build_topic
-from moot.engine.answering import Outstanding
+from moot.engine.answering import OutstandingAsk
 from moot.errors import NotAllowed
 from moot.projections.decision import Decision
 from moot.surfaces.api.call import Call, Method, Nothing, Wire, method
@@ -219,7 +219,7 @@ async def get_session(call: Call, params: SessionParams) -> DecisionOut:
     decision: Decision = kit.decision(teller)
     fields = as_json(decision)
     assert isinstance(fields, dict)
-    if is_sealed((await call.moot.engine.standing(parse_session_id(params.session_id))).state):
+    if is_sealed((await call.moot.engine.load_snapshot(parse_session_id(params.session_id))).state):
         fields = {name: fields[name] for name in ("session", "topic", "status") if name in fields}
     return DecisionOut(
         session_id=params.session_id,
@@ -233,7 +233,7 @@ async def get_session(call: Call, params: SessionParams) -> DecisionOut:
 async def get_entries(call: Call, params: EntriesParams) -> EntriesOut:
     call.caller.check_session(params.session_id)
     name = parse_session_id(params.session_id)
-    standing = await call.moot.engine.standing(name)
+    standing = await call.moot.engine.load_snapshot(name)
     entries = await call.moot.engine.entries(name, params.after, params.limit)
     return EntriesOut(
         session_id=name,
@@ -249,8 +249,8 @@ async def get_asks(call: Call, params: AsksParams) -> AsksOut:
     loop = asyncio.get_running_loop()
     ends = loop.time() + params.timeout_seconds
     while True:
-        standing = await call.moot.engine.standing(name)
-        found = [each for each in await call.moot.engine.outstanding(name) if seat in {None, each.ask.seat}]
+        standing = await call.moot.engine.load_snapshot(name)
+        found = [each for each in await call.moot.engine.list_outstanding(name) if seat in {None, each.ask.seat}]
         left = ends - loop.time()
         if found or standing.is_closed or left <= 0 or call.deliberations.stopping.is_set():
             break
@@ -263,14 +263,14 @@ async def get_asks(call: Call, params: AsksParams) -> AsksOut:
     )
 
 
-def _ask(each: Outstanding) -> AskOut:
+def _ask(each: OutstandingAsk) -> AskOut:
     return AskOut(
         ask=each.ask.id,
         seat=each.ask.seat,
         kind=each.ask.kind,
         deadline=each.pending.deadline,
         form=each.brief.form.form,
-        answer_schema=form_schema(each.brief.form),
+        answer_schema=build_form_schema(each.brief.form),
         instructions=strip_control(each.brief.own),
         briefing=strip_control(each.brief.shared),
     )
@@ -314,7 +314,7 @@ async def export_session(call: Call, params: ExportParams) -> ExportOut:
     call.caller.check_session(params.session_id)
     if params.form == "jsonl" and call.caller.role != "local":
         raise NotAllowed("the ledger itself is exported on the server's own machine only; ask for minutes or html")
-    if params.form == "jsonl" and is_sealed((await call.moot.engine.standing(parse_session_id(params.session_id))).state):
+    if params.form == "jsonl" and is_sealed((await call.moot.engine.load_snapshot(parse_session_id(params.session_id))).state):
         raise NotAllowed("what seats have written is sealed until all have; the ledger can be exported then")
     return ExportOut(session_id=params.session_id, form=params.form, text=await call.moot.export(params.session_id, params.form))
 

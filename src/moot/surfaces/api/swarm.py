@@ -11,7 +11,7 @@ from moot.domain.ids import parse_seat_id, parse_session_id
 from moot.domain.roster import MAILBOX
 from moot.domain.subject import build_topic
 from moot.errors import BadRoster, BadSetting
-from moot.ports.kit import ProtocolKit
+from moot.ports.kit import ProtocolPlugin
 from moot.protocols.swarm.blackboard import board_json, convergence_json
 from moot.protocols.swarm.facts import LIKENESS, VALIDATOR
 from moot.protocols.swarm.story import SwarmStory
@@ -196,7 +196,7 @@ async def swarm_report(call: Call, params: ReportParams) -> WrittenOut:
     return await answer(call, given)
 
 
-async def _kit(call: Call, session: str) -> ProtocolKit:
+async def _kit(call: Call, session: str) -> ProtocolPlugin:
     """The protocol of a swarm, without telling it; raises BadSetting for what is none."""
     call.caller.check_session(session)
     kit = await call.moot.kit(session)
@@ -209,7 +209,7 @@ async def _story(call: Call, session: str) -> SwarmStory:
     """The swarm as it is told; told anew only when something was added."""
     await _kit(call, session)
     told = call.house.told
-    standing = await call.moot.engine.standing(parse_session_id(session))
+    standing = await call.moot.engine.load_snapshot(parse_session_id(session))
     story = told.pop(session, None)
     if not isinstance(story, SwarmStory) or story.seq != standing.seq:
         story = await call.moot.teller(session)

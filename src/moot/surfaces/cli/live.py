@@ -13,8 +13,8 @@ from rich.text import Text
 from moot.domain.facts import AsksPut, BudgetExhausted, Entry, SeatLost, SessionResumed
 from moot.domain.fence import one_line, strip_control
 from moot.domain.ids import SeatId
-from moot.engine.events import EntryAdded, Event, TextHeard
-from moot.ports.kit import ProtocolKit
+from moot.engine.events import EntryAdded, Event, TextDelta
+from moot.ports.kit import ProtocolPlugin
 from moot.projections.costs import format_money
 from moot.protocols.consultation.asks import within
 from moot.protocols.consultation.story import ConsultedStory
@@ -48,7 +48,7 @@ class View(Protocol):
     def go_on(self) -> None: ...
 
 
-def view_of(kit: ProtocolKit, teller: Any, console: Console) -> View:
+def view_of(kit: ProtocolPlugin, teller: Any, console: Console) -> View:
     """How a session is shown here; the view tells the teller."""
     if not console.is_terminal:
         return PlainView(kit, teller, console)
@@ -64,7 +64,7 @@ def view_of(kit: ProtocolKit, teller: Any, console: Console) -> View:
 class PlainView:
     """One line per happening, for pipes and logs."""
 
-    def __init__(self, kit: ProtocolKit, teller: Any, console: Console) -> None:
+    def __init__(self, kit: ProtocolPlugin, teller: Any, console: Console) -> None:
         self._kit = kit
         self._teller = teller
         self._console = console
@@ -132,7 +132,7 @@ class MovingView:
 class SeatsView(MovingView):
     """Any protocol: what happened scrolls by; below it, who is being asked for what, and what it cost so far."""
 
-    def __init__(self, kit: ProtocolKit, teller: Any, console: Console) -> None:
+    def __init__(self, kit: ProtocolPlugin, teller: Any, console: Console) -> None:
         self._kit = kit
         self._teller = teller
         self._asked: dict[str, str] = {}
@@ -172,7 +172,7 @@ class LiveView(MovingView):
         super().__init__(console)
 
     def _show(self, event: Event) -> None:
-        if isinstance(event, TextHeard):
+        if isinstance(event, TextDelta):
             if event.seat != self._speaker:
                 self._speaker, self._words = event.seat, ""
             self._words += event.text

@@ -17,7 +17,7 @@ from moot.domain.perception import extract_first_sentence
 from moot.domain.subject import build_topic
 from moot.engine.events import EntryAdded
 from moot.errors import BadSetting
-from moot.ports.kit import ProtocolKit
+from moot.ports.kit import ProtocolPlugin
 from moot.projections.decision import Decision
 from moot.surfaces.cli import out
 from moot.surfaces.cli.duration import Duration
@@ -174,7 +174,7 @@ def watch(session: str, after: int, as_json: bool) -> None:
 
                 async for event in moot.watch(session, after):
                     if isinstance(event, EntryAdded):
-                        state = (await moot.engine.standing(parse_session_id(session))).state
+                        state = (await moot.engine.load_snapshot(parse_session_id(session))).state
                         out.print_json_line(entry_out(event.entry, state))
                 return
             console = out.console()
@@ -182,7 +182,7 @@ def watch(session: str, after: int, as_json: bool) -> None:
             teller = kit.tell(parse_session_id(session))
             view = view_of(kit, teller, console)
             with view.shown():
-                standing = await moot.engine.standing(parse_session_id(session))
+                standing = await moot.engine.load_snapshot(parse_session_id(session))
                 if standing.desk.is_parked:
                     waiting = ", ".join(sorted({ask.split(".", 2)[2] for ask in standing.desk.pending}))
                     out.note(f"It waits for answers from elsewhere: {waiting}")
@@ -222,7 +222,7 @@ class Table:
             out.say(f"{folder.path}/")
         return code
 
-    async def _held(self, moot: Moot, kit: ProtocolKit, *, as_json: bool, wait: bool) -> int:
+    async def _held(self, moot: Moot, kit: ProtocolPlugin, *, as_json: bool, wait: bool) -> int:
         if as_json:
             decision = await moot.run(self.session, wait=wait)
             out.print_json(decision)
@@ -312,7 +312,7 @@ def ended(code: int) -> None:
 async def tell_found(moot: Moot, session: str) -> None:
     """Which of the minds at hand took seats that nobody was named for."""
     found = await moot.discover()
-    taken = {seat.platform for seat in (await moot.engine.standing(parse_session_id(session))).desk.seats}
+    taken = {seat.platform for seat in (await moot.engine.load_snapshot(parse_session_id(session))).desk.seats}
     models = [text for text in found.models if text in taken]
     servers = [text for text in found.servers if text in taken]
     if models:

@@ -8,7 +8,7 @@ import click
 
 from moot.codec.answers import as_json as plain_json
 from moot.decisions.register import is_register
-from moot.disk.whole import write_whole
+from moot.disk.whole import write_atomically
 from moot.domain.facts import Entry
 from moot.domain.fence import one_line
 from moot.domain.ids import SessionId, parse_session_id
@@ -197,7 +197,7 @@ def verify(session: str | None, as_json: bool) -> None:
 
 def write_file(path: Path, text: str) -> None:
     try:
-        write_whole(path, text)
+        write_atomically(path, text)
     except OSError as cause:
         raise BadImport(f"{path} cannot be written: {cause.strerror}") from cause
 

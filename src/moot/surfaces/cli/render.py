@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from moot.domain.fence import one_line
-from moot.ports.kit import ProtocolKit
+from moot.ports.kit import ProtocolPlugin
 from moot.projections.summary import Tone
 from moot.projections.words import SHARED_REPORT_TEXT
 from moot.wiring.moot import SessionLine
@@ -17,7 +17,7 @@ from moot.wiring.moot import SessionLine
 _STYLES: dict[Tone, str] = {"plain": "", "strong": "bold", "dim": "dim", "bad": "red"}
 
 
-def show_decision(console: Console, kit: ProtocolKit, teller: Any) -> None:
+def show_decision(console: Console, kit: ProtocolPlugin, teller: Any) -> None:
     """The decision as a person wants it first."""
     session, title = teller.session, SHARED_REPORT_TEXT[teller.desk.opened.language].decision
     lines, decision = kit.summary(teller), kit.decision(teller)

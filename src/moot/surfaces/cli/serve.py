@@ -188,7 +188,7 @@ def invite(
         if len(chosen) != 1:
             raise BadSetting("say for whom: --seat NAME (with a SESSION), --owner or --observer")
         if session is not None:
-            standing = await moot.engine.standing(parse_session_id(session))
+            standing = await moot.engine.load_snapshot(parse_session_id(session))
             if standing.is_closed:
                 raise SessionClosed(f"session {session!r} has ended; nobody can take part in it any more")
             names = {known.id: known for known in standing.desk.seats}

@@ -5,10 +5,10 @@ from typing import Any
 
 import click
 
-from moot.codec.answers import form_schema
+from moot.codec.answers import build_form_schema
 from moot.domain.fence import strip_control
 from moot.domain.ids import parse_seat_id, parse_session_id
-from moot.engine.answering import Outstanding
+from moot.engine.answering import OutstandingAsk
 from moot.errors import SessionClosed, UnknownAsk
 from moot.surfaces.cli import out
 from moot.surfaces.cli.render import show_sessions
@@ -135,7 +135,7 @@ def answer(session: str, text: str | None, seat: str, ask_id: str | None, as_jso
         async with Moot() as moot:
             chosen = ask_id
             if chosen is None:
-                offered = await moot.engine.open_to(parse_session_id(session), parse_seat_id(seat))
+                offered = await moot.engine.find_open_ask(parse_session_id(session), parse_seat_id(seat))
                 found = offered or _waiting_for(await moot.asks(session), seat)
                 chosen = found.ask.id
                 if text is None and sys.stdin.isatty():
@@ -146,7 +146,7 @@ def answer(session: str, text: str | None, seat: str, ask_id: str | None, as_jso
             if chosen.split(".", 2)[-1] != seat:
                 raise UnknownAsk(f"ask {chosen!r} is not put to seat {seat!r}")
             entry = await moot.answer(session, chosen, words)
-            is_over = (await moot.engine.standing(parse_session_id(session))).is_closed
+            is_over = (await moot.engine.load_snapshot(parse_session_id(session))).is_closed
             hint = "" if is_over or await moot.is_running(session) else f"; go on with: moot resume {session}"
             if is_over:
                 await moot.remember(session)
@@ -191,7 +191,7 @@ def cancel(session: str, reason: str, dry_run: bool, as_json: bool) -> None:
     out.run(work, as_json=as_json)
 
 
-def _waiting_for(found: list[Outstanding], seat: str) -> Outstanding:
+def _waiting_for(found: list[OutstandingAsk], seat: str) -> OutstandingAsk:
     mine = [each for each in found if each.ask.seat == seat]
     if not mine:
         others = ", ".join(each.ask.seat for each in found) or "nobody"
@@ -199,14 +199,14 @@ def _waiting_for(found: list[Outstanding], seat: str) -> Outstanding:
     return mine[0]
 
 
-def _ask_json(each: Outstanding) -> dict[str, Any]:
+def _ask_json(each: OutstandingAsk) -> dict[str, Any]:
     return {
         "ask": each.ask.id,
         "seat": each.ask.seat,
         "kind": each.ask.kind,
         "deadline": each.pending.deadline,
         "form": each.brief.form.form,
-        "schema": form_schema(each.brief.form),
+        "schema": build_form_schema(each.brief.form),
         "system": each.brief.system,
         "shared": each.brief.shared,
         "own": each.brief.own,

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from moot.domain.fence import one_line
 from moot.engine.events import EntryAdded, Event
-from moot.ports.kit import ProtocolKit
+from moot.ports.kit import ProtocolPlugin
 from moot.projections.costs import format_money
 from moot.projections.summary import format_percent
 from moot.protocols.swarm.report import name_of
@@ -23,7 +23,7 @@ MOST_AGENTS: Final = 12
 class SwarmView(MovingView):
     """The live view of a swarm."""
 
-    def __init__(self, kit: ProtocolKit, story: SwarmStory, console: Console) -> None:
+    def __init__(self, kit: ProtocolPlugin, story: SwarmStory, console: Console) -> None:
         self._kit = kit
         self._story = story
         self._asked: dict[str, str] = {}

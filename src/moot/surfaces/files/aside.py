@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import Final
 
-from moot.disk.folder import Folder, Unreadable, shown
+from moot.disk.folder import Folder, UnreadableFile, escape_name
 from moot.protocols.roundtable.files import ASIDE
 
 LOG: Final = "LOG.md"
@@ -37,10 +37,10 @@ class Aside:
                 other = f"{number}_{name}"
             self._folder.move(name, other, aside)
             at = datetime.now(UTC).isoformat(timespec="seconds")
-            line = f"- {at} `{shown(name)}` → `{shown(other)}`: {why}\n"
+            line = f"- {at} `{escape_name(name)}` → `{escape_name(other)}`: {why}\n"
             try:
                 aside.append(LOG, line)
-            except Unreadable:
+            except UnreadableFile:
                 aside.append(f"LOG-{secrets.token_hex(4)}.md", line)
         return f"{ASIDE}/{other}"
 
@@ -48,13 +48,13 @@ class Aside:
         if not self._folder.has(ASIDE):
             return ()
         with self._opened() as aside:
-            names = [each.name for each in aside.names()]
+            names = [each.name for each in aside.list_entries()]
         own = re.compile(rf"{re.escape(role)}_\d+\.md")
         return tuple(f"{ASIDE}/{name}" for name in names if own.fullmatch(name))
 
     def freed(self) -> str:
         """Move away whatever has the name of the folder for what is set aside; where it is now."""
-        found = next((each for each in self._folder.names() if each.name == ASIDE), None)
+        found = next((each for each in self._folder.list_entries() if each.name == ASIDE), None)
         if found is None or found.kind == "folder":
             return ""
         number = 1
@@ -65,13 +65,13 @@ class Aside:
 
     def _opened(self) -> AbstractContextManager[Folder]:
         self.freed()
-        self._folder.made(ASIDE)
-        return Folder.opened(self._folder.path / ASIDE, inside=self._folder)
+        self._folder.make_folder(ASIDE)
+        return Folder.open_folder(self._folder.path / ASIDE, inside=self._folder)
 
 
 def text_of(folder: Folder, name: str) -> str | None:
     """A file's text; None where it has none that can be read."""
     try:
         return folder.read(name)
-    except Unreadable:
+    except UnreadableFile:
         return None

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from moot.disk.folder import Folder, Unreadable
+from moot.disk.folder import Folder, UnreadableFile
 from moot.domain.facts import Language, Loss
 from moot.domain.fence import fix_surrogates, one_line
 from moot.domain.ids import SeatId, SessionId
@@ -57,13 +57,13 @@ class ConferenceFolder:
     async def opened(cls, path: Path, engine: Engine, *, make: bool = False) -> AsyncIterator["ConferenceFolder"]:
         """Open and lock a conference's folder below a `.roundtable`; raises UnknownConference, BadName, SessionBusy."""
         try:
-            with Folder.opened(path.parent) as table:
+            with Folder.open_folder(path.parent) as table:
                 if make:
-                    table.made(path.name)
-                with Folder.opened(path, inside=table) as folder:
-                    folder.made(OWN_FOLDER)
-                    with Folder.opened(path / OWN_FOLDER, inside=folder) as own:
-                        async with own.locked(LOCK):
+                    table.make_folder(path.name)
+                with Folder.open_folder(path, inside=table) as folder:
+                    folder.make_folder(OWN_FOLDER)
+                    with Folder.open_folder(path / OWN_FOLDER, inside=folder) as own:
+                        async with own.lock(LOCK):
                             if not own.has(".gitignore"):
                                 own.put(".gitignore", "*\n")
                             yield cls(folder, own, engine)
@@ -72,7 +72,7 @@ class ConferenceFolder:
 
     async def conference(self) -> Conference:
         """Where the ledger says that it stands, with all that follows from its entries."""
-        state = (await self._engine.standing(self.session)).state
+        state = (await self._engine.load_snapshot(self.session)).state
         assert isinstance(state, Conference)
         return state
 
@@ -244,7 +244,7 @@ class ConferenceFolder:
         """
         try:
             raw = self.folder.read(TURN)
-        except Unreadable:
+        except UnreadableFile:
             return None
         if raw is None:
             return None if self.mark.turn else wanted
@@ -267,7 +267,7 @@ class ConferenceFolder:
         """Write the agenda, or keep the one that is there."""
         try:
             found = self.folder.read(AGENDA)
-        except Unreadable:
+        except UnreadableFile:
             return
         text = agenda_text(conference.opened, conference.speakers) if found is None else found
         if found is None:
@@ -280,7 +280,7 @@ class ConferenceFolder:
         if self.folder.has(name):
             found = same_text(self.folder, name)
             if found == normal(text) or (is_skip and skip_reason(found or "") is not None):
-                self.folder.fix(name)
+                self.folder.make_read_only(name)
                 return
             self.aside.put(name, "another text of this name was first")
         self.folder.put(name, text, fresh=True, fixed=True)
@@ -331,7 +331,7 @@ class ConferenceFolder:
 
     async def _said_before(self, conference: Conference, role: str, raw: dict[str, object], key: str) -> str:
         """The file of a text that was given before: by its key, or as the same words by somebody whose turn it is not."""
-        known = (await self._engine.standing(self.session)).desk.answer_keys
+        known = (await self._engine.load_snapshot(self.session)).desk.answer_keys
         seat = SeatId(role)
         if key and (seat, key) in known:
             entry = await self._engine.contribute(self.session, seat, raw, key, of_any=True)

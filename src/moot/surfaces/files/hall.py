@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from moot.disk.folder import Folder, Unreadable
+from moot.disk.folder import Folder, UnreadableFile
 from moot.domain.budget import Budget
 from moot.domain.facts import Language
 from moot.domain.ids import SeatId, SessionId, parse_session_id
@@ -47,8 +47,8 @@ class Hall:
     def names(self) -> list[str]:
         """The conferences there are."""
         try:
-            with Folder.opened(self.table) as table:
-                return [each.name for each in table.names() if each.kind == "folder" and _is_name(each.name)]
+            with Folder.open_folder(self.table) as table:
+                return [each.name for each in table.list_entries() if each.kind == "folder" and _is_name(each.name)]
         except FileNotFoundError:
             return []
 
@@ -106,7 +106,7 @@ class Hall:
             self.table.mkdir(exist_ok=True)
         except FileExistsError as cause:
             raise BadName(f"{self.table} is a link or a file; a folder is needed there") from cause
-        with Folder.opened(self.table) as table:
+        with Folder.open_folder(self.table) as table:
             if not table.has(GUIDE):
                 table.put(GUIDE, GUIDES[language])
 
@@ -148,7 +148,7 @@ class Hall:
         for each in sessions:
             try:
                 found = parse_session_id(each)
-                opened = (await self._moot.engine.standing(found)).desk.opened
+                opened = (await self._moot.engine.load_snapshot(found)).desk.opened
             except (BadName, UnknownSession):
                 continue
             if isinstance(opened, ConferenceOpened) and opened.settings.conference == name:
@@ -158,10 +158,13 @@ class Hall:
     async def session_of(self, name: str) -> SessionId | None:
         """The session of a conference, if this ledger has it; takes nothing in, and changes nothing."""
         try:
-            with Folder.opened(self.table) as table, Folder.opened(self.table / conference_name(name), inside=table) as folder:
+            with (
+                Folder.open_folder(self.table) as table,
+                Folder.open_folder(self.table / conference_name(name), inside=table) as folder,
+            ):
                 if not folder.has(OWN_FOLDER):
                     return None
-                with Folder.opened(folder.path / OWN_FOLDER, inside=folder) as own:
+                with Folder.open_folder(folder.path / OWN_FOLDER, inside=folder) as own:
                     return await self._known(name, read_mark(own).sessions)
         except FileNotFoundError as cause:
             raise UnknownConference(f"no conference is called {name!r} in {self.table}") from cause
@@ -173,7 +176,7 @@ class Hall:
         seen = looked(conference.folder)
         try:
             agenda = conference.folder.read(AGENDA) or ""
-        except Unreadable as cause:
+        except UnreadableFile as cause:
             raise FolderDamaged(f"{AGENDA}:{cause.line}: {cause.why}") from cause
         order, rounds, prompt = _course(name, seen, agenda)
         try:
@@ -267,7 +270,7 @@ class Hall:
                     Swap(seat=MODERATOR if role == MODERATOR else role_name(role), platform=platform)
                     for role, platform in changed.items()
                 ]
-                head = (await self._moot.engine.standing(conference.session)).seq
+                head = (await self._moot.engine.load_snapshot(conference.session)).seq
                 session = await self._moot.engine.fork(conference.session, head, swaps, SessionId(f"rt_{secrets.token_hex(6)}"))
                 # First the folder knows its new session: who dies before the old one is ended leaves two, not none.
                 old, conference.session = conference.session, session
@@ -305,7 +308,7 @@ def _is_name(name: str) -> bool:
 def _is_there(path: Path, sessions: Sequence[str]) -> bool:
     """Whether the folder from which one was copied is still there, with the same session."""
     try:
-        with Folder.opened(path / OWN_FOLDER) as own:
+        with Folder.open_folder(path / OWN_FOLDER) as own:
             return bool(set(sessions) & set(read_mark(own).sessions))
     except (OSError, MootError):
         return False

@@ -11,7 +11,7 @@ from typing import Annotated, Final
 from annotated_types import Ge
 from pydantic import TypeAdapter, ValidationError
 
-from moot.disk.folder import Folder, Unreadable
+from moot.disk.folder import Folder, UnreadableFile
 from moot.domain.facts import Language
 
 OWN_FOLDER: Final = ".moot"
@@ -48,7 +48,7 @@ def read_mark(own: Folder) -> Mark:
     """The mark as it stands; an empty one where there is none, or none that can be read."""
     try:
         return _MARK.validate_json(own.read(_NAME) or "{}")
-    except (Unreadable, ValidationError):
+    except (UnreadableFile, ValidationError):
         return Mark()
 
 

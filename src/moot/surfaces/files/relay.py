@@ -67,7 +67,7 @@ class Relay:
         """Write to the folder what comes into the ledger."""
         seen = 0
         while True:
-            seen = await self._moot.engine.changed(session, seen)
+            seen = await self._moot.engine.wait_for_change(session, seen)
             await self._look()
 
     async def _watch(self) -> None:

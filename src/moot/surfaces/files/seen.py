@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from moot.disk.folder import Folder, Looked, Unreadable, shown
+from moot.disk.folder import Folder, FolderEntry, UnreadableFile, escape_name
 from moot.protocols.roundtable.facts import Speech
 from moot.protocols.roundtable.files import (
     AGENDA,
@@ -63,14 +63,14 @@ class Damage:
     rename: str = ""
 
     def __str__(self) -> str:
-        return f"{shown(self.file)}:{self.line}: {self.said}"
+        return f"{escape_name(self.file)}:{self.line}: {self.said}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
     """What was found. `turn_raw` is None where there is no turn.json; `turn` is None where it says nothing valid."""
 
-    files: dict[str, Looked]
+    files: dict[str, FolderEntry]
     speeches: dict[str, SpeechName]
     turn_raw: str | None
     turn: Turn | None
@@ -84,7 +84,7 @@ class Seen:
 
 def looked(folder: Folder) -> Seen:
     """Look at a folder: all names, and `turn.json`."""
-    files = {each.name: each for each in folder.names()}
+    files = {each.name: each for each in folder.list_entries()}
     speeches = {name: found for name in files if (found := speech_name(name)) is not None}
     misnamed = tuple(name for name in files if name not in OWN and name not in speeches and _MISNAMED.fullmatch(name))
     raw, turn, fault = None, None, None
@@ -94,7 +94,7 @@ def looked(folder: Folder) -> Seen:
             fault = Damage(file=TURN, line=1, kind="turn_missing", said="is missing")
         else:
             turn = parsed_turn(raw)
-    except Unreadable as cause:
+    except UnreadableFile as cause:
         raw, fault = "", Damage(file=TURN, line=cause.line, kind="turn_torn", said=cause.why)
     except BadTurn as cause:
         fault = Damage(file=TURN, line=cause.line, kind="turn_torn", said=cause.why)
@@ -162,14 +162,14 @@ def _number_damage(folder: Folder, seen: Seen, conference: Conference) -> Iterat
 
 def is_settled(folder: Folder, name: str) -> bool:
     """Whether whoever wrote a file is surely done with it."""
-    return abs(time.time() - folder.changed_at(name)) > SETTLE_SECONDS
+    return abs(time.time() - folder.read_mtime(name)) > SETTLE_SECONDS
 
 
 def _unreadable(folder: Folder, name: str, kind: Kind = "speech_unreadable") -> Iterator[Damage]:
     """Why the text that comes next cannot be taken, if so."""
     try:
         text = folder.read(name) or ""
-    except Unreadable as cause:
+    except UnreadableFile as cause:
         yield Damage(file=name, line=cause.line, kind=kind, said=cause.why)
         return
     if not text.strip() and is_settled(folder, name):
@@ -228,7 +228,7 @@ def _other_damage(folder: Folder, seen: Seen, conference: Conference, mark: Mark
         elif digest(agenda) != mark.agenda:
             said = "was changed since the conference began; a word to all is given with `moot input`"
             yield Damage(file=AGENDA, line=1, kind="agenda_altered", said=said)
-    except Unreadable as cause:
+    except UnreadableFile as cause:
         yield Damage(file=AGENDA, line=cause.line, kind="agenda_altered", said=cause.why)
 
 
@@ -241,7 +241,7 @@ def same_text(folder: Folder, name: str) -> str | None:
     """A file's text as the record would keep it; None where it has none."""
     try:
         text = folder.read(name)
-    except Unreadable:
+    except UnreadableFile:
         return None
     return None if text is None else normal(text)
 
@@ -250,7 +250,7 @@ def _differs(folder: Folder, name: str, text: str, *, is_skip: bool = False) -> 
     """The first line in which a file differs from a text; 0 if it does not."""
     try:
         found = folder.read(name)
-    except Unreadable as cause:
+    except UnreadableFile as cause:
         return cause.line
     if found is None or normal(found) == normal(text) or (is_skip and skip_reason(found) is not None):
         return 0

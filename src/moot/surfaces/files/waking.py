@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, Protocol
 
-from moot.codec.answers import parsed
+from moot.codec.answers import parse_answer
 from moot.domain.budget import FREE, Usage
 from moot.domain.effects import Brief
 from moot.domain.facts import Language
@@ -90,7 +90,7 @@ class WokenAgent:
             relay.let_go(name)
         usage = ended.usage if isinstance(ended, NoAnswer) else ended[1]
         if raw is not None:
-            return Answer(said=parsed(brief.form, raw), usage=usage)
+            return Answer(said=parse_answer(brief.form, raw), usage=usage)
         if damage:
             return NoAnswer(reason="malformed", detail=f"it broke the files: {damage[0]}", usage=usage)
         if isinstance(ended, NoAnswer):
@@ -119,7 +119,7 @@ def _spoken(brief: Brief, text: str, usage: Usage, on_text: OnText) -> Answer | 
         told = f"it wrote no speech, neither as a file nor as its answer: {one_line(text)[:200]}"
         return NoAnswer(reason="malformed", detail=told, usage=usage)
     try:
-        said = parsed(brief.form, text)
+        said = parse_answer(brief.form, text)
     except BadAnswer as cause:
         return NoAnswer(reason="malformed", detail=str(cause), usage=usage)
     on_text(text)

@@ -131,7 +131,7 @@ class Site:
             caller.check("read")
             session = parse_session_id(request.path_params["session"])
             caller.check_session(session)
-            await self.open_house.moot.engine.standing(session)
+            await self.open_house.moot.engine.load_snapshot(session)
         except MootError as error:
             status = 403 if isinstance(error, NotAllowed) else 404
             return Response(refusal(code_of(error), str(error), type(error).__name__), status, media_type="application/json")
@@ -146,7 +146,7 @@ class Site:
         self.metrics.watching(1)
         try:
             async for event in engine.watch(session, after):
-                standing = await engine.standing(session)
+                standing = await engine.load_snapshot(session)
                 if secret and isinstance(await self.access().who(secret), Denied):
                     # The token was revoked, or its time is over.
                     return
