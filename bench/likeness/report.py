@@ -4,13 +4,13 @@ import time
 from collections.abc import Sequence
 
 from bench.likeness.pairs import KINDS, LANGUAGES, PARTS, Measure, Verdict, one_task, pairs, share, verdicts
-from moot.participants.meaning import Meaning
+from moot.participants.meaning import SemanticSimilarity
 from moot.weighing.likeness import judge_by_words
 
 
 def report(*, wrong: bool) -> str:
     """Everything that is measured, and the pairs that are judged wrongly if they are wanted."""
-    meaning = Meaning()
+    meaning = SemanticSimilarity()
     measures: dict[str, Measure] = {"words": judge_by_words}
     if meaning.is_available():
         measures["meaning"] = meaning.judge
@@ -53,7 +53,7 @@ def _wrong(name: str, language: str, part: str, found: Sequence[Verdict]) -> str
     return "\n".join(lines)
 
 
-def _cost(meaning: Meaning) -> str:
+def _cost(meaning: SemanticSimilarity) -> str:
     """The processor time of comparing one new idea with 2,000 known ones: real sentences, made different by a number."""
     texts = [text for language in ("en", "zh") for pair in pairs(language) for text in (pair.one, pair.other)]
     known = [f"{texts[index % len(texts)]} ({index})" for index in range(2_000)]

@@ -21,7 +21,7 @@ STEPS = 0
 
 def main() -> None:
     die_at = int(sys.argv[1])
-    sync, replace, recorded = os.fsync, Path.replace, recorder.recorded
+    sync, replace, recorded = os.fsync, Path.replace, recorder.write_record
 
     def step() -> None:
         global STEPS  # noqa: PLW0603
@@ -37,7 +37,7 @@ def main() -> None:
         step()
         return replace(path, target)
 
-    def told(errand: RecordFileRequest) -> recorder.Line:
+    def told(errand: RecordFileRequest) -> recorder.ManifestLine:
         line = recorded(errand)
         step()
         return line
@@ -50,7 +50,7 @@ def main() -> None:
         def __getattr__(self, name: str) -> object:
             return getattr(os, name)
 
-    recorder.recorded = told
+    recorder.write_record = told
     whole.os = Dying()  # type: ignore[assignment, attr-defined]
     recorder.sync_folder = whole.sync_folder = lambda folder: None  # type: ignore[attr-defined]
     Path.replace = replaced  # type: ignore[assignment, method-assign]

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
-from moot.participants.agents import recipe_of
+from moot.participants.agents import find_recipe
 from moot.surfaces.cli.main import main
 from moot.wiring.panels import parsed_panel
 from moot.wiring.pipelines import parsed_pipeline
@@ -82,7 +82,7 @@ def test_the_search_of_the_docs_is_a_recipe(tmp_path: Path) -> None:
     """S-27"""
     path = tmp_path / "search.toml"
     path.write_text(next(block for page, block in blocks("toml") if page == "swarm.md"), encoding="utf-8")
-    assert recipe_of(str(path)).argv == ("my-search", "--plain")
+    assert find_recipe(str(path)).argv == ("my-search", "--plain")
 
 
 def test_the_docs_name_every_command() -> None:

@@ -22,7 +22,7 @@ from moot.participants import program as running
 from moot.participants.agents import LONGEST_ARGUMENT, Recipe
 from moot.participants.command import LONGEST_COMPLAINT, CommandParticipant
 from moot.participants.program import MARK
-from moot.participants.wording import asked, mending
+from moot.participants.wording import build_correction, build_user_prompt
 from moot.ports.participant import Answer, NoAnswer
 from moot.protocols.persona.facts import Intent, MeetingOpened, Settings, Speech
 from moot.protocols.persona.rules import RULES
@@ -60,7 +60,7 @@ def brief(kind: str, *, language: Language = "en", topic: str = TOPIC) -> Brief:
 
 
 def whole(wanted: Brief, complaint: str | None = None) -> str:
-    return f"{wanted.system}\n\n{asked(wanted, complaint)}"
+    return f"{wanted.system}\n\n{build_user_prompt(wanted, complaint)}"
 
 
 def bounded(work: Coroutine[Any, Any, T]) -> T:
@@ -375,7 +375,7 @@ def test_with_sessions_it_is_mended_in_the_same_one(tmp_path: Path, language: La
     usage = Usage(tokens_in=200, tokens_out=40, cost=25_000, calls=2)
     assert table.respond(wanted) == Answer(said=MEANT, usage=usage)
     first, second = table.calls()
-    complaint = mending(language, COMPLAINT)
+    complaint = build_correction(language, COMPLAINT)
     if words is None:
         assert [first["argv"], second["argv"]] == [[whole(wanted)], ["--resume=s $(touch x) 1", complaint]]
     else:

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture(scope="module")
 def model_folder() -> Path:
     folder = Path(os.environ.get("MOOT_TEST_MODELS") or ROOT / ".cache" / "models")
-    weights.fetch(folder)
+    weights.fetch_weights(folder)
     return folder
 
 
@@ -119,7 +119,7 @@ def test_a_chinese_meeting_is_refused_before_anything_is_recorded(environ: Mappi
 )
 def test_relevance_tells_what_concerns_a_persona(persona: str, on_topic: str, off_topic: str) -> None:
     measure = encoder.SentenceEncoder()
-    assert encoder.relevance(measure, persona, on_topic) > encoder.relevance(measure, persona, off_topic)
+    assert encoder.compute_relevance(measure, persona, on_topic) > encoder.compute_relevance(measure, persona, off_topic)
 
 
 def test_an_empty_text_is_like_nothing() -> None:

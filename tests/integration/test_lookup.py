@@ -16,7 +16,7 @@ from moot.domain.ids import AskId, SeatId
 from moot.domain.perception import ContextWindow, Perception
 from moot.domain.roster import Seat
 from moot.errors import ProviderRefused, UnknownPlatform
-from moot.participants.lookup import KEPT_SECONDS, RETRIES, SEARCH_SECONDS, LookingUp, Lookup, Queries
+from moot.participants.lookup import KEPT_SECONDS, RETRIES, SEARCH_SECONDS, Lookup, LookupParticipant, Queries
 from moot.ports.participant import Answer, NoAnswer, OnText
 from moot.protocols.swarm.answers import FoundIdea, Operation, RoundReport, Validation
 from moot.protocols.swarm.facts import FORMS
@@ -120,7 +120,7 @@ def brief(kind: str = "explore", patience: float = PATIENCE) -> Brief:
 
 def answered(mind: Mind, lookup: Lookup, asked: Brief) -> Answer:
     async def work() -> Answer | NoAnswer:
-        return await LookingUp(mind, lookup).respond(asked, lambda _: None)
+        return await LookupParticipant(mind, lookup).respond(asked, lambda _: None)
 
     found = _run(work())
     assert isinstance(found, Answer)

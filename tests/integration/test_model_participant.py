@@ -15,9 +15,9 @@ from moot.domain.facts import Language
 from moot.domain.fence import quote_lines
 from moot.domain.ids import SeatId, ask_id
 from moot.domain.roster import Seat
-from moot.participants.asking import Pace, Shown
+from moot.participants.asking import RetryPolicy, ThinkFilter
 from moot.participants.model import ModelParticipant
-from moot.participants.platforms import platform
+from moot.participants.platforms import parse_platform
 from moot.ports.participant import Answer, NoAnswer
 from moot.protocols.persona.facts import Intent, MeetingOpened, Settings, Speech
 from moot.protocols.persona.rules import RULES
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 ADA = Seat(id=SeatId("ada"), platform="stub", stance="carefully for it", instructions="Count the costs.")
 BOB = Seat(id=SeatId("bob"), platform="stub")
-QUICK = Pace(first_pause=0.01, longest_pause=0.02, preflight=60.0)
+QUICK = RetryPolicy(first_pause=0.01, longest_pause=0.02, preflight=60.0)
 SECRET = "sk-test-0123456789abcdef"
 INTENT = '{"reaction_score": 0.8, "intent_to_speak": true, "reason": "costs"}'
 DEADLINE = 120.0
@@ -57,8 +57,10 @@ def run(work: Callable[[], Awaitable[T]]) -> T:
 
 
 @asynccontextmanager
-async def seated(text: str, environ: Mapping[str, str] | None = None, pace: Pace = QUICK) -> AsyncIterator[ModelParticipant]:
-    participant = ModelParticipant(platform(text), environ or {}, pace=pace)
+async def seated(
+    text: str, environ: Mapping[str, str] | None = None, pace: RetryPolicy = QUICK
+) -> AsyncIterator[ModelParticipant]:
+    participant = ModelParticipant(parse_platform(text), environ or {}, pace=pace)
     try:
         yield participant
     finally:
@@ -155,9 +157,9 @@ def test_thoughts_are_neither_heard_nor_kept() -> None:
     ],
 )
 def test_a_thought_is_held_back_however_it_is_cut(text: str, shown: str, size: int) -> None:
-    gate = Shown()
-    pieces = [gate.after(text[start : start + size]) for start in range(0, len(text), size)]
-    assert "".join([*pieces, gate.rest()]) == shown
+    gate = ThinkFilter()
+    pieces = [gate.feed_piece(text[start : start + size]) for start in range(0, len(text), size)]
+    assert "".join([*pieces, gate.flush_held()]) == shown
 
 
 def test_prices_are_those_of_the_provider_in_millionths_of_a_dollar(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -414,7 +416,7 @@ def test_a_token_that_is_neither_yes_nor_no_is_asked_about_in_full_this_once() -
 # Before a session
 
 
-def ready(text: str, environ: Mapping[str, str] | None = None, pace: Pace = QUICK) -> str | None:
+def ready(text: str, environ: Mapping[str, str] | None = None, pace: RetryPolicy = QUICK) -> str | None:
     async def work() -> str | None:
         async with seated(text, environ, pace) as participant:
             return await participant.ready()
@@ -422,7 +424,7 @@ def ready(text: str, environ: Mapping[str, str] | None = None, pace: Pace = QUIC
     return run(work)
 
 
-def ready_at(stub: Stub, text: str, environ: Mapping[str, str] | None = None, pace: Pace = QUICK) -> str | None:
+def ready_at(stub: Stub, text: str, environ: Mapping[str, str] | None = None, pace: RetryPolicy = QUICK) -> str | None:
     async def work() -> str | None:
         async with stub:
             given = {name: value.format(url=stub.base_url) for name, value in (environ or {}).items()}
@@ -515,7 +517,7 @@ def test_a_server_that_lists_no_model_is_told() -> None:
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_participant_outlives_its_event_loop() -> None:
     environ: dict[str, str] = {}
-    participant = ModelParticipant(platform("vllm:qwen3"), environ, pace=QUICK)
+    participant = ModelParticipant(parse_platform("vllm:qwen3"), environ, pace=QUICK)
 
     async def work() -> Answer | NoAnswer:
         async with Stub([Reply(text=INTENT)]) as stub:

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import pytest
 
 from moot.participants import program as running
-from moot.participants.program import GRACE_SECONDS, MARK, MOST_COMPLAINT, MOST_OUTPUT, Ran, ran, strays
+from moot.participants.program import GRACE_SECONDS, MARK, MOST_COMPLAINT, MOST_OUTPUT, ProcessResult, find_strays, run_program
 
 T = TypeVar("T")
 
@@ -51,8 +51,8 @@ def bounded(work: Coroutine[Any, Any, T]) -> T:
     return asyncio.run(limited())
 
 
-def run(folder: Path, *argv: str, words: bytes | None = None, environ: dict[str, str] | None = None) -> Ran:
-    return bounded(ran(argv, words=words, folder=folder, environ=ENVIRON if environ is None else environ))
+def run(folder: Path, *argv: str, words: bytes | None = None, environ: dict[str, str] | None = None) -> ProcessResult:
+    return bounded(run_program(argv, words=words, folder=folder, environ=ENVIRON if environ is None else environ))
 
 
 def is_running(pid: int) -> bool:
@@ -86,7 +86,7 @@ def cancelled(folder: Path, *argv: str, times: int = 1) -> dict[str, int]:
     """Run until `pids` (a JSON object) is written, then cancel. The processes that were written down."""
 
     async def work() -> dict[str, int]:
-        task = asyncio.create_task(ran(argv, words=None, folder=folder, environ=ENVIRON))
+        task = asyncio.create_task(run_program(argv, words=None, folder=folder, environ=ENVIRON))
         found: dict[str, int] = json.loads(await asyncio.to_thread(written, folder / "pids"))
         for _ in range(times):
             task.cancel()
@@ -105,7 +105,7 @@ def cancelled(folder: Path, *argv: str, times: int = 1) -> dict[str, int]:
 def test_an_argument_arrives_word_for_word(tmp_path: Path, trick: str) -> None:
     program = "import os, sys; sys.stdout.buffer.write(os.fsencode(repr(len(sys.argv)) + sys.argv[1]))"
     done = run(tmp_path, *PYTHON, program, TRICKS[trick])
-    assert done == Ran(code=0, out=b"2" + TRICKS[trick].encode(), err="")
+    assert done == ProcessResult(code=0, out=b"2" + TRICKS[trick].encode(), err="")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -118,11 +118,11 @@ def test_standard_input_arrives_word_for_word(tmp_path: Path, trick: str) -> Non
 
 
 def test_a_program_that_is_told_nothing_reads_an_empty_input(tmp_path: Path) -> None:
-    assert run(tmp_path, "cat") == Ran(code=0, out=b"", err="")
+    assert run(tmp_path, "cat") == ProcessResult(code=0, out=b"", err="")
 
 
 def test_a_program_need_not_read_what_it_is_told(tmp_path: Path) -> None:
-    assert run(tmp_path, "echo", "done", words=b"x" * 1_000_000) == Ran(code=0, out=b"done\n", err="")
+    assert run(tmp_path, "echo", "done", words=b"x" * 1_000_000) == ProcessResult(code=0, out=b"done\n", err="")
 
 
 def test_the_environment_is_what_was_given_and_the_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,7 +146,7 @@ def test_it_works_in_the_folder_that_was_given(tmp_path: Path) -> None:
 )
 def test_how_it_ended_is_told(tmp_path: Path, program: str, code: int) -> None:
     told = f"echo out; echo err >&2; {program}"
-    assert run(tmp_path, "sh", "-c", told) == Ran(code=code, out=b"out\n", err="err\n")
+    assert run(tmp_path, "sh", "-c", told) == ProcessResult(code=code, out=b"out\n", err="err\n")
 
 
 def test_both_streams_are_read_at_once_and_the_end_of_its_complaints_is_kept(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_both_streams_are_read_at_once_and_the_end_of_its_complaints_is_kept(tmp
 
 def test_complaints_in_no_encoding_are_still_text(tmp_path: Path) -> None:
     program = "import sys; sys.stdout.buffer.write(bytes([255, 0, 10])); sys.stderr.buffer.write(bytes([255, 10]))"
-    assert run(tmp_path, *PYTHON, program) == Ran(code=0, out=b"\xff\x00\n", err="\ufffd\n")
+    assert run(tmp_path, *PYTHON, program) == ProcessResult(code=0, out=b"\xff\x00\n", err="\ufffd\n")
 
 
 def test_as_much_as_is_taken_is_no_flood(tmp_path: Path) -> None:
@@ -227,7 +227,9 @@ def test_a_program_that_hangs_ends_with_the_callers_deadline(tmp_path: Path) -> 
                 deadline.reschedule(asyncio.get_running_loop().time())
 
             passing = asyncio.create_task(passes())
-            await ran(["sh", "-c", "echo $$ > pid; exec sleep 600"], words=b"x" * 1_000_000, folder=tmp_path, environ=ENVIRON)
+            await run_program(
+                ["sh", "-c", "echo $$ > pid; exec sleep 600"], words=b"x" * 1_000_000, folder=tmp_path, environ=ENVIRON
+            )
             await passing
 
     with pytest.raises(TimeoutError):
@@ -306,13 +308,13 @@ def test_a_second_cancellation_leaves_nothing_behind_either(tmp_path: Path) -> N
 def test_a_runs_processes_are_found_by_their_mark_alone(tmp_path: Path) -> None:
     async def work() -> None:
         program = [*PYTHON, f"{STUBBORN}\nopen('mark', 'w').write(os.environ['{MARK}'] + '\\n')\ntime.sleep(600)"]
-        task = asyncio.create_task(ran(program, words=None, folder=tmp_path, environ=ENVIRON))
+        task = asyncio.create_task(run_program(program, words=None, folder=tmp_path, environ=ENVIRON))
         mark = await asyncio.to_thread(written, tmp_path / "mark")
-        assert set(strays(mark)) == set(json.loads(written(tmp_path / "pids")).values())
-        assert strays(mark[:-1]) == []
+        assert set(find_strays(mark)) == set(json.loads(written(tmp_path / "pids")).values())
+        assert find_strays(mark[:-1]) == []
         task.cancel()
         await asyncio.wait([task])
-        assert await asyncio.to_thread(is_soon, lambda: not strays(mark))
+        assert await asyncio.to_thread(is_soon, lambda: not find_strays(mark))
 
     bounded(work())
 
@@ -323,16 +325,16 @@ def test_no_file_stays_open(tmp_path: Path) -> None:
         return sum(1 for _ in os.scandir("/proc/self/fd"))
 
     async def work() -> None:
-        await ran(["true"], words=None, folder=tmp_path, environ=ENVIRON)
+        await run_program(["true"], words=None, folder=tmp_path, environ=ENVIRON)
         await asyncio.sleep(0.05)
         before = open_files()
-        await ran(["cat"], words=b"x" * 100_000, folder=tmp_path, environ=ENVIRON)
-        await ran(["true"], words=b"x" * 1_000_000, folder=tmp_path, environ=ENVIRON)
+        await run_program(["cat"], words=b"x" * 100_000, folder=tmp_path, environ=ENVIRON)
+        await run_program(["true"], words=b"x" * 1_000_000, folder=tmp_path, environ=ENVIRON)
         with pytest.raises(FileNotFoundError):
-            await ran(["no-such-program-anywhere"], words=b"x", folder=tmp_path, environ=ENVIRON)
+            await run_program(["no-such-program-anywhere"], words=b"x", folder=tmp_path, environ=ENVIRON)
         with suppress(TimeoutError):
             async with asyncio.timeout(0.1):
-                await ran(["sleep", "600"], words=b"x" * 1_000_000, folder=tmp_path, environ=ENVIRON)
+                await run_program(["sleep", "600"], words=b"x" * 1_000_000, folder=tmp_path, environ=ENVIRON)
         assert await asyncio.to_thread(is_soon, lambda: open_files() <= before)
 
     bounded(work())
@@ -340,7 +342,7 @@ def test_no_file_stays_open(tmp_path: Path) -> None:
 
 def test_many_run_at_once_and_each_has_its_own_words(tmp_path: Path) -> None:
     async def work() -> list[bytes]:
-        runs = (ran(["cat"], words=f"{number}".encode(), folder=tmp_path, environ=ENVIRON) for number in range(20))
+        runs = (run_program(["cat"], words=f"{number}".encode(), folder=tmp_path, environ=ENVIRON) for number in range(20))
         return [done.out for done in await asyncio.gather(*runs)]
 
     assert bounded(work()) == [f"{number}".encode() for number in range(20)]

@@ -14,7 +14,7 @@ from moot.domain.ids import AskId, SeatId
 from moot.domain.perception import ContextWindow, Perception
 from moot.domain.roster import Seat
 from moot.errors import UnknownPlatform
-from moot.participants.meaning import Meaning
+from moot.participants.meaning import SemanticSimilarity
 from moot.participants.measure import MeasureParticipant
 from moot.ports.participant import Answer, NoAnswer
 from moot.protocols.swarm.answers import Likenesses
@@ -115,7 +115,7 @@ def test_the_measure_answers_with_the_pairs_that_are_like() -> None:
 @pytest.mark.parametrize("name", ["words", "meaning"])
 def test_the_measure_of_a_full_round_fits_its_answer(name: str) -> None:
     """S-8: 64 explorers with three findings each that are all alike; of each text the pairs that are most like."""
-    if name == "meaning" and not Meaning.is_available():
+    if name == "meaning" and not SemanticSimilarity.is_available():
         pytest.skip("the extra embedded is not installed")
     texts = tuple(f"Serve pictures of kind {number} from a cache at the edge of the network" for number in range(492))
     brief = replace(comparing(), comparing=CompareTexts(known=texts[:300], new=texts[300:]))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from moot.errors import BadPanel, UnknownPlatform
-from moot.participants.agents import AGENTS, Output, Printed, Recipe, filled, printed, recipe_file, recipe_of
+from moot.participants.agents import AGENTS, AgentOutput, Output, Recipe, fill_arguments, find_recipe, load_recipe, parse_output
 
 
 def recipe(output: Output = "text", *texts: str, **more: Any) -> Recipe:
@@ -24,17 +24,18 @@ def lines(*documents: object) -> bytes:
 
 @pytest.mark.parametrize("prompt", ["two words", "", "--flag", "{session}", "{prompt}", "$(touch x)\n`touch x`", "你好 👋"])
 def test_a_prompt_is_one_argument_whatever_is_in_it(prompt: str) -> None:
-    assert filled(("agent", "-p", "{prompt}", "--last"), prompt, "s-1", {}) == ["agent", "-p", prompt, "--last"]
+    assert fill_arguments(("agent", "-p", "{prompt}", "--last"), prompt, "s-1", {}) == ["agent", "-p", prompt, "--last"]
 
 
 def test_a_session_is_put_where_it_is_named_also_within_a_word() -> None:
     argv = ("agent", "--resume={session}", "{session}", "{prompt}", "{other}")
-    assert filled(argv, "Why?", "s 1", {}) == ["agent", "--resume=s 1", "s 1", "Why?", "{other}"]
+    assert fill_arguments(argv, "Why?", "s 1", {}) == ["agent", "--resume=s 1", "s 1", "Why?", "{other}"]
 
 
 def test_a_file_that_an_agent_must_be_given_is_one_argument() -> None:
     assert (
-        filled(("agent", "--policy", "{file:looks.toml}"), "?", "s", {"looks.toml": "/a b/looks.toml"})[-1] == "/a b/looks.toml"
+        fill_arguments(("agent", "--policy", "{file:looks.toml}"), "?", "s", {"looks.toml": "/a b/looks.toml"})[-1]
+        == "/a b/looks.toml"
     )
 
 
@@ -42,17 +43,17 @@ def test_a_file_that_an_agent_must_be_given_is_one_argument() -> None:
 
 
 def test_text_is_taken_as_it_is() -> None:
-    assert printed(recipe(), b"\n  We should.\n\n{not json}\n ") == Printed(text="We should.\n\n{not json}")
+    assert parse_output(recipe(), b"\n  We should.\n\n{not json}\n ") == AgentOutput(text="We should.\n\n{not json}")
 
 
 def test_text_in_no_encoding_is_read_as_far_as_it_goes() -> None:
-    assert printed(recipe(), b"caf\xe9") == Printed(text="caf\ufffd")
+    assert parse_output(recipe(), b"caf\xe9") == AgentOutput(text="caf\ufffd")
 
 
 @pytest.mark.parametrize("out", [b"", b" \n\t\n"])
 def test_no_text_is_no_answer(out: bytes) -> None:
     with pytest.raises(ValueError, match=r"^it printed nothing$"):
-        printed(recipe(), out)
+        parse_output(recipe(), out)
 
 
 # What it prints: one document
@@ -74,8 +75,8 @@ PATHS: dict[str, Any] = {
 
 
 def test_a_document_is_read_by_its_paths() -> None:
-    found = printed(recipe("json", "result", **PATHS), lines(DOCUMENT))
-    assert found == Printed(text="好的", session="s-1", tokens_in=12, tokens_out=3, dollars=0.25)
+    found = parse_output(recipe("json", "result", **PATHS), lines(DOCUMENT))
+    assert found == AgentOutput(text="好的", session="s-1", tokens_in=12, tokens_out=3, dollars=0.25)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +84,7 @@ def test_a_document_is_read_by_its_paths() -> None:
     [("messages.0.text", "first"), ("messages.-1.text", "last"), ("messages.1.text", "last"), ("session_id=s-1:result", "好的")],
 )
 def test_a_path_goes_through_lists_and_conditions(path: str, text: str) -> None:
-    assert printed(recipe("json", path), lines(DOCUMENT)).text == text
+    assert parse_output(recipe("json", path), lines(DOCUMENT)).text == text
 
 
 @pytest.mark.parametrize(
@@ -104,15 +105,15 @@ def test_a_path_goes_through_lists_and_conditions(path: str, text: str) -> None:
 )
 def test_a_path_that_leads_to_no_text_is_no_answer(path: str) -> None:
     with pytest.raises(ValueError, match=r"^no answer at "):
-        printed(recipe("json", path), lines(DOCUMENT))
+        parse_output(recipe("json", path), lines(DOCUMENT))
 
 
 def test_paths_are_tried_in_their_order() -> None:
-    assert printed(recipe("json", "nothing", "messages.0.text", "result"), lines(DOCUMENT)).text == "first"
+    assert parse_output(recipe("json", "nothing", "messages.0.text", "result"), lines(DOCUMENT)).text == "first"
 
 
 def test_what_it_does_not_say_is_not_made_up() -> None:
-    assert printed(recipe("json", "result", **PATHS), b'{"result": "Yes."}') == Printed(text="Yes.")
+    assert parse_output(recipe("json", "result", **PATHS), b'{"result": "Yes."}') == AgentOutput(text="Yes.")
 
 
 @pytest.mark.parametrize(
@@ -125,34 +126,37 @@ def test_what_it_does_not_say_is_not_made_up() -> None:
     ],
 )
 def test_figures_that_are_none_do_not_count(odd: dict[str, Any]) -> None:
-    assert printed(recipe("json", "result", **PATHS), lines({"result": "Yes.", **odd})) == Printed(text="Yes.")
+    assert parse_output(recipe("json", "result", **PATHS), lines({"result": "Yes.", **odd})) == AgentOutput(text="Yes.")
 
 
 def test_true_is_no_figure() -> None:
     odd = {"usage": {"input_tokens": True, "output_tokens": True}, "total_cost_usd": True}
-    assert printed(recipe("json", "result", **PATHS), lines({"result": "Yes.", **odd})) == Printed(text="Yes.")
+    assert parse_output(recipe("json", "result", **PATHS), lines({"result": "Yes.", **odd})) == AgentOutput(text="Yes.")
 
 
 @pytest.mark.parametrize("cost", ["Infinity", "1e999", "1" + "0" * 400])
 def test_a_cost_without_an_end_does_not_count(cost: str) -> None:
-    assert printed(recipe("json", "result", **PATHS), f'{{"result": "Yes.", "total_cost_usd": {cost}}}'.encode()).dollars is None
+    assert (
+        parse_output(recipe("json", "result", **PATHS), f'{{"result": "Yes.", "total_cost_usd": {cost}}}'.encode()).dollars
+        is None
+    )
 
 
 def test_what_comes_before_the_document_is_skipped() -> None:
-    assert printed(recipe("json", "result"), b'Loading...\n\xef\xbb\xbf{"result": "Yes."}\n').text == "Yes."
+    assert parse_output(recipe("json", "result"), b'Loading...\n\xef\xbb\xbf{"result": "Yes."}\n').text == "Yes."
 
 
 def test_a_log_line_with_a_bracket_before_the_document_is_skipped() -> None:
-    assert printed(recipe("json", "result"), b'[warn] no config found\n{"result": "Yes."}\n').text == "Yes."
+    assert parse_output(recipe("json", "result"), b'[warn] no config found\n{"result": "Yes."}\n').text == "Yes."
 
 
 def test_what_comes_after_the_document_is_skipped() -> None:
-    assert printed(recipe("json", "result"), b'{"result": "Yes."}\nDone in 3 s.\n').text == "Yes."
+    assert parse_output(recipe("json", "result"), b'{"result": "Yes."}\nDone in 3 s.\n').text == "Yes."
 
 
 def test_a_list_of_documents_is_read_like_lines() -> None:
     out = json.dumps([{"type": "init", "session_id": "s-1"}, {"type": "result", "result": "Yes."}]).encode()
-    assert printed(recipe("json", "result", sessions=("session_id",)), out) == Printed(text="Yes.", session="s-1")
+    assert parse_output(recipe("json", "result", sessions=("session_id",)), out) == AgentOutput(text="Yes.", session="s-1")
 
 
 @pytest.mark.parametrize(
@@ -162,7 +166,7 @@ def test_a_list_of_documents_is_read_like_lines() -> None:
 )
 def test_half_a_document_or_none_is_told(out: bytes) -> None:
     with pytest.raises(ValueError, match=r"^it printed no JSON: ") as told:
-        printed(recipe("json", "result"), out)
+        parse_output(recipe("json", "result"), out)
     assert len(str(told.value)) < 1_000
 
 
@@ -171,17 +175,17 @@ def test_half_a_document_or_none_is_told(out: bytes) -> None:
 )
 def test_a_document_without_an_answer_is_told(out: bytes) -> None:
     with pytest.raises(ValueError, match=r"^no answer at result or text; it printed ") as told:
-        printed(recipe("json", "result", "text"), out)
+        parse_output(recipe("json", "result", "text"), out)
     assert out.decode() in str(told.value)
 
 
 def test_where_it_says_what_went_wrong_that_is_told() -> None:
     told = recipe("json", "result", faults=("is_error=true:result", "error.message"))
     with pytest.raises(ValueError, match=r"^it failed: You are not logged in\.$"):
-        printed(told, b'{"error": {"message": "You are not logged in."}}')
+        parse_output(told, b'{"error": {"message": "You are not logged in."}}')
     with pytest.raises(ValueError, match=r"^it failed: Out of credit\.$"):
-        printed(told, b'{"is_error": true, "result": "Out of credit."}')
-    assert printed(told, b'{"is_error": false, "result": "Yes."}').text == "Yes."
+        parse_output(told, b'{"is_error": true, "result": "Out of credit."}')
+    assert parse_output(told, b'{"is_error": false, "result": "Yes."}').text == "Yes."
 
 
 # What it prints: lines
@@ -206,40 +210,40 @@ def test_of_several_lines_the_last_that_has_it_counts() -> None:
         tokens_out="type=end:usage.out",
         dollars="cost",
     )
-    assert printed(read, lines(*EVENTS)) == Printed(
+    assert parse_output(read, lines(*EVENTS)) == AgentOutput(
         text="Yes, we should.", session="s-1", tokens_in=12, tokens_out=3, dollars=1.0
     )
 
 
 def test_what_all_lines_have_is_put_together_where_the_path_says_so() -> None:
-    assert printed(recipe("jsonl", "+type=text:part.text"), lines(*EVENTS)).text == "Let me see.Yes, we should."
+    assert parse_output(recipe("jsonl", "+type=text:part.text"), lines(*EVENTS)).text == "Let me see.Yes, we should."
 
 
 def test_lines_that_are_none_are_skipped() -> None:
     out = b'Starting\n{"text": "half\n\n  {"text": "Yes."}\r\n[1]\n{"tex'
-    assert printed(recipe("jsonl", "text"), out).text == "Yes."
+    assert parse_output(recipe("jsonl", "text"), out).text == "Yes."
 
 
 @pytest.mark.parametrize("out", [b"", b"Sorry.\n", b'{"text": "Ye', b"[]\n"])
 def test_no_whole_line_is_told(out: bytes) -> None:
     with pytest.raises(ValueError, match=r"^it printed no JSON lines: "):
-        printed(recipe("jsonl", "text"), out)
+        parse_output(recipe("jsonl", "text"), out)
 
 
 @pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85"], ids=["U+2028", "U+2029", "U+0085"])
 def test_a_line_ends_with_a_newline_and_nothing_else(separator: str) -> None:
     """JSON.stringify writes U+2028 as it is."""
     text = f"One.{separator}Two."
-    assert printed(recipe("jsonl", "text"), lines({"text": text})).text == text
+    assert parse_output(recipe("jsonl", "text"), lines({"text": text})).text == text
 
 
 def test_there_may_be_several_conditions() -> None:
     documents = lines({"type": "text", "role": "agent", "text": "Yes."}, {"type": "text", "role": "user", "text": "Well?"})
-    assert printed(recipe("jsonl", "type=text:role=agent:text"), documents).text == "Yes."
+    assert parse_output(recipe("jsonl", "type=text:role=agent:text"), documents).text == "Yes."
 
 
 def test_a_condition_is_written_as_json_writes_it() -> None:
-    assert printed(recipe("json", "is_error=false:result"), b'{"is_error": false, "result": "Yes."}').text == "Yes."
+    assert parse_output(recipe("json", "is_error=false:result"), b'{"is_error": false, "result": "Yes."}').text == "Yes."
 
 
 # Recipes of the user's own
@@ -274,11 +278,11 @@ def test_a_recipe_is_read_from_its_file(tmp_path: Path) -> None:
         resume=("my-agent", "--resume", "{session}", "{prompt}"),
         environ={"MY_AGENT_QUIET": "1"},
     )
-    assert recipe_file(path) == recipe_of(str(path)) == meant
+    assert load_recipe(path) == find_recipe(str(path)) == meant
 
 
 def test_the_smallest_recipe_is_an_argv(tmp_path: Path) -> None:
-    assert recipe_file(written(tmp_path, 'argv = ["echo", "{prompt}"]')) == Recipe(name="mine", argv=("echo", "{prompt}"))
+    assert load_recipe(written(tmp_path, 'argv = ["echo", "{prompt}"]')) == Recipe(name="mine", argv=("echo", "{prompt}"))
 
 
 @pytest.mark.parametrize(
@@ -307,7 +311,7 @@ def test_the_smallest_recipe_is_an_argv(tmp_path: Path) -> None:
 def test_a_mistake_in_a_recipe_is_told_with_its_file(tmp_path: Path, text: str, told: str) -> None:
     path = written(tmp_path, text)
     with pytest.raises(BadPanel) as refused:
-        recipe_file(path)
+        load_recipe(path)
     assert str(refused.value).startswith(f"the agent file {path}")
     assert told in str(refused.value)
 
@@ -350,34 +354,34 @@ AGENT = 'argv = ["agent", "{prompt}"]\n'
 )
 def test_a_recipe_that_cannot_work_is_told(tmp_path: Path, text: str) -> None:
     with pytest.raises(BadPanel, match="the agent file"):
-        recipe_file(written(tmp_path, text))
+        load_recipe(written(tmp_path, text))
 
 
 def test_a_word_behind_the_program_may_be_empty(tmp_path: Path) -> None:
     argv = ("agent", "--tools", "", "{prompt}")
-    assert recipe_file(written(tmp_path, 'argv = ["agent", "--tools", "", "{prompt}"]')) == Recipe(name="mine", argv=argv)
+    assert load_recipe(written(tmp_path, 'argv = ["agent", "--tools", "", "{prompt}"]')) == Recipe(name="mine", argv=argv)
 
 
 def test_a_recipe_file_that_is_not_there_or_no_text_is_told(tmp_path: Path) -> None:
     with pytest.raises(BadPanel, match=r"none\.toml cannot be read: No such file or directory"):
-        recipe_of(str(tmp_path / "none.toml"))
+        find_recipe(str(tmp_path / "none.toml"))
     (tmp_path / "folder.toml").mkdir()
     with pytest.raises(BadPanel, match=r"folder\.toml cannot be read: Is a directory"):
-        recipe_of(str(tmp_path / "folder.toml"))
+        find_recipe(str(tmp_path / "folder.toml"))
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(BadPanel, match=r"bytes\.toml is no TOML"):
-        recipe_of(str(tmp_path / "bytes.toml"))
+        find_recipe(str(tmp_path / "bytes.toml"))
 
 
 @pytest.mark.parametrize("name", ["", "nobody", "claud", "../x", "x.tom", "rm -rf"])
 def test_an_unknown_agent_is_told(name: str) -> None:
     with pytest.raises(UnknownPlatform) as told:
-        recipe_of(name)
+        find_recipe(name)
     assert str(told.value) == f"no agent is called {name!r}; known: {', '.join(sorted(AGENTS))}, or give a .toml file"
 
 
 def test_a_known_agent_is_called_with_a_model_if_one_is_named() -> None:
-    known, chosen = recipe_of("claude"), recipe_of("claude:opus:4")
+    known, chosen = find_recipe("claude"), find_recipe("claude:opus:4")
     assert known is AGENTS["claude"]
     assert chosen == replace(known, argv=(*known.argv, "--model", "opus:4"), resume=(*known.resume, "--model", "opus:4"))
 
@@ -386,7 +390,7 @@ def test_a_known_agent_is_called_with_a_model_if_one_is_named() -> None:
 def test_a_model_that_cannot_be_chosen_is_told(name: str) -> None:
     agent = name.partition(":")[0]
     with pytest.raises(UnknownPlatform, match=f"^command:{name}: expected command:{agent} or command:{agent}:MODEL$"):
-        recipe_of(name)
+        find_recipe(name)
 
 
 @pytest.mark.parametrize("name", sorted(AGENTS))

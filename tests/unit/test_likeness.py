@@ -5,11 +5,11 @@ from bench.likeness.pairs import KINDS, PARTS, pairs, share, verdicts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moot.participants.meaning import Meaning
+from moot.participants.meaning import SemanticSimilarity
 from moot.weighing.likeness import JOIN_AT, Judgement, is_same_idea, judge_by_words, normalize_idea, scale_likeness
 from moot.weighing.stance import is_opposed
 
-MEANING = Meaning()
+MEANING = SemanticSimilarity()
 NEEDS_ENCODER = pytest.mark.skipif(not MEANING.is_available(), reason="needs the extra `embedded`")
 
 SAID = [text for language in ("en", "zh") for pair in pairs(language) for text in (pair.one, pair.other)]
@@ -160,7 +160,7 @@ def test_a_judgement_does_not_depend_on_the_company() -> None:
     """S-8"""
     new, known = SAID[0], SAID[1:40]
     together = MEANING.judge(new, known)
-    alone = [judgement for other in known for judgement in Meaning().judge(new, [other])]
+    alone = [judgement for other in known for judgement in SemanticSimilarity().judge(new, [other])]
     assert [judgement.opposed for judgement in together] == [judgement.opposed for judgement in alone]
     assert [judgement.likeness for judgement in together] == pytest.approx(
         [judgement.likeness for judgement in alone], abs=0.0011

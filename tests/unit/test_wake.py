@@ -9,7 +9,7 @@ import pytest
 from moot.domain.effects import Brief
 from moot.domain.facts import Language
 from moot.domain.fence import quote_lines
-from moot.participants.agents import AGENTS, GEMINI_LOOKS, LONGEST_ARGUMENT, OPENCODE_LOOKS, Recipe, recipe_of
+from moot.participants.agents import AGENTS, GEMINI_LOOKS, LONGEST_ARGUMENT, OPENCODE_LOOKS, Recipe, find_recipe
 from moot.protocols.roundtable.facts import Settings
 from moot.protocols.roundtable.rules import RULES
 from moot.surfaces.files.waking import (
@@ -65,7 +65,7 @@ def test_the_recipes_that_leave_no_tools_are_known() -> None:
     without = (("--tools", ""), ("--available-tools=none",), ("--max-tool-calls", "0"))
     found = {name for name, recipe in AGENTS.items() if any("\n".join(words) in "\n".join(recipe.argv) for words in without)}
     assert found == WITHOUT_TOOLS
-    assert all(is_without_tools(recipe_of(f"{name}:some-model")) for name in WITHOUT_TOOLS)
+    assert all(is_without_tools(find_recipe(f"{name}:some-model")) for name in WITHOUT_TOOLS)
 
 
 def test_a_file_that_is_called_as_a_known_agent_says_for_itself() -> None:
@@ -83,7 +83,7 @@ def test_opencode_may_look_at_the_project_and_no_more(tmp_path: Path) -> None:
 
 def test_gemini_may_not_leave_its_plan_mode() -> None:
     """Its headless self would approve any plan, and then do anything; in every protocol, and when it goes on with a session."""
-    recipe = recipe_of("gemini:some-model")
+    recipe = find_recipe("gemini:some-model")
     for argv in (recipe.argv, recipe.resume):
         assert argv[argv.index("--admin-policy") + 1] == "{file:gemini-looks.toml}"
     assert recipe.files == {"gemini-looks.toml": GEMINI_LOOKS}

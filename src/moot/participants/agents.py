@@ -61,7 +61,7 @@ class Recipe:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Printed:
+class AgentOutput:
     """What an agent's output says."""
 
     text: str
@@ -71,39 +71,39 @@ class Printed:
     dollars: float | None = None
 
 
-def filled(argv: tuple[str, ...], prompt: str, session: str, files: Mapping[str, str]) -> list[str]:
+def fill_arguments(argv: tuple[str, ...], prompt: str, session: str, files: Mapping[str, str]) -> list[str]:
     """The arguments with what they stand for; each stays one argument, whatever is in it. `files` are paths by their names."""
     known = {"{prompt}": prompt, **{f"{{file:{name}}}": path for name, path in files.items()}}
     return [known[word] if word in known else word.replace("{session}", session) for word in argv]
 
 
-def printed(recipe: Recipe, out: bytes) -> Printed:
+def parse_output(recipe: Recipe, out: bytes) -> AgentOutput:
     """The answer in an agent's output; raises ValueError saying what was expected."""
     text = out.decode("utf-8", "replace").strip()
     if recipe.output == "text":
         if not text:
             raise ValueError("it printed nothing")
-        return Printed(text=text)
-    documents = _documents(recipe.output, text)
-    fault = _last(documents, recipe.faults)
+        return AgentOutput(text=text)
+    documents = _parse_documents(recipe.output, text)
+    fault = _find_last_value(documents, recipe.faults)
     if fault is not None:
         raise ValueError(f"{FAILED}: {str(fault)[:200]}")
-    found = _last(documents, recipe.texts)
+    found = _find_last_value(documents, recipe.texts)
     if not isinstance(found, str) or not found.strip():
         raise ValueError(f"no answer at {' or '.join(recipe.texts)}; it printed {text[:120]!r}")
-    session = _last(documents, recipe.sessions)
-    return Printed(
+    session = _find_last_value(documents, recipe.sessions)
+    return AgentOutput(
         text=found.strip(),
         session=session if isinstance(session, str) and session.isprintable() and len(session) <= LONGEST_SESSION else "",
-        tokens_in=_count(documents, recipe.tokens_in),
-        tokens_out=_count(documents, recipe.tokens_out),
-        dollars=_money(documents, recipe.dollars),
+        tokens_in=_read_count(documents, recipe.tokens_in),
+        tokens_out=_read_count(documents, recipe.tokens_out),
+        dollars=_read_dollars(documents, recipe.dollars),
     )
 
 
-def _documents(output: Output, text: str) -> list[Any]:
+def _parse_documents(output: Output, text: str) -> list[Any]:
     if output == "json":
-        return _document(text)
+        return _find_json_document(text)
     documents = []
     # Not `splitlines`: what other marks end lines may stand in a JSON text.
     for line in text.split("\n"):
@@ -117,7 +117,7 @@ def _documents(output: Output, text: str) -> list[Any]:
     return documents
 
 
-def _document(text: str) -> list[Any]:
+def _find_json_document(text: str) -> list[Any]:
     """The first JSON document in a text, whatever is logged around it; raises ValueError."""
     decoder = json.JSONDecoder()
     starts = [at for at, char in enumerate(text) if char in "{["][:MOST_STARTS]
@@ -138,21 +138,21 @@ def _document(text: str) -> list[Any]:
     raise ValueError(f"it printed no JSON: {text[:120]!r}")
 
 
-def _last(documents: list[Any], paths: tuple[str, ...]) -> Any:
+def _find_last_value(documents: list[Any], paths: tuple[str, ...]) -> Any:
     """What the last document has at the first path that any has; behind a `+`, what all have, put together."""
     for path in paths:
-        found = [value for document in documents if (value := _at(document, path.removeprefix("+"))) is not None]
+        found = [value for document in documents if (value := _find_value(document, path.removeprefix("+"))) is not None]
         if found:
             return "".join(map(str, found)) if path.startswith("+") else found[-1]
     return None
 
 
-def _at(document: Any, path: str) -> Any:
+def _find_value(document: Any, path: str) -> Any:
     """A value by its path, `a.b`, with conditions before it: `type=text:part.text`."""
     *conditions, wanted = path.split(":")
     for condition in conditions:
         where, _, value = condition.partition("=")
-        if _spelled(_at(document, where)) != value:
+        if _format_value(_find_value(document, where)) != value:
             return None
     found = document
     for name in wanted.split("."):
@@ -165,24 +165,24 @@ def _at(document: Any, path: str) -> Any:
     return found
 
 
-def _spelled(value: Any) -> str:
+def _format_value(value: Any) -> str:
     """A value as a condition writes it: words bare, the rest as JSON does."""
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _count(documents: list[Any], path: str) -> int:
-    found = _last(documents, (path,)) if path else None
+def _read_count(documents: list[Any], path: str) -> int:
+    found = _find_last_value(documents, (path,)) if path else None
     return found if isinstance(found, int) and not isinstance(found, bool) and 0 <= found < MOST_TOKENS else 0
 
 
-def _money(documents: list[Any], path: str) -> float | None:
-    found = _last(documents, (path,)) if path else None
+def _read_dollars(documents: list[Any], path: str) -> float | None:
+    found = _find_last_value(documents, (path,)) if path else None
     if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found < MOST_DOLLARS:
         return None
     return float(found)
 
 
-def recipe_file(path: Path) -> Recipe:
+def load_recipe(path: Path) -> Recipe:
     """A recipe of the user's own; raises BadPanel saying what is wrong with it."""
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -194,8 +194,8 @@ def recipe_file(path: Path) -> Recipe:
     unknown = sorted(set(found) - known)
     if unknown:
         raise BadPanel(f"the agent file {path}: {unknown[0]!r} is no key here; known: {', '.join(sorted(known))}")
-    argv = _words(path, "argv", found.get("argv"))
-    resume = _words(path, "resume", found["resume"]) if "resume" in found else ()
+    argv = _parse_argv(path, "argv", found.get("argv"))
+    resume = _parse_argv(path, "resume", found["resume"]) if "resume" in found else ()
     words, output, text, session = (found.get(key) for key in ("words", "output", "text", "session"))
     output = "text" if output is None else output
     if not isinstance(output, str) or output not in {"text", "json", "jsonl"}:
@@ -240,7 +240,7 @@ def _is_variable(name: str, value: object) -> bool:
     return bool(name) and "=" not in name and isinstance(value, str) and "\0" not in name + value
 
 
-def _words(path: Path, key: str, value: object) -> tuple[str, ...]:
+def _parse_argv(path: Path, key: str, value: object) -> tuple[str, ...]:
     if not isinstance(value, list) or not value or not all(isinstance(word, str) and "\0" not in word for word in value):
         raise BadPanel(f"the agent file {path}: {key} must be a list of words, the program first")
     if not value[0]:
@@ -251,10 +251,10 @@ def _words(path: Path, key: str, value: object) -> tuple[str, ...]:
     return (here, *value[1:])
 
 
-def recipe_of(name: str) -> Recipe:
+def find_recipe(name: str) -> Recipe:
     """The recipe of a known agent (`claude`, or `claude:MODEL`), or of a file; raises UnknownPlatform or BadPanel."""
     if name.endswith(".toml"):
-        return recipe_file(Path(name))
+        return load_recipe(Path(name))
     agent, colon, model = name.partition(":")
     recipe = AGENTS.get(agent)
     if recipe is None:

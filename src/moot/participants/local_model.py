@@ -59,19 +59,19 @@ class LocalModel:
             "timings_per_token": True,
             "cache_prompt": True,
         }
-        reading = _Reading(on_text, is_cancelled)
+        reading = _ChunkReader(on_text, is_cancelled)
         with self._lock:
             if is_cancelled():
                 return Completion("", 0, 0, "cancelled")
             try:
-                self._loaded().handle_chat_completions(body, reading)
+                self._load_server().handle_chat_completions(body, reading)
             except (ValueError, RuntimeError) as cause:
                 raise WorldError(f"the local model refused: {cause}") from cause
         return reading.result()
 
-    def _loaded(self) -> Any:
+    def _load_server(self) -> Any:
         if self._server is None:
-            self._server = _started(self.path, self._context)
+            self._server = _start_server(self.path, self._context)
         return self._server
 
 
@@ -83,7 +83,7 @@ def is_installed() -> bool:
     return True
 
 
-def _started(path: Path, context: int) -> Any:
+def _start_server(path: Path, context: int) -> Any:
     try:
         import xllamacpp
     except ImportError as cause:
@@ -96,7 +96,7 @@ def _started(path: Path, context: int) -> Any:
     params.n_parallel = 1
     params.n_batch = params.n_ubatch = 128
     params.n_gpu_layers = 0
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = _threads()
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = _count_threads()
     params.cache_ram_mib = 256
     params.verbosity = -1
     params.warmup = False
@@ -115,13 +115,13 @@ def _started(path: Path, context: int) -> Any:
             raise WorldError(f"the model file {path} cannot be loaded: {cause}") from cause
 
 
-def _threads() -> int:
+def _count_threads() -> int:
     # llama.cpp's threads spin at barriers: a full house on a busy machine costs more than the core that it leaves.
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(8, cores - 1))
 
 
-class _Reading:
+class _ChunkReader:
     """Takes the chunks of one generation; a true answer ends it."""
 
     def __init__(self, on_text: Callable[[str], None], is_cancelled: Callable[[], bool]) -> None:
@@ -135,12 +135,12 @@ class _Reading:
 
     def __call__(self, chunk: dict[str, Any]) -> bool:
         try:
-            return self._take(chunk)
+            return self._take_chunk(chunk)
         except BaseException as error:  # noqa: BLE001 - the library would swallow it
             self._error = error
             return True
 
-    def _take(self, chunk: dict[str, Any]) -> bool:
+    def _take_chunk(self, chunk: dict[str, Any]) -> bool:
         if "error" in chunk or "choices" not in chunk:
             problem = chunk.get("error", chunk)
             raise WorldError(f"the local model refused: {problem.get('message', problem)}")

@@ -60,7 +60,7 @@ class Queries:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class SearchResult:
     """What came of one query: None where every try failed."""
 
     query: str
@@ -69,7 +69,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _CachedText:
     text: str
     at: float
 
@@ -81,31 +81,31 @@ class Lookup:
         self._search = search
         self._seconds = seconds
         self._kept_seconds = kept_seconds
-        self._kept: dict[str, _Kept] = {}
+        self._kept: dict[str, _CachedText] = {}
         self._busy: dict[str, asyncio.Lock] = {}
         self._at_once = asyncio.Semaphore(MOST_AT_ONCE)
 
-    async def __call__(self, query: str, until: float) -> Found:
+    async def __call__(self, query: str, until: float) -> SearchResult:
         """What is found for a query before the loop's time `until`."""
         query = one_line(query)
         # Explorers that want the same at the same time wait for the first of them.
         lock = self._busy.setdefault(query, asyncio.Lock())
         try:
             async with asyncio.timeout_at(until), lock:
-                return self._remembered(query) or await self._tried(query)
+                return self._find_cached(query) or await self._search_with_retries(query)
         except TimeoutError:
-            return Found(query=query, text=None)
+            return SearchResult(query=query, text=None)
         finally:
             if not lock.locked():
                 self._busy.pop(query, None)
 
-    def _remembered(self, query: str) -> Found | None:
+    def _find_cached(self, query: str) -> SearchResult | None:
         kept = self._kept.get(query)
         if kept is None or asyncio.get_running_loop().time() - kept.at > self._kept_seconds:
             return None
-        return Found(query=query, text=kept.text)
+        return SearchResult(query=query, text=kept.text)
 
-    async def _tried(self, query: str) -> Found:
+    async def _search_with_retries(self, query: str) -> SearchResult:
         used = FREE
         for _ in range(1 + RETRIES):
             try:
@@ -119,18 +119,18 @@ class Lookup:
             text, usage = found
             used += usage
             if text.strip():
-                self._keep(query, text[:LONGEST_FOUND])
-                return Found(query=query, text=text[:LONGEST_FOUND], usage=used)
-        return Found(query=query, text=None, usage=used)
+                self._cache_text(query, text[:LONGEST_FOUND])
+                return SearchResult(query=query, text=text[:LONGEST_FOUND], usage=used)
+        return SearchResult(query=query, text=None, usage=used)
 
-    def _keep(self, query: str, text: str) -> None:
+    def _cache_text(self, query: str, text: str) -> None:
         self._kept.pop(query, None)
-        self._kept[query] = _Kept(text, asyncio.get_running_loop().time())
+        self._kept[query] = _CachedText(text, asyncio.get_running_loop().time())
         while len(self._kept) > MOST_KEPT:
             del self._kept[next(iter(self._kept))]
 
 
-class LookingUp:
+class LookupParticipant:
     """Implements `Participant` round another: where a form says so, things are looked up first."""
 
     def __init__(self, inner: Participant, lookup: Lookup) -> None:
@@ -145,34 +145,34 @@ class LookingUp:
             return await self._inner.respond(brief, on_text)
         loop = asyncio.get_running_loop()
         end = loop.time() + brief.ask.patience
-        asked = await self._inner.respond(_asking(brief), lambda _: None)
-        found, used = await self._looked_up(asked, end - brief.ask.patience * (1 - SHARE))
+        asked = await self._inner.respond(_build_query_brief(brief), lambda _: None)
+        found, used = await self._run_queries(asked, end - brief.ask.patience * (1 - SHARE))
         left = max(0.0, end - loop.time())
-        answer = await self._inner.respond(_told(brief, found, left), on_text)
-        if isinstance(answer, Answer) and _is_unaided(asked, found) and isinstance(answer.said, VerifiableAnswer):
+        answer = await self._inner.respond(_with_results(brief, found, left), on_text)
+        if isinstance(answer, Answer) and _is_without_results(asked, found) and isinstance(answer.said, VerifiableAnswer):
             answer = replace(answer, said=answer.said.mark_unverified())
         return replace(answer, usage=used + answer.usage)
 
-    async def _looked_up(self, asked: Answer | NoAnswer, until: float) -> tuple[list[Found], Usage]:
+    async def _run_queries(self, asked: Answer | NoAnswer, until: float) -> tuple[list[SearchResult], Usage]:
         wanted = asked.said.queries if isinstance(asked, Answer) and isinstance(asked.said, Queries) else ()
         queries = list(dict.fromkeys(query for query in wanted if query.strip()))
         found = list(await asyncio.gather(*(self._lookup(query, until) for query in queries)))
         return found, sum((each.usage for each in found), asked.usage)
 
 
-def _is_unaided(asked: Answer | NoAnswer, found: list[Found]) -> bool:
+def _is_without_results(asked: Answer | NoAnswer, found: list[SearchResult]) -> bool:
     """Whether the answer had to do without: it could not say what to look up, or nothing of it was found."""
     return isinstance(asked, NoAnswer) or (bool(found) and all(each.text is None for each in found))
 
 
-def _asking(brief: Brief) -> Brief:
+def _build_query_brief(brief: Brief) -> Brief:
     form = replace(brief.form, kind="queries", shape=Queries, form="json", max_tokens=200, instead=None, looks_up=False)
     ask = replace(brief.ask, patience=brief.ask.patience * SHARE)
     own = f"{brief.own}\n\n{_QUERIES[brief.language].format(most=MOST_QUERIES)}"
     return replace(brief, ask=ask, form=form, own=own, probe="", fault=no_fault, wanted=())
 
 
-def _told(brief: Brief, found: list[Found], left: float) -> Brief:
+def _with_results(brief: Brief, found: list[SearchResult], left: float) -> Brief:
     lines = [_FOUND[brief.language]] if found else []
     for each in found:
         lines.append(quote_lines(f"? {each.query}"))

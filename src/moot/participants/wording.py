@@ -18,16 +18,16 @@ _MEND: Final[Mapping[Language, str]] = {
 }
 
 
-def asked(brief: Brief, complaint: str | None = None) -> str:
+def build_user_prompt(brief: Brief, complaint: str | None = None) -> str:
     """All that comes behind the system's words."""
     parts = [brief.shared, brief.own]
     if brief.form.form == "json":
         parts.append(f"{_AS_JSON[brief.language]}\n{json.dumps(build_form_schema(brief.form), ensure_ascii=False)}")
     if complaint is not None:
-        parts.append(mending(brief.language, complaint))
+        parts.append(build_correction(brief.language, complaint))
     return "\n\n".join(parts)
 
 
-def mending(language: Language, complaint: str) -> str:
+def build_correction(language: Language, complaint: str) -> str:
     """What was wrong with the last answer."""
     return _MEND[language].format(complaint=complaint)

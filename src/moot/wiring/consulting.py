@@ -8,7 +8,7 @@ from pathlib import Path
 from moot.domain.consult import MOST_PER_SEAT, MOST_PER_SESSION, ConsultRules
 from moot.domain.effects import AnswerForm
 from moot.errors import BadSetting
-from moot.participants.recorder import checked_project
+from moot.participants.recorder import validate_project
 from moot.protocols.consultation.facts import RECORD
 
 
@@ -35,7 +35,7 @@ def rules_for(wanted: Consult) -> ConsultRules:
     if not 0 < wanted.patience <= 31_536_000:
         raise BadSetting(f"the patience with a consultation is {wanted.patience} seconds; it must be greater than 0")
     try:
-        folder = checked_project(Path(wanted.folder) if wanted.folder is not None else Path.cwd())
+        folder = validate_project(Path(wanted.folder) if wanted.folder is not None else Path.cwd())
     except (OSError, ValueError) as cause:
         told = f"{cause.filename}: {cause.strerror}" if isinstance(cause, OSError) and cause.filename else str(cause)
         raise BadSetting(f"the project cannot keep records of consultations: {told}; name another folder") from cause

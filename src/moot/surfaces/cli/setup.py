@@ -15,7 +15,7 @@ from rich.text import Text
 from moot.domain.facts import Language
 from moot.errors import MissingExtra, MootError
 from moot.participants import encoder, local_model
-from moot.participants.platforms import key_variable
+from moot.participants.platforms import find_key_variable
 from moot.surfaces.cli import out
 from moot.wiring.discovery import LOCAL_SERVERS
 from moot.wiring.moot import Moot
@@ -127,7 +127,7 @@ async def _checks(seats: tuple[str, ...]) -> list[Check]:
         found = await moot.discover()
         checks += await asyncio.gather(*(_answers(moot, text) for text in found.models))
         if not found.models:
-            names = [str(key_variable(each)) for each in ("openai", "anthropic", "google", "openrouter", "mistral")]
+            names = [str(find_key_variable(each)) for each in ("openai", "anthropic", "google", "openrouter", "mistral")]
             checks.append(Check("providers", None, f"no key set; set {', '.join(names)} or another provider's"))
         for server in LOCAL_SERVERS:
             told = "answers on this machine" if server in found.servers else "not running"

@@ -13,7 +13,7 @@ from moot.domain.effects import Brief
 from moot.domain.facts import Language
 from moot.domain.fence import fix_surrogates, one_line
 from moot.errors import BadAnswer
-from moot.participants.agents import AGENTS, LONGEST_ARGUMENT, Recipe, recipe_of
+from moot.participants.agents import AGENTS, LONGEST_ARGUMENT, Recipe, find_recipe
 from moot.participants.command import CommandParticipant
 from moot.ports.participant import Answer, NoAnswer, OnText
 from moot.protocols.roundtable.files import is_speechlike
@@ -99,7 +99,7 @@ class WokenAgent:
 
     async def _ended(self, prompt: str) -> tuple[str, Usage] | NoAnswer:
         """Wait for the program's end; one that has written its files gets a little time for it."""
-        running = asyncio.create_task(self._command.told(prompt))
+        running = asyncio.create_task(self._command.run_prompt(prompt))
         try:
             while not running.done():
                 await asyncio.wait([running], timeout=LOOK_SECONDS)
@@ -128,7 +128,7 @@ def _spoken(brief: Brief, text: str, usage: Usage, on_text: OnText) -> Answer | 
 
 def woken_recipe(name: str) -> Recipe:
     """How an agent is run in the project's folder."""
-    recipe = recipe_of(name)
+    recipe = find_recipe(name)
     # Between its looks it may say what it is doing: its last word is the speech.
     return replace(recipe, texts=tuple(path.removeprefix("+") for path in recipe.texts)) if _is_known(recipe) else recipe
 
