@@ -226,7 +226,7 @@ def test_what_one_decided_alone_is_listed_and_reviewed_as_well(cli: Cli) -> None
 
     async def work() -> None:
         async with cli.moot() as moot:
-            await moot.memory.alone("ada", "Which colour?", "Blue.", 0.8)
+            await moot.memory.decide_alone("ada", "Which colour?", "Blue.", 0.8)
 
     held(work())
     assert re.fullmatch(line("alone.1", "alone 0.80", "not reviewed", "Which colour?"), cli("decisions").out)
@@ -239,7 +239,7 @@ def test_what_stands_on_a_failure_says_so(cli: Cli, db: str) -> None:
 
     async def work() -> None:
         async with cli.moot() as moot:
-            await moot.memory.alone("ada", "Which driver?", "The usual one.", 0.8, built_on=["db"])
+            await moot.memory.decide_alone("ada", "Which driver?", "The usual one.", 0.8, built_on=["db"])
 
     held(work())
     cli("decisions", "review", "db", "failure")
@@ -414,7 +414,7 @@ def test_tokens_are_made_listed_and_revoked(cli: Cli, table: str) -> None:
 
 async def _known(cli: Cli, secrets: list[str]) -> list[str]:
     async with cli.moot() as moot:
-        found = [await moot.access.who(secret) for secret in secrets]
+        found = [await moot.access.identify(secret) for secret in secrets]
         return [getattr(each, "reason", "") or getattr(each, "role", "") for each in found]
 
 

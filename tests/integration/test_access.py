@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from moot.decisions.access import Access, Denied, Identity
+from moot.decisions.access import AccessDenied, Identity, TokenStore
 from moot.domain.ids import SessionId
 from moot.errors import BadName, BadSetting, UnknownToken
 from moot.ledgers.memory import MemoryLedger
@@ -31,12 +31,12 @@ def test_a_token_is_recognised_after_a_reopen_until_it_expires(tmp_path: Path) -
     async def work() -> None:
         hands = Hands()
         async with SqliteLedger(tmp_path / "ledger.sqlite") as ledger:
-            issued = await Access(ledger, hands).issue("seat", session="s1", seat="ada", lasts=DAY, note="for Ada")
+            issued = await TokenStore(ledger, hands).issue("seat", session="s1", seat="ada", lasts=DAY, note="for Ada")
         async with SqliteLedger(tmp_path / "ledger.sqlite") as ledger:
-            access = Access(ledger, hands)
-            assert await access.who(issued.secret) == Identity(id=issued.id, role="seat", session="s1", seat="ada")
+            access = TokenStore(ledger, hands)
+            assert await access.identify(issued.secret) == Identity(id=issued.id, role="seat", session="s1", seat="ada")
             hands.at += DAY
-            assert await access.who(issued.secret) == Denied(reason="expired", id=issued.id)
+            assert await access.identify(issued.secret) == AccessDenied(reason="expired", id=issued.id)
 
     bounded(work())
 
@@ -44,7 +44,7 @@ def test_a_token_is_recognised_after_a_reopen_until_it_expires(tmp_path: Path) -
 def test_a_secret_is_long_and_shown_once() -> None:
     async def work() -> None:
         ledger = MemoryLedger()
-        issued = await Access(ledger, Hands()).issue("owner", lasts=DAY)
+        issued = await TokenStore(ledger, Hands()).issue("owner", lasts=DAY)
         mark, name, secret = issued.secret.split("_", 2)
         assert (mark, name, len(secret)) == ("moot", issued.id, 43)
         assert secret not in repr(issued)
@@ -56,12 +56,12 @@ def test_a_secret_is_long_and_shown_once() -> None:
 def test_a_revoked_token_opens_nothing_wherever_it_was_revoked() -> None:
     async def work() -> None:
         ledger, hands = MemoryLedger(), Hands()
-        one, two = Access(ledger, hands), Access(ledger, hands)
+        one, two = TokenStore(ledger, hands), TokenStore(ledger, hands)
         issued = await one.issue("observer", session="s1", lasts=DAY)
-        assert await two.who(issued.secret) == Identity(id=issued.id, role="observer", session="s1")
+        assert await two.identify(issued.secret) == Identity(id=issued.id, role="observer", session="s1")
         assert (await two.revoke(issued.id)).revoked_at == START
         await two.revoke(issued.id)
-        assert await one.who(issued.secret) == Denied(reason="revoked", id=issued.id)
+        assert await one.identify(issued.secret) == AccessDenied(reason="revoked", id=issued.id)
         assert len(await ledger.read(SessionId("_access"))) == 2
         await refused(UnknownToken, one.revoke("nope"))
 
@@ -73,9 +73,9 @@ def test_a_revoked_token_opens_nothing_wherever_it_was_revoked() -> None:
 )
 def test_what_is_not_the_secret_is_unknown(change: str) -> None:
     async def work() -> None:
-        access = Access(MemoryLedger(), Hands())
+        access = TokenStore(MemoryLedger(), Hands())
         issued = await access.issue("owner", lasts=DAY)
-        assert await access.who(change.format(id=issued.id, secret=issued.secret)) == Denied(reason="unknown")
+        assert await access.identify(change.format(id=issued.id, secret=issued.secret)) == AccessDenied(reason="unknown")
 
     bounded(work())
 
@@ -83,10 +83,10 @@ def test_what_is_not_the_secret_is_unknown(change: str) -> None:
 def test_that_a_token_expired_is_told_to_its_holder_only() -> None:
     async def work() -> None:
         hands = Hands()
-        access = Access(MemoryLedger(), hands)
+        access = TokenStore(MemoryLedger(), hands)
         issued = await access.issue("owner", lasts=DAY)
         hands.at += 2 * DAY
-        assert await access.who(f"moot_{issued.id}_guess") == Denied(reason="unknown")
+        assert await access.identify(f"moot_{issued.id}_guess") == AccessDenied(reason="unknown")
 
     bounded(work())
 
@@ -107,8 +107,8 @@ def test_that_a_token_expired_is_told_to_its_holder_only() -> None:
 def test_a_token_that_makes_no_sense_is_refused(fields: dict[str, Any]) -> None:
     async def work() -> None:
         ledger = MemoryLedger()
-        await refused(BadSetting, Access(ledger, Hands()).issue(**{"lasts": DAY, **fields}))
-        await refused(BadName, Access(ledger, Hands()).issue("owner", session="_memory", lasts=DAY))
+        await refused(BadSetting, TokenStore(ledger, Hands()).issue(**{"lasts": DAY, **fields}))
+        await refused(BadName, TokenStore(ledger, Hands()).issue("owner", session="_memory", lasts=DAY))
         assert await ledger.read(SessionId("_access")) == []
 
     bounded(work())
@@ -116,7 +116,7 @@ def test_a_token_that_makes_no_sense_is_refused(fields: dict[str, Any]) -> None:
 
 def test_tokens_are_listed_without_their_digests() -> None:
     async def work() -> None:
-        access = Access(MemoryLedger(), Hands())
+        access = TokenStore(MemoryLedger(), Hands())
         issued = [await access.issue("owner", lasts=DAY, note=str(number)) for number in range(3)]
         listed = await access.tokens()
         assert [(token.id, token.note, token.expires) for token in listed] == [

@@ -12,7 +12,7 @@ import pytest
 from moot.codec.chain import find_chain_fault
 from moot.decisions.breakers import Policy
 from moot.decisions.facts import MEMORY_KINDS, DecisionKept, Member, Outcome, ThreadCreated
-from moot.decisions.memory import Memory
+from moot.decisions.memory import DecisionMemory
 from moot.decisions.register import PAGE, Register
 from moot.domain.facts import Entry, Fact
 from moot.domain.ids import SessionId
@@ -85,14 +85,14 @@ def decision(name: str = "s1", **fields: Any) -> DecisionKept:
 
 def test_what_was_kept_and_reviewed_survives_a_reopen(opening: Opening) -> None:
     async def first(ledger: Ledger, hands: Hands) -> None:
-        memory = Memory(ledger, hands)
+        memory = DecisionMemory(ledger, hands)
         await memory.keep(decision())
         await memory.review("s1", "failure", note="lost data", by="eve")
         hands.pass_by(days=1)
         await memory.review("s1", "success", by="ada")
 
     async def second(ledger: Ledger, hands: Hands) -> None:
-        memory = Memory(ledger, hands)
+        memory = DecisionMemory(ledger, hands)
         kept = await memory.get("s1")
         assert kept is not None
         assert kept.record == decision()
@@ -102,7 +102,7 @@ def test_what_was_kept_and_reviewed_survives_a_reopen(opening: Opening) -> None:
         ]
         assert kept.outcome == "success"
         assert await memory.source_trust("m:ada", "architecture") > 0.5 > await memory.source_trust("m:bob", "architecture")
-        assert await memory.trusts(["m:ada", "m:new"]) == {"m:ada": await memory.source_trust("m:ada"), "m:new": 0.5}
+        assert await memory.compute_trusts(["m:ada", "m:new"]) == {"m:ada": await memory.source_trust("m:ada"), "m:new": 0.5}
         assert [(one.source, one.cases) for one in await memory.sources()] == [("m:ada", 1), ("m:bob", 1)]
         assert await memory.pair_correlation("m:ada", "m:bob") == (1, None)
         (figures,) = await memory.amplification()
@@ -115,10 +115,10 @@ def test_what_was_kept_and_reviewed_survives_a_reopen(opening: Opening) -> None:
 
 def test_keeping_twice_is_keeping_once(opening: Opening) -> None:
     async def body(ledger: Ledger, hands: Hands) -> None:
-        memory = Memory(ledger, hands)
+        memory = DecisionMemory(ledger, hands)
         first = await memory.keep(decision())
         assert await memory.keep(decision()) == first
-        assert await Memory(ledger, hands).keep(decision(decided="Something else.")) == first
+        assert await DecisionMemory(ledger, hands).keep(decision(decided="Something else.")) == first
         assert len(await ledger.read(NAME)) == 1
         assert await memory.has("s1")
         assert not await memory.has("s2")
@@ -129,14 +129,14 @@ def test_keeping_twice_is_keeping_once(opening: Opening) -> None:
 def test_two_who_write_at_once_lose_nothing(opening: Opening) -> None:
     async def body(ledger: Ledger, hands: Hands) -> None:
         async with opening() as other:
-            one, two = Memory(ledger, hands), Memory(other, hands)
+            one, two = DecisionMemory(ledger, hands), DecisionMemory(other, hands)
             names = [f"s{number}" for number in range(40)]
             async with asyncio.TaskGroup() as group:
                 for number, name in enumerate(names):
                     group.create_task((one, two)[number % 2].keep(decision(name)))
                     group.create_task((two, one)[number % 2].keep(decision(name)))
             for memory in (one, two):
-                assert {kept.decision for kept in await memory.listed(limit=100)} == set(names)
+                assert {kept.decision for kept in await memory.list_decisions(limit=100)} == set(names)
             records = await ledger.read(NAME)
             assert len(records) == 40
             assert find_chain_fault(NAME, records) is None
@@ -147,13 +147,13 @@ def test_two_who_write_at_once_lose_nothing(opening: Opening) -> None:
 def test_of_two_probes_at_once_one_goes(opening: Opening) -> None:
     async def body(ledger: Ledger, hands: Hands) -> None:
         async with opening() as other:
-            one, two = Memory(ledger, hands), Memory(other, hands)
+            one, two = DecisionMemory(ledger, hands), DecisionMemory(other, hands)
             await one.set_policy(Policy(failures=1), by="eve")
             await one.keep(decision())
             await one.review("s1", "failure")
             hands.pass_by(hours=2)
             tries = await asyncio.gather(
-                *(memory.alone(f"a{number}", "Now?", "Yes.", 0.9) for memory in (one, two) for number in range(3))
+                *(memory.decide_alone(f"a{number}", "Now?", "Yes.", 0.9) for memory in (one, two) for number in range(3))
             )
             assert sorted(result.is_allowed for result in tries) == [False] * 5 + [True]
 
@@ -164,30 +164,30 @@ def test_a_breaker_stands_after_a_restart_and_its_probe_closes_it(opening: Openi
     hands = Hands()
 
     async def failing(ledger: Ledger, hands: Hands) -> None:
-        memory = Memory(ledger, hands)
+        memory = DecisionMemory(ledger, hands)
         for name in ("s1", "s2", "s3"):
             await memory.keep(decision(name))
             await memory.review(name, "failure")
-        blocked = await memory.alone(
+        blocked = await memory.decide_alone(
             "ada", "Which cache?", "Redis.", 0.9, category="Architecture", key="k", deliberation="think_1"
         )
         assert not blocked.is_allowed
         assert blocked.scopes == ("global", "stakes:medium", "category:architecture")
         assert blocked.deliberation == "think_1"
-        assert await memory.alone("ada", "Which cache?", "Redis.", 0.9, category="Architecture", key="k") == blocked
+        assert await memory.decide_alone("ada", "Which cache?", "Redis.", 0.9, category="Architecture", key="k") == blocked
         with pytest.raises(KeyReused):
-            await memory.alone("ada", "Which colour?", "Red.", 0.9, key="k")
+            await memory.decide_alone("ada", "Which colour?", "Red.", 0.9, key="k")
 
     async def probing(ledger: Ledger, hands: Hands) -> None:
-        memory = Memory(ledger, hands)
+        memory = DecisionMemory(ledger, hands)
         assert (await memory.circuit("category:architecture")).state == "open"
         hands.pass_by(hours=1)
         assert {one.state for one in await memory.breakers()} == {"half_open"}
-        probe = await memory.alone("ada", "Which cache?", "Redis.", 0.9, category="architecture")
+        probe = await memory.decide_alone("ada", "Which cache?", "Redis.", 0.9, category="architecture")
         assert (probe.decision, probe.probes) == ("alone.1", ("global", "stakes:medium", "category:architecture"))
         await memory.review(probe.decision, "success")
         assert await memory.breakers() == ()
-        assert (await memory.alone("ada", "And now?", "Yes.", 0.9)).decision == "alone.2"
+        assert (await memory.decide_alone("ada", "And now?", "Yes.", 0.9)).decision == "alone.2"
 
     over(opening, failing, hands)
     over(opening, probing, hands)
@@ -195,11 +195,11 @@ def test_a_breaker_stands_after_a_restart_and_its_probe_closes_it(opening: Openi
 
 def test_rules_block_and_a_reset_closes() -> None:
     async def work() -> None:
-        memory = Memory(MemoryLedger(), Hands())
-        blocked = await memory.alone("ada", "Launch?", "Yes.", 0.3, stakes="critical")
+        memory = DecisionMemory(MemoryLedger(), Hands())
+        blocked = await memory.decide_alone("ada", "Launch?", "Yes.", 0.3, stakes="critical")
         assert (blocked.scopes, len(blocked.rules)) == ((), 2)
         assert await memory.set_policy(Policy(failures=1)) == await memory.policy() == Policy(failures=1)
-        taken = await memory.alone("ada", "Tea?", "Yes.", 0.3, tags=["drinks"])
+        taken = await memory.decide_alone("ada", "Tea?", "Yes.", 0.3, tags=["drinks"])
         await memory.review(taken.decision, "abandoned")
         assert [one.scope for one in await memory.breakers()] == ["agent:ada", "global", "stakes:medium", "tag:drinks"]
         assert (await memory.reset_circuit("agent:ADA", by="eve")).state == "closed"
@@ -210,7 +210,7 @@ def test_rules_block_and_a_reset_closes() -> None:
 
 def test_a_group_does_not_count_in_the_agent_scope() -> None:
     async def work() -> None:
-        memory = Memory(MemoryLedger(), Hands())
+        memory = DecisionMemory(MemoryLedger(), Hands())
         await memory.set_policy(Policy(failures=1))
         await memory.keep(decision())
         await memory.review("s1", "failure")
@@ -221,14 +221,14 @@ def test_a_group_does_not_count_in_the_agent_scope() -> None:
 
 def test_decisions_are_searched_and_like_topics_offered(opening: Opening) -> None:
     async def body(ledger: Ledger, hands: Hands) -> None:
-        memory = Memory(ledger, hands)
+        memory = DecisionMemory(ledger, hands)
         await memory.keep(decision("s1"))
         await memory.keep(decision("s2", topic="Should we hire a designer?", decided="Yes.", text="", choice="", options=()))
         assert [hit.decision for hit in await memory.search("复制")] == ["s1"]
         assert "复制" in (await memory.search("复制"))[0].snippet
         assert await memory.search("复制", category="people") == []
-        assert [hit.decision for hit in await memory.like("Which database for the billing service?")] == ["s1"]
-        assert await memory.like("What is for lunch?") == []
+        assert [hit.decision for hit in await memory.find_similar("Which database for the billing service?")] == ["s1"]
+        assert await memory.find_similar("What is for lunch?") == []
         await memory.keep(decision("s3", text="A kestrel."))
         assert [hit.decision for hit in await memory.search("kestrel")] == ["s3"]
 
@@ -237,14 +237,14 @@ def test_decisions_are_searched_and_like_topics_offered(opening: Opening) -> Non
 
 def test_decisions_are_listed_newest_first_by_what_is_asked_for() -> None:
     async def work() -> None:
-        memory = Memory(MemoryLedger(), Hands())
+        memory = DecisionMemory(MemoryLedger(), Hands())
         for number in range(1, 5):
             await memory.keep(decision(f"s{number}", protocol="debate" if number % 2 else "consensus"))
-        await memory.alone("ada", "Tea?", "Yes.", 0.5, category="Drinks")
+        await memory.decide_alone("ada", "Tea?", "Yes.", 0.5, category="Drinks")
         await memory.review("s2", "success")
 
         async def named(**filters: Any) -> list[str]:
-            return [kept.decision for kept in await memory.listed(**filters)]
+            return [kept.decision for kept in await memory.list_decisions(**filters)]
 
         assert await named() == ["alone.1", "s4", "s3", "s2", "s1"]
         assert await named(limit=2, before="s4") == ["s3", "s2"]
@@ -253,20 +253,20 @@ def test_decisions_are_listed_newest_first_by_what_is_asked_for() -> None:
         assert await named(outcome="unreviewed", category="architecture") == ["s4", "s3", "s1"]
         assert await named(source="ada") == ["alone.1"]
         assert await named(category="drinks") == ["alone.1"]
-        await refused(UnknownDecision, memory.listed(before="nope"))
+        await refused(UnknownDecision, memory.list_decisions(before="nope"))
 
     bounded(work())
 
 
 def test_a_chain_shows_both_directions_and_a_failed_ancestor() -> None:
     async def work() -> None:
-        memory = Memory(MemoryLedger(), Hands())
+        memory = DecisionMemory(MemoryLedger(), Hands())
         await memory.keep(decision("s1", built_on=("s3", "gone")))
         await memory.keep(decision("s2", built_on=("s1",)))
         await memory.keep(decision("s3", built_on=("s2",)))
-        top = await memory.alone("ada", "Go on?", "Yes.", 0.7, built_on=["s2"])
+        top = await memory.decide_alone("ada", "Go on?", "Yes.", 0.7, built_on=["s2"])
         await memory.review("s1", "failure")
-        found = await memory.chain(top.decision)
+        found = await memory.find_lineage(top.decision)
         assert [(link.decision, link.steps, link.outcome, link.is_known) for link in found.built_on] == [
             ("s2", 1, None, True),
             ("s1", 2, "failure", True),
@@ -274,9 +274,9 @@ def test_a_chain_shows_both_directions_and_a_failed_ancestor() -> None:
             ("gone", 3, None, False),
         ]
         assert (found.failed, found.stands_on_failure, found.basis_of) == (("s1",), True, ())
-        assert [link.decision for link in (await memory.chain("s1")).basis_of] == ["s2", "s3", top.decision]
-        await refused(UnknownDecision, memory.chain("nope"))
-        await refused(UnknownDecision, memory.alone("ada", "Go on?", "Yes.", 0.7, built_on=["nope"]))
+        assert [link.decision for link in (await memory.find_lineage("s1")).basis_of] == ["s2", "s3", top.decision]
+        await refused(UnknownDecision, memory.find_lineage("nope"))
+        await refused(UnknownDecision, memory.decide_alone("ada", "Go on?", "Yes.", 0.7, built_on=["nope"]))
 
     bounded(work())
 
@@ -284,7 +284,7 @@ def test_a_chain_shows_both_directions_and_a_failed_ancestor() -> None:
 def test_a_review_is_refused_when_it_cannot_be_true() -> None:
     async def work() -> None:
         ledger = MemoryLedger()
-        memory = Memory(ledger, Hands())
+        memory = DecisionMemory(ledger, Hands())
         await memory.keep(decision())
         await refused(UnknownDecision, memory.review("nope", "success"))
         await refused(BadSetting, memory.review("s1", "success", choice="postgres"))
@@ -322,7 +322,7 @@ def test_malformed_values_are_refused_and_nothing_is_written(fields: dict[str, A
     async def work() -> None:
         ledger = MemoryLedger()
         given = {"source": "ada", "topic": "Tea?", "decided": "Yes.", "confidence": 0.5, **fields}
-        await refused(BadSetting, Memory(ledger, Hands()).alone(**given))
+        await refused(BadSetting, DecisionMemory(ledger, Hands()).decide_alone(**given))
         assert await ledger.read(NAME) == []
 
     bounded(work())
@@ -342,8 +342,8 @@ def test_malformed_values_are_refused_and_nothing_is_written(fields: dict[str, A
 def test_a_malformed_decision_is_not_kept(fields: dict[str, Any]) -> None:
     async def work() -> None:
         ledger = MemoryLedger()
-        await refused(BadSetting, Memory(ledger, Hands()).keep(decision(**fields)))
-        await refused(BadName, Memory(ledger, Hands()).keep(decision("_memory")))
+        await refused(BadSetting, DecisionMemory(ledger, Hands()).keep(decision(**fields)))
+        await refused(BadName, DecisionMemory(ledger, Hands()).keep(decision("_memory")))
         assert await ledger.read(NAME) == []
 
     bounded(work())
@@ -353,7 +353,7 @@ def test_a_thread_is_followed_over_days_and_restarts(opening: Opening) -> None:
     hands = Hands()
 
     async def monday(ledger: Ledger, hands: Hands) -> None:
-        memory = Memory(ledger, hands)
+        memory = DecisionMemory(ledger, hands)
         created = await memory.create_thread("Storage", category="architecture", by="ada")
         assert created.thread == "thread-1"
         assert (await memory.create_thread("Other", thread="mine")).thread == "mine"
@@ -365,7 +365,7 @@ def test_a_thread_is_followed_over_days_and_restarts(opening: Opening) -> None:
         await memory.set_thread_status("thread-1", "paused", note="weekend", by="ada")
 
     async def friday(ledger: Ledger, hands: Hands) -> None:
-        memory = Memory(ledger, hands)
+        memory = DecisionMemory(ledger, hands)
         await memory.keep(decision("s1", open_questions=("And backups?",)))
         asked = await memory.ask_in_thread("thread-1", "And costs?", by="ada")
         assert [question.number for question in asked.open_questions] == [1, 2]
@@ -390,11 +390,11 @@ def test_a_thread_is_followed_over_days_and_restarts(opening: Opening) -> None:
 def test_a_register_checks_the_chain_as_it_reads() -> None:
     async def work() -> None:
         ledger = MemoryLedger()
-        await Memory(ledger, Hands()).keep(decision())
+        await DecisionMemory(ledger, Hands()).keep(decision())
         (record,) = await ledger.read(NAME)
         forged = MemoryLedger()
         await forged.append(NAME, [record._replace(body=record.body.replace(b"SQLite", b"Oracle"))])
-        error = await refused(LedgerDamaged, Memory(forged, Hands()).get("s1"))
+        error = await refused(LedgerDamaged, DecisionMemory(forged, Hands()).get("s1"))
         assert "entry 1 was changed" in str(error)
 
     bounded(work())
@@ -476,7 +476,7 @@ def test_a_register_cannot_have_the_name_of_a_session() -> None:
 @pytest.mark.parametrize("outcome", ["success", "partial", "failure", "abandoned"])
 def test_every_outcome_can_be_reviewed(outcome: Outcome) -> None:
     async def work() -> None:
-        memory = Memory(MemoryLedger(), Hands())
+        memory = DecisionMemory(MemoryLedger(), Hands())
         await memory.keep(decision())
         assert (await memory.review("s1", outcome)).outcome == outcome
 

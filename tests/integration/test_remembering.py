@@ -153,7 +153,7 @@ def test_a_decision_is_kept_once_however_often_it_is_run_remembered_and_recalled
             session = await house.decided(moot, BOTH)
             await asyncio.gather(moot.run(session), *(each.remember(session) for each in (moot, other) for _ in range(3)))
             await asyncio.gather(moot.recall(), other.recall())
-            assert [kept.decision for kept in await other.memory.listed()] == [session]
+            assert [kept.decision for kept in await other.memory.list_decisions()] == [session]
             assert len(await moot.engine.records(MEMORY)) == 1
 
     bounded(work())
@@ -171,7 +171,7 @@ def test_a_session_whose_process_died_before_it_was_remembered_is_recalled(house
             assert not await moot.memory.has(session)
         async with house.moot() as moot, house.moot() as other:
             await asyncio.gather(moot.recall(), other.recall())
-            (kept,) = await moot.memory.listed()
+            (kept,) = await moot.memory.list_decisions()
             assert (kept.decision, kept.record.protocol, kept.record.decided) == (session, protocol, None)
             assert len(await moot.engine.records(MEMORY)) == 1
 
@@ -189,7 +189,7 @@ def test_what_is_cancelled_goes_on_or_came_in_as_a_report_is_not_remembered(hous
             await house.opened(moot, ["ada=mailbox", "bob=mailbox"])
         async with house.moot() as moot:
             memory = await moot.recall()
-            assert await memory.listed() == []
+            assert await memory.list_decisions() == []
 
     bounded(work())
 
@@ -229,7 +229,7 @@ def test_trust_flows_into_the_next_session_by_category(house: House) -> None:
             seats = [*house.seats(SPLIT), "cem=mailbox"]
             here = trust_of(await opening(moot, await house.opened(moot, seats)))
             there = trust_of(await opening(moot, await house.opened(moot, seats, "food")))
-            assert here == await moot.memory.trusts(["ada", "bob", "cem"], "arch")
+            assert here == await moot.memory.compute_trusts(["ada", "bob", "cem"], "arch")
             assert here["ada"] > NEUTRAL_TRUST > here["bob"]
             assert here["cem"] == NEUTRAL_TRUST
             assert here["ada"] > there["ada"] > NEUTRAL_TRUST > there["bob"] > here["bob"]
@@ -343,7 +343,7 @@ def test_a_damaged_session_does_not_keep_the_others_from_being_recalled(house: H
         connection.close()
         async with house.moot() as moot:
             memory = await moot.recall()
-            assert [kept.decision[-4:] for kept in await memory.listed()] == ["_002"]
+            assert [kept.decision[-4:] for kept in await memory.list_decisions()] == ["_002"]
 
     bounded(work())
 

@@ -443,7 +443,7 @@ def test_a_session_that_ended_in_the_runner_is_remembered(tmp_path: Path) -> Non
                 await ends.seen()
                 runner.nudge(session)
                 await idle(runner)
-            (kept,) = await moot.memory.listed()
+            (kept,) = await moot.memory.list_decisions()
             assert (kept.decision, kept.record.decided) == (session, "All of it.")
             assert len(await moot.engine.records(SessionId("_memory"))) == 1
 

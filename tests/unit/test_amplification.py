@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from moot.decisions.amplification import Amplification, Share, amplification, proved_right
+from moot.decisions.amplification import Amplification, Share, compute_amplification, find_right_choice
 from moot.decisions.facts import DecisionKept, Member, Outcome
-from moot.decisions.kept import Kept, Review
+from moot.decisions.kept import OutcomeReview, RememberedDecision
 
 NOW = datetime(2025, 3, 1, tzinfo=UTC)
 
@@ -20,7 +20,7 @@ def case(
     right: str = "",
     protocol: str = "debate",
     decided: str | None = "We do it.",
-) -> Kept:
+) -> RememberedDecision:
     """A decision whose members' blind first choices are one letter each; `-` is unknown."""
     record = DecisionKept(
         decision="d",
@@ -35,12 +35,12 @@ def case(
         opened_at=NOW,
         closed_at=NOW,
     )
-    reviews = (Review(at=NOW, outcome=outcome, choice=right),) if outcome else ()
-    return Kept(number=1, at=NOW, record=record, reviews=reviews)
+    reviews = (OutcomeReview(at=NOW, outcome=outcome, choice=right),) if outcome else ()
+    return RememberedDecision(number=1, at=NOW, record=record, reviews=reviews)
 
 
-def only(*cases: Kept) -> Amplification:
-    (found,) = amplification(cases)
+def only(*cases: RememberedDecision) -> Amplification:
+    (found,) = compute_amplification(cases)
     return found
 
 
@@ -86,8 +86,8 @@ def test_all_figures_of_a_protocol_with_their_counts() -> None:
         (case("ab", None), None),
     ],
 )
-def test_which_choice_proved_right(kept: Kept, right: str | None) -> None:
-    assert proved_right(kept) == right
+def test_which_choice_proved_right(kept: RememberedDecision, right: str | None) -> None:
+    assert find_right_choice(kept) == right
 
 
 def test_where_nobody_knows_what_was_right_the_members_are_unknown_and_not_compared() -> None:
@@ -111,11 +111,11 @@ def test_two_halves_are_no_majority() -> None:
 
 
 def test_only_what_was_decided_by_a_group_and_reviewed_counts() -> None:
-    assert amplification([case("ab", None), case("ab", "failure", decided=None)]) == ()
+    assert compute_amplification([case("ab", None), case("ab", "failure", decided=None)]) == ()
 
 
 def test_protocols_are_reported_apart() -> None:
-    found = amplification([case("a", "success", protocol="debate"), case("a", "failure", protocol="consensus")])
+    found = compute_amplification([case("a", "success", protocol="debate"), case("a", "failure", protocol="consensus")])
     assert [(one.protocol, one.group) for one in found] == [
         ("consensus", Share(right=0, of=1)),
         ("debate", Share(right=1, of=1)),

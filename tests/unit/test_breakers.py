@@ -9,21 +9,21 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from moot.decisions.breakers import (
-    Ask,
     Breakers,
-    Probe,
-    Verdict,
-    checked_scope,
-    probed,
-    reset,
-    reviewed,
-    scopes_of,
-    verdict,
-    view,
-    views,
+    CircuitProbe,
+    SoloRequest,
+    SoloVerdict,
+    apply_review,
+    build_circuit_view,
+    collect_scopes,
+    judge_solo_request,
+    list_circuit_views,
+    parse_scope,
+    reset_circuit,
+    start_probes,
     with_policy,
 )
-from moot.decisions.checks import checked_policy
+from moot.decisions.checks import validate_policy
 from moot.decisions.facts import Outcome, Policy
 from moot.errors import BadSetting
 
@@ -31,11 +31,11 @@ START = datetime(2025, 3, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
 WEB = ("global", "category:web")
-ASK = Ask(source="ada", confidence=0.8, category="web")
+ASK = SoloRequest(source="ada", confidence=0.8, category="web")
 
 
 def failed(breakers: Breakers, decision: str, at: datetime, outcome: Outcome = "failure") -> Breakers:
-    return reviewed(breakers, decision=decision, scopes=WEB, before=None, outcome=outcome, at=at)
+    return apply_review(breakers, decision=decision, scopes=WEB, before=None, outcome=outcome, at=at)
 
 
 def opened(at: datetime = START) -> Breakers:
@@ -46,11 +46,11 @@ def opened(at: datetime = START) -> Breakers:
 
 
 def probing(at: datetime = START + HOUR) -> Breakers:
-    return probed(opened(), decision="p", scopes=WEB, at=at)
+    return start_probes(opened(), decision="p", scopes=WEB, at=at)
 
 
 def state(breakers: Breakers, at: datetime, scope: str = "category:web") -> str:
-    return view(breakers, scope, at).state
+    return build_circuit_view(breakers, scope, at).state
 
 
 def test_a_circuit_opens_at_the_third_failure_in_the_window() -> None:
@@ -58,14 +58,14 @@ def test_a_circuit_opens_at_the_third_failure_in_the_window() -> None:
     assert state(breakers, START + DAY) == "closed"
     breakers = failed(breakers, "c", START + 2 * DAY)
     assert state(breakers, START + 2 * DAY) == "open"
-    assert view(breakers, "category:web", START + 2 * DAY).opened_at == START + 2 * DAY
+    assert build_circuit_view(breakers, "category:web", START + 2 * DAY).opened_at == START + 2 * DAY
 
 
 def test_failures_that_lie_further_apart_than_the_window_do_not_add_up() -> None:
     breakers = failed(failed(Breakers(), "a", START), "b", START + DAY)
     breakers = failed(breakers, "c", START + 7 * DAY)
     assert state(breakers, START + 7 * DAY) == "closed"
-    assert view(breakers, "category:web", START + 7 * DAY).failures == 2
+    assert build_circuit_view(breakers, "category:web", START + 7 * DAY).failures == 2
 
 
 @pytest.mark.parametrize(("outcome", "opens"), [("failure", True), ("abandoned", True), ("partial", False), ("success", False)])
@@ -76,14 +76,14 @@ def test_what_failed_or_was_abandoned_counts_and_nothing_else(outcome: Outcome, 
 
 def test_one_decision_fails_once_however_often_that_is_said() -> None:
     breakers = failed(failed(Breakers(), "a", START), "b", START)
-    again = reviewed(breakers, decision="b", scopes=WEB, before="failure", outcome="abandoned", at=START)
+    again = apply_review(breakers, decision="b", scopes=WEB, before="failure", outcome="abandoned", at=START)
     assert again == breakers
 
 
 def test_a_review_that_takes_a_failure_back_is_believed() -> None:
     breakers = failed(failed(Breakers(), "a", START), "b", START)
-    cleared = reviewed(breakers, decision="b", scopes=WEB, before="failure", outcome="success", at=START)
-    assert view(cleared, "global", START).failures == 1
+    cleared = apply_review(breakers, decision="b", scopes=WEB, before="failure", outcome="success", at=START)
+    assert build_circuit_view(cleared, "global", START).failures == 1
 
 
 def test_an_open_circuit_is_half_open_after_the_cooldown() -> None:
@@ -93,15 +93,15 @@ def test_an_open_circuit_is_half_open_after_the_cooldown() -> None:
 
 def test_a_half_open_circuit_lets_exactly_one_through() -> None:
     at = START + HOUR
-    first = verdict(opened(), ASK, at)
-    assert first == Verdict(probes=WEB)
-    second = verdict(probed(opened(), decision="p", scopes=first.probes, at=at), ASK, at)
-    assert second == Verdict(scopes=WEB)
+    first = judge_solo_request(opened(), ASK, at)
+    assert first == SoloVerdict(probes=WEB)
+    second = judge_solo_request(start_probes(opened(), decision="p", scopes=first.probes, at=at), ASK, at)
+    assert second == SoloVerdict(scopes=WEB)
 
 
 def test_a_second_probe_at_once_does_not_take_the_place_of_the_first() -> None:
-    breakers = probed(probing(), decision="q", scopes=WEB, at=START + HOUR)
-    assert view(breakers, "global", START + HOUR).probe == Probe(decision="p", deadline=START + HOUR + DAY)
+    breakers = start_probes(probing(), decision="q", scopes=WEB, at=START + HOUR)
+    assert build_circuit_view(breakers, "global", START + HOUR).probe == CircuitProbe(decision="p", deadline=START + HOUR + DAY)
 
 
 def test_a_probe_that_succeeds_closes_the_circuit_and_its_failures_are_forgotten() -> None:
@@ -111,20 +111,20 @@ def test_a_probe_that_succeeds_closes_the_circuit_and_its_failures_are_forgotten
 @pytest.mark.parametrize("outcome", ["failure", "abandoned"])
 def test_a_probe_that_fails_opens_the_circuit_anew(outcome: Outcome) -> None:
     breakers = failed(probing(), "p", START + 2 * HOUR, outcome)
-    assert view(breakers, "global", START + 2 * HOUR).opened_at == START + 2 * HOUR
+    assert build_circuit_view(breakers, "global", START + 2 * HOUR).opened_at == START + 2 * HOUR
     assert state(breakers, START + 3 * HOUR - timedelta(seconds=1)) == "open"
     assert state(breakers, START + 3 * HOUR) == "half_open"
 
 
 def test_after_a_partial_probe_another_may_go() -> None:
     breakers = failed(probing(), "p", START + 2 * HOUR, "partial")
-    assert verdict(breakers, ASK, START + 2 * HOUR) == Verdict(probes=WEB)
+    assert judge_solo_request(breakers, ASK, START + 2 * HOUR) == SoloVerdict(probes=WEB)
 
 
 def test_a_probe_that_nobody_reviews_opens_the_circuit_anew_at_its_deadline() -> None:
     deadline = START + HOUR + DAY
     assert state(probing(), deadline - timedelta(seconds=1)) == "half_open"
-    assert view(probing(), "global", deadline).opened_at == deadline
+    assert build_circuit_view(probing(), "global", deadline).opened_at == deadline
     assert state(probing(), deadline) == "open"
     assert state(probing(), deadline + HOUR) == "half_open"
 
@@ -139,19 +139,19 @@ def test_other_decisions_do_not_close_a_half_open_circuit() -> None:
 
 
 def test_a_reset_closes_one_circuit_and_no_other() -> None:
-    breakers = reset(opened(), "category:web")
+    breakers = reset_circuit(opened(), "category:web")
     assert (state(breakers, START), state(breakers, START, "global")) == ("closed", "open")
 
 
 def test_a_stricter_policy_opens_at_once_and_a_milder_one_closes_nothing() -> None:
     strict = with_policy(failed(Breakers(), "a", START), Policy(failures=1), START + HOUR)
-    assert view(strict, "global", START + HOUR).opened_at == START + HOUR
+    assert build_circuit_view(strict, "global", START + HOUR).opened_at == START + HOUR
     assert state(with_policy(opened(), Policy(failures=9), START), START) == "open"
 
 
 def test_every_open_scope_and_every_rule_is_named() -> None:
-    ask = Ask(source="ada", confidence=0.5, category="web", stakes="critical")
-    found = verdict(opened(), ask, START)
+    ask = SoloRequest(source="ada", confidence=0.5, category="web", stakes="critical")
+    found = judge_solo_request(opened(), ask, START)
     assert found.scopes == WEB
     assert [rule.partition(":")[0] for rule in found.rules] == ["stakes", "confidence"]
     assert found.probes == ()
@@ -159,35 +159,38 @@ def test_every_open_scope_and_every_rule_is_named() -> None:
 
 @pytest.mark.parametrize(("confidence", "allowed"), [(0.6, True), (0.59, False)])
 def test_high_stakes_need_confidence(confidence: float, allowed: bool) -> None:
-    assert verdict(Breakers(), Ask(source="ada", confidence=confidence, stakes="high"), START).is_allowed is allowed
+    assert (
+        judge_solo_request(Breakers(), SoloRequest(source="ada", confidence=confidence, stakes="high"), START).is_allowed
+        is allowed
+    )
 
 
 def test_low_stakes_need_none() -> None:
-    assert verdict(Breakers(), Ask(source="ada", confidence=0.0, stakes="low"), START) == Verdict()
+    assert judge_solo_request(Breakers(), SoloRequest(source="ada", confidence=0.0, stakes="low"), START) == SoloVerdict()
 
 
 def test_a_probe_is_not_spent_while_another_scope_is_open() -> None:
-    breakers = reset(opened(), "global")
+    breakers = reset_circuit(opened(), "global")
     later = START + HOUR
     for number in range(3):
-        breakers = reviewed(breakers, decision=f"g{number}", scopes=("global",), before=None, outcome="failure", at=later)
-    assert verdict(breakers, ASK, later) == Verdict(scopes=("global",))
+        breakers = apply_review(breakers, decision=f"g{number}", scopes=("global",), before=None, outcome="failure", at=later)
+    assert judge_solo_request(breakers, ASK, later) == SoloVerdict(scopes=("global",))
 
 
 def test_the_agent_scope_counts_what_was_decided_alone() -> None:
-    assert scopes_of(category="Web", stakes="high", tags=("Db", "db"), source="Ada") == (
+    assert collect_scopes(category="Web", stakes="high", tags=("Db", "db"), source="Ada") == (
         "global",
         "stakes:high",
         "category:web",
         "agent:ada",
         "tag:db",
     )
-    assert "agent:" not in "".join(scopes_of(category="", stakes="low", tags=()))
+    assert "agent:" not in "".join(collect_scopes(category="", stakes="low", tags=()))
 
 
 def test_a_scope_is_the_same_whatever_its_case_and_width() -> None:
-    assert checked_scope("category:Ｗeb  Design") == "category:web design"
-    assert checked_scope("GLOBAL") == "global"
+    assert parse_scope("category:Ｗeb  Design") == "category:web design"
+    assert parse_scope("GLOBAL") == "global"
 
 
 @pytest.mark.parametrize(
@@ -195,7 +198,7 @@ def test_a_scope_is_the_same_whatever_its_case_and_width() -> None:
 )
 def test_what_is_no_scope_is_refused(text: str) -> None:
     with pytest.raises(BadSetting, match="expected global, category:NAME"):
-        checked_scope(text)
+        parse_scope(text)
 
 
 @pytest.mark.parametrize(
@@ -210,7 +213,7 @@ def test_what_is_no_scope_is_refused(text: str) -> None:
 )
 def test_a_policy_that_makes_no_sense_is_refused(policy: Policy) -> None:
     with pytest.raises(BadSetting):
-        checked_policy(policy)
+        validate_policy(policy)
 
 
 class Circuits(RuleBasedStateMachine):
@@ -225,22 +228,22 @@ class Circuits(RuleBasedStateMachine):
 
     @rule(hours=st.integers(0, 60))
     def time_passes(self, hours: int) -> None:
-        before = {one.scope for one in views(self.breakers, self.now) if one.state != "closed"}
+        before = {one.scope for one in list_circuit_views(self.breakers, self.now) if one.state != "closed"}
         self.now += hours * HOUR
-        assert before == {one.scope for one in views(self.breakers, self.now) if one.state != "closed"}
+        assert before == {one.scope for one in list_circuit_views(self.breakers, self.now) if one.state != "closed"}
 
     @rule()
     def somebody_decides_alone(self) -> None:
-        found = verdict(self.breakers, ASK, self.now)
-        blocking = [one for one in views(self.breakers, self.now) if one.state == "open" or one.probe is not None]
+        found = judge_solo_request(self.breakers, ASK, self.now)
+        blocking = [one for one in list_circuit_views(self.breakers, self.now) if one.state == "open" or one.probe is not None]
         assert found.is_allowed == (not blocking)
         if not found.is_allowed:
             return
         self.made += 1
         self.pending[f"d{self.made}"] = None
-        self.breakers = probed(self.breakers, decision=f"d{self.made}", scopes=found.probes, at=self.now)
+        self.breakers = start_probes(self.breakers, decision=f"d{self.made}", scopes=found.probes, at=self.now)
         for name in found.probes:
-            probe = view(self.breakers, name, self.now).probe
+            probe = build_circuit_view(self.breakers, name, self.now).probe
             assert probe is not None
             assert probe.decision == f"d{self.made}"
 
@@ -248,9 +251,11 @@ class Circuits(RuleBasedStateMachine):
     @rule(pick=st.integers(0, 50), outcome=st.sampled_from(["success", "partial", "failure", "abandoned"]))
     def somebody_reviews(self, pick: int, outcome: Outcome) -> None:
         decision = list(self.pending)[pick % len(self.pending)]
-        probes = {one.scope for one in views(self.breakers, self.now) if one.probe and one.probe.decision == decision}
+        probes = {
+            one.scope for one in list_circuit_views(self.breakers, self.now) if one.probe and one.probe.decision == decision
+        }
         before = self.breakers
-        self.breakers = reviewed(
+        self.breakers = apply_review(
             before, decision=decision, scopes=WEB, before=self.pending[decision], outcome=outcome, at=self.now
         )
         self.pending[decision] = outcome
@@ -262,7 +267,7 @@ class Circuits(RuleBasedStateMachine):
 
     @invariant()
     def what_is_open_says_since_when_and_until_when(self) -> None:
-        for one in views(self.breakers, self.now):
+        for one in list_circuit_views(self.breakers, self.now):
             assert (one.state == "closed") == (one.opened_at is None)
             assert one.probe is None or (one.state == "half_open" and one.probe.deadline > self.now)
 

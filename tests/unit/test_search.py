@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.decisions.search import HEAVIEST, SNIPPET, Document, Index, snippet
-from moot.decisions.terms import spans, terms, wanted
+from moot.decisions.search import HEAVIEST, SNIPPET, Document, SearchIndex, find_snippet
+from moot.decisions.terms import extract_query_terms, extract_terms, locate_terms
 from moot.weighing.stems import stem
 
 TOPICS = {
@@ -19,10 +19,10 @@ TOPICS = {
 }
 
 
-def index(*documents: Document) -> Index:
-    found = Index()
+def index(*documents: Document) -> SearchIndex:
+    found = SearchIndex()
     for document in documents:
-        found.with_document(document)
+        found.add_document(document)
     return found
 
 
@@ -33,7 +33,7 @@ def everything(_: str) -> bool:
     return True
 
 
-def searched(query: str, among: Index = KNOWN) -> list[str]:
+def searched(query: str, among: SearchIndex = KNOWN) -> list[str]:
     return [hit.decision for hit in among.search(query, 10, everything)]
 
 
@@ -88,17 +88,17 @@ def test_only_what_is_allowed_is_found() -> None:
     ],
 )
 def test_like_topics_are_offered_and_others_are_not(topic: str, found: list[str]) -> None:
-    assert [hit.decision for hit in KNOWN.like(topic, 3, everything)] == found
+    assert [hit.decision for hit in KNOWN.find_similar(topic, 3, everything)] == found
 
 
 def test_an_empty_index_finds_nothing() -> None:
-    assert Index().search("anything", 3, everything) == []
-    assert Index().like("anything", 3, everything) == []
+    assert SearchIndex().search("anything", 3, everything) == []
+    assert SearchIndex().find_similar("anything", 3, everything) == []
 
 
 def test_the_snippet_stands_round_the_best_place() -> None:
     text = "filler " * 200 + "the kestrel laid an egg " + "filler " * 200
-    piece = snippet(text, wanted("kestrel egg"))
+    piece = find_snippet(text, extract_query_terms("kestrel egg"))
     assert piece.fits == 2
     assert "kestrel laid an egg" in piece.text
     assert piece.text.startswith("…")
@@ -107,11 +107,13 @@ def test_the_snippet_stands_round_the_best_place() -> None:
 
 
 def test_a_chinese_snippet_stands_round_the_best_place() -> None:
-    assert "数据库" in snippet("无关的话。" * 100 + "我们选数据库。" + "无关的话。" * 100, wanted("数据库")).text
+    assert (
+        "数据库" in find_snippet("无关的话。" * 100 + "我们选数据库。" + "无关的话。" * 100, extract_query_terms("数据库")).text
+    )
 
 
 def test_a_snippet_survives_a_word_longer_than_itself() -> None:
-    assert snippet("x" * 1_000, ("x" * 1_000,)).fits == 1
+    assert find_snippet("x" * 1_000, ("x" * 1_000,)).fits == 1
 
 
 def test_a_word_said_ever_so_often_does_not_overflow() -> None:
@@ -135,16 +137,16 @@ def test_forms_of_a_word_have_one_stem(words: tuple[str, ...], root: str) -> Non
 
 
 def test_common_words_are_looked_for_only_when_there_are_no_others() -> None:
-    assert wanted("should we do it") == ("should", "we", "do", "it")
-    assert wanted("should we do yoga") == ("yoga",)
+    assert extract_query_terms("should we do it") == ("should", "we", "do", "it")
+    assert extract_query_terms("should we do yoga") == ("yoga",)
 
 
 @given(st.text(max_size=60))
 def test_any_text_is_found_by_itself(text: str) -> None:
-    looked_for = wanted(text)
-    assert set(looked_for) <= set(terms(text))
+    looked_for = extract_query_terms(text)
+    assert set(looked_for) <= set(extract_terms(text))
     assert searched(text, index(Document(decision="it", topic=text))) == (["it"] if looked_for else [])
-    assert all(0 <= span.start < span.end <= len(text) for span in spans(text))
+    assert all(0 <= span.start < span.end <= len(text) for span in locate_terms(text))
 
 
 def test_one_decision_is_found_among_ten_thousand() -> None:

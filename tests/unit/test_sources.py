@@ -5,8 +5,15 @@ from datetime import UTC, datetime
 import pytest
 
 from moot.decisions.facts import DecisionKept, Member, Outcome
-from moot.decisions.kept import Kept, Review
-from moot.decisions.sources import Score, pair_correlation, score, scores, source_trust, trusted
+from moot.decisions.kept import OutcomeReview, RememberedDecision
+from moot.decisions.sources import (
+    Score,
+    build_source_trust,
+    collect_scores,
+    compute_pair_correlation,
+    compute_score,
+    compute_source_trust,
+)
 from moot.weighing.positions import VotePosition
 from moot.weighing.trust import TrackRecord, compute_category_trust, compute_trust
 
@@ -19,7 +26,7 @@ def case(
     category: str = "web",
     decision: str = "d",
     decided: str | None = "Yes.",
-) -> Kept:
+) -> RememberedDecision:
     record = DecisionKept(
         decision=decision,
         protocol="debate",
@@ -33,7 +40,9 @@ def case(
         opened_at=NOW,
         closed_at=NOW,
     )
-    return Kept(number=1, at=NOW, record=record, reviews=(Review(at=NOW, outcome=outcome),) if outcome else ())
+    return RememberedDecision(
+        number=1, at=NOW, record=record, reviews=(OutcomeReview(at=NOW, outcome=outcome),) if outcome else ()
+    )
 
 
 @pytest.mark.parametrize(
@@ -51,43 +60,43 @@ def case(
     ],
 )
 def test_a_vote_is_scored_as_a_forecast(outcome: Outcome | None, position: VotePosition | None, expected: float | None) -> None:
-    found = score("ada", case(outcome, ("ada", position, 0.8)))
+    found = compute_score("ada", case(outcome, ("ada", position, 0.8)))
     assert (found and pytest.approx(found.brier)) == expected
 
 
 def test_a_vote_without_confidence_is_not_scored() -> None:
-    assert score("ada", case("success", ("ada", "support", None))) is None
+    assert compute_score("ada", case("success", ("ada", "support", None))) is None
 
 
 def test_no_decision_is_not_scored() -> None:
-    assert score("ada", case("failure", ("ada", "support", 0.8), decided=None)) is None
+    assert compute_score("ada", case("failure", ("ada", "support", 0.8), decided=None)) is None
 
 
 def test_a_source_on_two_seats_is_one_case() -> None:
-    found = score("ada", case("success", ("ada", "support", 1.0), ("ada", "oppose", 1.0)))
+    found = compute_score("ada", case("success", ("ada", "support", 1.0), ("ada", "oppose", 1.0)))
     assert found == Score(decision="d", category="web", brier=0.5)
 
 
 def test_trust_is_neutral_without_a_record() -> None:
-    assert trusted([]) == trusted([], "web") == 0.5
-    assert source_trust("ada", []).brier is None
+    assert compute_source_trust([]) == compute_source_trust([], "web") == 0.5
+    assert build_source_trust("ada", []).brier is None
 
 
 def test_trust_is_kept_by_category_and_drawn_towards_the_whole_record() -> None:
-    good = [score("ada", case("success", ("ada", "support", 0.9), category="Web", decision=f"w{n}")) for n in range(8)]
-    bad = [score("ada", case("failure", ("ada", "support", 0.9), category="ops", decision=f"o{n}")) for n in range(4)]
+    good = [compute_score("ada", case("success", ("ada", "support", 0.9), category="Web", decision=f"w{n}")) for n in range(8)]
+    bad = [compute_score("ada", case("failure", ("ada", "support", 0.9), category="ops", decision=f"o{n}")) for n in range(4)]
     listed = [one for one in (*good, *bad) if one]
     web, ops = TrackRecord(cases=8, brier_sum=8 * 0.01), TrackRecord(cases=4, brier_sum=4 * 0.81)
     overall = TrackRecord(cases=12, brier_sum=8 * 0.01 + 4 * 0.81)
-    found = source_trust("ada", listed)
+    found = build_source_trust("ada", listed)
     assert found.cases == 12
     assert found.trust == pytest.approx(compute_trust(overall))
     assert {one.category: one.trust for one in found.categories} == {
         "ops": pytest.approx(compute_category_trust(ops, overall)),
         "web": pytest.approx(compute_category_trust(web, overall)),
     }
-    assert trusted(listed, " WEB") == pytest.approx(compute_category_trust(web, overall))
-    assert trusted(listed, "ops") < trusted(listed) < trusted(listed, "web")
+    assert compute_source_trust(listed, " WEB") == pytest.approx(compute_category_trust(web, overall))
+    assert compute_source_trust(listed, "ops") < compute_source_trust(listed) < compute_source_trust(listed, "web")
 
 
 def scored(*briers: float) -> list[Score]:
@@ -96,8 +105,8 @@ def scored(*briers: float) -> list[Score]:
 
 def test_those_who_err_on_the_same_cases_are_correlated() -> None:
     one = scored(0.1, 0.6, 0.1, 0.6)
-    assert pair_correlation(one, scored(0.0, 0.8, 0.0, 0.8))[1] == pytest.approx(1.0)
-    assert pair_correlation(one, scored(0.8, 0.0, 0.8, 0.0))[1] == pytest.approx(-1.0)
+    assert compute_pair_correlation(one, scored(0.0, 0.8, 0.0, 0.8))[1] == pytest.approx(1.0)
+    assert compute_pair_correlation(one, scored(0.8, 0.0, 0.8, 0.0))[1] == pytest.approx(-1.0)
 
 
 def test_strangers_are_not_correlated_by_the_outcome_that_they_share() -> None:
@@ -107,12 +116,12 @@ def test_strangers_are_not_correlated_by_the_outcome_that_they_share() -> None:
         for one in ("support", "oppose")
         for other in ("support", "oppose")
     ]
-    shared, found = pair_correlation(scores("ada", cases), scores("bob", cases))
+    shared, found = compute_pair_correlation(collect_scores("ada", cases), collect_scores("bob", cases))
     assert shared == 8
     assert found == pytest.approx(0.0)
 
 
 def test_too_few_cases_or_none_that_differ_say_nothing() -> None:
-    assert pair_correlation(scored(0.1, 0.6), scored(0.1, 0.6)) == (2, None)
-    assert pair_correlation(scored(0.1, 0.1, 0.1), scored(0.1, 0.6, 0.1)) == (3, None)
-    assert pair_correlation([], scored(0.1)) == (0, None)
+    assert compute_pair_correlation(scored(0.1, 0.6), scored(0.1, 0.6)) == (2, None)
+    assert compute_pair_correlation(scored(0.1, 0.1, 0.1), scored(0.1, 0.6, 0.1)) == (3, None)
+    assert compute_pair_correlation([], scored(0.1)) == (0, None)

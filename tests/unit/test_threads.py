@@ -12,7 +12,16 @@ from moot.decisions.facts import (
     ThreadStatusSet,
     ThreadVisited,
 )
-from moot.decisions.threads import Count, Happening, Question, ThreadDecision, Threads, evolve, resumed, view
+from moot.decisions.threads import (
+    EventCount,
+    ThreadDecision,
+    ThreadEvent,
+    ThreadQuestion,
+    Threads,
+    build_catch_up,
+    build_thread_view,
+    evolve,
+)
 from moot.domain.facts import Entry, Fact
 
 START = datetime(2025, 3, 1, tzinfo=UTC)
@@ -45,11 +54,11 @@ def kept(decision: str = "s1", thread: str = "t", questions: tuple[str, ...] = (
 
 def test_the_first_visit_shows_everything() -> None:
     threads = folded(CREATED, ThreadJoined(thread="t", decision="s1"))
-    found = resumed(threads.threads["t"], "bob", {})
+    found = build_catch_up(threads.threads["t"], "bob", {})
     assert found.last_visit is None
     assert found.missed == (
-        Happening(seq=1, at=at(1), kind="created", text="Storage", by="ada"),
-        Happening(seq=2, at=at(2), kind="joined", decision="s1"),
+        ThreadEvent(seq=1, at=at(1), kind="created", text="Storage", by="ada"),
+        ThreadEvent(seq=2, at=at(2), kind="joined", decision="s1"),
     )
     assert found.view.decisions == (ThreadDecision(decision="s1"),)
 
@@ -65,27 +74,31 @@ def test_who_comes_back_gets_what_was_missed_in_full_and_counted() -> None:
         ThreadQuestioned(thread="t", question="And costs?", by="ada"),
         OutcomeReviewed(decision="s1", outcome="success", by="eve"),
     )
-    found = resumed(threads.threads["t"], "bob", {})
+    found = build_catch_up(threads.threads["t"], "bob", {})
     assert found.last_visit == at(3)
     assert found.missed == (
-        Happening(seq=5, at=at(5), kind="decided", text="SQLite", decision="s1"),
-        Happening(seq=6, at=at(6), kind="asked", text="And backups?", by="ada", question=1),
-        Happening(seq=7, at=at(7), kind="asked", text="And costs?", by="ada", question=2),
-        Happening(seq=8, at=at(8), kind="reviewed", text="success", by="eve", decision="s1"),
+        ThreadEvent(seq=5, at=at(5), kind="decided", text="SQLite", decision="s1"),
+        ThreadEvent(seq=6, at=at(6), kind="asked", text="And backups?", by="ada", question=1),
+        ThreadEvent(seq=7, at=at(7), kind="asked", text="And costs?", by="ada", question=2),
+        ThreadEvent(seq=8, at=at(8), kind="reviewed", text="success", by="eve", decision="s1"),
     )
-    assert found.counts == (Count(kind="decided", number=1), Count(kind="asked", number=2), Count(kind="reviewed", number=1))
+    assert found.counts == (
+        EventCount(kind="decided", number=1),
+        EventCount(kind="asked", number=2),
+        EventCount(kind="reviewed", number=1),
+    )
 
 
 def test_a_visit_is_the_seats_own() -> None:
     threads = folded(CREATED, ThreadVisited(thread="t", seat="bob"))
-    assert resumed(threads.threads["t"], "bob", {}).missed == ()
-    assert len(resumed(threads.threads["t"], "eve", {}).missed) == 1
+    assert build_catch_up(threads.threads["t"], "bob", {}).missed == ()
+    assert len(build_catch_up(threads.threads["t"], "eve", {}).missed) == 1
 
 
 def test_a_kept_decision_joins_its_thread_and_leaves_its_questions_there() -> None:
     thread = folded(CREATED, kept(questions=("At scale?",))).threads["t"]
     assert thread.decisions == ("s1",)
-    assert view(thread, {}).open_questions == (Question(number=1, text="At scale?", by="s1", asked_at=at(2)),)
+    assert build_thread_view(thread, {}).open_questions == (ThreadQuestion(number=1, text="At scale?", by="s1", asked_at=at(2)),)
 
 
 def test_a_settled_question_is_open_no_more() -> None:
@@ -95,10 +108,10 @@ def test_a_settled_question_is_open_no_more() -> None:
         ThreadQuestioned(thread="t", question="How?"),
         ThreadQuestionSettled(thread="t", question=1, by="bob"),
     ).threads["t"]
-    found = view(thread, {})
+    found = build_thread_view(thread, {})
     assert [question.text for question in found.open_questions] == ["How?"]
     assert found.settled_questions == (
-        Question(number=1, text="Why?", by="", asked_at=at(2), settled_by="bob", settled_at=at(4)),
+        ThreadQuestion(number=1, text="Why?", by="", asked_at=at(2), settled_by="bob", settled_at=at(4)),
     )
 
 

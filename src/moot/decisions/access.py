@@ -21,11 +21,11 @@ NAME: Final = "_access"
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
 LONGEST_LIFE: Final = timedelta(days=3660)
 
-Reason = Literal["unknown", "expired", "revoked"]
+DenialReason = Literal["unknown", "expired", "revoked"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Issued:
+class IssuedToken:
     """A new token. The secret is shown this once."""
 
     id: str
@@ -43,10 +43,10 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Denied:
+class AccessDenied:
     """Why a secret opens nothing. `id` is "" unless the secret is a real token's."""
 
-    reason: Reason
+    reason: DenialReason
     id: str = ""
 
 
@@ -65,15 +65,15 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Held:
+class _StoredToken:
     token: Token
     digest: str
 
 
-Tokens = Mapping[str, _Held]
+Tokens = Mapping[str, _StoredToken]
 
 
-class Access:
+class TokenStore:
     """Issues, recognises and revokes tokens."""
 
     def __init__(self, ledger: Ledger, clock: Clock) -> None:
@@ -81,14 +81,14 @@ class Access:
         nobody: Tokens = {}
         self._register = Register(ledger, clock, NAME, kinds=ACCESS_KINDS, initial=nobody, evolve=evolve)
 
-    async def issue(self, role: Role, *, lasts: timedelta, session: str = "", seat: str = "", note: str = "") -> Issued:
+    async def issue(self, role: Role, *, lasts: timedelta, session: str = "", seat: str = "", note: str = "") -> IssuedToken:
         """Give out a token; a seat's needs its session and seat, no other may have a seat. Raises BadSetting or BadName."""
         _check(role, lasts, session, seat)
-        checks.optional("note", note)
-        issued: list[Issued] = []
+        checks.validate_text("note", note)
+        issued: list[IssuedToken] = []
 
-        def chosen(tokens: Tokens) -> Sequence[Fact]:
-            issued.append(_drawn(tokens))
+        def choose_facts(tokens: Tokens) -> Sequence[Fact]:
+            issued.append(_generate_token(tokens))
             drawn = issued[-1]
             fact = TokenIssued(
                 id=drawn.id,
@@ -101,30 +101,30 @@ class Access:
             )
             return (fact,)
 
-        await self._register.append(chosen)
+        await self._register.append(choose_facts)
         return issued[-1]
 
-    async def who(self, secret: str) -> Identity | Denied:
+    async def identify(self, secret: str) -> Identity | AccessDenied:
         """Who a secret belongs to, or why it opens nothing. That a token expired is told only to who holds its secret."""
-        held = (await self._register.state()).get(_id_in(secret))
+        held = (await self._register.state()).get(_parse_token_id(secret))
         # A secret of an unknown token is compared too: how long an answer takes says nothing of which tokens there are.
         is_right = hmac.compare_digest(_digest(secret), held.digest if held else _digest(""))
         if held is None or not is_right:
-            return Denied(reason="unknown")
+            return AccessDenied(reason="unknown")
         token = held.token
         if token.revoked_at is not None:
-            return Denied(reason="revoked", id=token.id)
+            return AccessDenied(reason="revoked", id=token.id)
         if self._clock.now() >= token.expires:
-            return Denied(reason="expired", id=token.id)
+            return AccessDenied(reason="expired", id=token.id)
         return Identity(id=token.id, role=token.role, session=token.session, seat=token.seat)
 
     async def revoke(self, id: str) -> Token:  # noqa: A002
         """Make a token worthless from now on; again is nothing. Raises UnknownToken."""
 
-        def chosen(tokens: Tokens) -> Sequence[Fact]:
-            return () if _held(tokens, id).token.revoked_at is not None else (TokenRevoked(id=id),)
+        def choose_facts(tokens: Tokens) -> Sequence[Fact]:
+            return () if _get_token(tokens, id).token.revoked_at is not None else (TokenRevoked(id=id),)
 
-        return _held(await self._register.append(chosen), id).token
+        return _get_token(await self._register.append(choose_facts), id).token
 
     async def tokens(self) -> list[Token]:
         """All tokens in the order in which they were issued."""
@@ -144,7 +144,7 @@ def evolve(tokens: Tokens, entry: Entry) -> Tokens:
                 issued_at=entry.at,
                 expires=fact.expires,
             )
-            return tokens if fact.id in tokens else {**tokens, fact.id: _Held(token=token, digest=fact.digest)}
+            return tokens if fact.id in tokens else {**tokens, fact.id: _StoredToken(token=token, digest=fact.digest)}
         case TokenRevoked(id=name) if name in tokens:
             held = tokens[name]
             return {**tokens, name: replace(held, token=replace(held.token, revoked_at=entry.at))}
@@ -153,7 +153,7 @@ def evolve(tokens: Tokens, entry: Entry) -> Tokens:
 
 
 def _check(role: Role, lasts: timedelta, session: str, seat: str) -> None:
-    checks.choice("role", role, ROLES)
+    checks.validate_choice("role", role, ROLES)
     if not timedelta(0) < lasts <= LONGEST_LIFE:
         raise BadSetting(
             f"a token that lasts {lasts} is none; it must last more than nothing and at most {LONGEST_LIFE.days} days"
@@ -166,23 +166,23 @@ def _check(role: Role, lasts: timedelta, session: str, seat: str) -> None:
         raise BadSetting(f"a token for the role {role!r} has no seat; leave the seat out, or issue one for the role 'seat'")
 
 
-def _drawn(tokens: Tokens) -> Issued:
+def _generate_token(tokens: Tokens) -> IssuedToken:
     name = secrets.token_hex(4)
     while name in tokens:
         name = secrets.token_hex(4)
-    return Issued(id=name, secret=f"moot_{name}_{secrets.token_urlsafe(32)}")
+    return IssuedToken(id=name, secret=f"moot_{name}_{secrets.token_urlsafe(32)}")
 
 
 def _digest(secret: str) -> str:
     return sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 
-def _id_in(secret: str) -> str:
+def _parse_token_id(secret: str) -> str:
     mark, _, rest = secret.partition("_")
     return rest.partition("_")[0] if mark == "moot" else ""
 
 
-def _held(tokens: Tokens, name: str) -> _Held:
+def _get_token(tokens: Tokens, name: str) -> _StoredToken:
     held = tokens.get(name)
     if held is None:
         raise UnknownToken(f"unknown token {str(name)[:100]!r}; list the tokens to see their ids")

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from moot.decisions.breakers import FAILED
-from moot.decisions.kept import Kept
+from moot.decisions.kept import RememberedDecision
 from moot.domain.subject import normalize_label
 from moot.weighing.choices import tally_votes
 
@@ -65,16 +65,16 @@ class _Case:
         return tuple(right for right in self.members if right is not None)
 
 
-def amplification(decisions: Iterable[Kept]) -> tuple[Amplification, ...]:
+def compute_amplification(decisions: Iterable[RememberedDecision]) -> tuple[Amplification, ...]:
     """The figures of every protocol that has a reviewed decision, by name."""
-    by_protocol: dict[str, list[Kept]] = {}
+    by_protocol: dict[str, list[RememberedDecision]] = {}
     for kept in decisions:
         if kept.review is not None and kept.record.decided is not None and not kept.is_alone:
             by_protocol.setdefault(kept.record.protocol, []).append(kept)
-    return tuple(_figures(protocol, by_protocol[protocol]) for protocol in sorted(by_protocol))
+    return tuple(_compute_figures(protocol, by_protocol[protocol]) for protocol in sorted(by_protocol))
 
 
-def proved_right(kept: Kept) -> str | None:
+def find_right_choice(kept: RememberedDecision) -> str | None:
     """The label of the choice that proved right; None when nobody knows."""
     review, own = kept.review, normalize_label(kept.record.choice)
     if review is None:
@@ -88,8 +88,8 @@ def proved_right(kept: Kept) -> str | None:
     return others.pop() if review.outcome in FAILED and len(options) == 2 and len(others) == 1 else None
 
 
-def _figures(protocol: str, decided: Sequence[Kept]) -> Amplification:
-    cases = [_case(kept) for kept in decided if kept.outcome != "partial"]
+def _compute_figures(protocol: str, decided: Sequence[RememberedDecision]) -> Amplification:
+    cases = [_build_case(kept) for kept in decided if kept.outcome != "partial"]
     compared = [case for case in cases if case.known]
     with_majority = [case for case in cases if case.majority is not None]
     group = Share(right=sum(case.is_right for case in compared), of=len(compared))
@@ -107,20 +107,20 @@ def _figures(protocol: str, decided: Sequence[Kept]) -> Amplification:
         majority=Share(right=sum(case.majority is True for case in with_majority), of=len(with_majority)),
         corrections=sum(case.is_right and case.majority is False for case in cases),
         subversions=sum(not case.is_right and case.majority is True for case in cases),
-        amplification=_ratio(group, members),
+        amplification=_compute_ratio(group, members),
     )
 
 
-def _ratio(group: Share, members: Share) -> float | None:
+def _compute_ratio(group: Share, members: Share) -> float | None:
     """The group's errors over its members'."""
     wrong = members.of - members.right
     return (group.of - group.right) / wrong if wrong > 1e-9 else None
 
 
-def _case(kept: Kept) -> _Case:
-    right = proved_right(kept)
+def _build_case(kept: RememberedDecision) -> _Case:
+    right = find_right_choice(kept)
     firsts = [normalize_label(member.first) for member in kept.record.members]
-    majority = _majority([first for first in firsts if first])
+    majority = _find_majority([first for first in firsts if first])
     return _Case(
         is_right=kept.outcome == "success",
         members=tuple(first == right if first and right else None for first in firsts),
@@ -128,7 +128,7 @@ def _case(kept: Kept) -> _Case:
     )
 
 
-def _majority(firsts: Sequence[str]) -> str | None:
+def _find_majority(firsts: Sequence[str]) -> str | None:
     """The choice that most took at first; None when two share that place."""
     ranking = tally_votes([(first, 1.0) for first in firsts]).ranking
     if not ranking or (len(ranking) > 1 and ranking[0][1] == ranking[1][1]):

@@ -5,15 +5,15 @@ from dataclasses import replace
 from datetime import datetime
 
 from moot.decisions import breakers, threads
-from moot.decisions.breakers import Breakers, scopes_of
+from moot.decisions.breakers import Breakers, collect_scopes
 from moot.decisions.facts import CircuitReset, DecisionKept, OutcomeReviewed, PolicySet, SoloBlocked, SoloDecided
-from moot.decisions.kept import Kept, Review, as_record
-from moot.decisions.search import Document, Index
+from moot.decisions.kept import OutcomeReview, RememberedDecision, build_solo_record
+from moot.decisions.search import Document, SearchIndex
 from moot.decisions.threads import Threads
 from moot.domain.facts import Entry
 
 
-class Book:
+class MemoryState:
     """Everything that is remembered. It is changed in place, by `evolve` alone: copying it for each entry would cost its length.
 
     `order` lists the decisions as they came; `reviewed` those with a review, by source; `children` what was built on each.
@@ -21,7 +21,7 @@ class Book:
 
     def __init__(self) -> None:
         self.at: datetime | None = None
-        self.decisions: dict[str, Kept] = {}
+        self.decisions: dict[str, RememberedDecision] = {}
         self.order: list[str] = []
         self.reviewed: dict[str, dict[str, None]] = {}
         self.children: dict[str, list[str]] = {}
@@ -29,85 +29,85 @@ class Book:
         self.alone = 0
         self.breakers = Breakers()
         self.threads = Threads()
-        self.index = Index()
+        self.index = SearchIndex()
 
-    def indexing(self, batch: int) -> Iterator[None]:
+    def index_in_batches(self, batch: int) -> Iterator[None]:
         """Bring the search index up to date, a batch at each step. Who does not search does not pay for it."""
         while len(self.index) < len(self.order):
             for decision in self.order[len(self.index) : len(self.index) + batch]:
-                self.index.with_document(_document(self.decisions[decision].record))
+                self.index.add_document(_build_document(self.decisions[decision].record))
             yield
 
-    def reviewed_by(self, source: str) -> Iterator[Kept]:
+    def list_reviewed(self, source: str) -> Iterator[RememberedDecision]:
         """The reviewed decisions that a source took part in."""
         return (self.decisions[decision] for decision in self.reviewed.get(source, ()))
 
 
-def evolve(book: Book, entry: Entry) -> Book:
+def evolve(book: MemoryState, entry: Entry) -> MemoryState:
     """The book after one more entry."""
     book.at = entry.at
     book.threads = threads.evolve(book.threads, entry)
     match entry.fact:
         case DecisionKept() as fact:
-            _keep(book, entry, fact)
+            _add_decision(book, entry, fact)
         case SoloDecided() as fact:
-            _keep(book, entry, as_record(fact, entry.at), is_alone=True)
+            _add_decision(book, entry, build_solo_record(fact, entry.at), is_alone=True)
             book.alone += 1
-            book.breakers = breakers.probed(book.breakers, decision=fact.decision, scopes=fact.probes, at=entry.at)
+            book.breakers = breakers.start_probes(book.breakers, decision=fact.decision, scopes=fact.probes, at=entry.at)
             _remember_ask(book, fact)
         case SoloBlocked() as fact:
             _remember_ask(book, fact)
         case OutcomeReviewed() as fact:
-            _review(book, entry, fact)
+            _apply_review(book, entry, fact)
         case PolicySet(policy=policy):
             book.breakers = breakers.with_policy(book.breakers, policy, entry.at)
         case CircuitReset(scope=scope):
-            book.breakers = breakers.reset(book.breakers, scope)
+            book.breakers = breakers.reset_circuit(book.breakers, scope)
         case _:
             pass
     return book
 
 
-def _keep(book: Book, entry: Entry, record: DecisionKept, *, is_alone: bool = False) -> None:
+def _add_decision(book: MemoryState, entry: Entry, record: DecisionKept, *, is_alone: bool = False) -> None:
     if record.decision in book.decisions:
         return
     number = len(book.order) + 1
-    book.decisions[record.decision] = Kept(number=number, at=entry.at, record=record, is_alone=is_alone)
+    book.decisions[record.decision] = RememberedDecision(number=number, at=entry.at, record=record, is_alone=is_alone)
     book.order.append(record.decision)
     for below in record.built_on:
         book.children.setdefault(below, []).append(record.decision)
 
 
-def _remember_ask(book: Book, fact: SoloDecided | SoloBlocked) -> None:
+def _remember_ask(book: MemoryState, fact: SoloDecided | SoloBlocked) -> None:
     if fact.key:
         book.asked.setdefault((fact.source, fact.key), fact)
 
 
-def _review(book: Book, entry: Entry, fact: OutcomeReviewed) -> None:
+def _apply_review(book: MemoryState, entry: Entry, fact: OutcomeReviewed) -> None:
     kept = book.decisions.get(fact.decision)
     if kept is None:
         return
-    review = Review(at=entry.at, outcome=fact.outcome, choice=fact.choice, note=fact.note, by=fact.by, key=fact.key)
+    review = OutcomeReview(at=entry.at, outcome=fact.outcome, choice=fact.choice, note=fact.note, by=fact.by, key=fact.key)
     book.decisions[fact.decision] = replace(kept, reviews=(*kept.reviews, review))
     for source in kept.sources:
         book.reviewed.setdefault(source, {})[fact.decision] = None
-    book.breakers = breakers.reviewed(
+    book.breakers = breakers.apply_review(
         book.breakers,
         decision=fact.decision,
-        scopes=_scopes(kept),
+        scopes=_collect_decision_scopes(kept),
         before=kept.outcome,
         outcome=fact.outcome,
         at=entry.at,
     )
 
 
-def _scopes(kept: Kept) -> tuple[str, ...]:
+def _collect_decision_scopes(kept: RememberedDecision) -> tuple[str, ...]:
     record = kept.record
     source = record.members[0].source if kept.is_alone else ""
-    return scopes_of(category=record.category, stakes=record.stakes, tags=record.tags, source=source)
+    return collect_scopes(category=record.category, stakes=record.stakes, tags=record.tags, source=source)
 
 
-def _document(record: DecisionKept) -> Document:
+def _build_document(record: DecisionKept) -> Document:
     argued = (*record.options, *record.dissent, *record.open_questions, *record.tags, record.category, record.text)
     return Document(
         decision=record.decision,

@@ -19,7 +19,7 @@ from moot.decisions.facts import Outcome, Policy
 from moot.domain.subject import Stakes, normalize_label
 from moot.errors import BadSetting
 
-State = Literal["closed", "open", "half_open"]
+CircuitState = Literal["closed", "open", "half_open"]
 ScopeKind = Literal["category", "stakes", "agent", "tag"]
 
 GLOBAL: Final = "global"
@@ -37,7 +37,7 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Probe:
+class CircuitProbe:
     """The one decision that a half-open circuit let through. It must be reviewed before the deadline."""
 
     decision: str
@@ -50,7 +50,7 @@ class Circuit:
 
     failures: tuple[Failure, ...] = ()
     opened_at: datetime | None = None
-    probe: Probe | None = None
+    probe: CircuitProbe | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,16 +66,16 @@ class CircuitView:
     """How a circuit stands at one moment. `half_open_at` is when an open one lets a probe through."""
 
     scope: str
-    state: State
+    state: CircuitState
     failures: int
     threshold: int
     opened_at: datetime | None = None
     half_open_at: datetime | None = None
-    probe: Probe | None = None
+    probe: CircuitProbe | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
+class SoloRequest:
     """What somebody wants to decide alone."""
 
     source: str
@@ -86,7 +86,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class SoloVerdict:
     """Whether one may decide alone: not if a scope or a rule blocks. `probes` are the circuits that the decision tries out."""
 
     scopes: tuple[str, ...] = ()
@@ -98,51 +98,51 @@ class Verdict:
         return not self.scopes and not self.rules
 
 
-def scope(kind: ScopeKind, of: str) -> str:
+def build_scope(kind: ScopeKind, of: str) -> str:
     """The name of a scope; case, width and white space make no difference."""
     return f"{kind}:{normalize_label(of)}"
 
 
-def checked_scope(text: str) -> str:
+def parse_scope(text: str) -> str:
     """The name of a scope as somebody wrote it; raises BadSetting."""
     kind, colon, of = text.partition(":") if isinstance(text, str) else ("", "", "")
     if not colon and normalize_label(kind) == GLOBAL:
         return GLOBAL
     for known in get_args(ScopeKind):
         if known == normalize_label(kind) and normalize_label(of) and of.isprintable() and len(of) <= LONGEST_NAME:
-            return scope(known, of)
+            return build_scope(known, of)
     raise BadSetting(
         f"unknown scope {str(text)[:LONGEST_NAME]!r}; expected global, category:NAME, stakes:NAME, agent:NAME or tag:NAME, "
         f"the name printable and of 1 to {LONGEST_NAME} characters"
     )
 
 
-def scopes_of(*, category: str, stakes: Stakes, tags: tuple[str, ...], source: str = "") -> tuple[str, ...]:
+def collect_scopes(*, category: str, stakes: Stakes, tags: tuple[str, ...], source: str = "") -> tuple[str, ...]:
     """The scopes that a decision counts in; `source` is who decided it alone, "" for a group."""
-    found = [GLOBAL, scope("stakes", stakes)]
-    found += [scope("category", category)] if category else []
-    found += [scope("agent", source)] if source else []
-    found += [scope("tag", tag) for tag in tags]
+    found = [GLOBAL, build_scope("stakes", stakes)]
+    found += [build_scope("category", category)] if category else []
+    found += [build_scope("agent", source)] if source else []
+    found += [build_scope("tag", tag) for tag in tags]
     return tuple(dict.fromkeys(found))
 
 
-def reviewed(
+def apply_review(
     breakers: Breakers, *, decision: str, scopes: tuple[str, ...], before: Outcome | None, outcome: Outcome, at: datetime
 ) -> Breakers:
     """After a review. `before` is what an earlier review of the same decision said: a decision fails once, and may be cleared."""
     touched = {
-        name: _reviewed(circuit, decision, before, outcome, at)
+        name: _apply_review_to_circuit(circuit, decision, before, outcome, at)
         for name in scopes
-        if (circuit := _settled(breakers.circuits.get(name, Circuit()), at)) != Circuit() or outcome in FAILED
+        if (circuit := _expire_probe(breakers.circuits.get(name, Circuit()), at)) != Circuit() or outcome in FAILED
     }
-    return _tripped(breakers, touched, at)
+    return _open_failing_circuits(breakers, touched, at)
 
 
-def _reviewed(circuit: Circuit, decision: str, before: Outcome | None, outcome: Outcome, at: datetime) -> Circuit:
+def _apply_review_to_circuit(circuit: Circuit, decision: str, before: Outcome | None, outcome: Outcome, at: datetime) -> Circuit:
     is_probe = circuit.probe is not None and circuit.probe.decision == decision
     if is_probe and outcome == "success":
         return Circuit()
-    failures = circuit.failures[_until(circuit, at - _KEPT) :]
+    failures = circuit.failures[_count_failures_until(circuit, at - _KEPT) :]
     if outcome in FAILED and before not in FAILED:
         failures = (*failures, Failure(decision=decision, at=at))
     elif before in FAILED and outcome not in FAILED:
@@ -152,60 +152,63 @@ def _reviewed(circuit: Circuit, decision: str, before: Outcome | None, outcome: 
     return Circuit(failures=failures, opened_at=at if outcome in FAILED else circuit.opened_at)
 
 
-def probed(breakers: Breakers, *, decision: str, scopes: tuple[str, ...], at: datetime) -> Breakers:
+def start_probes(breakers: Breakers, *, decision: str, scopes: tuple[str, ...], at: datetime) -> Breakers:
     """After a solo decision that tries out these scopes."""
     deadline = at + timedelta(seconds=breakers.policy.probe_seconds)
     touched = {
-        name: replace(circuit, probe=Probe(decision=decision, deadline=deadline))
+        name: replace(circuit, probe=CircuitProbe(decision=decision, deadline=deadline))
         for name in scopes
-        if (circuit := _settled(breakers.circuits.get(name, Circuit()), at)).opened_at is not None and circuit.probe is None
+        if (circuit := _expire_probe(breakers.circuits.get(name, Circuit()), at)).opened_at is not None and circuit.probe is None
     }
     return replace(breakers, circuits={**breakers.circuits, **touched})
 
 
 def with_policy(breakers: Breakers, policy: Policy, at: datetime) -> Breakers:
     """After the policy was set: a stricter one may open circuits at once, a milder one closes none."""
-    settled = {name: _settled(circuit, at) for name, circuit in breakers.circuits.items()}
-    return _tripped(replace(breakers, policy=policy), settled, at)
+    settled = {name: _expire_probe(circuit, at) for name, circuit in breakers.circuits.items()}
+    return _open_failing_circuits(replace(breakers, policy=policy), settled, at)
 
 
-def reset(breakers: Breakers, name: str) -> Breakers:
+def reset_circuit(breakers: Breakers, name: str) -> Breakers:
     """After somebody closed a circuit by hand: its failures are forgotten."""
     return replace(breakers, circuits={key: circuit for key, circuit in breakers.circuits.items() if key != name})
 
 
-def view(breakers: Breakers, name: str, now: datetime) -> CircuitView:
+def build_circuit_view(breakers: Breakers, name: str, now: datetime) -> CircuitView:
     """How the circuit of a scope stands; one of which nothing is known is closed."""
-    circuit = _settled(breakers.circuits.get(name, Circuit()), now)
+    circuit = _expire_probe(breakers.circuits.get(name, Circuit()), now)
     found = CircuitView(
-        scope=name, state="closed", failures=_recent(circuit, breakers.policy, now), threshold=breakers.policy.failures
+        scope=name,
+        state="closed",
+        failures=_count_recent_failures(circuit, breakers.policy, now),
+        threshold=breakers.policy.failures,
     )
     if circuit.opened_at is None:
         return found
     half_open_at = circuit.opened_at + timedelta(seconds=breakers.policy.cooldown_seconds)
     is_half = circuit.probe is not None or now >= half_open_at
-    state: State = "half_open" if is_half else "open"
+    state: CircuitState = "half_open" if is_half else "open"
     return replace(found, state=state, opened_at=circuit.opened_at, half_open_at=half_open_at, probe=circuit.probe)
 
 
-def views(breakers: Breakers, now: datetime) -> tuple[CircuitView, ...]:
+def list_circuit_views(breakers: Breakers, now: datetime) -> tuple[CircuitView, ...]:
     """Every circuit that is not closed or counts a failure, by name."""
-    found = (view(breakers, name, now) for name in sorted(breakers.circuits))
+    found = (build_circuit_view(breakers, name, now) for name in sorted(breakers.circuits))
     return tuple(circuit for circuit in found if circuit.state != "closed" or circuit.failures)
 
 
-def verdict(breakers: Breakers, ask: Ask, now: datetime) -> Verdict:
+def judge_solo_request(breakers: Breakers, ask: SoloRequest, now: datetime) -> SoloVerdict:
     """Whether this may be decided alone now; names every scope and every rule that stands against it."""
-    names = scopes_of(category=ask.category, stakes=ask.stakes, tags=ask.tags, source=ask.source)
-    circuits = [view(breakers, name, now) for name in names]
+    names = collect_scopes(category=ask.category, stakes=ask.stakes, tags=ask.tags, source=ask.source)
+    circuits = [build_circuit_view(breakers, name, now) for name in names]
     blocked = tuple(one.scope for one in circuits if one.state == "open" or one.probe is not None)
-    rules = _rules(breakers.policy, ask)
+    rules = _find_blocking_rules(breakers.policy, ask)
     if blocked or rules:
-        return Verdict(scopes=blocked, rules=rules)
-    return Verdict(probes=tuple(one.scope for one in circuits if one.state == "half_open"))
+        return SoloVerdict(scopes=blocked, rules=rules)
+    return SoloVerdict(probes=tuple(one.scope for one in circuits if one.state == "half_open"))
 
 
-def _rules(policy: Policy, ask: Ask) -> tuple[str, ...]:
+def _find_blocking_rules(policy: Policy, ask: SoloRequest) -> tuple[str, ...]:
     found: list[str] = []
     if ask.stakes in policy.deliberate_stakes:
         found.append(f"stakes: what is {ask.stakes} is decided by a deliberation")
@@ -214,19 +217,19 @@ def _rules(policy: Policy, ask: Ask) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _settled(circuit: Circuit, now: datetime) -> Circuit:
+def _expire_probe(circuit: Circuit, now: datetime) -> Circuit:
     """The circuit with a probe that was not reviewed in time taken away: it has been open anew since the deadline."""
     if circuit.probe is None or now < circuit.probe.deadline:
         return circuit
     return replace(circuit, opened_at=circuit.probe.deadline, probe=None)
 
 
-def _tripped(breakers: Breakers, touched: Mapping[str, Circuit], at: datetime) -> Breakers:
+def _open_failing_circuits(breakers: Breakers, touched: Mapping[str, Circuit], at: datetime) -> Breakers:
     """With these circuits put in place, those opened that have failed too often."""
     policy = breakers.policy
     checked = {
         name: replace(circuit, opened_at=at)
-        if circuit.opened_at is None and _recent(circuit, policy, at) >= policy.failures
+        if circuit.opened_at is None and _count_recent_failures(circuit, policy, at) >= policy.failures
         else circuit
         for name, circuit in touched.items()
     }
@@ -234,12 +237,12 @@ def _tripped(breakers: Breakers, touched: Mapping[str, Circuit], at: datetime) -
     return replace(breakers, circuits={name: circuit for name, circuit in circuits.items() if circuit != Circuit()})
 
 
-def _recent(circuit: Circuit, policy: Policy, now: datetime) -> int:
+def _count_recent_failures(circuit: Circuit, policy: Policy, now: datetime) -> int:
     """The failures within the sliding window."""
-    return len(circuit.failures) - _until(circuit, now - timedelta(seconds=policy.window_seconds))
+    return len(circuit.failures) - _count_failures_until(circuit, now - timedelta(seconds=policy.window_seconds))
 
 
-def _until(circuit: Circuit, moment: datetime) -> int:
+def _count_failures_until(circuit: Circuit, moment: datetime) -> int:
     """How many of the failures, which stand in the order of time, lie at or before a moment."""
     return bisect_right(circuit.failures, moment, key=lambda failure: failure.at)
 
@@ -247,22 +250,22 @@ def _until(circuit: Circuit, moment: datetime) -> int:
 __all__ = [
     "FAILED",
     "GLOBAL",
-    "Ask",
+    "SoloRequest",
     "Breakers",
     "Circuit",
     "CircuitView",
     "Failure",
     "Policy",
-    "Probe",
-    "Verdict",
-    "checked_scope",
-    "probed",
-    "reset",
-    "reviewed",
-    "scope",
-    "scopes_of",
-    "verdict",
-    "view",
-    "views",
+    "CircuitProbe",
+    "SoloVerdict",
+    "parse_scope",
+    "start_probes",
+    "reset_circuit",
+    "apply_review",
+    "build_scope",
+    "collect_scopes",
+    "judge_solo_request",
+    "build_circuit_view",
+    "list_circuit_views",
     "with_policy",
 ]

@@ -26,14 +26,14 @@ STATUSES: Final[tuple[ThreadStatus, ...]] = get_args(ThreadStatus)
 POSITIONS: Final[tuple[VotePosition, ...]] = get_args(VotePosition)
 
 
-def line(what: str, value: str, longest: int = LONGEST_LINE) -> str:
+def validate_nonempty_text(what: str, value: str, longest: int = LONGEST_LINE) -> str:
     """A text that must say something."""
-    if not optional(what, value, longest).strip():
+    if not validate_text(what, value, longest).strip():
         raise BadSetting(f"{what} is empty; say something")
     return value
 
 
-def optional(what: str, value: str, longest: int = LONGEST_LINE) -> str:
+def validate_text(what: str, value: str, longest: int = LONGEST_LINE) -> str:
     """A text that may be empty, but not over-long or broken."""
     if not isinstance(value, str):
         raise BadSetting(f"{what} must be a text, not {type(value).__name__}")
@@ -44,30 +44,30 @@ def optional(what: str, value: str, longest: int = LONGEST_LINE) -> str:
     return value
 
 
-def name(what: str, value: str) -> str:
+def validate_name(what: str, value: str) -> str:
     """A short printable name."""
-    optional(what, value, LONGEST_NAME)
+    validate_text(what, value, LONGEST_NAME)
     if not value.strip() or one_line(value) != value:
         raise BadSetting(f"{what} {value!r} must have 1 to {LONGEST_NAME} printable characters on one line")
     return value
 
 
-def optional_name(what: str, value: str) -> str:
-    return name(what, value) if value != "" else value
+def validate_optional_name(what: str, value: str) -> str:
+    return validate_name(what, value) if value != "" else value
 
 
-def names(what: str, values: Sequence[str]) -> tuple[str, ...]:
+def validate_names(what: str, values: Sequence[str]) -> tuple[str, ...]:
     """Names, each once, in the order in which they came."""
-    few(what, values)
-    return tuple(dict.fromkeys(name(what, value) for value in values))
+    validate_list_size(what, values)
+    return tuple(dict.fromkeys(validate_name(what, value) for value in values))
 
 
-def few(what: str, values: Sequence[object]) -> None:
+def validate_list_size(what: str, values: Sequence[object]) -> None:
     if isinstance(values, str) or len(values) > MOST_ITEMS:
         raise BadSetting(f"{what} must be a list of at most {MOST_ITEMS}")
 
 
-def choice(what: str, value: str, known: tuple[C, ...]) -> C:
+def validate_choice(what: str, value: str, known: tuple[C, ...]) -> C:
     """One of the known values."""
     for one in known:
         if one == value:
@@ -75,64 +75,64 @@ def choice(what: str, value: str, known: tuple[C, ...]) -> C:
     raise BadSetting(f"unknown {what} {value!r}; known: {', '.join(known)}")
 
 
-def share(what: str, value: float) -> float:
+def validate_share(what: str, value: float) -> float:
     """A number from 0 to 1."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value <= 1.0:
         raise BadSetting(f"{what} is {value!r}; it must be a number from 0 to 1")
     return float(value)
 
 
-def optional_share(what: str, value: float | None) -> float | None:
-    return None if value is None else share(what, value)
+def validate_optional_share(what: str, value: float | None) -> float | None:
+    return None if value is None else validate_share(what, value)
 
 
-def count(what: str, value: int, most: int = 1_000) -> int:
+def validate_count(what: str, value: int, most: int = 1_000) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
         raise BadSetting(f"{what} is {value!r}; it must be a whole number from 1 to {most}")
     return value
 
 
-def checked_decision(fact: DecisionKept) -> DecisionKept:
+def validate_decision(fact: DecisionKept) -> DecisionKept:
     """The fact, if everything in it may be written down; raises BadSetting or BadName."""
     parse_session_id(fact.decision)
-    line("topic", fact.topic, LONGEST_TEXT)
-    name("protocol", fact.protocol)
-    optional_name("category", fact.category)
-    choice("stakes", fact.stakes, STAKES)
-    names("tags", fact.tags)
-    optional_name("thread", fact.thread)
-    optional("decided", fact.decided or "", LONGEST_TEXT)
-    optional("text", fact.text, LONGEST_TEXT)
-    optional_share("confidence", fact.confidence)
+    validate_nonempty_text("topic", fact.topic, LONGEST_TEXT)
+    validate_name("protocol", fact.protocol)
+    validate_optional_name("category", fact.category)
+    validate_choice("stakes", fact.stakes, STAKES)
+    validate_names("tags", fact.tags)
+    validate_optional_name("thread", fact.thread)
+    validate_text("decided", fact.decided or "", LONGEST_TEXT)
+    validate_text("text", fact.text, LONGEST_TEXT)
+    validate_optional_share("confidence", fact.confidence)
     for what, texts in (("options", fact.options), ("dissent", fact.dissent), ("open questions", fact.open_questions)):
-        few(what, texts)
+        validate_list_size(what, texts)
         for text in texts:
-            optional(what, text, LONGEST_TEXT)
+            validate_text(what, text, LONGEST_TEXT)
     for what, text in (("choice", fact.choice), ("consensus type", fact.consensus_type), ("head", fact.head)):
-        optional(what, text)
-    names("built on", fact.built_on)
-    few("members", fact.members)
+        validate_text(what, text)
+    validate_names("built on", fact.built_on)
+    validate_list_size("members", fact.members)
     for member in fact.members:
-        _check_member(member)
+        _validate_member(member)
     if fact.opened_at.tzinfo is None or fact.closed_at.tzinfo is None:
         raise BadSetting("opened_at and closed_at must carry a time zone")
     return fact
 
 
-def _check_member(member: Member) -> None:
-    line("source", member.source, LONGEST_SOURCE)
-    line("seat", member.seat, LONGEST_SOURCE)
-    optional("family", member.family, LONGEST_SOURCE)
-    optional("first choice", member.first)
-    optional_share("first confidence", member.first_confidence)
-    optional_share("confidence", member.confidence)
+def _validate_member(member: Member) -> None:
+    validate_nonempty_text("source", member.source, LONGEST_SOURCE)
+    validate_nonempty_text("seat", member.seat, LONGEST_SOURCE)
+    validate_text("family", member.family, LONGEST_SOURCE)
+    validate_text("first choice", member.first)
+    validate_optional_share("first confidence", member.first_confidence)
+    validate_optional_share("confidence", member.confidence)
     if member.position is not None:
-        choice("position", member.position, POSITIONS)
+        validate_choice("position", member.position, POSITIONS)
 
 
-def checked_policy(policy: Policy) -> Policy:
+def validate_policy(policy: Policy) -> Policy:
     """The policy, if it makes sense; raises BadSetting."""
-    count("failures", policy.failures)
+    validate_count("failures", policy.failures)
     for what, seconds in (
         ("window_seconds", policy.window_seconds),
         ("cooldown_seconds", policy.cooldown_seconds),
@@ -141,6 +141,6 @@ def checked_policy(policy: Policy) -> Policy:
         if not math.isfinite(seconds) or not 0 < seconds <= LONGEST_WINDOW:
             raise BadSetting(f"{what} is {seconds!r}; it must be more than 0 and at most {LONGEST_WINDOW:.0f}")
     for stakes in policy.deliberate_stakes:
-        choice("stakes", stakes, STAKES)
-    share("least_confidence", policy.least_confidence)
+        validate_choice("stakes", stakes, STAKES)
+    validate_share("least_confidence", policy.least_confidence)
     return policy

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from moot.decisions import breakers
-from moot.decisions.book import Book
-from moot.decisions.breakers import FAILED, Ask
+from moot.decisions.book import MemoryState
+from moot.decisions.breakers import FAILED, SoloRequest
 from moot.decisions.facts import OutcomeReviewed, SoloBlocked, SoloDecided, ThreadCreated, ThreadQuestionSettled
-from moot.decisions.kept import Kept
+from moot.decisions.kept import RememberedDecision
 from moot.decisions.threads import Thread
 from moot.domain.facts import Fact
 from moot.domain.subject import normalize_label
@@ -16,7 +16,7 @@ from moot.errors import BadSetting, KeyReused, UnknownDecision, UnknownThread
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Alone:
+class SoloResult:
     """What came of wanting to decide alone: a decision, or the scopes and rules that call for a deliberation."""
 
     decision: str = ""
@@ -30,7 +30,7 @@ class Alone:
         return self.decision != ""
 
 
-def kept_as(book: Book, decision: str) -> Kept:
+def get_decision(book: MemoryState, decision: str) -> RememberedDecision:
     """The decision of this name; raises UnknownDecision."""
     kept = book.decisions.get(decision)
     if kept is None:
@@ -38,7 +38,7 @@ def kept_as(book: Book, decision: str) -> Kept:
     return kept
 
 
-def thread_as(book: Book, thread: str) -> Thread:
+def get_thread(book: MemoryState, thread: str) -> Thread:
     """The thread of this name; raises UnknownThread."""
     found = book.threads.threads.get(thread)
     if found is None:
@@ -47,9 +47,9 @@ def thread_as(book: Book, thread: str) -> Thread:
     return found
 
 
-def reviewing(book: Book, fact: OutcomeReviewed) -> Sequence[Fact]:
+def build_review_facts(book: MemoryState, fact: OutcomeReviewed) -> Sequence[Fact]:
     """The review, unless its key has come before; raises UnknownDecision, KeyReused, BadSetting."""
-    kept = kept_as(book, fact.decision)
+    kept = get_decision(book, fact.decision)
     if kept.record.decided is None:
         raise BadSetting(f"{fact.decision!r} came to no decision; there is nothing to review")
     for earlier in kept.reviews:
@@ -61,7 +61,7 @@ def reviewing(book: Book, fact: OutcomeReviewed) -> Sequence[Fact]:
     return (fact,)
 
 
-def _refuse_contradiction(kept: Kept, fact: OutcomeReviewed) -> None:
+def _refuse_contradiction(kept: RememberedDecision, fact: OutcomeReviewed) -> None:
     own, right = normalize_label(kept.record.choice), normalize_label(fact.choice)
     if not own or not right:
         return
@@ -73,19 +73,21 @@ def _refuse_contradiction(kept: Kept, fact: OutcomeReviewed) -> None:
         raise BadSetting(f"outcome {fact.outcome!r} contradicts the choice {fact.choice!r}: that is what was decided")
 
 
-def deciding_alone(book: Book, wanted: SoloDecided, deliberation: str, now: datetime) -> tuple[Alone, Sequence[Fact]]:
+def build_solo_facts(
+    book: MemoryState, wanted: SoloDecided, deliberation: str, now: datetime
+) -> tuple[SoloResult, Sequence[Fact]]:
     """The result and the fact that records it; raises UnknownDecision, KeyReused."""
     earlier = book.asked.get((wanted.source, wanted.key))
     if earlier is not None:
         if earlier.topic != wanted.topic:
             raise KeyReused(f"key {wanted.key!r} came before with another topic, {earlier.topic[:80]!r}; use a new key")
-        return _result(earlier), ()
+        return _build_result(earlier), ()
     for below in wanted.built_on:
-        kept_as(book, below)
-    ask = Ask(
+        get_decision(book, below)
+    ask = SoloRequest(
         source=wanted.source, confidence=wanted.confidence, category=wanted.category, stakes=wanted.stakes, tags=wanted.tags
     )
-    verdict = breakers.verdict(book.breakers, ask, now)
+    verdict = breakers.judge_solo_request(book.breakers, ask, now)
     # A session id holds no dot: a decision taken alone can never bear the name of a session.
     fact: SoloDecided | SoloBlocked = replace(wanted, decision=f"alone.{book.alone + 1}", probes=verdict.probes)
     if not verdict.is_allowed:
@@ -100,16 +102,16 @@ def deciding_alone(book: Book, wanted: SoloDecided, deliberation: str, now: date
             deliberation=deliberation,
             key=wanted.key,
         )
-    return _result(fact), (fact,)
+    return _build_result(fact), (fact,)
 
 
-def _result(fact: SoloDecided | SoloBlocked) -> Alone:
+def _build_result(fact: SoloDecided | SoloBlocked) -> SoloResult:
     if isinstance(fact, SoloDecided):
-        return Alone(decision=fact.decision, probes=fact.probes)
-    return Alone(scopes=fact.scopes, rules=fact.rules, deliberation=fact.deliberation)
+        return SoloResult(decision=fact.decision, probes=fact.probes)
+    return SoloResult(scopes=fact.scopes, rules=fact.rules, deliberation=fact.deliberation)
 
 
-def creating(book: Book, wanted: ThreadCreated) -> tuple[str, Sequence[Fact]]:
+def build_thread_facts(book: MemoryState, wanted: ThreadCreated) -> tuple[str, Sequence[Fact]]:
     """The thread's name and the fact that begins it; raises KeyReused."""
     known = book.threads.threads
     if not wanted.thread:
@@ -125,7 +127,7 @@ def creating(book: Book, wanted: ThreadCreated) -> tuple[str, Sequence[Fact]]:
     return wanted.thread, ()
 
 
-def settling(thread: Thread, fact: ThreadQuestionSettled) -> Sequence[Fact]:
+def build_settlement_facts(thread: Thread, fact: ThreadQuestionSettled) -> Sequence[Fact]:
     """The fact, unless the question is settled already; raises BadSetting."""
     found = next((one for one in thread.questions if one.number == fact.question), None)
     if found is None:
@@ -133,6 +135,6 @@ def settling(thread: Thread, fact: ThreadQuestionSettled) -> Sequence[Fact]:
     return () if found.settled_at is not None else (fact,)
 
 
-def is_open(thread: Thread, question: str) -> bool:
+def has_open_question(thread: Thread, question: str) -> bool:
     """Whether the thread has this question open."""
     return any(one.text == question and one.settled_at is None for one in thread.questions)

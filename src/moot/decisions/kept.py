@@ -11,7 +11,7 @@ ALONE: Final = "alone"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Review:
+class OutcomeReview:
     """How somebody said that a decision turned out."""
 
     at: datetime
@@ -23,21 +23,21 @@ class Review:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class RememberedDecision:
     """A decision. A solo one has its source as its only member, who supports it. The last review is the one that counts."""
 
     number: int
     at: datetime
     record: DecisionKept
     is_alone: bool = False
-    reviews: tuple[Review, ...] = ()
+    reviews: tuple[OutcomeReview, ...] = ()
 
     @property
     def decision(self) -> str:
         return self.record.decision
 
     @property
-    def review(self) -> Review | None:
+    def review(self) -> OutcomeReview | None:
         return self.reviews[-1] if self.reviews else None
 
     @property
@@ -50,7 +50,7 @@ class Kept:
         return tuple(dict.fromkeys(member.source for member in self.record.members))
 
 
-def as_record(solo: SoloDecided, at: datetime) -> DecisionKept:
+def build_solo_record(solo: SoloDecided, at: datetime) -> DecisionKept:
     """A solo decision in the form of a group's."""
     return DecisionKept(
         decision=solo.decision,

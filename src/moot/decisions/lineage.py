@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from moot.decisions.breakers import FAILED
 from moot.decisions.facts import Outcome
-from moot.decisions.kept import Kept
+from moot.decisions.kept import RememberedDecision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Link:
+class LinkedDecision:
     """A decision that hangs together with another, so many steps away; `is_known` is False when none of that name was kept."""
 
     decision: str
@@ -25,8 +25,8 @@ class Lineage:
     """`built_on` are its ancestors, `basis_of` its descendants, nearest first; `failed` are the ancestors that proved wrong."""
 
     decision: str
-    built_on: tuple[Link, ...]
-    basis_of: tuple[Link, ...]
+    built_on: tuple[LinkedDecision, ...]
+    basis_of: tuple[LinkedDecision, ...]
     failed: tuple[str, ...]
 
     @property
@@ -34,18 +34,20 @@ class Lineage:
         return bool(self.failed)
 
 
-def lineage(decision: str, decisions: Mapping[str, Kept], children: Mapping[str, Sequence[str]]) -> Lineage:
+def build_lineage(decision: str, decisions: Mapping[str, RememberedDecision], children: Mapping[str, Sequence[str]]) -> Lineage:
     """Both directions from a decision; one that comes round to itself is not followed again."""
-    above = _reached(decision, decisions, lambda name: decisions[name].record.built_on if name in decisions else ())
+    above = _collect_reachable(decision, decisions, lambda name: decisions[name].record.built_on if name in decisions else ())
     return Lineage(
         decision=decision,
         built_on=above,
-        basis_of=_reached(decision, decisions, lambda name: children.get(name, ())),
+        basis_of=_collect_reachable(decision, decisions, lambda name: children.get(name, ())),
         failed=tuple(link.decision for link in above if link.outcome in FAILED),
     )
 
 
-def _reached(start: str, decisions: Mapping[str, Kept], following: Callable[[str], Sequence[str]]) -> tuple[Link, ...]:
+def _collect_reachable(
+    start: str, decisions: Mapping[str, RememberedDecision], following: Callable[[str], Sequence[str]]
+) -> tuple[LinkedDecision, ...]:
     steps = {start: 0}
     queue = [start]
     for name in queue:
@@ -53,13 +55,13 @@ def _reached(start: str, decisions: Mapping[str, Kept], following: Callable[[str
             if after not in steps:
                 steps[after] = steps[name] + 1
                 queue.append(after)
-    return tuple(_link(name, steps[name], decisions.get(name)) for name in queue[1:])
+    return tuple(_build_link(name, steps[name], decisions.get(name)) for name in queue[1:])
 
 
-def _link(name: str, steps: int, kept: Kept | None) -> Link:
+def _build_link(name: str, steps: int, kept: RememberedDecision | None) -> LinkedDecision:
     if kept is None:
-        return Link(decision=name, steps=steps)
-    return Link(
+        return LinkedDecision(decision=name, steps=steps)
+    return LinkedDecision(
         decision=name,
         steps=steps,
         is_known=True,

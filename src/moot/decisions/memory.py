@@ -12,17 +12,17 @@ from typing import Final, Literal, TypeVar
 
 from moot.decisions import amplification, breakers, checks, lineage, sources, threads
 from moot.decisions.amplification import Amplification
-from moot.decisions.book import Book, evolve
+from moot.decisions.book import MemoryState, evolve
 from moot.decisions.breakers import CircuitView, Policy
 from moot.decisions.choosing import (
-    Alone,
-    creating,
-    deciding_alone,
-    is_open,
-    kept_as,
-    reviewing,
-    settling,
-    thread_as,
+    SoloResult,
+    build_review_facts,
+    build_settlement_facts,
+    build_solo_facts,
+    build_thread_facts,
+    get_decision,
+    get_thread,
+    has_open_question,
 )
 from moot.decisions.facts import (
     MEMORY_KINDS,
@@ -40,12 +40,12 @@ from moot.decisions.facts import (
     ThreadStatusSet,
     ThreadVisited,
 )
-from moot.decisions.kept import Kept
+from moot.decisions.kept import RememberedDecision
 from moot.decisions.lineage import Lineage
 from moot.decisions.register import Register
-from moot.decisions.search import Hit
+from moot.decisions.search import SearchHit
 from moot.decisions.sources import SourceTrust
-from moot.decisions.threads import Resumed, Thread, ThreadView
+from moot.decisions.threads import Thread, ThreadCatchUp, ThreadView
 from moot.domain.facts import Fact
 from moot.domain.ids import parse_session_id
 from moot.domain.subject import Stakes, normalize_label
@@ -60,29 +60,29 @@ BATCH: Final = 100
 T = TypeVar("T")
 
 
-class Memory:
+class DecisionMemory:
     """One per process and ledger; several may write at once."""
 
     def __init__(self, ledger: Ledger, clock: Clock) -> None:
         self._clock = clock
-        self._register = Register(ledger, clock, NAME, kinds=MEMORY_KINDS, initial=Book(), evolve=evolve)
+        self._register = Register(ledger, clock, NAME, kinds=MEMORY_KINDS, initial=MemoryState(), evolve=evolve)
 
     # Decisions
 
-    async def keep(self, fact: DecisionKept) -> Kept:
+    async def keep(self, fact: DecisionKept) -> RememberedDecision:
         """Remember what a session decided; one that is already kept stays as it is. Raises BadSetting or BadName."""
-        checks.checked_decision(fact)
+        checks.validate_decision(fact)
         book = await self._register.append(lambda book: () if fact.decision in book.decisions else (fact,))
         return book.decisions[fact.decision]
 
     async def has(self, decision: str) -> bool:
         return decision in (await self._register.state()).decisions
 
-    async def get(self, decision: str) -> Kept | None:
+    async def get(self, decision: str) -> RememberedDecision | None:
         """A decision with all its reviews."""
         return (await self._register.state()).decisions.get(decision)
 
-    async def listed(
+    async def list_decisions(
         self,
         *,
         category: str | None = None,
@@ -91,14 +91,14 @@ class Memory:
         source: str | None = None,
         limit: int = 50,
         before: str | None = None,
-    ) -> list[Kept]:
+    ) -> list[RememberedDecision]:
         """Decisions, newest first, from the one kept before `before` on; raises UnknownDecision."""
-        checks.count("limit", limit)
+        checks.validate_count("limit", limit)
         if outcome is not None:
-            checks.choice("outcome", outcome, (*checks.OUTCOMES, UNREVIEWED))
+            checks.validate_choice("outcome", outcome, (*checks.OUTCOMES, UNREVIEWED))
         book = await self._register.state()
-        found: list[Kept] = []
-        end = len(book.order) if before is None else kept_as(book, before).number - 1
+        found: list[RememberedDecision] = []
+        end = len(book.order) if before is None else get_decision(book, before).number - 1
         for decision in reversed(book.order[:end]):
             kept = book.decisions[decision]
             if (
@@ -112,46 +112,46 @@ class Memory:
                 break
         return found
 
-    async def search(self, query: str, *, limit: int = 10, category: str | None = None) -> list[Hit]:
+    async def search(self, query: str, *, limit: int = 10, category: str | None = None) -> list[SearchHit]:
         """The decisions that hold what the query looks for, best first."""
-        checks.line("query", query)
-        checks.count("limit", limit)
-        book = await self._indexed()
-        return book.index.search(query, limit, _in_category(book, category))
+        checks.validate_nonempty_text("query", query)
+        checks.validate_count("limit", limit)
+        book = await self._load_with_index()
+        return book.index.search(query, limit, _build_category_filter(book, category))
 
-    async def like(self, topic: str, *, limit: int = 3, category: str | None = None) -> list[Hit]:
+    async def find_similar(self, topic: str, *, limit: int = 3, category: str | None = None) -> list[SearchHit]:
         """Earlier decisions on a like topic, best first; none when none is like it (D-16)."""
-        checks.line("topic", topic, checks.LONGEST_TEXT)
-        checks.count("limit", limit)
-        book = await self._indexed()
-        return book.index.like(topic, limit, _in_category(book, category))
+        checks.validate_nonempty_text("topic", topic, checks.LONGEST_TEXT)
+        checks.validate_count("limit", limit)
+        book = await self._load_with_index()
+        return book.index.find_similar(topic, limit, _build_category_filter(book, category))
 
-    async def chain(self, decision: str) -> Lineage:
+    async def find_lineage(self, decision: str) -> Lineage:
         """What a decision was built on, and what on it; raises UnknownDecision."""
         book = await self._register.state()
-        return lineage.lineage(kept_as(book, decision).decision, book.decisions, book.children)
+        return lineage.build_lineage(get_decision(book, decision).decision, book.decisions, book.children)
 
     # Outcomes
 
     async def review(
         self, decision: str, outcome: Outcome, *, choice: str = "", note: str = "", by: str = "", key: str = ""
-    ) -> Kept:
+    ) -> RememberedDecision:
         """Say how a decision turned out. A later review replaces an earlier one; the same `key` again counts once.
 
         Raises UnknownDecision, KeyReused, and BadSetting when outcome and choice contradict each other.
         """
         fact = OutcomeReviewed(
             decision=decision,
-            outcome=checks.choice("outcome", outcome, checks.OUTCOMES),
-            choice=checks.optional("choice", choice),
-            note=checks.optional("note", note),
-            by=checks.optional_name("by", by),
-            key=checks.optional_name("key", key),
+            outcome=checks.validate_choice("outcome", outcome, checks.OUTCOMES),
+            choice=checks.validate_text("choice", choice),
+            note=checks.validate_text("note", note),
+            by=checks.validate_optional_name("by", by),
+            key=checks.validate_optional_name("key", key),
         )
-        book = await self._register.append(lambda book: reviewing(book, fact))
+        book = await self._register.append(lambda book: build_review_facts(book, fact))
         return book.decisions[decision]
 
-    async def alone(
+    async def decide_alone(
         self,
         source: str,
         topic: str,
@@ -164,7 +164,7 @@ class Memory:
         built_on: Sequence[str] = (),
         key: str = "",
         deliberation: str = "",
-    ) -> Alone:
+    ) -> SoloResult:
         """Decide alone, or hear why not; either is recorded (D-17).
 
         `deliberation` is the session that will decide instead if it must. The same source with the same `key` gets the first
@@ -172,113 +172,124 @@ class Memory:
         """
         wanted = SoloDecided(
             decision="",
-            source=checks.name("source", source),
-            topic=checks.line("topic", topic),
-            decided=checks.line("decided", decided, checks.LONGEST_TEXT),
-            confidence=checks.share("confidence", confidence),
-            category=checks.optional_name("category", category),
-            stakes=checks.choice("stakes", stakes, checks.STAKES),
-            tags=checks.names("tags", tags),
-            built_on=checks.names("built on", built_on),
-            key=checks.optional_name("key", key),
+            source=checks.validate_name("source", source),
+            topic=checks.validate_nonempty_text("topic", topic),
+            decided=checks.validate_nonempty_text("decided", decided, checks.LONGEST_TEXT),
+            confidence=checks.validate_share("confidence", confidence),
+            category=checks.validate_optional_name("category", category),
+            stakes=checks.validate_choice("stakes", stakes, checks.STAKES),
+            tags=checks.validate_names("tags", tags),
+            built_on=checks.validate_names("built on", built_on),
+            key=checks.validate_optional_name("key", key),
         )
         if deliberation:
             parse_session_id(deliberation)
-        return await self._recorded(lambda book: deciding_alone(book, wanted, deliberation, self._now(book)))
+        return await self._record_facts(lambda book: build_solo_facts(book, wanted, deliberation, self._now(book)))
 
     # Trust
 
     async def source_trust(self, source: str, category: str | None = None) -> float:
         """The trust in a source, 0.5 for one without a record (D-14)."""
-        return (await self.trusts([source], category or ""))[source]
+        return (await self.compute_trusts([source], category or ""))[source]
 
-    async def trusts(self, names: Sequence[str], category: str = "") -> dict[str, float]:
+    async def compute_trusts(self, names: Sequence[str], category: str = "") -> dict[str, float]:
         """The trust in each of these sources."""
         book = await self._register.state()
-        return {name: sources.trusted(sources.scores(name, book.reviewed_by(name)), category) for name in names}
+        return {
+            name: sources.compute_source_trust(sources.collect_scores(name, book.list_reviewed(name)), category) for name in names
+        }
 
     async def sources(self) -> list[SourceTrust]:
         """The record of every source that has one, by name."""
         book = await self._register.state()
-        found = (sources.source_trust(name, sources.scores(name, book.reviewed_by(name))) for name in sorted(book.reviewed))
+        found = (
+            sources.build_source_trust(name, sources.collect_scores(name, book.list_reviewed(name)))
+            for name in sorted(book.reviewed)
+        )
         return [record for record in found if record.cases]
 
     async def pair_correlation(self, one: str, other: str) -> tuple[int, float | None]:
         """How many scored cases two sources share, and how much their errors go together."""
         book = await self._register.state()
-        return sources.pair_correlation(
-            sources.scores(one, book.reviewed_by(one)), sources.scores(other, book.reviewed_by(other))
+        return sources.compute_pair_correlation(
+            sources.collect_scores(one, book.list_reviewed(one)), sources.collect_scores(other, book.list_reviewed(other))
         )
 
     async def pair_correlations(self, names: Sequence[str]) -> dict[tuple[str, str], tuple[int, float | None]]:
         """`pair_correlation` of all pairs of these sources; each record is looked through once."""
         book = await self._register.state()
-        scored = {name: sources.scores(name, book.reviewed_by(name)) for name in dict.fromkeys(names)}
+        scored = {name: sources.collect_scores(name, book.list_reviewed(name)) for name in dict.fromkeys(names)}
         pairs = combinations(scored, 2)
-        return {(one, other): sources.pair_correlation(scored[one], scored[other]) for one, other in pairs}
+        return {(one, other): sources.compute_pair_correlation(scored[one], scored[other]) for one, other in pairs}
 
     async def amplification(self) -> tuple[Amplification, ...]:
         """Whether groups did better than their members alone, by protocol (D-15)."""
-        return amplification.amplification((await self._register.state()).decisions.values())
+        return amplification.compute_amplification((await self._register.state()).decisions.values())
 
     # Threads
 
     async def create_thread(self, title: str, *, category: str = "", by: str = "", thread: str = "") -> ThreadView:
         """Begin a thread; without a name it is `thread-N`. The same name and title again is the same thread; raises KeyReused."""
         wanted = ThreadCreated(
-            thread=checks.optional_name("thread", thread),
-            title=checks.line("title", title),
-            category=checks.optional_name("category", category),
-            by=checks.optional_name("by", by),
+            thread=checks.validate_optional_name("thread", thread),
+            title=checks.validate_nonempty_text("title", title),
+            category=checks.validate_optional_name("category", category),
+            by=checks.validate_optional_name("by", by),
         )
-        return await self.thread_status(await self._recorded(lambda book: creating(book, wanted)))
+        return await self.thread_status(await self._record_facts(lambda book: build_thread_facts(book, wanted)))
 
     async def join_thread(self, thread: str, decision: str) -> ThreadView:
         """Say that a session belongs to a thread, while it runs or later; raises UnknownThread."""
-        fact = ThreadJoined(thread=thread, decision=checks.name("decision", decision))
-        return await self._in_thread(thread, lambda found: () if decision in found.decisions else (fact,))
+        fact = ThreadJoined(thread=thread, decision=checks.validate_name("decision", decision))
+        return await self._record_in_thread(thread, lambda found: () if decision in found.decisions else (fact,))
 
-    async def resume_thread(self, thread: str, seat: str) -> Resumed:
+    async def resume_thread(self, thread: str, seat: str) -> ThreadCatchUp:
         """Where a thread stands and what the seat has missed; the visit is recorded, a paused thread is active again."""
-        checks.name("seat", seat)
+        checks.validate_name("seat", seat)
         visited = ThreadVisited(thread=thread, seat=seat)
         active = ThreadStatusSet(thread=thread, status="active", by=seat)
 
-        def chosen(book: Book) -> tuple[Resumed, Sequence[Fact]]:
-            found = thread_as(book, thread)
-            return threads.resumed(found, seat, book.decisions), (active, visited) if found.status == "paused" else (visited,)
+        def choose_visit(book: MemoryState) -> tuple[ThreadCatchUp, Sequence[Fact]]:
+            found = get_thread(book, thread)
+            return threads.build_catch_up(found, seat, book.decisions), (active, visited) if found.status == "paused" else (
+                visited,
+            )
 
-        return replace(await self._recorded(chosen), view=await self.thread_status(thread))
+        return replace(await self._record_facts(choose_visit), view=await self.thread_status(thread))
 
     async def thread_status(self, thread: str) -> ThreadView:
         """Where a thread stands; raises UnknownThread."""
         book = await self._register.state()
-        return threads.view(thread_as(book, thread), book.decisions)
+        return threads.build_thread_view(get_thread(book, thread), book.decisions)
 
     async def set_thread_status(self, thread: str, status: ThreadStatus, *, note: str = "", by: str = "") -> ThreadView:
         """Pause, complete, block or take up a thread; raises UnknownThread."""
         fact = ThreadStatusSet(
             thread=thread,
-            status=checks.choice("status", status, checks.STATUSES),
-            note=checks.optional("note", note),
-            by=checks.optional_name("by", by),
+            status=checks.validate_choice("status", status, checks.STATUSES),
+            note=checks.validate_text("note", note),
+            by=checks.validate_optional_name("by", by),
         )
-        return await self._in_thread(thread, lambda found: () if (found.status, found.note) == (status, note) else (fact,))
+        return await self._record_in_thread(thread, lambda found: () if (found.status, found.note) == (status, note) else (fact,))
 
     async def ask_in_thread(self, thread: str, question: str, *, by: str = "") -> ThreadView:
         """Leave a question open in a thread; the same again while it is open is the same question."""
-        fact = ThreadQuestioned(thread=thread, question=checks.line("question", question), by=checks.optional_name("by", by))
-        return await self._in_thread(thread, lambda found: () if is_open(found, question) else (fact,))
+        fact = ThreadQuestioned(
+            thread=thread,
+            question=checks.validate_nonempty_text("question", question),
+            by=checks.validate_optional_name("by", by),
+        )
+        return await self._record_in_thread(thread, lambda found: () if has_open_question(found, question) else (fact,))
 
     async def settle_question(self, thread: str, number: int, *, by: str = "") -> ThreadView:
         """Say that a question is answered; raises BadSetting when the thread has none of that number."""
-        fact = ThreadQuestionSettled(thread=thread, question=number, by=checks.optional_name("by", by))
-        return await self._in_thread(thread, lambda found: settling(found, fact))
+        fact = ThreadQuestionSettled(thread=thread, question=number, by=checks.validate_optional_name("by", by))
+        return await self._record_in_thread(thread, lambda found: build_settlement_facts(found, fact))
 
     async def threads(self) -> list[ThreadView]:
         """All threads, the one that changed last first."""
         book = await self._register.state()
-        found = [threads.view(thread, book.decisions) for thread in book.threads.threads.values()]
+        found = [threads.build_thread_view(thread, book.decisions) for thread in book.threads.threads.values()]
         return sorted(found, key=lambda view: view.changed_at, reverse=True)
 
     # Circuit breakers
@@ -286,24 +297,24 @@ class Memory:
     async def breakers(self) -> tuple[CircuitView, ...]:
         """Every circuit that is not closed or counts a failure."""
         book = await self._register.state()
-        return breakers.views(book.breakers, self._now(book))
+        return breakers.list_circuit_views(book.breakers, self._now(book))
 
     async def circuit(self, scope: str) -> CircuitView:
         """How the circuit of a scope stands; raises BadSetting for what is no scope."""
-        name = breakers.checked_scope(scope)
+        name = breakers.parse_scope(scope)
         book = await self._register.state()
-        return breakers.view(book.breakers, name, self._now(book))
+        return breakers.build_circuit_view(book.breakers, name, self._now(book))
 
     async def reset_circuit(self, scope: str, *, by: str = "", note: str = "") -> CircuitView:
         """Close a circuit by hand and forget its failures; one of which nothing is known is left alone."""
-        name = breakers.checked_scope(scope)
-        fact = CircuitReset(scope=name, by=checks.optional_name("by", by), note=checks.optional("note", note))
+        name = breakers.parse_scope(scope)
+        fact = CircuitReset(scope=name, by=checks.validate_optional_name("by", by), note=checks.validate_text("note", note))
         book = await self._register.append(lambda book: (fact,) if name in book.breakers.circuits else ())
-        return breakers.view(book.breakers, name, self._now(book))
+        return breakers.build_circuit_view(book.breakers, name, self._now(book))
 
     async def set_policy(self, policy: Policy, *, by: str = "") -> Policy:
         """Change the rules from now on; raises BadSetting."""
-        fact = PolicySet(policy=checks.checked_policy(policy), by=checks.optional_name("by", by))
+        fact = PolicySet(policy=checks.validate_policy(policy), by=checks.validate_optional_name("by", by))
         book = await self._register.append(lambda book: () if book.breakers.policy == policy else (fact,))
         return book.breakers.policy
 
@@ -312,36 +323,36 @@ class Memory:
 
     # How it is done
 
-    async def _indexed(self) -> Book:
+    async def _load_with_index(self) -> MemoryState:
         """The book with its search index up to date; others may run while a long one is made."""
         book = await self._register.state()
-        for _ in book.indexing(BATCH):
+        for _ in book.index_in_batches(BATCH):
             await asyncio.sleep(0)
         return book
 
-    def _now(self, book: Book) -> datetime:
+    def _now(self, book: MemoryState) -> datetime:
         """The time, never before the last entry."""
         now = self._clock.now()
         return now if book.at is None else max(now, book.at)
 
-    async def _recorded(self, choose: Callable[[Book], tuple[T, Sequence[Fact]]]) -> T:
+    async def _record_facts(self, choose: Callable[[MemoryState], tuple[T, Sequence[Fact]]]) -> T:
         """The result that goes with the facts that were appended."""
         results: list[T] = []
 
-        def chosen(book: Book) -> Sequence[Fact]:
+        def choose_facts(book: MemoryState) -> Sequence[Fact]:
             result, facts = choose(book)
             results.append(result)
             return facts
 
-        await self._register.append(chosen)
+        await self._register.append(choose_facts)
         return results[-1]
 
-    async def _in_thread(self, thread: str, choose: Callable[[Thread], Sequence[Fact]]) -> ThreadView:
-        book = await self._register.append(lambda book: choose(thread_as(book, thread)))
-        return threads.view(book.threads.threads[thread], book.decisions)
+    async def _record_in_thread(self, thread: str, choose: Callable[[Thread], Sequence[Fact]]) -> ThreadView:
+        book = await self._register.append(lambda book: choose(get_thread(book, thread)))
+        return threads.build_thread_view(book.threads.threads[thread], book.decisions)
 
 
-def _in_category(book: Book, category: str | None) -> Callable[[str], bool]:
+def _build_category_filter(book: MemoryState, category: str | None) -> Callable[[str], bool]:
     if category is None:
         return lambda _: True
     return lambda decision: normalize_label(book.decisions[decision].record.category) == normalize_label(category)

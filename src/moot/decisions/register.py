@@ -56,7 +56,7 @@ class Register(Generic[S]):
     async def state(self) -> S:
         """The state after everything that has been appended, by whomever; raises LedgerDamaged."""
         async with self._lock:
-            await self._read_on()
+            await self._read_new_records()
             return self._state
 
     async def append(self, choose: Callable[[S], Sequence[Fact]]) -> S:
@@ -66,11 +66,11 @@ class Register(Generic[S]):
         """
         async with self._lock:
             while True:
-                await self._read_on()
+                await self._read_new_records()
                 facts = choose(self._state)
                 if not facts:
                     return self._state
-                records = self._sealed(facts)
+                records = self._seal_facts(facts)
                 try:
                     await self._ledger.append(self._name, records)
                 except SeqConflict:
@@ -79,7 +79,7 @@ class Register(Generic[S]):
                     self._fold(record, Entry(record.seq, to_datetime(record.at), fact))
                 return self._state
 
-    def _sealed(self, facts: Sequence[Fact]) -> list[StoredRecord]:
+    def _seal_facts(self, facts: Sequence[Fact]) -> list[StoredRecord]:
         """The records of these facts behind the last one seen. Time never runs backwards in a register."""
         at = max(self._clock.now(), to_datetime(self._at))
         before, records = self._hash, list[StoredRecord]()
@@ -89,7 +89,7 @@ class Register(Generic[S]):
             before = records[-1].hash
         return records
 
-    async def _read_on(self) -> None:
+    async def _read_new_records(self) -> None:
         while True:
             records = await self._ledger.read(self._name, self._seq, PAGE)
             for record in records:

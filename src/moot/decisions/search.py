@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from moot.decisions.terms import is_pair, spans, terms, wanted
+from moot.decisions.terms import extract_query_terms, extract_terms, is_pair, locate_terms
 
 TOPIC, DECIDED = 4, 2
 """What a term weighs in the topic and in the decision; in the argument it weighs 1."""
@@ -35,7 +35,7 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
+class SearchHit:
     """A decision that fits, and a piece of it round the best place."""
 
     decision: str
@@ -43,7 +43,7 @@ class Hit:
     snippet: str
 
 
-class Index:
+class SearchIndex:
     """Grows by one document at a time; none is ever taken away, as no decision is."""
 
     def __init__(self) -> None:
@@ -55,14 +55,14 @@ class Index:
     def __len__(self) -> int:
         return len(self._documents)
 
-    def with_document(self, document: Document) -> "Index":
+    def add_document(self, document: Document) -> "SearchIndex":
         """The same index, with one more document in it."""
         number = len(self._documents) << SHIFT
         headline: dict[str, int] = {}
         for field, weight in ((document.topic, TOPIC), (document.decided, DECIDED)):
-            for term, count in Counter(terms(field)).items():
+            for term, count in Counter(extract_terms(field)).items():
                 headline[term] = headline.get(term, 0) + weight * count
-        weights = Counter(terms(document.text))
+        weights = Counter(extract_terms(document.text))
         for term, weight in headline.items():
             weights[term] += weight
         if max(weights.values(), default=0) > HEAVIEST:
@@ -80,37 +80,39 @@ class Index:
         self._total += weights.total()
         return self
 
-    def search(self, query: str, limit: int, allowed: Callable[[str], bool]) -> list[Hit]:
+    def search(self, query: str, limit: int, allowed: Callable[[str], bool]) -> list[SearchHit]:
         """The documents that hold any of the query's terms, best first, of those that are allowed."""
-        looked_for = wanted(query)
-        return self._best(self._scores(looked_for), looked_for, limit, allowed)
+        looked_for = extract_query_terms(query)
+        return self._rank_documents(self._compute_scores(looked_for), looked_for, limit, allowed)
 
-    def like(self, topic: str, limit: int, allowed: Callable[[str], bool]) -> list[Hit]:
+    def find_similar(self, topic: str, limit: int, allowed: Callable[[str], bool]) -> list[SearchHit]:
         """The documents on a like topic, best first: those whose headline holds enough of what this one is about."""
-        looked_for = wanted(topic)
-        covered = self._covered(looked_for)
-        scores = {number: score for number, score in self._scores(looked_for).items() if covered.get(number, 0.0) >= ALIKE}
-        return self._best(scores, looked_for, limit, allowed)
+        looked_for = extract_query_terms(topic)
+        covered = self._compute_coverage(looked_for)
+        scores = {
+            number: score for number, score in self._compute_scores(looked_for).items() if covered.get(number, 0.0) >= ALIKE
+        }
+        return self._rank_documents(scores, looked_for, limit, allowed)
 
-    def _rarity(self, term: str) -> float:
+    def _compute_rarity(self, term: str) -> float:
         # What stands nowhere is as rare as what stands in one document: in a small memory it would else weigh twice as much.
         holding = len(self._postings.get(term, ())) or 1
         return math.log(1.0 + (len(self._documents) - holding + 0.5) / (holding + 0.5))
 
-    def _scores(self, looked_for: Sequence[str]) -> dict[int, float]:
+    def _compute_scores(self, looked_for: Sequence[str]) -> dict[int, float]:
         """BM25 of every document that holds any of the terms."""
         scores: dict[int, float] = {}
         mean = self._total / len(self._documents) if self._documents else 1.0
         floor, slope = SATURATION * (1.0 - LENGTH_PENALTY), SATURATION * LENGTH_PENALTY / (mean or 1.0)
         for term in looked_for:
-            factor = self._rarity(term) * (SATURATION + 1.0)
+            factor = self._compute_rarity(term) * (SATURATION + 1.0)
             for packed in self._postings.get(term, ()):
                 number, weight = packed >> SHIFT, packed >> 1 & HEAVIEST
                 gain = factor * weight / (weight + floor + slope * self._lengths[number])
                 scores[number] = scores.get(number, 0.0) + gain
         return scores
 
-    def _covered(self, looked_for: Sequence[str]) -> dict[int, float]:
+    def _compute_coverage(self, looked_for: Sequence[str]) -> dict[int, float]:
         """The share of the terms' weight that stands in each document's headline.
 
         Of the pairs in a run without spaces about half straddle two words and are found nowhere: one that is missing counts half.
@@ -119,7 +121,7 @@ class Index:
         missing: dict[int, float] = {}
         whole = 0.0
         for term in looked_for:
-            rarity = self._rarity(term)
+            rarity = self._compute_rarity(term)
             without = rarity / 2 if is_pair(term) else rarity
             whole += without
             for packed in self._postings.get(term, ()):
@@ -129,30 +131,32 @@ class Index:
                     missing[number] = missing.get(number, 0.0) - without
         return {number: found / (found + whole + missing[number]) for number, found in held.items()}
 
-    def _best(self, scores: dict[int, float], looked_for: Sequence[str], limit: int, allowed: Callable[[str], bool]) -> list[Hit]:
+    def _rank_documents(
+        self, scores: dict[int, float], looked_for: Sequence[str], limit: int, allowed: Callable[[str], bool]
+    ) -> list[SearchHit]:
         fitting = (number for number in scores if allowed(self._documents[number].decision))
         best = heapq.nlargest(limit, fitting, key=lambda number: (scores[number], number))
-        return [self._hit(self._documents[number], scores[number], looked_for) for number in best]
+        return [self._build_hit(self._documents[number], scores[number], looked_for) for number in best]
 
-    def _hit(self, document: Document, score: float, looked_for: Sequence[str]) -> Hit:
+    def _build_hit(self, document: Document, score: float, looked_for: Sequence[str]) -> SearchHit:
         fields = [field for field in (document.text, document.decided, document.topic) if field]
-        found = [snippet(field, looked_for) for field in fields]
-        best = max(found, key=lambda piece: piece.fits, default=Piece(0, ""))
-        return Hit(decision=document.decision, score=score, snippet=best.text)
+        found = [find_snippet(field, looked_for) for field in fields]
+        best = max(found, key=lambda piece: piece.fits, default=Snippet(0, ""))
+        return SearchHit(decision=document.decision, score=score, snippet=best.text)
 
 
-class Piece(NamedTuple):
+class Snippet(NamedTuple):
     """A piece of a text, and how many of the terms that were looked for stand in it."""
 
     fits: int
     text: str
 
 
-def snippet(text: str, looked_for: Sequence[str]) -> Piece:
+def find_snippet(text: str, looked_for: Sequence[str]) -> Snippet:
     """The piece of a text that holds the most different terms, on one line."""
-    places = [span for span in spans(text[:SCANNED]) if span.term in looked_for]
+    places = [span for span in locate_terms(text[:SCANNED]) if span.term in looked_for]
     if not places:
-        return Piece(0, _cut(text, 0))
+        return Snippet(0, _cut_snippet(text, 0))
     start, best, first = places[0].start, 0, 0
     inside: Counter[str] = Counter()
     for last, span in enumerate(places):
@@ -163,10 +167,10 @@ def snippet(text: str, looked_for: Sequence[str]) -> Piece:
         fits = sum(count > 0 for count in inside.values())
         if fits > best:
             start, best = places[first].start, fits
-    return Piece(best, _cut(text, max(0, start - SNIPPET // 4)))
+    return Snippet(best, _cut_snippet(text, max(0, start - SNIPPET // 4)))
 
 
-def _cut(text: str, start: int) -> str:
+def _cut_snippet(text: str, start: int) -> str:
     if start and " " in text[start : start + 20]:
         start = text.index(" ", start) + 1
     end = min(len(text), start + SNIPPET + SNIPPET // 4)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from moot.decisions.facts import Outcome
-from moot.decisions.kept import Kept
+from moot.decisions.kept import RememberedDecision
 from moot.domain.subject import normalize_label
 from moot.weighing.trust import TrackRecord, compute_brier, compute_category_trust, compute_forecast, compute_trust
 
@@ -46,7 +46,7 @@ class SourceTrust:
     categories: tuple[CategoryTrust, ...]
 
 
-def score(source: str, kept: Kept) -> Score | None:
+def compute_score(source: str, kept: RememberedDecision) -> Score | None:
     """The score of a source on a decision; None when it made no forecast or none can be scored.
 
     A source that sits on several seats is one case: the mean over its seats.
@@ -65,17 +65,17 @@ def score(source: str, kept: Kept) -> Score | None:
     return Score(decision=kept.decision, category=normalize_label(kept.record.category), brier=math.fsum(found) / len(found))
 
 
-def scores(source: str, decisions: Iterable[Kept]) -> tuple[Score, ...]:
+def collect_scores(source: str, decisions: Iterable[RememberedDecision]) -> tuple[Score, ...]:
     """A source's scores on these decisions."""
-    return tuple(found for kept in decisions if (found := score(source, kept)) is not None)
+    return tuple(found for kept in decisions if (found := compute_score(source, kept)) is not None)
 
 
-def source_trust(source: str, found: Iterable[Score]) -> SourceTrust:
+def build_source_trust(source: str, found: Iterable[Score]) -> SourceTrust:
     """The record that these scores make."""
     listed = tuple(found)
-    overall = _record(listed)
+    overall = _build_record(listed)
     names = sorted({one.category for one in listed if one.category})
-    by_category = {name: _record(one for one in listed if one.category == name) for name in names}
+    by_category = {name: _build_record(one for one in listed if one.category == name) for name in names}
     return SourceTrust(
         source=source,
         cases=overall.cases,
@@ -88,16 +88,16 @@ def source_trust(source: str, found: Iterable[Score]) -> SourceTrust:
     )
 
 
-def trusted(found: Iterable[Score], category: str = "") -> float:
+def compute_source_trust(found: Iterable[Score], category: str = "") -> float:
     """The trust that these scores earn, within a category if one is given."""
     listed = tuple(found)
-    overall = _record(listed)
+    overall = _build_record(listed)
     if not normalize_label(category):
         return compute_trust(overall)
-    return compute_category_trust(_record(one for one in listed if one.category == normalize_label(category)), overall)
+    return compute_category_trust(_build_record(one for one in listed if one.category == normalize_label(category)), overall)
 
 
-def pair_correlation(one: Iterable[Score], other: Iterable[Score]) -> tuple[int, float | None]:
+def compute_pair_correlation(one: Iterable[Score], other: Iterable[Score]) -> tuple[int, float | None]:
     """How many scored cases two sources share, and how far they were wrong on the same ones.
 
     The correlation is that of their Brier scores, not of their signed errors: those share the outcome, and would make strangers
@@ -107,10 +107,10 @@ def pair_correlation(one: Iterable[Score], other: Iterable[Score]) -> tuple[int,
     shared = [(score.brier, theirs[score.decision]) for score in one if score.decision in theirs]
     if len(shared) < FEWEST_SHARED:
         return len(shared), None
-    return len(shared), _pearson(shared)
+    return len(shared), _compute_pearson(shared)
 
 
-def _pearson(pairs: list[tuple[float, float]]) -> float | None:
+def _compute_pearson(pairs: list[tuple[float, float]]) -> float | None:
     mean_x = math.fsum(x for x, _ in pairs) / len(pairs)
     mean_y = math.fsum(y for _, y in pairs) / len(pairs)
     over_x = math.fsum((x - mean_x) ** 2 for x, _ in pairs)
@@ -121,7 +121,7 @@ def _pearson(pairs: list[tuple[float, float]]) -> float | None:
     return max(-1.0, min(1.0, together / math.sqrt(over_x * over_y)))
 
 
-def _record(found: Iterable[Score]) -> TrackRecord:
+def _build_record(found: Iterable[Score]) -> TrackRecord:
     record = TrackRecord()
     for one in found:
         record = record.plus(one.brier)

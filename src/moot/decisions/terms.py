@@ -31,7 +31,7 @@ _ASKING: Final = re.compile(
 """Their like in Chinese, which are cut out of a question before it is taken to pairs."""
 
 
-class Span(NamedTuple):
+class TermSpan(NamedTuple):
     """A term and where it stands in the text."""
 
     term: str
@@ -39,7 +39,7 @@ class Span(NamedTuple):
     end: int
 
 
-def terms(text: str) -> list[str]:
+def extract_terms(text: str) -> list[str]:
     """All terms of a text: stemmed words; of a run without spaces every character and every two neighbours."""
     found: list[str] = []
     for run in _TERMS.findall(unicodedata.normalize("NFKC", text).casefold()):
@@ -51,11 +51,11 @@ def terms(text: str) -> list[str]:
     return found
 
 
-def wanted(query: str) -> tuple[str, ...]:
+def extract_query_terms(query: str) -> tuple[str, ...]:
     """The terms that a query looks for, each once: pairs rather than characters, and common words only if there are no others."""
     text = unicodedata.normalize("NFKC", query).casefold()
-    found = _pieces(text)
-    telling = [term for term in _pieces(_ASKING.sub(" ", text)) if term not in COMMON]
+    found = _split_pieces(text)
+    telling = [term for term in _split_pieces(_ASKING.sub(" ", text)) if term not in COMMON]
     return tuple(dict.fromkeys(stem(term) for term in telling or found))
 
 
@@ -64,7 +64,7 @@ def is_pair(term: str) -> bool:
     return len(term) == 2 and _IS_UNSPACED.match(term) is not None
 
 
-def _pieces(text: str) -> list[str]:
+def _split_pieces(text: str) -> list[str]:
     found: list[str] = []
     for run in _TERMS.findall(text):
         if len(run) == 1 or not _IS_UNSPACED.match(run):
@@ -74,15 +74,15 @@ def _pieces(text: str) -> list[str]:
     return found
 
 
-def spans(text: str) -> Iterator[Span]:
+def locate_terms(text: str) -> Iterator[TermSpan]:
     """The same terms with their places in the text as it was written."""
     for match in _TERMS.finditer(text):
         run = match.group()
         if not _IS_UNSPACED.match(run):
-            yield Span(stem(unicodedata.normalize("NFKC", run).casefold()), match.start(), match.end())
+            yield TermSpan(stem(unicodedata.normalize("NFKC", run).casefold()), match.start(), match.end())
             continue
         for index in range(len(run)):
             for width in (1, 2):
                 if index + width <= len(run):
                     place = match.start() + index
-                    yield Span(unicodedata.normalize("NFKC", run[index : index + width]).casefold(), place, place + width)
+                    yield TermSpan(unicodedata.normalize("NFKC", run[index : index + width]).casefold(), place, place + width)

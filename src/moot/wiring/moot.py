@@ -14,10 +14,10 @@ from typing import Any, Literal, Self, TypedDict, Unpack
 from moot.codec.chain import to_datetime, validate_chain
 from moot.codec.exported import dump_export, parse_export
 from moot.codec.stored import FactCodec
-from moot.decisions.access import Access
-from moot.decisions.memory import Memory
+from moot.decisions.access import TokenStore
+from moot.decisions.memory import DecisionMemory
 from moot.decisions.register import is_register
-from moot.decisions.search import Hit
+from moot.decisions.search import SearchHit
 from moot.domain.budget import Budget
 from moot.domain.facts import Closed, Entry, Fact, Language, Opened, SessionCancelled, SessionImported
 from moot.domain.ids import AskId, SessionId, parse_session_id
@@ -118,8 +118,8 @@ class Moot:
         self.seating = Seating(home(self.environ), self.environ, ask_person)
         self._stack = AsyncExitStack()
         self._engine: Engine | None = None
-        self._memory: Memory | None = None
-        self._access: Access | None = None
+        self._memory: DecisionMemory | None = None
+        self._access: TokenStore | None = None
         self._is_recalled = False
 
     async def __aenter__(self) -> Self:
@@ -128,7 +128,7 @@ class Moot:
         rulebooks = [kit.rules for kit in protocols().values()]
         clock = SystemClock()
         self._engine = Engine(ledger=ledger, rulebooks=rulebooks, codec=FactCodec(all_kinds()), clock=clock, wrap=rules_of)
-        self._memory, self._access = Memory(ledger, clock), Access(ledger, clock)
+        self._memory, self._access = DecisionMemory(ledger, clock), TokenStore(ledger, clock)
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -140,13 +140,13 @@ class Moot:
         return self._engine
 
     @property
-    def memory(self) -> Memory:
+    def memory(self) -> DecisionMemory:
         """What outlives sessions: decisions, outcomes, trust, threads, circuit breakers."""
         assert self._memory is not None, "use Moot as an async context manager"
         return self._memory
 
     @property
-    def access(self) -> Access:
+    def access(self) -> TokenStore:
         """Who may do what over the network."""
         assert self._access is not None, "use Moot as an async context manager"
         return self._access
@@ -224,7 +224,7 @@ class Moot:
             self._is_recalled = False
             log.warning("session %s is not remembered yet: %s", session, error)
 
-    async def recall(self) -> Memory:
+    async def recall(self) -> DecisionMemory:
         """Decision memory, with every session in it that ended without being remembered: its process died over it.
 
         That is looked for once: a process that lives remembers what it ends.
@@ -240,11 +240,11 @@ class Moot:
             self._is_recalled = True
         return self.memory
 
-    async def like(self, topic: str) -> list[Hit]:
+    async def like(self, topic: str) -> list[SearchHit]:
         """Earlier decisions on a like topic; none where there are so many that looking would hold up the opening."""
-        if len(await self.memory.listed(limit=MOST_COMPARED + 1)) > MOST_COMPARED:
+        if len(await self.memory.list_decisions(limit=MOST_COMPARED + 1)) > MOST_COMPARED:
             return []
-        hits = await self.memory.like(checked_topic(topic))
+        hits = await self.memory.find_similar(checked_topic(topic))
         return [hit for hit in hits if (kept := await self.memory.get(hit.decision)) is not None and kept.record.decided]
 
     async def decision(self, session: str) -> Decision:

@@ -6,7 +6,7 @@ from itertools import combinations
 from typing import Any, Final
 
 from moot.decisions.facts import DecisionKept, Member
-from moot.decisions.memory import Memory
+from moot.decisions.memory import DecisionMemory
 from moot.domain.roster import NEUTRAL_TRUST, Seat
 from moot.domain.subject import ErrorCorrelation, normalize_label
 from moot.ports.kit import ProtocolPlugin
@@ -80,13 +80,13 @@ def _member(seat: Seat, position: SeatPosition | None) -> Member:
     )
 
 
-async def trusted(memory: Memory, seats: Sequence[Seat], category: str) -> tuple[Seat, ...]:
+async def trusted(memory: DecisionMemory, seats: Sequence[Seat], category: str) -> tuple[Seat, ...]:
     """The seats, each trusted as its track record says; what was given by hand stays."""
-    found = await memory.trusts([seat.source for seat in seats], category)
+    found = await memory.compute_trusts([seat.source for seat in seats], category)
     return tuple(replace(seat, trust=found[seat.source]) if seat.trust == NEUTRAL_TRUST else seat for seat in seats)
 
 
-async def bonds(memory: Memory, seats: Sequence[Seat]) -> tuple[ErrorCorrelation, ...]:
+async def bonds(memory: DecisionMemory, seats: Sequence[Seat]) -> tuple[ErrorCorrelation, ...]:
     """How far seats err together, for the pairs that have a shared record (D-20)."""
     if len(seats) > MOST_BONDED:
         return ()

@@ -5,7 +5,7 @@ from hashlib import sha256
 from secrets import token_hex
 from typing import Any, Final
 
-from moot.decisions.kept import ALONE, Kept
+from moot.decisions.kept import ALONE, RememberedDecision
 from moot.domain.ids import SeatId, parse_seat_id
 from moot.domain.roster import MAILBOX, Seat
 from moot.domain.subject import build_topic
@@ -54,7 +54,7 @@ REVIEWER: Final = "reviewer"
 """The seat that is held free for whoever reviews, where nobody with a record is known."""
 
 
-def decision_out(kept: Kept) -> DecisionOut:
+def decision_out(kept: RememberedDecision) -> DecisionOut:
     """A decision as it crosses the wire."""
     record = kept.record
     return DecisionOut(
@@ -119,7 +119,7 @@ async def _found(call: Call, decision: str, score: float, snippet: str) -> Found
 
 async def list_decisions(call: Call, params: DecisionsParams) -> DecisionsOut:
     memory = await call.moot.recall()
-    found = await memory.listed(
+    found = await memory.list_decisions(
         category=params.category,
         protocol=params.protocol,
         outcome=params.outcome,
@@ -142,7 +142,7 @@ async def record_decision(call: Call, params: RecordParams) -> RecordOut:
     """Record a decision that an agent took alone, or open the deliberation that is required instead (D-17)."""
     memory = await call.moot.recall()
     participants = await _invited(call, params)
-    found = await memory.alone(
+    found = await memory.decide_alone(
         params.agent,
         params.topic,
         params.decision,
@@ -240,7 +240,7 @@ async def get_amplification_stats(call: Call, params: Nothing) -> Amplifications
 
 
 async def get_amplification_chain(call: Call, params: DecisionParams) -> ChainOut:
-    return ChainOut.model_validate(await (await call.moot.recall()).chain(params.decision_id))
+    return ChainOut.model_validate(await (await call.moot.recall()).find_lineage(params.decision_id))
 
 
 async def create_thread(call: Call, params: CreateThreadParams) -> ThreadOut:
@@ -254,7 +254,7 @@ async def resume_thread(call: Call, params: ResumeThreadParams) -> ResumedOut:
     memory = await call.moot.recall()
     found = await memory.resume_thread(params.thread, params.participant)
     inside = {decision.decision for decision in found.view.decisions}
-    hits = [hit for hit in await memory.like(found.view.title) if hit.decision not in inside]
+    hits = [hit for hit in await memory.find_similar(found.view.title) if hit.decision not in inside]
     return ResumedOut(
         thread=ThreadOut.model_validate(found.view),
         last_visit=found.last_visit,

@@ -7,7 +7,7 @@ import click
 
 from moot.decisions.breakers import CircuitView, Policy
 from moot.decisions.facts import Outcome
-from moot.decisions.kept import Kept
+from moot.decisions.kept import RememberedDecision
 from moot.decisions.sources import SourceTrust
 from moot.domain.fence import one_line
 from moot.errors import UnknownDecision
@@ -38,8 +38,8 @@ def decisions(ctx: click.Context, *, category: str | None, outcome: Any, source:
 
     async def work() -> None:
         async with Moot() as moot:
-            found = await (await moot.recall()).listed(category=category, outcome=outcome, source=source, limit=limit)
-            is_empty = not found and not await moot.memory.listed(limit=1)
+            found = await (await moot.recall()).list_decisions(category=category, outcome=outcome, source=source, limit=limit)
+            is_empty = not found and not await moot.memory.list_decisions(limit=1)
         if as_json:
             out.print_json([_kept_json(kept) for kept in found])
             return
@@ -98,7 +98,7 @@ def show(decision: str, as_json: bool) -> None:
             kept = await memory.get(decision)
             if kept is None:
                 raise UnknownDecision(f"no decision {decision!r} is kept; `moot decisions` lists those that are")
-            chain = await memory.chain(decision)
+            chain = await memory.find_lineage(decision)
         if as_json:
             out.print_json({**_kept_json(kept), "chain": chain})
             return
@@ -161,7 +161,9 @@ def trust(source: str | None, category: str, as_json: bool) -> None:
             memory = await moot.recall()
             records = [record for record in await memory.sources() if source in {None, record.source}]
             value = await memory.source_trust(source, category or None) if source else None
-            within = await memory.trusts([record.source for record in records], category) if category and not source else {}
+            within = (
+                await memory.compute_trusts([record.source for record in records], category) if category and not source else {}
+            )
             groups = await memory.amplification()
         if as_json:
             out.print_json({"sources": records, "trust": value, "amplification": groups if source is None else []})
@@ -273,7 +275,7 @@ def policy(
     out.run(work, as_json=as_json)
 
 
-def _line(kept: Kept) -> str:
+def _line(kept: RememberedDecision) -> str:
     record = kept.record
     sure = "" if record.confidence is None else f" {record.confidence:.2f}"
     what = "alone" if kept.is_alone else record.consensus_type or record.protocol
@@ -281,7 +283,7 @@ def _line(kept: Kept) -> str:
     return f"{kept.decision}  {record.closed_at:%Y-%m-%d}  {what}{sure}  {outcome}  {one_line(record.topic)}"
 
 
-def _kept_json(kept: Kept) -> dict[str, Any]:
+def _kept_json(kept: RememberedDecision) -> dict[str, Any]:
     return {"decision": kept.record, "outcome": kept.outcome, "reviews": kept.reviews, "alone": kept.is_alone}
 
 

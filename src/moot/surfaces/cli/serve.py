@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from moot.decisions.access import Denied, Issued, Token
+from moot.decisions.access import AccessDenied, IssuedToken, Token
 from moot.decisions.facts import Role
 from moot.domain.fence import one_line
 from moot.domain.ids import parse_seat_id, parse_session_id
@@ -121,8 +121,8 @@ def mcp() -> None:
                 """Asked at every call: a token can be revoked meanwhile."""
                 if not secret:
                     return Caller()
-                identity = await house.moot.access.who(secret)
-                if isinstance(identity, Denied):
+                identity = await house.moot.access.identify(secret)
+                if isinstance(identity, AccessDenied):
                     raise NotAllowed(f"MOOT_TOKEN is {identity.reason}; `moot invite` makes a new one")
                 return Caller.of(identity)
 
@@ -182,7 +182,7 @@ def invite(
         else:
             out.say(invitation(issued.secret, url=url, session=session or "", seat=seat or "", agent=agent))
 
-    async def _issued(moot: Moot) -> Issued:
+    async def _issued(moot: Moot) -> IssuedToken:
         given: dict[Role, bool] = {"seat": seat is not None, "owner": owner, "observer": observer}
         chosen = [role for role, is_given in given.items() if is_given]
         if len(chosen) != 1:

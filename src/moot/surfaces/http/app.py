@@ -17,7 +17,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from moot.decisions.access import Access, Denied
+from moot.decisions.access import AccessDenied, TokenStore
 from moot.domain.ids import SessionId, parse_session_id
 from moot.engine.events import EntryAdded
 from moot.errors import MootError, NotAllowed, WorldError
@@ -89,7 +89,7 @@ class Site:
         if self.house is not None:
             self.house.deliberations.stopping.set()
 
-    def access(self) -> Access:
+    def access(self) -> TokenStore:
         return self.open_house.moot.access
 
     @asynccontextmanager
@@ -147,7 +147,7 @@ class Site:
         try:
             async for event in engine.watch(session, after):
                 standing = await engine.load_snapshot(session)
-                if secret and isinstance(await self.access().who(secret), Denied):
+                if secret and isinstance(await self.access().identify(secret), AccessDenied):
                     # The token was revoked, or its time is over.
                     return
                 if isinstance(event, EntryAdded):

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from moot.decisions.access import Access, Denied
+from moot.decisions.access import AccessDenied, TokenStore
 from moot.errors import NotAllowed
 from moot.surfaces.api.call import Caller
 from moot.surfaces.api.errors import CODES, TOO_MUCH
@@ -63,7 +63,7 @@ class Doors:
     page can reach it by another. One that others reach lets nobody in without a token.
     """
 
-    def __init__(self, app: ASGIApp, *, access: Callable[[], Access], is_local: bool, rates: Rates) -> None:
+    def __init__(self, app: ASGIApp, *, access: Callable[[], TokenStore], is_local: bool, rates: Rates) -> None:
         self._app = app
         self._access = access
         self._is_local = is_local
@@ -108,8 +108,8 @@ class Doors:
         secret = _secret(request)
         if not secret:
             return _unauthorized("expected Authorization: Bearer TOKEN")
-        identity = await self._access().who(secret)
-        if isinstance(identity, Denied):
+        identity = await self._access().identify(secret)
+        if isinstance(identity, AccessDenied):
             return _unauthorized(DENIED[identity.reason])
         return Caller.of(identity)
 
