@@ -29,14 +29,23 @@ from moot.ledgers.memory import MemoryLedger
 from moot.ledgers.sqlite import SqliteLedger
 from moot.ports.ledger import Ledger
 from moot.ports.participant import Answer, OnText
-from moot.protocols.persona.facts import Claim, Draft, Intent, MeetingOpened, Settings, Speech, Stand, TurnTaken
+from moot.protocols.persona.facts import (
+    Draft,
+    DraftClaim,
+    Intent,
+    MeetingOpened,
+    PersonaSettings,
+    PersonaSpeech,
+    Stand,
+    TurnTaken,
+)
 from moot.protocols.persona.rules import RULES
 from moot.wiring.clock import SystemClock
 
 ROSTER = tuple(Seat(id=SeatId(f"seat-{number}"), platform="bench") for number in range(SEATS))
 SILENT = Intent(reaction_score=0.4, intent_to_speak=False, reason="Nothing to add to what has just been said.")
 MOVED = Intent(reaction_score=0.8, intent_to_speak=True, reason="The last speaker left out the way back.")
-DRAFT = Draft(decision=Claim(text="Rehearse the way back first.", entries=(2,)), confidence=0.7)
+DRAFT = Draft(decision=DraftClaim(text="Rehearse the way back first.", entries=(2,)), confidence=0.7)
 STAND = Stand(verdict="support", confidence=0.7)
 
 
@@ -63,7 +72,7 @@ class Instant:
             case "intent":
                 return MOVED if seat_of(turn - 1) == self._number else SILENT
             case "speech":
-                return Speech(content=text_of(self._number, turn - 1))
+                return PersonaSpeech(content=text_of(self._number, turn - 1))
             case "draft":
                 return DRAFT
             case _:
@@ -73,7 +82,7 @@ class Instant:
 def opened(variant: str, turns: int) -> Opened:
     if variant.startswith("ring"):
         return RingOpened(topic="bench", language="en", seed=1, seats=ROSTER, turns=turns)
-    settings = Settings(blind=False)
+    settings = PersonaSettings(blind=False)
     return MeetingOpened(topic="bench", language="en", seed=1, seats=ROSTER, budget=Budget(turns=turns), settings=settings)
 
 

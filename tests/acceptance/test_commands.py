@@ -31,7 +31,7 @@ from tests.acceptance.doors import (
 
 from moot.domain.effects import Brief
 from moot.ports.participant import Answer, NoAnswer
-from moot.protocols.persona.facts import Claim, Draft, Intent, Speech, Stand
+from moot.protocols.persona.facts import Draft, DraftClaim, Intent, PersonaSpeech, Stand
 
 COMMANDS = (
     "run",
@@ -365,11 +365,11 @@ async def _quiet_about(brief: Brief) -> Answer | NoAnswer:
         case "intent":
             return Answer(said=Intent(reaction_score=0.0, intent_to_speak=False))
         case "draft":
-            return Answer(said=Draft(decision=Claim(text="Done.", entries=(1,)), confidence=0.5))
+            return Answer(said=Draft(decision=DraftClaim(text="Done.", entries=(1,)), confidence=0.5))
         case "stand":
             return Answer(said=Stand(verdict="support", confidence=0.5))
         case _:
-            return Answer(said=Speech(content="I have heard it."))
+            return Answer(said=PersonaSpeech(content="I have heard it."))
 
 
 def test_an_input_during_the_bids_is_bid_on_before_the_talk_ends(cli: Cli) -> None:

@@ -32,7 +32,7 @@ from moot.domain.budget import Usage
 from moot.domain.effects import Brief
 from moot.domain.ids import SeatId
 from moot.ports.participant import Answer, NoAnswer
-from moot.protocols.persona.facts import Claim, Draft, Intent, Position, Speech, Stand
+from moot.protocols.persona.facts import Draft, DraftClaim, Intent, PersonaSpeech, Position, Stand
 
 
 def record(cli: Cli, session: str = "s") -> list[dict[str, Any]]:
@@ -236,9 +236,9 @@ def _said(brief: Brief) -> object:
         case "intent":
             return Intent(reaction_score=0.9, intent_to_speak=True, reason="again")
         case "speech":
-            return Speech(content=f"{brief.seat.id} in turn {brief.ask.turn}")
+            return PersonaSpeech(content=f"{brief.seat.id} in turn {brief.ask.turn}")
         case "draft":
-            return Draft(decision=Claim(text="Enough.", entries=(1,)), confidence=0.5)
+            return Draft(decision=DraftClaim(text="Enough.", entries=(1,)), confidence=0.5)
         case _:
             return Stand(verdict="support", confidence=0.5)
 

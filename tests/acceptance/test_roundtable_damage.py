@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.acceptance.doors import Cli
 from tests.acceptance.tables import MINUTES_TEXT, Desk, Files, Table, aged, digests, speech
 
-from moot.protocols.roundtable.turnfile import BadTurn, parsed_turn
+from moot.protocols.roundtable.turnfile import BadTurn, parse_turn_file
 from moot.surfaces.files.found import Blocked
 
 Break = Callable[[Files], object]
@@ -406,7 +406,7 @@ def test_whatever_is_done_to_a_folder_it_is_mended_without_loss(turns: int, harm
 def valid_turn(folder: Path) -> set[str]:
     """The digest of turn.json, if it is one."""
     try:
-        parsed_turn((folder / "turn.json").read_text())
+        parse_turn_file((folder / "turn.json").read_text())
     except (OSError, ValueError, BadTurn):
         return set()
     return {hashlib.sha256((folder / "turn.json").read_bytes()).hexdigest()}

@@ -24,7 +24,7 @@ from moot.participants.command import LONGEST_COMPLAINT, CommandParticipant
 from moot.participants.program import MARK
 from moot.participants.wording import build_correction, build_user_prompt
 from moot.ports.participant import Answer, NoAnswer
-from moot.protocols.persona.facts import Intent, MeetingOpened, Settings, Speech
+from moot.protocols.persona.facts import Intent, MeetingOpened, PersonaSettings, PersonaSpeech
 from moot.protocols.persona.rules import RULES
 
 T = TypeVar("T")
@@ -54,7 +54,7 @@ sys.stdout.buffer.write(answers[min(number, len(answers)) - 1].encode())
 
 
 def brief(kind: str, *, language: Language = "en", topic: str = TOPIC) -> Brief:
-    opened = MeetingOpened(topic=topic, language=language, seed=7, seats=(ADA, BOB), settings=Settings(blind=False))
+    opened = MeetingOpened(topic=topic, language=language, seed=7, seats=(ADA, BOB), settings=PersonaSettings(blind=False))
     ask = Ask(id=ask_id(1, kind, ADA.id), seat=ADA.id, kind=kind, turn=1, patience=DEADLINE)
     return RULES.brief(RULES.initial(opened), ask)
 
@@ -194,7 +194,7 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
 
 def test_a_speech_is_heard_and_returned(tmp_path: Path) -> None:
     table = shell(tmp_path, "echo; echo 're #1 disagree: It costs too much.'")
-    meant = Speech(content="It costs too much.", refers_to=1, view="contest")
+    meant = PersonaSpeech(content="It costs too much.", refers_to=1, view="contest")
     assert table.respond(brief("speech")) == Answer(said=meant, usage=ONE)
     assert table.heard == ["re #1 disagree: It costs too much."]
 

@@ -25,8 +25,8 @@ from moot.ports.ledger import Ledger
 from moot.ports.participant import Answer, NoAnswer, OnText, Participant
 from moot.protocols.council.facts import Contributed, Contribution, DeliberationClosed, PhaseBegun, Settings
 from moot.protocols.debate.kit import DebateOpened
-from moot.protocols.persona.facts import Claim, Draft, Intent, MeetingOpened, Speech, Stand
-from moot.protocols.persona.facts import Settings as MeetingSettings
+from moot.protocols.persona.facts import Draft, DraftClaim, Intent, MeetingOpened, PersonaSpeech, Stand
+from moot.protocols.persona.facts import PersonaSettings as MeetingSettings
 from moot.wiring.protocols import all_kinds, protocols
 
 T = TypeVar("T")
@@ -75,9 +75,9 @@ class Guest:
             case "intent":
                 return Answer(said=Intent(reaction_score=0.9, intent_to_speak=True))
             case "speech":
-                return Answer(said=Speech(content="Words."))
+                return Answer(said=PersonaSpeech(content="Words."))
             case "draft":
-                return Answer(said=Draft(decision=Claim(text="Enough.", entries=(1,)), confidence=0.5))
+                return Answer(said=Draft(decision=DraftClaim(text="Enough.", entries=(1,)), confidence=0.5))
             case "stand":
                 return Answer(said=Stand(verdict="support", confidence=0.5))
             case kind:

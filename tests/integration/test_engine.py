@@ -24,7 +24,7 @@ from moot.engine.events import EntryAdded
 from moot.errors import BadAnswer, UnknownAsk
 from moot.ledgers.memory import MemoryLedger
 from moot.ports.participant import Answer, NoAnswer, OnText, Participant
-from moot.protocols.persona.facts import FORMS, Claim, Draft, Intent, MeetingOpened, Settings, Speech, Stand
+from moot.protocols.persona.facts import FORMS, Draft, DraftClaim, Intent, MeetingOpened, PersonaSettings, PersonaSpeech, Stand
 from moot.protocols.persona.rules import RULES
 
 T = TypeVar("T")
@@ -52,11 +52,11 @@ def sensible(brief: Brief) -> object:
         case "intent":
             return Intent(reaction_score=0.1, intent_to_speak=False)
         case "draft":
-            return Draft(decision=Claim(text="Yes.", entries=(1,)), confidence=0.5)
+            return Draft(decision=DraftClaim(text="Yes.", entries=(1,)), confidence=0.5)
         case "stand":
             return Stand(verdict="support", confidence=0.5)
         case _:
-            return Speech(content="Words.")
+            return PersonaSpeech(content="Words.")
 
 
 class Guest:
@@ -92,7 +92,7 @@ def engine(clock: Hands | Steady | None = None, ledger: MemoryLedger | None = No
 
 
 def opening(*names: str, patience: float = 600.0, budget: Budget | None = None) -> MeetingOpened:
-    settings = Settings(blind=False, intent_patience=patience, speech_patience=patience)
+    settings = PersonaSettings(blind=False, intent_patience=patience, speech_patience=patience)
     seats = tuple(Seat(id=SeatId(name), platform="test") for name in names)
     return MeetingOpened(topic="Why?", language="en", seed=1, seats=seats, settings=settings, budget=budget or Budget(turns=3))
 

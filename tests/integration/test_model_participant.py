@@ -19,7 +19,7 @@ from moot.participants.asking import RetryPolicy, ThinkFilter
 from moot.participants.model import ModelParticipant
 from moot.participants.platforms import parse_platform
 from moot.ports.participant import Answer, NoAnswer
-from moot.protocols.persona.facts import Intent, MeetingOpened, Settings, Speech
+from moot.protocols.persona.facts import Intent, MeetingOpened, PersonaSettings, PersonaSpeech
 from moot.protocols.persona.rules import RULES
 from moot.testing.stub_server import Drop, Fail, Hang, Raw, Reply, Request, Stub
 
@@ -42,7 +42,7 @@ def _imported() -> None:
 
 def brief(kind: str, *, patience: float = 120.0, language: Language = "en") -> Brief:
     opened = MeetingOpened(
-        topic="Shall we build the bridge?", language=language, seed=7, seats=(ADA, BOB), settings=Settings(blind=False)
+        topic="Shall we build the bridge?", language=language, seed=7, seats=(ADA, BOB), settings=PersonaSettings(blind=False)
     )
     ask = Ask(id=ask_id(1, kind, ADA.id), seat=ADA.id, kind=kind, turn=1, patience=patience)
     return RULES.brief(RULES.initial(opened), ask)
@@ -97,7 +97,7 @@ def test_a_speech_is_heard_while_it_comes_and_returned_whole() -> None:
     text = "re #1 disagree: It costs too much."
     response, heard = respond(Stub([Reply(text=text, tokens_in=100, tokens_out=20)]), brief("speech"))
     assert response == Answer(
-        said=Speech(content="It costs too much.", refers_to=1, view="contest"),
+        said=PersonaSpeech(content="It costs too much.", refers_to=1, view="contest"),
         usage=Usage(tokens_in=100, tokens_out=20, cost=None, calls=1),
     )
     assert "".join(heard) == text
@@ -139,7 +139,7 @@ def test_the_same_ask_sends_the_same_request() -> None:
 
 def test_thoughts_are_neither_heard_nor_kept() -> None:
     response, heard = respond(Stub([Reply(text="<think>hm {}</think>\nIt is dear.", chunk=3)]), brief("speech"))
-    assert told(response).said == Speech(content="It is dear.")
+    assert told(response).said == PersonaSpeech(content="It is dear.")
     assert "".join(heard) == "It is dear."
 
 
@@ -186,7 +186,7 @@ def test_openais_newer_api_streams_too(monkeypatch: pytest.MonkeyPatch) -> None:
             assert stub.asked[0].is_responses
             return response
 
-    assert told(run(work)).said == Speech(content="It is dear.")
+    assert told(run(work)).said == PersonaSpeech(content="It is dear.")
     assert heard == ["It is de", "ar."]
 
 
@@ -328,7 +328,7 @@ def test_a_dropped_connection_is_tried_three_times(kind: str) -> None:
 def test_a_stream_that_breaks_off_is_asked_for_again_and_heard_once(then: Literal["drop", "garbage", "error"]) -> None:
     stub = Stub([Reply(text="It is dear, and slow.", stop_after=1, then=then), Reply(text="It is dear.")])
     response, heard = respond(stub, brief("speech"))
-    assert told(response).said == Speech(content="It is dear.")
+    assert told(response).said == PersonaSpeech(content="It is dear.")
     assert heard == ["It is de"]
     assert [bool(request.body.get("stream")) for request in stub.asked] == [True, False]
 

@@ -52,27 +52,27 @@ from moot.protocols.consultation import facts as consultation
 from moot.protocols.council import facts as council
 from moot.protocols.debate.kit import DebateOpened
 from moot.protocols.persona.facts import (
-    Claim,
     ConclusionDrafted,
     Draft,
+    DraftClaim,
     FloorGiven,
     ImportedTurn,
     ImportedView,
     Intent,
     IntentDeclared,
-    LostSeat,
     MeetingConcluded,
     MeetingOpened,
+    PersonaLostSeat,
+    PersonaSettings,
+    PersonaSpeech,
     Position,
     PositionTaken,
-    Settings,
-    Speech,
     Stand,
     StandTaken,
     TalkEnded,
     TurnPassed,
     TurnTaken,
-    Weighed,
+    WeighedStand,
 )
 from moot.protocols.pipeline import facts as pipeline
 from moot.protocols.roundtable import facts as roundtable
@@ -136,7 +136,9 @@ SAMPLES: tuple[Fact, ...] = (
         budget=Budget(turns=12, tokens=40_000, money=500_000, seconds=90.5),
         outside_patience=3_600.0,
         origin=Origin(form="context", session="think_20250101_001"),
-        settings=Settings(window=9, threshold=0.45, blind=False, summarizer=ADA, intent_patience=20.0, speech_patience=45.5),
+        settings=PersonaSettings(
+            window=9, threshold=0.45, blind=False, summarizer=ADA, intent_patience=20.0, speech_patience=45.5
+        ),
         imported=(
             ImportedTurn(
                 timestamp="2025-01-01T00:00:00Z",
@@ -164,23 +166,25 @@ SAMPLES: tuple[Fact, ...] = (
     FloorGiven(turn=1, seat=ADA, score=1.0, reason="only_one"),
     TurnPassed(turn=3, lost=(ADA, BOB)),
     TurnPassed(turn=4),
-    TurnTaken(ask=ASK, seat=ADA, said=Speech(content="No.\n不。", refers_to=3, view="contest"), usage=replace(USAGE, cost=None)),
-    TurnTaken(ask=ASK, seat=ADA, said=Speech(content="No.")),
+    TurnTaken(
+        ask=ASK, seat=ADA, said=PersonaSpeech(content="No.\n不。", refers_to=3, view="contest"), usage=replace(USAGE, cost=None)
+    ),
+    TurnTaken(ask=ASK, seat=ADA, said=PersonaSpeech(content="No.")),
     TalkEnded(turn=5, reason="quiet", lost=(BOB,)),
     TalkEnded(turn=1, reason="seats_lost"),
     ConclusionDrafted(
         ask=AskId("6.draft.ada"),
         seat=ADA,
         said=Draft(
-            decision=Claim(text="Rewrite it.", entries=(1, 4)),
+            decision=DraftClaim(text="Rewrite it.", entries=(1, 4)),
             confidence=1e-7,
-            reasons=(Claim(text="It is cheaper.", entries=(2,)), Claim(text="It is time.")),
-            dissent=(Claim(text="Risk.", entries=(3,)),),
-            open_questions=(Claim(text="Who pays?"),),
+            reasons=(DraftClaim(text="It is cheaper.", entries=(2,)), DraftClaim(text="It is time.")),
+            dissent=(DraftClaim(text="Risk.", entries=(3,)),),
+            open_questions=(DraftClaim(text="Who pays?"),),
         ),
         usage=USAGE,
     ),
-    ConclusionDrafted(ask=AskId("6.draft.ada"), seat=ADA, said=Draft(decision=Claim(text="No."), confidence=0.5)),
+    ConclusionDrafted(ask=AskId("6.draft.ada"), seat=ADA, said=Draft(decision=DraftClaim(text="No."), confidence=0.5)),
     StandTaken(
         ask=AskId("6.stand.鲍勃"),
         seat=BOB,
@@ -193,8 +197,8 @@ SAMPLES: tuple[Fact, ...] = (
         author=ADA,
         support=2 / 3,
         turnout=0.75,
-        positions=(Weighed(seat=ADA, verdict="support", weight=1.5), Weighed(seat=BOB, verdict="oppose", weight=0.75)),
-        lost=(LostSeat(seat=BOB, times=2, last="malformed", weight_share=0.25, voiceless=True),),
+        positions=(WeighedStand(seat=ADA, verdict="support", weight=1.5), WeighedStand(seat=BOB, verdict="oppose", weight=0.75)),
+        lost=(PersonaLostSeat(seat=BOB, times=2, last="malformed", weight_share=0.25, voiceless=True),),
         could_differ=True,
     ),
     MeetingConcluded(reason="turns", author=None, support=None, turnout=0.0, positions=()),
@@ -203,8 +207,8 @@ SAMPLES: tuple[Fact, ...] = (
     MeetingOpened(topic="?", language="en", seed=0, seats=SEATS, subject=SUBJECT, hosted=True),
     PositionTaken(ask=AskId("1.position.ada"), seat=ADA, said=Position(position="Yes.", confidence=0.8), key="k-2"),
     IntentDeclared(ask=ASK, seat=ADA, said=Intent(reaction_score=0.0, intent_to_speak=False), key="k-3"),
-    TurnTaken(ask=ASK, seat=ADA, said=Speech(content="No."), key="k-4"),
-    ConclusionDrafted(ask=ASK, seat=ADA, said=Draft(decision=Claim(text="No."), confidence=0.5), key="k-5"),
+    TurnTaken(ask=ASK, seat=ADA, said=PersonaSpeech(content="No."), key="k-4"),
+    ConclusionDrafted(ask=ASK, seat=ADA, said=Draft(decision=DraftClaim(text="No."), confidence=0.5), key="k-5"),
     StandTaken(ask=ASK, seat=BOB, said=Stand(verdict="abstain", confidence=0.0), key="鑰"),
     DebateOpened(**OPENING, settings=council.Settings(**HELD, rounds=2)),
     DebateOpened(topic="?", language="en", seed=0, seats=SEATS),
@@ -278,12 +282,14 @@ SAMPLES: tuple[Fact, ...] = (
         origin=Origin(form="context", session="one"),
         subject=Topic(category="ops"),
         hosted=True,
-        settings=roundtable.Settings(max_rounds=5, conference="缓存", agenda="背景。", prompt="请开场。", patience=90.0),
+        settings=roundtable.RoundtableSettings(
+            max_rounds=5, conference="缓存", agenda="背景。", prompt="请开场。", patience=90.0
+        ),
     ),
     roundtable.SpeechGiven(
         ask=AskId("1.speech.ada"),
         seat=ADA,
-        said=roundtable.Speech(content="## 立场\n用。", prompt="请回应。", consensus=True),
+        said=roundtable.RoundtableSpeech(content="## 立场\n用。", prompt="请回应。", consensus=True),
         usage=USAGE,
         key="k",
     ),
@@ -437,7 +443,7 @@ def test_any_text_survives_the_codec(text: str, key: str) -> None:
 def test_any_value_within_a_nested_shape_survives_the_codec(
     text: str, entry: int, share: float, number: int, names: list[str]
 ) -> None:
-    said = Draft(decision=Claim(text=text, entries=(entry,)), confidence=share, reasons=(Claim(text=text),))
+    said = Draft(decision=DraftClaim(text=text, entries=(entry,)), confidence=share, reasons=(DraftClaim(text=text),))
     drafted = ConclusionDrafted(ask=ASK, seat=SeatId(text), said=said, usage=Usage(tokens_in=number, cost=number))
     floor = FloorGiven(turn=number, seat=ADA, score=share, reason="highest", lost=tuple(SeatId(name) for name in names))
     for fact in (drafted, floor):
@@ -449,7 +455,7 @@ def test_any_value_within_a_nested_shape_survives_the_codec(
 @pytest.mark.parametrize("patience", [float("inf"), float("nan"), 0.0, -1.0])
 def test_an_endless_patience_is_no_setting(patience: float) -> None:
     with pytest.raises(ValidationError):
-        TypeAdapter(Settings).validate_python({"intent_patience": patience})
+        TypeAdapter(PersonaSettings).validate_python({"intent_patience": patience})
 
 
 # What cannot be read

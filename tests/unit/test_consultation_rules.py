@@ -33,9 +33,9 @@ from moot.protocols.consultation.rules import MOST_FILINGS, Consulting
 from moot.protocols.consultation.state import Consultations
 from moot.protocols.persona.kit import PERSONA
 from moot.protocols.pipeline.facts import Verdict
-from moot.protocols.roundtable.facts import Speech, SpeechGiven
+from moot.protocols.roundtable.facts import RoundtableSpeech, SpeechGiven
 from moot.protocols.roundtable.kit import ROUNDTABLE
-from moot.protocols.roundtable.kit import opened as conference
+from moot.protocols.roundtable.kit import open_session as conference
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 RULES = Consulting(ROUNDTABLE.rules)
@@ -96,7 +96,7 @@ class Room:
 
     def speaks(self) -> "Room":
         ask = self.ask
-        return self.put(SpeechGiven(ask=ask.id, seat=ask.seat, said=Speech(content="Yes.")))
+        return self.put(SpeechGiven(ask=ask.id, seat=ask.seat, said=RoundtableSpeech(content="Yes.")))
 
     @property
     def own(self) -> str:
@@ -139,7 +139,7 @@ def test_a_request_that_leads_nowhere_is_refused_with_its_reason(request_: Consu
     assert "Your request for a consultation was refused" in room.own
     brief = room.rules.brief(room.state, room.ask)
     assert brief.fault(asks_for()) == "no consultation now: give a direct answer"
-    assert brief.fault(Speech(content="Yes.")) is None
+    assert brief.fault(RoundtableSpeech(content="Yes.")) is None
 
 
 def test_a_gate_refuses_all() -> None:
@@ -236,7 +236,7 @@ def test_the_end_of_the_session_ends_a_consultation_with_its_record() -> None:
 
 def test_requests_wait_in_the_order_of_their_entries() -> None:
     """C-3: all seats are asked at once, two ask each other; one consultation follows the other."""
-    from moot.protocols.persona.facts import Intent, IntentDeclared, MeetingOpened, Settings
+    from moot.protocols.persona.facts import Intent, IntentDeclared, MeetingOpened, PersonaSettings
 
     rules = Consulting(PERSONA.rules)
     opened = MeetingOpened(
@@ -244,7 +244,7 @@ def test_requests_wait_in_the_order_of_their_entries() -> None:
         language="en",
         seed=1,
         seats=plan("ada", "bob", "cy").seats,
-        settings=Settings(blind=False),
+        settings=PersonaSettings(blind=False),
         consult=ConsultRules(folder="/p", token="t"),
     )
     facts: list[Fact] = [
@@ -372,7 +372,7 @@ def test_a_request_in_words_or_json_is_read(text: str, question: str) -> None:
     ],
 )
 def test_a_speech_that_mentions_the_form_is_a_speech(text: str) -> None:
-    assert isinstance(parse_answer(RULES.forms["speech"], text), Speech)
+    assert isinstance(parse_answer(RULES.forms["speech"], text), RoundtableSpeech)
 
 
 def test_a_request_without_a_question_is_told_so() -> None:

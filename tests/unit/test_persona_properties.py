@@ -9,27 +9,27 @@ from moot.domain.budget import Budget
 from moot.domain.facts import Entry, SeatLost
 from moot.domain.ids import SeatId
 from moot.domain.roster import Seat
-from moot.protocols.persona.context import ContextLedger, context_ledger
+from moot.protocols.persona.context import ContextLedger, render_context_ledger
 from moot.protocols.persona.facts import (
-    Claim,
     Draft,
+    DraftClaim,
     FloorGiven,
     Intent,
     IntentDeclared,
     MeetingConcluded,
     MeetingOpened,
+    PersonaSettings,
+    PersonaSpeech,
     Position,
-    Settings,
-    Speech,
     Stand,
     TalkEnded,
     TurnPassed,
     TurnTaken,
 )
-from moot.protocols.persona.minutes import minutes
-from moot.protocols.persona.page import page
+from moot.protocols.persona.minutes import render_minutes
+from moot.protocols.persona.page import render_html_report
 from moot.protocols.persona.rules import RULES
-from moot.protocols.persona.story import Story, decided
+from moot.protocols.persona.story import PersonaTimeline, build_decision
 from moot.testing.persona_facts import SESSION
 from moot.testing.rulebook_contract import Played, RulebookContract, check_session, happenings, play
 
@@ -56,7 +56,7 @@ TEXTS = st.sampled_from(
 SCORES = st.sampled_from((0.9, 0.5, 0.5, 0.3, 0.95, 1.0, 0.29999, 0.1, 0.0))
 VIEWS = st.sampled_from(("agree", "contest", "none"))
 ENTRIES = st.none() | st.integers(1, 12)
-CLAIMS = st.builds(Claim, text=TEXTS, entries=st.lists(st.integers(1, 12), max_size=3).map(tuple))
+CLAIMS = st.builds(DraftClaim, text=TEXTS, entries=st.lists(st.integers(1, 12), max_size=3).map(tuple))
 SOME_CLAIMS = st.lists(CLAIMS, max_size=2).map(tuple)
 SAID: dict[str, st.SearchStrategy[object]] = {
     "position": st.builds(Position, position=TEXTS, confidence=SCORES),
@@ -68,7 +68,7 @@ SAID: dict[str, st.SearchStrategy[object]] = {
         view=VIEWS,
         sufficient=st.sampled_from((False,) * 7 + (True,)),
     ),
-    "speech": st.builds(Speech, content=TEXTS, refers_to=ENTRIES, view=VIEWS),
+    "speech": st.builds(PersonaSpeech, content=TEXTS, refers_to=ENTRIES, view=VIEWS),
     "draft": st.builds(
         Draft, decision=CLAIMS, confidence=SCORES, reasons=SOME_CLAIMS, dissent=SOME_CLAIMS, open_questions=SOME_CLAIMS
     ),
@@ -107,7 +107,7 @@ def openings(draw: st.DrawFn) -> MeetingOpened:
             money=draw(st.sampled_from((None, None, None, 150))),
             seconds=draw(st.sampled_from((None, None, None, 400.0))),
         ),
-        settings=Settings(
+        settings=PersonaSettings(
             window=draw(st.integers(1, 4)),
             threshold=draw(st.sampled_from((0.3, 0.3, 0.0, 1.0))),
             blind=draw(st.booleans()),
@@ -134,16 +134,16 @@ def test_every_meeting_can_be_told_at_any_time_and_read_back(data: st.DataObject
     played = play(CONTRACT, data)
     at = data.draw(st.integers(1, len(played.entries)))
     story = _told(played.entries[:at])
-    assert minutes(story).startswith("# ")
-    assert page(story).startswith("<!doctype html>")
-    written = context_ledger(story)
+    assert render_minutes(story).startswith("# ")
+    assert render_html_report(story).startswith("<!doctype html>")
+    written = render_context_ledger(story)
     read = ContextLedger(written)
     assert [turn.content for turn in read.opened.imported] == [line.content for line in story.timeline]
     assert (read.conclusion is None) == (story.closed is None)
 
 
-def _told(entries: Sequence[Entry]) -> Story:
-    story = Story(SESSION)
+def _told(entries: Sequence[Entry]) -> PersonaTimeline:
+    story = PersonaTimeline(SESSION)
     for entry in entries:
         story.add(entry)
     return story
@@ -158,7 +158,7 @@ def _check_timeline(played: Played) -> None:
     assert len(story.losses) == sum(isinstance(fact, SeatLost) for fact in facts)
     bids = [bid for turn in story.turns for bid in turn.bids]
     assert len([bid for bid in bids if bid.intent is not None]) == sum(isinstance(fact, IntentDeclared) for fact in facts)
-    assert decided(story).turns == sum(isinstance(fact, TurnTaken) for fact in facts)
+    assert build_decision(story).turns == sum(isinstance(fact, TurnTaken) for fact in facts)
 
 
 def _check_floors(played: Played) -> None:

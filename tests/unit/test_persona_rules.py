@@ -17,31 +17,31 @@ from moot.domain.perception import LONGEST_UTTERANCE, MOST_DIGESTS
 from moot.domain.roster import MOST_SEATS, Swap, swap_seats, validate_seats, validate_swaps
 from moot.errors import BadAnswer, BadName, BadRoster, BadSetting
 from moot.ports.kit import Plan
-from moot.protocols.persona.consensus import Point
+from moot.protocols.persona.consensus import DiscussionPoint
 from moot.protocols.persona.facts import (
-    Claim,
     Draft,
+    DraftClaim,
     EndReason,
     FloorGiven,
     Intent,
     IntentDeclared,
-    LostSeat,
     MeetingConcluded,
-    Settings,
-    Speech,
+    PersonaLostSeat,
+    PersonaSettings,
+    PersonaSpeech,
     TalkEnded,
     TurnPassed,
     TurnTaken,
-    Weighed,
+    WeighedStand,
 )
-from moot.protocols.persona.kit import opened as opened_by_plan
+from moot.protocols.persona.kit import open_session as opened_by_plan
 from moot.protocols.persona.rules import MOST_TURNS, RULES
 from moot.protocols.persona.state import DECIDERS
-from moot.protocols.persona.story import SeatBid, decided
+from moot.protocols.persona.story import SeatBid, build_decision
 from moot.testing.persona_facts import Table, draft, opening, seat, silent, stand, wants
 
 ADA, BOB, CY = seat("ada"), seat("bob"), seat("cy")
-BLIND = Settings(blind=True)
+BLIND = PersonaSettings(blind=True)
 REALISTIC = "The runway is {n} months; a cut of a tenth keeps the core team whole and buys two quarters. " * 4
 
 
@@ -135,7 +135,7 @@ def test_a_summarizer_who_does_not_sit_at_the_table_is_refused() -> None:
         seats=(ADA, BOB),
         budget=Budget(),
         outside_patience=1.0,
-        settings=Settings(summarizer=SeatId("eve")),
+        settings=PersonaSettings(summarizer=SeatId("eve")),
     )
     with pytest.raises(BadSetting, match="summarizer = 'eve' is no seat; the seats are: ada, bob"):
         opened_by_plan(plan)
@@ -182,27 +182,27 @@ def test_a_reference_to_an_entry_that_does_not_exist_is_dropped(named: int | Non
 @pytest.mark.parametrize(
     ("text", "speech"),
     [
-        ("Plain.", Speech(content="Plain.")),
-        ("re #2 agree: Yes.", Speech(content="Yes.", refers_to=2, view="agree")),
-        ("RE #12 disagree: No.", Speech(content="No.", refers_to=12, view="contest")),
-        ("[re #3]: Hm.", Speech(content="Hm.", refers_to=3)),
-        ("回应 #2 反对：不行。", Speech(content="不行。", refers_to=2, view="contest")),
-        ("（回应 #2，赞同）好。", Speech(content="好。", refers_to=2, view="agree")),
-        ("re #0: what", Speech(content="what")),
-        ("re #2", Speech(content="re #2", refers_to=2)),
-        ("Rewriting 3 parts is too much.", Speech(content="Rewriting 3 parts is too much.")),
-        ("See re #2 agree: below", Speech(content="See re #2 agree: below")),
+        ("Plain.", PersonaSpeech(content="Plain.")),
+        ("re #2 agree: Yes.", PersonaSpeech(content="Yes.", refers_to=2, view="agree")),
+        ("RE #12 disagree: No.", PersonaSpeech(content="No.", refers_to=12, view="contest")),
+        ("[re #3]: Hm.", PersonaSpeech(content="Hm.", refers_to=3)),
+        ("回应 #2 反对：不行。", PersonaSpeech(content="不行。", refers_to=2, view="contest")),
+        ("（回应 #2，赞同）好。", PersonaSpeech(content="好。", refers_to=2, view="agree")),
+        ("re #0: what", PersonaSpeech(content="what")),
+        ("re #2", PersonaSpeech(content="re #2", refers_to=2)),
+        ("Rewriting 3 parts is too much.", PersonaSpeech(content="Rewriting 3 parts is too much.")),
+        ("See re #2 agree: below", PersonaSpeech(content="See re #2 agree: below")),
     ],
 )
-def test_the_first_words_may_name_the_entry_that_is_answered(text: str, speech: Speech) -> None:
+def test_the_first_words_may_name_the_entry_that_is_answered(text: str, speech: PersonaSpeech) -> None:
     """P-4"""
-    assert Speech.from_text(text) == speech
+    assert PersonaSpeech.from_text(text) == speech
 
 
 @pytest.mark.parametrize("text", ["Re 20% layoffs: no.", "re 5 years ago we tried this", "Re: 3 points. First, cash."])
 def test_a_number_without_a_mark_is_no_reference(text: str) -> None:
     """P-4"""
-    assert Speech.from_text(text) == Speech(content=text)
+    assert PersonaSpeech.from_text(text) == PersonaSpeech(content=text)
 
 
 def test_silence_leaves_no_entry_and_its_reason_is_kept() -> None:
@@ -344,7 +344,7 @@ def test_a_perception_holds_goal_digest_and_the_last_turns() -> None:
 @pytest.mark.parametrize("window", [1, 3, 50])
 def test_the_window_is_configurable(window: int) -> None:
     """P-8"""
-    table = Table(ADA, BOB, settings=Settings(blind=False, window=window))
+    table = Table(ADA, BOB, settings=PersonaSettings(blind=False, window=window))
     for number in range(55):
         table.turn(("ada", "bob")[number % 2], f"{number}")
     assert len(table.brief("bob").perception.memory.recent) == window
@@ -515,7 +515,7 @@ def test_who_lost_the_floor_may_bid_again_in_the_next_turn() -> None:
 def test_a_speech_of_another_turn_does_not_enter() -> None:
     """P-12"""
     table = Table(ADA, BOB).turn("ada", "Yes.").bids(ada=silent(0.4), bob=wants(0.9))
-    late = TurnTaken(ask=ask_id(1, "speech", SeatId("bob")), seat=SeatId("bob"), said=Speech(content="late"))
+    late = TurnTaken(ask=ask_id(1, "speech", SeatId("bob")), seat=SeatId("bob"), said=PersonaSpeech(content="late"))
     assert len(table.put(late).story.timeline) == 2
 
 
@@ -537,7 +537,7 @@ def _check_stored(text: str) -> None:
         said = parse_answer(RULES.forms["speech"], text)
     except BadAnswer:
         return
-    assert isinstance(said, Speech)
+    assert isinstance(said, PersonaSpeech)
     codec = FactCodec(RULES.kinds)
     fact = TurnTaken(ask=AskId("1.speech.ada"), seat=SeatId("ada"), said=said)
     assert codec.decode(codec.encode(fact)) == fact
@@ -559,11 +559,11 @@ def test_a_conclusion_can_be_read_again_whatever_the_weights() -> None:
 def test_consensus_follows_the_views_of_the_listeners() -> None:
     """P-13"""
     table = Table(ADA, BOB, CY).turn("ada", "Cut ten. And more.")
-    assert table.state.points == (Point(entry=2, speaker=SeatId("ada"), claim="Cut ten."),)
+    assert table.state.points == (DiscussionPoint(entry=2, speaker=SeatId("ada"), claim="Cut ten."),)
     table.bids(bob=silent(0.2, view="agree"))
-    assert [(point.agreed, point.standing(3)) for point in table.state.points] == [(("bob",), "agreed")]
+    assert [(point.agreed, point.compute_status(3)) for point in table.state.points] == [(("bob",), "agreed")]
     table.bids(cy=wants(0.9, view="contest"))
-    assert [(point.agreed, point.contested, point.standing(3)) for point in table.state.points] == [
+    assert [(point.agreed, point.contested, point.compute_status(3)) for point in table.state.points] == [
         (("bob",), ("cy",), "contested")
     ]
 
@@ -572,14 +572,14 @@ def test_a_speech_can_change_its_speakers_view() -> None:
     """P-13"""
     table = Table(ADA, BOB).turn("ada", "Cut.").bids(ada=silent(0.4), bob=wants(0.9, view="contest"))
     table.speaks("bob", "On reflection, yes.", refers_to=2, view="agree")
-    assert table.state.points[0] == Point(entry=2, speaker=SeatId("ada"), claim="Cut.", agreed=(SeatId("bob"),))
+    assert table.state.points[0] == DiscussionPoint(entry=2, speaker=SeatId("ada"), claim="Cut.", agreed=(SeatId("bob"),))
     assert [point.entry for point in table.state.points] == [2, 3]
 
 
 def test_nobody_agrees_with_itself() -> None:
     """P-13"""
     table = Table(ADA, BOB).turn("ada", "Cut.").bids(ada=silent(0.4, view="agree"), bob=silent(0.4))
-    assert table.state.points[0].standing(2) == "open"
+    assert table.state.points[0].compute_status(2) == "open"
 
 
 @pytest.mark.parametrize(
@@ -588,7 +588,7 @@ def test_nobody_agrees_with_itself() -> None:
 def test_agreed_means_more_than_half_of_the_seats(supporters: int, seats: int, standing: str) -> None:
     """P-13"""
     agreed = tuple(SeatId(f"s{number}") for number in range(supporters))
-    assert Point(entry=2, speaker=SeatId("ada"), claim="x", agreed=agreed).standing(seats) == standing
+    assert DiscussionPoint(entry=2, speaker=SeatId("ada"), claim="x", agreed=agreed).compute_status(seats) == standing
 
 
 def test_consensus_stays_bounded_and_keeps_what_is_contested() -> None:
@@ -597,7 +597,7 @@ def test_consensus_stays_bounded_and_keeps_what_is_contested() -> None:
     for number in range(40):
         table.turn(("ada", "bob")[number % 2], f"{number}")
     assert len(table.state.points) == 20
-    assert table.state.points[0] == Point(entry=2, speaker=SeatId("ada"), claim="Cut.", contested=(SeatId("bob"),))
+    assert table.state.points[0] == DiscussionPoint(entry=2, speaker=SeatId("ada"), claim="Cut.", contested=(SeatId("bob"),))
 
 
 # P-14
@@ -621,9 +621,9 @@ def test_a_reaction_at_the_threshold_keeps_the_talk_going() -> None:
 
 def test_the_threshold_is_configurable() -> None:
     """P-14"""
-    table = Table(ADA, BOB, settings=Settings(blind=False, threshold=0.8)).bids(ada=wants(0.79), bob=wants(0.1))
+    table = Table(ADA, BOB, settings=PersonaSettings(blind=False, threshold=0.8)).bids(ada=wants(0.79), bob=wants(0.1))
     assert _ended(table) == "quiet"
-    assert Table(ADA, BOB, settings=Settings(blind=False, threshold=0.0)).bids(ada=wants(0), bob=wants(0)).asked == [
+    assert Table(ADA, BOB, settings=PersonaSettings(blind=False, threshold=0.0)).bids(ada=wants(0), bob=wants(0)).asked == [
         "1.speech.ada"
     ]
 
@@ -750,7 +750,7 @@ def test_the_conclusion_says_what_ended_the_talk(end: object, reason: str) -> No
     table: Table = end().drafts("ada").stands(bob=stand("support"))
     assert isinstance(table.last, MeetingConcluded)
     assert table.last.reason == reason
-    assert decided(table.story).ended_by == reason
+    assert build_decision(table.story).ended_by == reason
 
 
 def test_a_cancelled_meeting_asks_for_nothing_and_changes_no_more() -> None:
@@ -759,7 +759,7 @@ def test_a_cancelled_meeting_asks_for_nothing_and_changes_no_more() -> None:
     before = table.state
     assert (table.asked, RULES.decide(table.state)) == ([], ())
     assert table.put(InputGiven(text="late"), SessionResumed()).state == before
-    assert (decided(table.story).status, decided(table.story).ended_by) == ("cancelled", "cancelled")
+    assert (build_decision(table.story).status, build_decision(table.story).ended_by) == ("cancelled", "cancelled")
 
 
 # P-15
@@ -773,7 +773,7 @@ def test_the_decider_writes_the_conclusion() -> None:
 
 def test_a_configured_summarizer_writes_in_the_deciders_place() -> None:
     """P-15"""
-    settings = Settings(blind=False, summarizer=SeatId("ada"))
+    settings = PersonaSettings(blind=False, summarizer=SeatId("ada"))
     assert quiet(Table(ADA, seat("dee", stance="decider"), settings=settings)).asked == ["1.draft.ada"]
 
 
@@ -798,12 +798,12 @@ def test_without_anyone_to_write_the_meeting_concludes_without_a_decision() -> N
         turnout=0.0,
         positions=(),
         lost=(
-            LostSeat(seat=SeatId("ada"), times=1, last="error", weight_share=0.5, voiceless=True),
-            LostSeat(seat=SeatId("bob"), times=1, last="timeout", weight_share=0.5, voiceless=True),
+            PersonaLostSeat(seat=SeatId("ada"), times=1, last="error", weight_share=0.5, voiceless=True),
+            PersonaLostSeat(seat=SeatId("bob"), times=1, last="timeout", weight_share=0.5, voiceless=True),
         ),
         could_differ=True,
     )
-    found = decided(table.story)
+    found = build_decision(table.story)
     assert (found.status, found.decision, found.author, found.confidence) == ("concluded", None, None, None)
 
 
@@ -813,19 +813,19 @@ def test_without_anyone_to_write_the_meeting_concludes_without_a_decision() -> N
         (draft("x", 1, 3), None),
         (draft("x", 4), "draft: entry 4 does not exist; the entries are 1 to 3"),
         (
-            replace(draft("x", 1), reasons=(Claim(text="y", entries=(2, 9)),)),
+            replace(draft("x", 1), reasons=(DraftClaim(text="y", entries=(2, 9)),)),
             "draft: entry 9 does not exist; the entries are 1 to 3",
         ),
         (
-            replace(draft("x", 1), dissent=(Claim(text="y", entries=(8,)),)),
+            replace(draft("x", 1), dissent=(DraftClaim(text="y", entries=(8,)),)),
             "draft: entry 8 does not exist; the entries are 1 to 3",
         ),
         (
-            replace(draft("x", 1), open_questions=(Claim(text="y", entries=(7,)),)),
+            replace(draft("x", 1), open_questions=(DraftClaim(text="y", entries=(7,)),)),
             "draft: entry 7 does not exist; the entries are 1 to 3",
         ),
         (
-            Draft(decision=Claim(text="x"), confidence=1.0),
+            Draft(decision=DraftClaim(text="x"), confidence=1.0),
             "draft: 'x' names no entries; every claim names those (1 to 3) that it rests on",
         ),
     ],
@@ -839,13 +839,13 @@ def test_a_claim_names_entries_that_exist(said: Draft, fault: str | None) -> Non
 def test_every_claim_names_the_entries_that_it_rests_on() -> None:
     """P-15: each claim in it names the timeline entries it rests on."""
     table = quiet(Table(ADA, BOB).turn("ada", "Yes."))
-    assert table.brief("ada").fault(replace(draft("x", 1), reasons=(Claim(text="because"),))) is not None
+    assert table.brief("ada").fault(replace(draft("x", 1), reasons=(DraftClaim(text="because"),))) is not None
 
 
 def test_an_entry_that_does_not_exist_is_not_shown_even_if_it_was_recorded() -> None:
     """P-15"""
     table = quiet(Table(ADA, BOB)).drafts("ada", draft("x", 9, 1, 1)).stands(bob=stand("support"))
-    claim = decided(table.story).decision
+    claim = build_decision(table.story).decision
     assert claim is not None
     assert claim.entries == (1,)
 
@@ -856,10 +856,10 @@ def test_last_words_are_weighed_by_bias_confidence_and_trust() -> None:
     table.drafts("bob", draft(confidence=0.5)).stands(ada=stand("oppose", 0.5), cy=stand("conditional", 1.0), di=stand("abstain"))
     assert isinstance(table.last, MeetingConcluded)
     assert table.last.positions == (
-        Weighed(seat=SeatId("ada"), verdict="oppose", weight=0.5),
-        Weighed(seat=SeatId("bob"), verdict="support", weight=1.125),
-        Weighed(seat=SeatId("cy"), verdict="conditional", weight=1.0),
-        Weighed(seat=SeatId("di"), verdict="abstain", weight=0.5),
+        WeighedStand(seat=SeatId("ada"), verdict="oppose", weight=0.5),
+        WeighedStand(seat=SeatId("bob"), verdict="support", weight=1.125),
+        WeighedStand(seat=SeatId("cy"), verdict="conditional", weight=1.0),
+        WeighedStand(seat=SeatId("di"), verdict="abstain", weight=0.5),
     )
     assert table.last.support == pytest.approx(1.625 / 2.625)
     assert table.last.turnout == pytest.approx(6 / 7)
@@ -868,10 +868,10 @@ def test_last_words_are_weighed_by_bias_confidence_and_trust() -> None:
 
 def test_dissent_is_told_with_who_holds_it() -> None:
     """P-15"""
-    said = replace(draft("Cut.", 1), dissent=(Claim(text="cy doubts it", entries=(1, 99)),))
+    said = replace(draft("Cut.", 1), dissent=(DraftClaim(text="cy doubts it", entries=(1, 99)),))
     table = quiet(Table(ADA, BOB, CY)).drafts("ada", said)
     table.stands(bob=stand("oppose", 1.0, "Never."), cy=stand("conditional", 1.0, "Well.", condition="If needed."))
-    dissent = decided(table.story).dissent
+    dissent = build_decision(table.story).dissent
     assert [(voice.seat, voice.kind, voice.text, voice.entries) for voice in dissent] == [
         ("bob", "oppose", "Never.", ()),
         ("cy", "conditional", "If needed.", ()),
@@ -974,7 +974,7 @@ def test_the_decision_shows_how_positions_moved() -> None:
     table.stands(bob=stand("support", 0.7, "For, after all.", moved_by=2), cy=stand("abstain", 0.0, "", moved_by=99))
     moved = [
         (found.seat, found.before, found.confidence_before, found.after, found.verdict, found.confidence_after, found.moved_by)
-        for found in decided(table.story).positions
+        for found in build_decision(table.story).positions
     ]
     assert moved == [
         ("ada", "For.", 0.9, "Cut.", "support", 0.8, None),
@@ -985,9 +985,9 @@ def test_the_decision_shows_how_positions_moved() -> None:
 
 def test_whether_positions_are_taken_blind_is_a_setting() -> None:
     """P-17: from how many seats on is the wiring's to say."""
-    assert Settings().blind
-    assert Table(opened=opening(ADA, settings=Settings(blind=True))).asked == ["1.position.ada"]
-    assert Table(ADA, BOB, CY, settings=Settings(blind=False)).asked[0] == "1.intent.ada"
+    assert PersonaSettings().blind
+    assert Table(opened=opening(ADA, settings=PersonaSettings(blind=True))).asked == ["1.position.ada"]
+    assert Table(ADA, BOB, CY, settings=PersonaSettings(blind=False)).asked[0] == "1.intent.ada"
 
 
 # P-18
@@ -1000,7 +1000,7 @@ def test_lost_seats_are_part_of_the_conclusion() -> None:
         "stand", "bob", "refused"
     )
     assert isinstance(table.last, MeetingConcluded)
-    assert table.last.lost == (LostSeat(seat=SeatId("bob"), times=3, last="refused", weight_share=0.2, voiceless=True),)
+    assert table.last.lost == (PersonaLostSeat(seat=SeatId("bob"), times=3, last="refused", weight_share=0.2, voiceless=True),)
     assert table.last.turnout == pytest.approx(0.8)
 
 
@@ -1008,7 +1008,7 @@ def test_who_failed_once_and_had_its_last_word_is_not_voiceless() -> None:
     """P-18"""
     table = Table(ADA, BOB).turn("ada", "Yes.").bids(ada=silent(0.1), bob=None).drafts("ada").stands(bob=stand("support"))
     assert isinstance(table.last, MeetingConcluded)
-    assert table.last.lost == (LostSeat(seat=SeatId("bob"), times=1, last="timeout", weight_share=0.5, voiceless=False),)
+    assert table.last.lost == (PersonaLostSeat(seat=SeatId("bob"), times=1, last="timeout", weight_share=0.5, voiceless=False),)
     assert not table.last.could_differ
 
 
@@ -1022,7 +1022,7 @@ def test_the_outcome_could_differ_when_the_missing_weight_reaches_the_margin(mis
     )
     assert isinstance(table.last, MeetingConcluded)
     assert table.last.could_differ is could
-    assert decided(table.story).could_differ is could
+    assert build_decision(table.story).could_differ is could
 
 
 def test_a_lost_seat_that_nobody_trusts_could_not_have_changed_the_outcome() -> None:

@@ -39,7 +39,7 @@ from moot.domain.perception import (
 )
 from moot.domain.roster import Swap
 from moot.domain.running import PendingAsk
-from moot.protocols.persona.facts import IntentDeclared, Settings
+from moot.protocols.persona.facts import IntentDeclared, PersonaSettings
 from moot.protocols.persona.rules import RULES
 from moot.testing.persona_facts import START, Table, draft, opening, seat, silent, wants
 from moot.testing.snapshots import check_snapshot
@@ -93,7 +93,7 @@ def _meeting(kind: str, language: Language) -> tuple[Table, str]:
         seat("dee", stance=decider),
         topic=topic,
         language=language,
-        settings=Settings(blind=True, window=3),
+        settings=PersonaSettings(blind=True, window=3),
     )
     if kind == "position":
         return table, "bob"
@@ -169,7 +169,7 @@ def test_what_a_participant_says_stays_behind_the_fence(evil: str, language: Lan
     """P-8: the same meeting with harmless words has the very same lines outside the quotations."""
 
     def told(words: str) -> list[str]:
-        table = Table(seat("ada"), seat("bob"), topic=words, language=language, settings=Settings(blind=True, window=1))
+        table = Table(seat("ada"), seat("bob"), topic=words, language=language, settings=PersonaSettings(blind=True, window=1))
         found = [_unfenced(table.brief("bob"))]
         table.position("ada", words).position("bob", words).turn("ada", words).says(words)
         found.append(_unfenced(table.brief("bob")))

@@ -6,13 +6,13 @@ from typing import get_args
 import pytest
 
 from moot.domain.facts import Language
-from moot.protocols.roundtable.facts import Speech
-from moot.protocols.roundtable.files import AGENDA, GUIDE, MINUTES, TURN, missing_sections, skip_reason
+from moot.protocols.roundtable.facts import RoundtableSpeech
+from moot.protocols.roundtable.files import AGENDA, GUIDE, MINUTES, TURN, find_missing_sections, parse_skip_reason
 from moot.protocols.roundtable.guide import GUIDES
 from moot.protocols.roundtable.names import RESERVED
 from moot.protocols.roundtable.state import Status
-from moot.protocols.roundtable.turnfile import KINDS, LONGEST_PROMPT, parsed_turn
-from moot.protocols.roundtable.words import WORDS
+from moot.protocols.roundtable.turnfile import KINDS, LONGEST_PROMPT, parse_turn_file
+from moot.protocols.roundtable.words import PROMPT_TEXT
 
 LANGUAGES = get_args(Language)
 
@@ -21,14 +21,14 @@ LANGUAGES = get_args(Language)
 def test_the_example_in_the_guide_is_a_valid_turn(language: Language) -> None:
     """R-1, R-2"""
     (block,) = re.findall(r"```json\n(.*?)```", GUIDES[language], re.DOTALL)
-    turn = parsed_turn(block)
+    turn = parse_turn_file(block)
     assert (turn.status, turn.current_speaker) == ("open", turn.speaker_order[0])
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_guide_tells_everything_that_an_agent_needs(language: Language) -> None:
     """R-1, R-4, R-7, R-9, R-12: files, fields, states, the words of refusal, the marks, the names that are kept."""
-    guide, words = GUIDES[language], WORDS[language]
+    guide, words = GUIDES[language], PROMPT_TEXT[language]
     for word in (AGENDA, TURN, MINUTES, GUIDE, *KINDS, *get_args(Status), "001_", "moderator", "aside/"):
         assert word in guide
     assert words.blocked in guide
@@ -48,10 +48,10 @@ def test_the_marks_of_the_guide_are_those_that_count(language: Language) -> None
     consensus, skipped = ("[CONSENSUS]", "[SKIPPED]") if language == "en" else ("[共识]", "[跳过]")
     assert consensus in guide
     assert skipped in guide
-    assert Speech.from_text(f"Yes.\n{consensus}").consensus
-    assert skip_reason(f"{skipped} …") is not None
+    assert RoundtableSpeech.from_text(f"Yes.\n{consensus}").consensus
+    assert parse_skip_reason(f"{skipped} …") is not None
     sections = "\n".join(re.findall(r"^ {3}(## .+)$", guide, re.MULTILINE))
-    assert missing_sections(sections) == ()
+    assert find_missing_sections(sections) == ()
 
 
 def test_both_guides_have_the_same_steps() -> None:

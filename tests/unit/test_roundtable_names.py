@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moot.errors import BadName
-from moot.protocols.roundtable.files import speech_file, speech_name
-from moot.protocols.roundtable.names import DEVICES, MOST_BYTES, RESERVED, conference_name, role_name
+from moot.protocols.roundtable.files import format_speech_file_name, parse_speech_file_name
+from moot.protocols.roundtable.names import DEVICES, MOST_BYTES, RESERVED, validate_conference_name, validate_role_name
 
 TAKEN = (
     "cache",
@@ -54,15 +54,15 @@ REFUSED = (
 @pytest.mark.parametrize("name", TAKEN)
 def test_a_name_that_is_taken_stays_as_it_is(name: str) -> None:
     """R-12"""
-    assert conference_name(name) == name
-    assert role_name(name) == name
-    assert speech_name(speech_file(7, name)) is not None
+    assert validate_conference_name(name) == name
+    assert validate_role_name(name) == name
+    assert parse_speech_file_name(format_speech_file_name(7, name)) is not None
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_name_that_could_lead_elsewhere_is_refused(name: str) -> None:
     """R-12: path tricks, reserved names, devices, what is too long, what does not show."""
-    for check in (conference_name, role_name):
+    for check in (validate_conference_name, validate_role_name):
         with pytest.raises(BadName, match="cannot be called"):
             check(name)
 
@@ -71,14 +71,14 @@ def test_a_name_that_could_lead_elsewhere_is_refused(name: str) -> None:
 def test_whatever_is_taken_is_one_plain_file_name(name: str) -> None:
     """R-12: one part of a path, not hidden, no option, short enough for every disk, the same under another spelling."""
     try:
-        found = role_name(name)
+        found = validate_role_name(name)
     except BadName:
         return
     assert found == name == unicodedata.normalize("NFC", name).strip()
     assert Path(name).name == name
     assert name[0] not in ".-"
     assert not set(name) & set('/\\\0\n\r:*?"<>| .')
-    assert len(speech_file(999_999, name).encode()) <= 255 - len("10000_.draft-0123456789abcdef")
+    assert len(format_speech_file_name(999_999, name).encode()) <= 255 - len("10000_.draft-0123456789abcdef")
     assert len(name.encode()) <= MOST_BYTES
     assert name.casefold() not in RESERVED | DEVICES
 
@@ -86,7 +86,7 @@ def test_whatever_is_taken_is_one_plain_file_name(name: str) -> None:
 @given(st.integers(min_value=1, max_value=999_999), st.from_regex(r"[a-zé角_][a-z0-9_é角-]{0,20}", fullmatch=True))
 def test_a_speech_file_says_its_number_and_role(number: int, role: str) -> None:
     """R-1: also for a role that looks like a number with a role."""
-    found = speech_name(speech_file(number, role))
+    found = parse_speech_file_name(format_speech_file_name(number, role))
     assert found is not None
     assert (found.number, found.role) == (number, role)
 
@@ -96,4 +96,4 @@ def test_a_speech_file_says_its_number_and_role(number: int, role: str) -> None:
 )
 def test_a_name_written_otherwise_is_no_speech(name: str) -> None:
     """R-11: a number has exactly one spelling, so that no two files can have one number and role."""
-    assert speech_name(name) is None
+    assert parse_speech_file_name(name) is None

@@ -9,9 +9,9 @@ import pytest
 
 from moot.domain.budget import Usage
 from moot.domain.facts import BudgetExhausted, CloseCalled, Language, SessionCancelled
-from moot.protocols.roundtable.facts import Settings, Speech
+from moot.protocols.roundtable.facts import RoundtableSettings, RoundtableSpeech
 from moot.protocols.roundtable.kit import ROUNDTABLE
-from moot.protocols.roundtable.page import LONG_AGENDA, page
+from moot.protocols.roundtable.page import LONG_AGENDA, render_html_report
 from moot.testing.roundtable_facts import Table, seat
 from moot.testing.snapshots import check_snapshot
 
@@ -32,7 +32,7 @@ def _talked(language: Language) -> Table:
         seat("reviewer"),
         topic=say("Which cache for the catalogue?", "商品目录用哪种缓存？"),
         language=language,
-        settings=Settings(
+        settings=RoundtableSettings(
             max_rounds=2,
             conference=say("cache", "缓存"),
             agenda=say("2 million products.\n\nDecide this month.", "两百万种商品。\n\n本月内决定。"),
@@ -42,7 +42,8 @@ def _talked(language: Language) -> Table:
     stance, following = say("Stance", "立场"), say("For the next speaker", "给下一位")
     held.says(f"## {stance}\nRedis.\n## {following}\n{say('Which threats?', '有哪些威胁？')}", USAGE)
     held.speaks(
-        Speech(content=say("Fine, if closed off.", "可以，但要隔离。"), prompt=say("Name the cost.", "请说明成本。")), USAGE
+        RoundtableSpeech(content=say("Fine, if closed off.", "可以，但要隔离。"), prompt=say("Name the cost.", "请说明成本。")),
+        USAGE,
     )
     held.hears(say("We have 500 a month.", "每月预算 500。"))
     held.says(say("Measure first.", "先测量。"), USAGE)
@@ -100,26 +101,26 @@ class _Seen(HTMLParser):
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_a_page_reads_as_it_did(name: str, language: Language) -> None:
     """R-9"""
-    check_snapshot(SNAPSHOTS / f"page_roundtable_{name}_{language}.html", page(EXAMPLES[name](language).story))
+    check_snapshot(SNAPSHOTS / f"page_roundtable_{name}_{language}.html", render_html_report(EXAMPLES[name](language).story))
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_there_is_a_sound_page_at_every_moment(name: str) -> None:
     held = EXAMPLES[name]("en")
     for entries in range(1, len(held.entries) + 1):
-        seen = _Seen(page(held.story_at(entries)))
+        seen = _Seen(render_html_report(held.story_at(entries)))
         assert not seen.open
         targets = {value for name, value in seen.attributes if name == "id"}
         assert {value for name, value in seen.attributes if name == "href"} <= {f"#{target}" for target in targets}
 
 
 def test_html_is_one_of_a_conferences_forms() -> None:
-    assert ROUNDTABLE.exports["html"](_concluded("en").story) == page(_concluded("en").story)
+    assert ROUNDTABLE.exports["html"](_concluded("en").story) == render_html_report(_concluded("en").story)
 
 
 def test_the_minutes_stand_as_written_with_author_end_and_what_was_left_open() -> None:
     """R-9: summary, consensus, disagreements, action items, word for word; the disagreements once more by themselves."""
-    told = page(_concluded("en").story)
+    told = render_html_report(_concluded("en").story)
     minutes = re.search(r'<div class="card decision"><div class="said">(.*?)</div>', told, re.DOTALL)
     assert minutes is not None
     assert minutes[1] == _concluded("en").state.minutes.content  # type: ignore[union-attr]  # concluded
@@ -129,13 +130,13 @@ def test_the_minutes_stand_as_written_with_author_end_and_what_was_left_open() -
 
 def test_minutes_without_open_disagreements_say_that_none_is_named() -> None:
     """R-9"""
-    held = Table(seat("ada"), settings=Settings(max_rounds=1)).says("Yes.").concludes("## Summary\nYes.")
-    assert "The minutes name no disagreement that was left open." in page(held.story)
+    held = Table(seat("ada"), settings=RoundtableSettings(max_rounds=1)).says("Yes.").concludes("## Summary\nYes.")
+    assert "The minutes name no disagreement that was left open." in render_html_report(held.story)
 
 
 def test_speeches_stand_round_by_round_with_their_numbers() -> None:
     """R-7: numbers as the speakers and the moderator know them; a word of the user's has none."""
-    text = page(_concluded("en").story)
+    text = render_html_report(_concluded("en").story)
     rounds = re.findall(r"<h3>(.*?)</h3>(.*?)</section>", text, re.DOTALL)
     heads = [
         (name, re.findall(r'<header>(?:<span class="soft">(\d+)</span>)?<span class="who">(\w+)</span>', inner))
@@ -149,24 +150,24 @@ def test_speeches_stand_round_by_round_with_their_numbers() -> None:
 
 def test_what_a_speaker_leaves_for_the_next_is_shown_once() -> None:
     """R-8: in the speech itself, or beside it where it was given apart."""
-    told = page(_concluded("en").story)
+    told = render_html_report(_concluded("en").story)
     assert told.count("Which threats?") == 1
     assert told.count("<dt>For the next speaker</dt><dd>Name the cost.</dd>") == 1
 
 
 def test_who_declares_consensus_is_told_with_the_speech() -> None:
     """R-7: of all speakers, in their last speeches."""
-    told = page(_concluded("en").story)
+    told = render_html_report(_concluded("en").story)
     declared = 'architect <a href="#entry-6">004</a>, reviewer <a href="#entry-7">006</a>'
     assert f"<dt>Consensus declared</dt><dd>2/3: {declared}</dd>" in told
     assert told.count("declares consensus") == 2
     taken_back = Table(seat("ada"), seat("bob")).says("Yes.\n[CONSENSUS]").says("No.").says("Then no.")
-    assert "<dt>Consensus declared</dt><dd>0/2</dd>" in page(taken_back.story)
+    assert "<dt>Consensus declared</dt><dd>0/2</dd>" in render_html_report(taken_back.story)
 
 
 def test_a_skipped_speaker_is_told_with_every_failure() -> None:
     """R-10"""
-    told = page(_concluded("en").story)
+    told = render_html_report(_concluded("en").story)
     assert "<li>security was skipped in round 2: no answer in time</li>" in told
     assert '<p class="soft">Skipped: security (no answer in time)</p>\n</section>' in told
     assert "<td>security</td><td>speech</td><td>an error</td><td>HTTP 503 | busy</td>" in told
@@ -175,22 +176,22 @@ def test_a_skipped_speaker_is_told_with_every_failure() -> None:
 
 def test_a_round_in_which_nobody_could_speak_is_not_left_out() -> None:
     """R-10"""
-    held = Table(seat("ada"), settings=Settings(max_rounds=2)).loses().loses().says("Yes.")
-    told = page(held.story)
+    held = Table(seat("ada"), settings=RoundtableSettings(max_rounds=2)).loses().loses().says("Yes.")
+    told = render_html_report(held.story)
     assert re.findall(r"<h3>(.*?)</h3>", told) == ["Round 1", "Round 2"]
     assert "never spoke" not in told
-    silent = Table(seat("ada"), seat("bob"), settings=Settings(max_rounds=1)).loses().loses().says("Yes.")
-    assert "<li>ada never spoke</li>" in page(silent.story)
+    silent = Table(seat("ada"), seat("bob"), settings=RoundtableSettings(max_rounds=1)).loses().loses().says("Yes.")
+    assert "<li>ada never spoke</li>" in render_html_report(silent.story)
 
 
 def test_the_pen_that_was_handed_on_and_minutes_that_nobody_wrote() -> None:
     """R-9, R-10"""
-    held = Table(seat("ada"), settings=Settings(max_rounds=1)).says("Yes.").loses().loses()
-    assert "<dt>Awaited</dt><dd>ada</dd>" in page(held.story)
-    assert "<li>moderator was asked for the minutes and failed twice</li>" in page(held.story)
-    written = Table(seat("ada"), settings=Settings(max_rounds=1)).says("Yes.").loses().loses().concludes("Yes.")
-    assert "<dt>Written by</dt><dd>ada</dd>" in page(written.story)
-    told = page(held.loses().loses().story)
+    held = Table(seat("ada"), settings=RoundtableSettings(max_rounds=1)).says("Yes.").loses().loses()
+    assert "<dt>Awaited</dt><dd>ada</dd>" in render_html_report(held.story)
+    assert "<li>moderator was asked for the minutes and failed twice</li>" in render_html_report(held.story)
+    written = Table(seat("ada"), settings=RoundtableSettings(max_rounds=1)).says("Yes.").loses().loses().concludes("Yes.")
+    assert "<dt>Written by</dt><dd>ada</dd>" in render_html_report(written.story)
+    told = render_html_report(held.loses().loses().story)
     assert "Nobody could write the minutes; the speeches stand below." in told
     assert "Left open" not in told
     assert "<dt>Ended by</dt><dd>the last round</dd>" in told
@@ -212,12 +213,14 @@ def test_the_pen_that_was_handed_on_and_minutes_that_nobody_wrote() -> None:
     ],
 )
 def test_whatever_has_happened_is_told(held: Table, words: str) -> None:
-    assert words in page(held.story)
+    assert words in render_html_report(held.story)
 
 
 def test_a_long_background_is_folded_up() -> None:
-    assert "<details>" not in page(Table(seat("ada"), settings=Settings(agenda="x" * LONG_AGENDA)).story)
-    assert "<summary>Background</summary>" in page(Table(seat("ada"), settings=Settings(agenda="x" * (LONG_AGENDA + 1))).story)
+    assert "<details>" not in render_html_report(Table(seat("ada"), settings=RoundtableSettings(agenda="x" * LONG_AGENDA)).story)
+    assert "<summary>Background</summary>" in render_html_report(
+        Table(seat("ada"), settings=RoundtableSettings(agenda="x" * (LONG_AGENDA + 1))).story
+    )
 
 
 def _everywhere(words: str) -> Table:
@@ -226,9 +229,11 @@ def _everywhere(words: str) -> Table:
         seat("ada", stance=words, platform=words, instructions=words),
         seat("bob"),
         topic=words,
-        settings=Settings(max_rounds=1, conference=words[:80], agenda=words, prompt=words),
+        settings=RoundtableSettings(max_rounds=1, conference=words[:80], agenda=words, prompt=words),
     )
-    held.hears(words).speaks(Speech(content="Yes.", prompt=words)).loses("error", words).speaks(Speech(content=words))
+    held.hears(words).speaks(RoundtableSpeech(content="Yes.", prompt=words)).loses("error", words).speaks(
+        RoundtableSpeech(content=words)
+    )
     return held.concludes(f"## Summary\n{words}\n## Disagreements left open\n{words}")
 
 
@@ -246,7 +251,7 @@ EVIL = [
 @pytest.mark.parametrize("evil", EVIL)
 def test_everything_said_is_escaped_in_the_page(evil: str) -> None:
     """The same conference with harmless words has the very same tags and attributes."""
-    seen, harmless = _Seen(page(_everywhere(evil).story)), _Seen(page(_everywhere("harmless").story))
+    seen, harmless = _Seen(render_html_report(_everywhere(evil).story)), _Seen(render_html_report(_everywhere("harmless").story))
     assert seen.tags == harmless.tags
     assert seen.attributes == harmless.attributes
     # Topic twice, name, agenda, opening; input, prompt, detail, speech; minutes twice, what was left open; stance,
@@ -255,13 +260,13 @@ def test_everything_said_is_escaped_in_the_page(evil: str) -> None:
 
 
 def test_a_cancellations_reason_is_escaped() -> None:
-    told = page(Table(seat("ada")).put(SessionCancelled(reason="<b>money</b>")).story)
+    told = render_html_report(Table(seat("ada")).put(SessionCancelled(reason="<b>money</b>")).story)
     assert "Cancelled before its end. &lt;b&gt;money&lt;/b&gt;" in told
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_page_loads_nothing_from_elsewhere(language: Language) -> None:
-    html = page(_concluded(language).story)
+    html = render_html_report(_concluded(language).story)
     seen = _Seen(html)
     assert not {"script", "link", "img", "iframe", "object", "embed", "form", "base"} & set(seen.tags)
     assert all(value.startswith("#") for name, value in seen.attributes if name == "href")
@@ -271,7 +276,7 @@ def test_the_page_loads_nothing_from_elsewhere(language: Language) -> None:
 
 
 def test_a_chinese_page_has_no_english_in_between() -> None:
-    html = page(_concluded("zh").story)
+    html = render_html_report(_concluded("zh").story)
     text = _Seen(re.sub(r"<style>.*?</style>", "", html, flags=re.DOTALL)).text
     known = r"think_20240520_001|architect|security|reviewer|moderator|script|openai:gpt-5|Redis|USER|HTTP 503 \| busy"
     assert re.findall(r"[A-Za-z]{2,}", re.sub(known, "", text)) == []

@@ -19,13 +19,13 @@ from moot.protocols.roundtable.facts import (
     ConferenceOpened,
     Minutes,
     MinutesWritten,
-    Settings,
+    RoundtableSettings,
+    RoundtableSpeech,
     SpeakerSkipped,
-    Speech,
     SpeechGiven,
     TalkConcluded,
 )
-from moot.protocols.roundtable.kit import opened as opened_by
+from moot.protocols.roundtable.kit import open_session as opened_by
 from moot.protocols.roundtable.rules import RULES
 from moot.protocols.roundtable.state import Conference
 from moot.testing.rulebook_contract import RulebookContract, check_session, happenings
@@ -41,7 +41,7 @@ def plan(*names: str, max_rounds: int = 2) -> Plan:
         seats=tuple(Seat(id=SeatId(name), platform="script:x") for name in names),
         budget=Budget(),
         outside_patience=60.0,
-        settings=Settings(max_rounds=max_rounds),
+        settings=RoundtableSettings(max_rounds=max_rounds),
     )
 
 
@@ -75,7 +75,7 @@ class Room:
 
     def says(self, text: str = "## Stance\nYes.") -> "Room":
         ask = self.ask
-        return self.put(SpeechGiven(ask=ask.id, seat=ask.seat, said=Speech.from_text(text)))
+        return self.put(SpeechGiven(ask=ask.id, seat=ask.seat, said=RoundtableSpeech.from_text(text)))
 
     def loses(self) -> "Room":
         return self.put(SeatLost(ask=self.ask.id, seat=self.ask.seat, reason="timeout"))
@@ -171,8 +171,8 @@ def test_what_the_user_says_reaches_the_next_speaker() -> None:
 def test_a_late_or_forged_speech_changes_nothing() -> None:
     room = Room("ada", "bob").says()
     before = room.state
-    late = SpeechGiven(ask=AskId("1.speech.ada"), seat=SeatId("ada"), said=Speech(content="Again."))
-    forged = SpeechGiven(ask=room.ask.id, seat=SeatId("ada"), said=Speech(content="I am bob."))
+    late = SpeechGiven(ask=AskId("1.speech.ada"), seat=SeatId("ada"), said=RoundtableSpeech(content="Again."))
+    forged = SpeechGiven(ask=room.ask.id, seat=SeatId("ada"), said=RoundtableSpeech(content="I am bob."))
     for fact in (late, forged):
         assert RULES.evolve(before, Entry(seq=99, at=START, fact=fact)) == before
 
@@ -189,7 +189,7 @@ OPENINGS = st.builds(
 )
 SAID = {
     "speech": st.builds(
-        Speech,
+        RoundtableSpeech,
         content=st.sampled_from(("Yes.", "No? Why?", "# x\n| y", "\x1b[2J好")),
         prompt=st.sampled_from(("", "Go on.")),
         consensus=st.booleans(),

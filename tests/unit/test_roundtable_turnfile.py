@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.protocols.roundtable.turnfile import KINDS, BadTurn, Turn, order_in, parsed_turn, turn_text
+from moot.protocols.roundtable.turnfile import KINDS, BadTurn, TurnFile, parse_speaking_order, parse_turn_file, render_turn_file
 
-TURN = Turn(
+TURN = TurnFile(
     conference="cache",
     status="open",
     round=1,
@@ -20,7 +20,7 @@ TURN = Turn(
     current_speaker="审查",
     prompt_for_speaker='What of "quotes",\nlines and {braces}?',
 )
-FIELDS: dict[str, Any] = json.loads(turn_text(TURN))
+FIELDS: dict[str, Any] = json.loads(render_turn_file(TURN))
 
 
 def text_of(**changed: Any) -> str:
@@ -29,7 +29,7 @@ def text_of(**changed: Any) -> str:
 
 def fault(text: str) -> BadTurn:
     with pytest.raises(BadTurn) as found:
-        parsed_turn(text)
+        parse_turn_file(text)
     return found.value
 
 
@@ -46,8 +46,8 @@ def test_the_file_has_exactly_the_fields_in_their_order() -> None:
         "prompt_for_speaker",
     ]
     assert list(KINDS) == list(FIELDS)
-    assert turn_text(TURN).endswith("}\n")
-    assert "审查" in turn_text(TURN)
+    assert render_turn_file(TURN).endswith("}\n")
+    assert "审查" in render_turn_file(TURN)
 
 
 names = st.lists(st.from_regex(r"[a-z角]{1,8}", fullmatch=True), min_size=1, max_size=6, unique=True)
@@ -60,7 +60,7 @@ def test_every_turn_survives_its_file(data: st.DataObject) -> None:
     status = data.draw(st.sampled_from(["open", "concluding", "closed"]))
     index = data.draw(st.integers(0, len(order) - 1))
     rounds = data.draw(st.integers(1, 100))
-    turn = Turn(
+    turn = TurnFile(
         conference=data.draw(st.text(max_size=80)),
         status=status,  # type: ignore[arg-type]  # one of the three
         round=data.draw(st.integers(1, rounds)),
@@ -70,21 +70,21 @@ def test_every_turn_survives_its_file(data: st.DataObject) -> None:
         current_speaker=order[index] if status == "open" else "moderator",
         prompt_for_speaker=data.draw(st.text(max_size=2_000).filter(lambda text: text.isprintable())),
     )
-    assert parsed_turn(turn_text(turn)) == turn
+    assert parse_turn_file(render_turn_file(turn)) == turn
 
 
 @given(st.binary(max_size=300).map(lambda raw: raw.decode("utf-8", "replace")))
 def test_whatever_the_file_says_it_is_read_or_refused(text: str) -> None:
     """R-11"""
     with pytest.raises(BadTurn) as found:
-        parsed_turn(text)
+        parse_turn_file(text)
     assert 1 <= found.value.line <= text.count("\n") + 1
 
 
-@given(st.integers(0, len(turn_text(TURN)) - 2))
+@given(st.integers(0, len(render_turn_file(TURN)) - 2))
 def test_a_torn_file_is_refused_wherever_it_ends(end: int) -> None:
     """R-11"""
-    assert "no valid JSON" in fault(turn_text(TURN)[:end].rstrip("\n")).why
+    assert "no valid JSON" in fault(render_turn_file(TURN)[:end].rstrip("\n")).why
 
 
 @given(st.sampled_from(sorted(FIELDS)), st.recursive(st.none() | st.booleans() | st.floats() | st.integers(), st.lists))
@@ -92,7 +92,7 @@ def test_a_field_of_another_kind_never_gets_through_unnoticed(name: str, value: 
     """R-2: neither true for 1 nor 1.0, neither null nor NaN."""
     text = json.dumps({**FIELDS, name: value})
     try:
-        found = parsed_turn(text)
+        found = parse_turn_file(text)
     except BadTurn:
         return
     assert type(value) is KINDS[name]
@@ -185,4 +185,4 @@ def test_the_place_counts_the_turns_that_are_over() -> None:
 
 @pytest.mark.parametrize("line", ["a → b → 角", "a -> b -> 角", "a, b, 角", "a，b、角", " a →b→ 角 "])
 def test_an_order_is_read_however_it_is_written(line: str) -> None:
-    assert order_in(line) == ("a", "b", "角")
+    assert parse_speaking_order(line) == ("a", "b", "角")

@@ -14,12 +14,12 @@ from moot.domain.ids import SeatId, SessionId
 from moot.errors import BadImport
 from moot.projections.costs import format_money
 from moot.projections.markdown import format_cell, format_table, quote_markdown
-from moot.protocols.persona.context import ContextLedger, context_ledger
-from moot.protocols.persona.facts import Claim, Draft, Settings
+from moot.protocols.persona.context import ContextLedger, render_context_ledger
+from moot.protocols.persona.facts import Draft, DraftClaim, PersonaSettings
 from moot.protocols.persona.kit import PERSONA
-from moot.protocols.persona.minutes import minutes
-from moot.protocols.persona.page import page
-from moot.protocols.persona.story import Story, decided
+from moot.protocols.persona.minutes import render_minutes
+from moot.protocols.persona.page import render_html_report
+from moot.protocols.persona.story import PersonaTimeline, build_decision
 from moot.testing.persona_facts import Table, draft, seat, silent, stand, wants
 from moot.testing.snapshots import check_snapshot
 from moot.weighing.positions import Balance, VoteSide, compute_balance, compute_weight, could_differ
@@ -65,7 +65,7 @@ def _talked(language: Language) -> Table:
         seat("dee", stance="decider" if en else "决策者"),
         topic="Should we lay off 20 %?" if en else "我们要不要裁员 20%？",
         language=language,
-        settings=Settings(blind=True),
+        settings=PersonaSettings(blind=True),
     )
     held.position("ada", "No." if en else "不裁。", 0.9, USAGE).position("bob", "Yes." if en else "裁。", 0.6, USAGE)
     held.lose("position", "dee", "error")
@@ -82,11 +82,14 @@ def _concluded(language: Language) -> Table:
     en = language == "en"
     held = _talked(language).bids(ada=silent(0.1), bob=silent(0.1), dee=silent(0.2, view="agree"))
     said = Draft(
-        decision=Claim(text="Cut 10 %." if en else "优化 10%。", entries=(2, 4)),
+        decision=DraftClaim(text="Cut 10 %." if en else "优化 10%。", entries=(2, 4)),
         confidence=0.8,
-        reasons=(Claim(text="Cash is short." if en else "现金不足。", entries=(4,)), Claim(text="Talent." if en else "人才。")),
-        dissent=(Claim(text="ada: no cuts" if en else "ada：不裁", entries=(2,)),),
-        open_questions=(Claim(text="R&D?" if en else "研发部？", entries=(3,)),),
+        reasons=(
+            DraftClaim(text="Cash is short." if en else "现金不足。", entries=(4,)),
+            DraftClaim(text="Talent." if en else "人才。"),
+        ),
+        dissent=(DraftClaim(text="ada: no cuts" if en else "ada：不裁", entries=(2,)),),
+        open_questions=(DraftClaim(text="R&D?" if en else "研发部？", entries=(3,)),),
     )
     held.drafts("dee", said, USAGE)
     condition = "Spare R&D." if en else "保留研发部。"
@@ -94,20 +97,20 @@ def _concluded(language: Language) -> Table:
     return held.stands(ada=stand("conditional", 0.7, position, moved_by=4, condition=condition), bob=None)
 
 
-def _opened(text: str) -> Story:
+def _opened(text: str) -> PersonaTimeline:
     """A context ledger, read back and told."""
     read = ContextLedger(text)
     held = Table(opened=read.opened)
     if read.conclusion is not None:
         held.put(SessionImported(conclusion=read.conclusion))
-    story = Story(SessionId("think_20240521_007"))
+    story = PersonaTimeline(SessionId("think_20240521_007"))
     for entry in held.entries:
         story.add(entry)
     return story
 
 
 def _told(held: Table) -> dict[str, Any]:
-    told = json.loads(context_ledger(held.story))
+    told = json.loads(render_context_ledger(held.story))
     assert isinstance(told, dict)
     return told
 
@@ -158,7 +161,7 @@ def test_the_context_ledger_has_the_shape_of_the_source() -> None:
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_context_ledger_reads_as_it_did(language: Language) -> None:
     """P-6"""
-    check_snapshot(SNAPSHOTS / f"context_{language}.json", context_ledger(_concluded(language).story))
+    check_snapshot(SNAPSHOTS / f"context_{language}.json", render_context_ledger(_concluded(language).story))
 
 
 @pytest.mark.parametrize("end", ["thinking", "concluded", "cancelled", "undecided"])
@@ -172,7 +175,7 @@ def test_a_context_ledger_survives_the_way_there_and_back(end: str) -> None:
         for name in ("dee", "ada", "bob"):
             held.lose("draft", name)
     written = _told(held)
-    again = json.loads(context_ledger(_opened(json.dumps(written))))
+    again = json.loads(render_context_ledger(_opened(json.dumps(written))))
     assert again.pop("session_id") == "think_20240521_007"
     assert written.pop("session_id") == "think_20240520_001"
     assert again == written
@@ -304,7 +307,7 @@ def test_a_long_meeting_keeps_its_consensus_on_the_way_there_and_back() -> None:
         held.turn(("ada", "bob")[number % 2], f"{number}")
     written = _told(held)
     assert written["current_consensus"]["contested"]
-    again = json.loads(context_ledger(_opened(json.dumps(written))))
+    again = json.loads(render_context_ledger(_opened(json.dumps(written))))
     assert again["current_consensus"] == written["current_consensus"]
 
 
@@ -316,42 +319,42 @@ def test_a_long_meeting_keeps_its_consensus_on_the_way_there_and_back() -> None:
 def test_minutes_and_page_read_as_they_did(language: Language, end: str) -> None:
     """P-5, P-14, P-15, P-17, P-18"""
     story = (_concluded(language) if end == "concluded" else _talked(language)).story
-    check_snapshot(SNAPSHOTS / f"minutes_{end}_{language}.md", minutes(story))
-    check_snapshot(SNAPSHOTS / f"page_{end}_{language}.html", page(story))
+    check_snapshot(SNAPSHOTS / f"minutes_{end}_{language}.md", render_minutes(story))
+    check_snapshot(SNAPSHOTS / f"page_{end}_{language}.html", render_html_report(story))
 
 
 def test_a_cancelled_meeting_says_so() -> None:
     story = _talked("en").put(SessionCancelled(reason="# no\n<b>money</b>")).story
-    assert "## Decision\n\nCancelled before a decision.\n> # no\n> &lt;b>money&lt;/b>\n" in minutes(story)
-    assert "Cancelled before a decision. # no\n&lt;b&gt;money&lt;/b&gt;" in page(story)
+    assert "## Decision\n\nCancelled before a decision.\n> # no\n> &lt;b>money&lt;/b>\n" in render_minutes(story)
+    assert "Cancelled before a decision. # no\n&lt;b&gt;money&lt;/b&gt;" in render_html_report(story)
 
 
 def test_a_conclusion_that_was_read_back_is_not_denied() -> None:
     """P-6"""
-    story = _opened(context_ledger(_concluded("en").story))
-    assert "every seat that could have written it failed" not in minutes(story)
-    assert "every seat that could have written it failed" not in page(story)
+    story = _opened(render_context_ledger(_concluded("en").story))
+    assert "every seat that could have written it failed" not in render_minutes(story)
+    assert "every seat that could have written it failed" not in render_html_report(story)
 
 
 def test_without_a_decision_nobody_claims_that_the_lost_would_not_have_changed_it() -> None:
     """P-18"""
     held = Table(seat("ada"), seat("bob")).bids(ada=silent(0.1), bob=silent(0.1)).lose("draft", "ada").lose("draft", "bob")
-    assert "could not have changed the outcome" not in minutes(held.story)
-    assert "could not have changed the outcome" not in page(held.story)
+    assert "could not have changed the outcome" not in render_minutes(held.story)
+    assert "could not have changed the outcome" not in render_html_report(held.story)
 
 
 def test_what_ended_a_meeting_is_told_without_a_decision_too() -> None:
     """P-14"""
     held = Table(seat("ada"), seat("bob")).bids(ada=silent(0.1), bob=silent(0.1)).lose("draft", "ada").lose("draft", "bob")
-    assert "every reaction was below the threshold" in minutes(held.story)
-    assert "every reaction was below the threshold" in page(held.story)
+    assert "every reaction was below the threshold" in render_minutes(held.story)
+    assert "every reaction was below the threshold" in render_html_report(held.story)
 
 
 def test_the_page_tells_why_everyone_was_silent_in_a_turn() -> None:
     """P-5: the minutes do."""
     held = Table(seat("ada"), seat("bob")).bids(ada=silent(0.5, "I wait for bob."), bob=silent(0.4)).turn("ada", "Yes.")
-    assert "I wait for bob." in minutes(held.story)
-    assert "I wait for bob." in page(held.story)
+    assert "I wait for bob." in render_minutes(held.story)
+    assert "I wait for bob." in render_html_report(held.story)
 
 
 class _Seen(HTMLParser):
@@ -377,17 +380,20 @@ def _seen(html: str) -> _Seen:
 def _everywhere(words: str) -> Table:
     """A meeting in which everyone says just this, wherever they can."""
     held = Table(
-        seat("ada", stance=words, platform=words, instructions=words), seat("bob"), topic=words, settings=Settings(blind=True)
+        seat("ada", stance=words, platform=words, instructions=words),
+        seat("bob"),
+        topic=words,
+        settings=PersonaSettings(blind=True),
     )
     held.position("ada", words).position("bob", words)
     held.bids(ada=wants(0.9, words), bob=silent(0.4, words)).speaks("ada", words).says(words)
     held.bids(ada=silent(0.1, words), bob=silent(0.1, words, view="agree"))
     said = Draft(
-        decision=Claim(text=words, entries=(1,)),
+        decision=DraftClaim(text=words, entries=(1,)),
         confidence=1,
-        reasons=(Claim(text=words),),
-        dissent=(Claim(text=words, entries=(1,)),),
-        open_questions=(Claim(text=words),),
+        reasons=(DraftClaim(text=words),),
+        dissent=(DraftClaim(text=words, entries=(1,)),),
+        open_questions=(DraftClaim(text=words),),
     )
     return held.drafts("ada", said).stands(bob=stand("conditional", 1.0, words, condition=words))
 
@@ -405,7 +411,7 @@ EVIL = [
 @pytest.mark.parametrize("evil", EVIL)
 def test_everything_said_is_escaped_in_the_page(evil: str) -> None:
     """The same meeting with harmless words has the very same tags and attributes."""
-    seen, harmless = _seen(page(_everywhere(evil).story)), _seen(page(_everywhere("harmless").story))
+    seen, harmless = _seen(render_html_report(_everywhere(evil).story)), _seen(render_html_report(_everywhere("harmless").story))
     assert seen.tags == harmless.tags
     assert seen.attributes == harmless.attributes
 
@@ -426,7 +432,7 @@ def test_a_timestamp_has_one_line() -> None:
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_page_loads_nothing_from_elsewhere(language: Language) -> None:
-    html = page(_concluded(language).story)
+    html = render_html_report(_concluded(language).story)
     seen = _seen(html)
     assert not {"script", "link", "img", "iframe", "object", "embed", "form", "base"} & set(seen.tags)
     assert not [
@@ -440,7 +446,7 @@ def test_the_page_loads_nothing_from_elsewhere(language: Language) -> None:
 
 def test_every_reference_in_the_page_leads_somewhere() -> None:
     """P-15"""
-    seen = _seen(page(_concluded("en").story))
+    seen = _seen(render_html_report(_concluded("en").story))
     targets = {value for name, value in seen.attributes if name == "id"}
     assert {value[1:] for name, value in seen.attributes if name == "href"} <= targets
 
@@ -463,7 +469,7 @@ def test_what_a_participant_says_stays_quoted_in_the_minutes(evil: str) -> None:
     """The same minutes with harmless words have the very same lines that are no quotation and no table row."""
 
     def own(words: str) -> list[str]:
-        lines = minutes(_everywhere(words).story).split("\n")
+        lines = render_minutes(_everywhere(words).story).split("\n")
         return [line.replace(format_cell(words), "…") for line in lines if not line.startswith(("> ", "| ")) and line != ">"]
 
     assert own(evil) == own("harmless")
@@ -490,9 +496,9 @@ def test_a_price_that_nobody_knows_is_told_as_such(spent: Spent, told: str) -> N
 
 def test_a_decision_is_a_projection_at_any_time() -> None:
     """P-15"""
-    thinking = decided(_talked("en").story)
+    thinking = build_decision(_talked("en").story)
     assert (thinking.status, thinking.ended_by, thinking.decision, thinking.turns) == ("thinking", None, None, 2)
-    found = decided(_concluded("en").story)
+    found = build_decision(_concluded("en").story)
     assert (found.status, found.ended_by, found.author, found.turns) == ("concluded", "quiet", SeatId("dee"), 2)
     assert [(lost.seat, lost.times, lost.last, lost.weight_share, lost.voiceless) for lost in found.lost] == [
         ("bob", 1, "timeout", 0.25, True),
@@ -555,5 +561,5 @@ def test_one_missing_seat_is_enough_to_differ_in_a_small_meeting() -> None:
         .drafts("ada", draft(confidence=0.9))
         .stands(bob=None)
     )
-    assert "With the missing last words the outcome could have been another." in minutes(held.story)
-    assert "With the missing last words the outcome could have been another." in page(held.story)
+    assert "With the missing last words the outcome could have been another." in render_minutes(held.story)
+    assert "With the missing last words the outcome could have been another." in render_html_report(held.story)

@@ -10,7 +10,7 @@ from moot.domain.effects import Brief
 from moot.domain.facts import Language
 from moot.domain.fence import quote_lines
 from moot.participants.agents import AGENTS, GEMINI_LOOKS, LONGEST_ARGUMENT, OPENCODE_LOOKS, Recipe, find_recipe
-from moot.protocols.roundtable.facts import Settings
+from moot.protocols.roundtable.facts import RoundtableSettings
 from moot.protocols.roundtable.rules import RULES
 from moot.surfaces.files.waking import (
     MENTIONING,
@@ -28,7 +28,7 @@ OTHER = Recipe(name="other", argv=("other", "{prompt}"))
 
 def brief(language: Language = "zh", topic: str = "用哪种缓存？", agenda: str = "") -> Brief:
     """What bob is asked after ada has spoken and the user has added something."""
-    settings = Settings(max_rounds=2, agenda=agenda, conference="cache")
+    settings = RoundtableSettings(max_rounds=2, agenda=agenda, conference="cache")
     table = Table(
         seat("ada"), seat("bob", instructions="盯住安全"), seat("moderator"), topic=topic, language=language, settings=settings
     )

@@ -14,25 +14,25 @@ from moot.domain.facts import Entry, Fact, InputGiven, Language, Loss, SeatLost
 from moot.domain.ids import AskId, SeatId, SessionId, ask_id
 from moot.domain.roster import NEUTRAL_TRUST, Seat
 from moot.protocols.persona.facts import (
-    Claim,
     ConclusionDrafted,
     Draft,
+    DraftClaim,
     Intent,
     IntentDeclared,
     MeetingOpened,
+    PersonaSettings,
+    PersonaSpeech,
     Position,
     PositionTaken,
-    Settings,
-    Speech,
     Stand,
     StandTaken,
+    StandVerdict,
     TurnTaken,
-    Verdict,
     View,
 )
 from moot.protocols.persona.rules import RULES
 from moot.protocols.persona.state import Meeting
-from moot.protocols.persona.story import Story
+from moot.protocols.persona.story import PersonaTimeline
 
 START: Final = datetime(2024, 5, 20, 10, 0, 0, tzinfo=UTC)
 SESSION: Final = SessionId("think_20240520_001")
@@ -53,7 +53,7 @@ def opening(
     *seats: Seat,
     topic: str = TOPIC,
     language: Language = "en",
-    settings: Settings | None = None,
+    settings: PersonaSettings | None = None,
     budget: Budget | None = None,
 ) -> MeetingOpened:
     """An opening; without settings nobody is asked blind."""
@@ -63,7 +63,7 @@ def opening(
         seed=7,
         seats=seats,
         budget=budget or Budget(),
-        settings=settings or Settings(blind=False),
+        settings=settings or PersonaSettings(blind=False),
     )
 
 
@@ -78,7 +78,7 @@ def silent(score: float, reason: str = "", *, view: View = "none", sufficient: b
 
 
 def stand(
-    verdict: Verdict, confidence: float = 1.0, position: str = "", *, moved_by: int | None = None, condition: str = ""
+    verdict: StandVerdict, confidence: float = 1.0, position: str = "", *, moved_by: int | None = None, condition: str = ""
 ) -> Stand:
     """A last word."""
     return Stand(verdict=verdict, confidence=confidence, position=position, moved_by=moved_by, condition=condition)
@@ -86,7 +86,7 @@ def stand(
 
 def draft(text: str = "Cut 10 %.", *entries: int, confidence: float = 1.0) -> Draft:
     """A conclusion that rests on these entries, or on the first."""
-    return Draft(decision=Claim(text=text, entries=entries or (1,)), confidence=confidence)
+    return Draft(decision=DraftClaim(text=text, entries=entries or (1,)), confidence=confidence)
 
 
 class Table:
@@ -97,7 +97,7 @@ class Table:
         *seats: Seat,
         topic: str = TOPIC,
         language: Language = "en",
-        settings: Settings | None = None,
+        settings: PersonaSettings | None = None,
         budget: Budget | None = None,
         opened: MeetingOpened | None = None,
     ) -> None:
@@ -131,9 +131,9 @@ class Table:
         return self.entries[-1].fact
 
     @property
-    def story(self) -> Story:
+    def story(self) -> PersonaTimeline:
         """The meeting as it is told to people."""
-        story = Story(SESSION)
+        story = PersonaTimeline(SESSION)
         for entry in self.entries:
             story.add(entry)
         return story
@@ -158,7 +158,7 @@ class Table:
         return self
 
     def speaks(self, name: str, text: str, *, refers_to: int | None = None, view: View = "none", usage: Usage = FREE) -> Self:
-        said = Speech(content=text, refers_to=refers_to, view=view)
+        said = PersonaSpeech(content=text, refers_to=refers_to, view=view)
         return self.put(TurnTaken(ask=self._ask("speech", name), seat=SeatId(name), said=said, usage=usage))
 
     def turn(self, speaker: str, text: str, score: float = 0.9) -> Self:

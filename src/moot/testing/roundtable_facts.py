@@ -14,10 +14,10 @@ from moot.domain.facts import Entry, Fact, InputGiven, Language, Loss, SeatLost
 from moot.domain.ids import SeatId, SessionId
 from moot.domain.roster import Seat
 from moot.ports.kit import Plan
-from moot.protocols.roundtable.facts import Minutes, MinutesWritten, Settings, Speech, SpeechGiven
-from moot.protocols.roundtable.kit import opened
+from moot.protocols.roundtable.facts import Minutes, MinutesWritten, RoundtableSettings, RoundtableSpeech, SpeechGiven
+from moot.protocols.roundtable.kit import open_session
 from moot.protocols.roundtable.rules import RULES
-from moot.protocols.roundtable.story import ConferenceStory
+from moot.protocols.roundtable.story import RoundtableTimeline
 
 START: Final = datetime(2024, 5, 20, 10, 0, 0, tzinfo=UTC)
 SESSION: Final = SessionId("think_20240520_001")
@@ -32,7 +32,9 @@ def seat(name: str, *, platform: str = "", stance: str = "", instructions: str =
 class Table:
     """A conference in memory. Every fact lies one second behind the one before; computed facts are recorded at once."""
 
-    def __init__(self, *seats: Seat, topic: str = TOPIC, language: Language = "en", settings: Settings | None = None) -> None:
+    def __init__(
+        self, *seats: Seat, topic: str = TOPIC, language: Language = "en", settings: RoundtableSettings | None = None
+    ) -> None:
         plan = Plan(
             topic=topic,
             language=language,
@@ -40,9 +42,9 @@ class Table:
             seats=seats,
             budget=Budget(),
             outside_patience=3_600.0,
-            settings=settings or Settings(),
+            settings=settings or RoundtableSettings(),
         )
-        fact = opened(plan)
+        fact = open_session(plan)
         self.entries = [Entry(seq=1, at=START, fact=fact)]
         self.state = RULES.initial(fact)
 
@@ -69,22 +71,22 @@ class Table:
         return self.ask.kind, self.ask.seat
 
     @property
-    def story(self) -> ConferenceStory:
+    def story(self) -> RoundtableTimeline:
         """The conference as it is told to people."""
         return self.story_at(len(self.entries))
 
-    def story_at(self, entries: int) -> ConferenceStory:
+    def story_at(self, entries: int) -> RoundtableTimeline:
         """The conference as it was told after so many entries."""
-        story = ConferenceStory(SESSION)
+        story = RoundtableTimeline(SESSION)
         for entry in self.entries[:entries]:
             story.add(entry)
         return story
 
     def says(self, text: str, usage: Usage = FREE) -> Self:
         """Whoever has the turn gives this speech, which is read as any text is."""
-        return self.speaks(Speech.from_text(text), usage)
+        return self.speaks(RoundtableSpeech.from_text(text), usage)
 
-    def speaks(self, said: Speech, usage: Usage = FREE) -> Self:
+    def speaks(self, said: RoundtableSpeech, usage: Usage = FREE) -> Self:
         """Whoever has the turn gives this speech."""
         return self.put(SpeechGiven(ask=self.ask.id, seat=self.ask.seat, said=said, usage=usage))
 

@@ -1,16 +1,16 @@
 """The figures of a conclusion, computed from the last words of the seats."""
 
 from moot.domain.ids import SeatId
-from moot.protocols.persona.facts import LostSeat, MeetingConcluded, Stand, Weighed
+from moot.protocols.persona.facts import MeetingConcluded, PersonaLostSeat, Stand, WeighedStand
 from moot.protocols.persona.state import Meeting
 from moot.weighing.positions import compute_balance, compute_weight, could_differ
 
 
-def concluded(state: Meeting) -> MeetingConcluded:
+def build_conclusion(state: Meeting) -> MeetingConcluded:
     """Weigh the last words, list who was lost, and say whether the lost could have changed the outcome."""
-    stands = last_words(state)
+    stands = collect_last_words(state)
     positions = tuple(
-        Weighed(
+        WeighedStand(
             seat=seat.id,
             verdict=stands[seat.id].verdict,
             weight=compute_weight(seat.weight, stands[seat.id].confidence, seat.trust),
@@ -24,19 +24,19 @@ def concluded(state: Meeting) -> MeetingConcluded:
         reason=state.stop or "seats_lost",
         author=state.author,
         support=found.share,
-        turnout=_turnout(state, stands),
+        turnout=_compute_turnout(state, stands),
         positions=positions,
-        lost=_lost(state, stands),
+        lost=_list_lost_seats(state, stands),
         could_differ=bool(state.losses) if state.draft is None else could_differ(found, missing),
     )
 
 
-def _turnout(state: Meeting, stands: dict[SeatId, Stand]) -> float:
+def _compute_turnout(state: Meeting, stands: dict[SeatId, Stand]) -> float:
     took = sum(seat.weight for seat in state.seats if seat.id in stands and stands[seat.id].verdict != "abstain")
     return took / sum(seat.weight for seat in state.seats)
 
 
-def last_words(state: Meeting) -> dict[SeatId, Stand]:
+def collect_last_words(state: Meeting) -> dict[SeatId, Stand]:
     """Every seat's last word; the author of the decision stands by it."""
     stands = {seat: stand for seat, stand in state.stands.items() if stand is not None}
     if state.draft is not None and state.author is not None:
@@ -46,10 +46,10 @@ def last_words(state: Meeting) -> dict[SeatId, Stand]:
     return stands
 
 
-def _lost(state: Meeting, stands: dict[SeatId, Stand]) -> tuple[LostSeat, ...]:
+def _list_lost_seats(state: Meeting, stands: dict[SeatId, Stand]) -> tuple[PersonaLostSeat, ...]:
     total = sum(seat.weight for seat in state.seats)
     return tuple(
-        LostSeat(
+        PersonaLostSeat(
             seat=seat.id,
             times=state.losses[seat.id].times,
             last=state.losses[seat.id].last,

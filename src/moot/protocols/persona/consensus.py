@@ -13,11 +13,11 @@ from moot.protocols.persona.facts import View
 
 MOST_POINTS = 20
 
-Standing = Literal["agreed", "contested", "open"]
+PointStatus = Literal["agreed", "contested", "open"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
+class DiscussionPoint:
     """One contribution and who has taken sides on it."""
 
     entry: int
@@ -26,34 +26,34 @@ class Point:
     agreed: tuple[SeatId, ...] = ()
     contested: tuple[SeatId, ...] = ()
 
-    def standing(self, seats: int) -> Standing:
+    def compute_status(self, seats: int) -> PointStatus:
         """Contested as soon as one seat contests it; agreed when it and its supporters are more than half of the seats."""
         if self.contested:
             return "contested"
         return "agreed" if self.agreed and (len(self.agreed) + 1) * 2 > seats else "open"
 
 
-Points = tuple[Point, ...]
+DiscussionPoints = tuple[DiscussionPoint, ...]
 
 
-def raised(points: Points, entry: int, speaker: SeatId, text: str, seats: int) -> Points:
+def add_point(points: DiscussionPoints, entry: int, speaker: SeatId, text: str, seats: int) -> DiscussionPoints:
     """The points with one more; over the limit the oldest goes, agreed before open before contested."""
-    grown = (*points, Point(entry=entry, speaker=speaker, claim=extract_first_sentence(text)))
+    grown = (*points, DiscussionPoint(entry=entry, speaker=speaker, claim=extract_first_sentence(text)))
     if len(grown) <= MOST_POINTS:
         return grown
     rank = {"agreed": 0, "open": 1, "contested": 2}
-    dropped = min(grown[:-1], key=lambda point: (rank[point.standing(seats)], point.entry))
+    dropped = min(grown[:-1], key=lambda point: (rank[point.compute_status(seats)], point.entry))
     return tuple(point for point in grown if point is not dropped)
 
 
-def viewed(points: Points, entry: int, seat: SeatId, view: View) -> Points:
+def apply_view(points: DiscussionPoints, entry: int, seat: SeatId, view: View) -> DiscussionPoints:
     """The points after a seat has said what it thinks of one; its own it does not count on."""
     if view == "none":
         return points
-    return tuple(_taken(point, seat, view) if point.entry == entry and point.speaker != seat else point for point in points)
+    return tuple(_with_view(point, seat, view) if point.entry == entry and point.speaker != seat else point for point in points)
 
 
-def _taken(point: Point, seat: SeatId, view: View) -> Point:
+def _with_view(point: DiscussionPoint, seat: SeatId, view: View) -> DiscussionPoint:
     agreed = tuple(other for other in point.agreed if other != seat)
     contested = tuple(other for other in point.contested if other != seat)
     if view == "agree":

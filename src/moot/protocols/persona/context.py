@@ -13,13 +13,13 @@ from moot.domain.language import detect_language
 from moot.domain.roster import Seat, validate_seats
 from moot.errors import BadImport, MootError
 from moot.projections.jsontext import dump_json
-from moot.protocols.persona.facts import ImportedTurn, ImportedView, MeetingOpened, Settings, View
-from moot.protocols.persona.story import Line, Story, decided
+from moot.protocols.persona.facts import ImportedTurn, ImportedView, MeetingOpened, PersonaSettings, View
+from moot.protocols.persona.story import PersonaTimeline, PersonaTimelineLine, build_decision
 
 _STAMP = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:?\d\d)?")
 
 
-def context_ledger(story: Story) -> str:
+def render_context_ledger(story: PersonaTimeline) -> str:
     """The session as JSON text, whole at any time."""
     meeting = story.meeting
     document: dict[str, Any] = {
@@ -27,9 +27,9 @@ def context_ledger(story: Story) -> str:
         "topic": meeting.opened.topic,
         "status": "thinking" if story.closed is None else "concluded",
         "participants": [seat.id for seat in meeting.seats],
-        "timeline": [_line(line) for line in story.timeline],
-        "current_consensus": _consensus(story),
-        "conclusion": _conclusion(story),
+        "timeline": [_build_line(line) for line in story.timeline],
+        "current_consensus": _build_consensus(story),
+        "conclusion": _build_conclusion(story),
         "roles": [
             {
                 "role_id": seat.id,
@@ -44,7 +44,7 @@ def context_ledger(story: Story) -> str:
     return dump_json(document, indent=2) + "\n"
 
 
-def _line(line: Line) -> dict[str, Any]:
+def _build_line(line: PersonaTimelineLine) -> dict[str, Any]:
     found = {
         "id": line.id,
         "timestamp": line.timestamp,
@@ -58,9 +58,9 @@ def _line(line: Line) -> dict[str, Any]:
     return {key: value for key, value in found.items() if value is not None}
 
 
-def _consensus(story: Story) -> dict[str, Any]:
+def _build_consensus(story: PersonaTimeline) -> dict[str, Any]:
     seats = len(story.meeting.seats)
-    points = [(point, point.standing(seats)) for point in story.meeting.points]
+    points = [(point, point.compute_status(seats)) for point in story.meeting.points]
     return {
         "agreed": [
             {"entry": point.entry, "speaker": point.speaker, "claim": point.claim, "by": list(point.agreed)}
@@ -75,12 +75,12 @@ def _consensus(story: Story) -> dict[str, Any]:
     }
 
 
-def _conclusion(story: Story) -> Any:
+def _build_conclusion(story: PersonaTimeline) -> Any:
     if story.closed is None:
         return None
     if isinstance(story.closed, SessionImported):
         return json.loads(story.closed.conclusion)
-    found = asdict(decided(story))
+    found = asdict(build_decision(story))
     if isinstance(story.closed, SessionCancelled):
         return {"ended_by": "cancelled", "reason": story.closed.reason}
     return {key: value for key, value in found.items() if key not in {"session", "topic", "status"}}
@@ -92,19 +92,19 @@ class ContextLedger:
     def __init__(self, text: str, seats: tuple[Seat, ...] = (), budget: Budget | None = None) -> None:
         """`seats` take the place of those in the file; raises BadImport saying where the file is wrong."""
         try:
-            self._read(_document(text), seats, budget)
+            self._parse_fields(_parse_document(text), seats, budget)
         except BadImport:
             raise
         except (MootError, TypeError, ValueError, KeyError, AttributeError, OverflowError) as cause:
             raise BadImport(f"the file is not shaped like a context_ledger.json: {cause}") from cause
 
-    def _read(self, document: dict[str, Any], seats: tuple[Seat, ...], budget: Budget | None) -> None:
+    def _parse_fields(self, document: dict[str, Any], seats: tuple[Seat, ...], budget: Budget | None) -> None:
         self.session = str(document["session_id"])
-        self.conclusion = _told_conclusion(document)
-        topic = _string(document, "topic")
-        timeline = _timeline(document)
+        self.conclusion = _dump_conclusion(document)
+        topic = _read_text(document, "topic")
+        timeline = _parse_timeline(document)
         try:
-            roster = validate_seats(seats or _seats(document, timeline))
+            roster = validate_seats(seats or _parse_seats(document, timeline))
         except MootError as cause:
             raise BadImport(f"the file's participants cannot be seated: {cause}") from cause
         self.opened = MeetingOpened(
@@ -114,15 +114,15 @@ class ContextLedger:
             seats=roster,
             budget=budget or Budget(),
             origin=Origin(form="context", session=self.session),
-            settings=Settings(blind=False),
+            settings=PersonaSettings(blind=False),
             imported=timeline,
-            views=_views(document, len(timeline)),
+            views=_parse_views(document, len(timeline)),
         )
 
 
-def _document(text: str) -> dict[str, Any]:
+def _parse_document(text: str) -> dict[str, Any]:
     try:
-        document = _sound(json.loads(text))
+        document = _fix_nested_surrogates(json.loads(text))
     except (ValueError, RecursionError) as cause:
         raise BadImport(f"the file is no JSON ({cause}); expected a context_ledger.json") from cause
     if not isinstance(document, dict):
@@ -135,44 +135,44 @@ def _document(text: str) -> dict[str, Any]:
     return document
 
 
-def _sound(value: Any) -> Any:
+def _fix_nested_surrogates(value: Any) -> Any:
     if isinstance(value, str):
         return fix_surrogates(value)
     if isinstance(value, list):
-        return [_sound(item) for item in value]
+        return [_fix_nested_surrogates(item) for item in value]
     if isinstance(value, dict):
-        return {fix_surrogates(key): _sound(item) for key, item in value.items()}
+        return {fix_surrogates(key): _fix_nested_surrogates(item) for key, item in value.items()}
     return value
 
 
-def _optional(holder: dict[str, Any], key: str, missing: str = "") -> str:
+def _read_optional_text(holder: dict[str, Any], key: str, missing: str = "") -> str:
     value = holder.get(key)
     if value is not None and not isinstance(value, str):
         raise BadImport(f"{key!r} is {value!r}; expected a text")
     return value or missing
 
 
-def _told_conclusion(document: dict[str, Any]) -> str | None:
+def _dump_conclusion(document: dict[str, Any]) -> str | None:
     if document["status"] == "thinking":
         return None
     return json.dumps(document.get("conclusion"), ensure_ascii=False)
 
 
-def _string(document: dict[str, Any], key: str) -> str:
+def _read_text(document: dict[str, Any], key: str) -> str:
     value = document[key]
     if not isinstance(value, str) or not value.strip():
         raise BadImport(f"{key!r} must be a text that is not empty")
     return value
 
 
-def _timeline(document: dict[str, Any]) -> tuple[ImportedTurn, ...]:
+def _parse_timeline(document: dict[str, Any]) -> tuple[ImportedTurn, ...]:
     lines = document["timeline"]
     if not isinstance(lines, list) or not lines:
         raise BadImport("'timeline' must be a list with at least one entry")
-    return tuple(_imported(line, number) for number, line in enumerate(lines, 1))
+    return tuple(_parse_turn(line, number) for number, line in enumerate(lines, 1))
 
 
-def _imported(line: Any, number: int) -> ImportedTurn:
+def _parse_turn(line: Any, number: int) -> ImportedTurn:
     if not isinstance(line, dict) or line.get("id") != number:
         raise BadImport(f"timeline entry {number}: its id must be {number}; ids count from 1 without gaps")
     speaker, content = line.get("speaker"), line.get("content")
@@ -187,16 +187,16 @@ def _imported(line: Any, number: int) -> ImportedTurn:
         raise BadImport(f"timeline entry {number}: refers_to is {refers_to!r}; expected the id of an earlier entry")
     return ImportedTurn(
         timestamp=line["timestamp"],
-        speaker=USER if speaker == USER else _seat_id(speaker, number),
+        speaker=USER if speaker == USER else _parse_seat_id(speaker, number),
         content=content,
-        platform=_optional(line, "platform"),
-        type=_optional(line, "type"),
+        platform=_read_optional_text(line, "platform"),
+        type=_read_optional_text(line, "type"),
         relevance_score=score,
         refers_to=refers_to,
     )
 
 
-def _views(document: dict[str, Any], entries: int) -> tuple[ImportedView, ...]:
+def _parse_views(document: dict[str, Any], entries: int) -> tuple[ImportedView, ...]:
     """Who agreed with and who contested which entry, where the file says so."""
     found: list[ImportedView] = []
     standings = document.get("current_consensus") or {}
@@ -212,14 +212,14 @@ def _views(document: dict[str, Any], entries: int) -> tuple[ImportedView, ...]:
     return tuple(found)
 
 
-def _seat_id(speaker: str, number: int) -> SeatId:
+def _parse_seat_id(speaker: str, number: int) -> SeatId:
     try:
         return parse_seat_id(speaker)
     except MootError as cause:
         raise BadImport(f"timeline entry {number}: {cause}") from cause
 
 
-def _seats(document: dict[str, Any], timeline: tuple[ImportedTurn, ...]) -> list[Seat]:
+def _parse_seats(document: dict[str, Any], timeline: tuple[ImportedTurn, ...]) -> list[Seat]:
     """The seats by the file's roles; without roles, its participants, answering from elsewhere."""
     names = document["participants"]
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
@@ -234,10 +234,10 @@ def _seats(document: dict[str, Any], timeline: tuple[ImportedTurn, ...]) -> list
         seats.append(
             Seat(
                 id=parse_seat_id(name),
-                platform=_optional(role, "platform", "mailbox"),
-                stance=_optional(role, "stance"),
+                platform=_read_optional_text(role, "platform", "mailbox"),
+                stance=_read_optional_text(role, "stance"),
                 weight=float(weight),
-                instructions=_optional(role, "instructions"),
+                instructions=_read_optional_text(role, "instructions"),
             )
         )
     return seats

@@ -12,7 +12,7 @@ from moot.domain.ids import SeatId
 
 Score = Annotated[float, Ge(0), Le(1)]
 View = Literal["agree", "contest", "none"]
-Verdict = Literal["support", "conditional", "oppose", "abstain"]
+StandVerdict = Literal["support", "conditional", "oppose", "abstain"]
 EndReason = Literal["quiet", "nobody_speaks", "sufficient", "turns", "tokens", "money", "time", "seats_lost", "called"]
 FloorReason = Literal["highest", "longest_silent", "first_by_id", "only_one", "nobody_else", "others_first"]
 EntryRef = Annotated[int, Ge(1)]
@@ -37,7 +37,7 @@ _VIEWS: dict[str, View] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class PersonaSettings:
     """How a meeting is held. Recorded in the opening."""
 
     window: Annotated[int, Ge(1), Le(50)] = 6
@@ -68,7 +68,7 @@ class Intent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Speech:
+class PersonaSpeech:
     """A full contribution. In plain text a leading `re #3 agree:` names the entry that it answers."""
 
     content: Text
@@ -86,7 +86,7 @@ class Speech:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class DraftClaim:
     """A sentence and the timeline entries that it rests on."""
 
     text: Text
@@ -97,18 +97,18 @@ class Claim:
 class Draft:
     """What the decider concludes."""
 
-    decision: Claim
+    decision: DraftClaim
     confidence: Score
-    reasons: Annotated[tuple[Claim, ...], MaxLen(20)] = ()
-    dissent: Annotated[tuple[Claim, ...], MaxLen(20)] = ()
-    open_questions: Annotated[tuple[Claim, ...], MaxLen(20)] = ()
+    reasons: Annotated[tuple[DraftClaim, ...], MaxLen(20)] = ()
+    dissent: Annotated[tuple[DraftClaim, ...], MaxLen(20)] = ()
+    open_questions: Annotated[tuple[DraftClaim, ...], MaxLen(20)] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stand:
     """A seat's last word on the decision; `moved_by` is the entry that changed its mind, if any did."""
 
-    verdict: Verdict
+    verdict: StandVerdict
     confidence: Score
     position: Line = ""
     condition: Line = ""
@@ -117,7 +117,7 @@ class Stand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeetingOpened(Opened):
-    settings: Settings = Settings()
+    settings: PersonaSettings = PersonaSettings()
     imported: "tuple[ImportedTurn, ...]" = ()
     views: "tuple[ImportedView, ...]" = ()
 
@@ -173,7 +173,7 @@ class TurnPassed(Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnTaken(Reply):
-    said: Speech
+    said: PersonaSpeech
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,16 +194,16 @@ class StandTaken(Reply):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Weighed:
+class WeighedStand:
     """One seat's last word and what it weighs: bias weight × confidence × trust."""
 
     seat: SeatId
-    verdict: Verdict
+    verdict: StandVerdict
     weight: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LostSeat:
+class PersonaLostSeat:
     """A seat that failed: how often and how last, the share of bias weight it holds, whether its last word is missing."""
 
     seat: SeatId
@@ -224,8 +224,8 @@ class MeetingConcluded(Closed):
     author: SeatId | None
     support: float | None
     turnout: float
-    positions: tuple[Weighed, ...]
-    lost: tuple[LostSeat, ...] = ()
+    positions: tuple[WeighedStand, ...]
+    lost: tuple[PersonaLostSeat, ...] = ()
     could_differ: bool = False
 
 
@@ -247,7 +247,7 @@ FORMS: dict[str, AnswerForm] = {
     for form in (
         AnswerForm(kind="position", reply=PositionTaken, shape=Position, form="json", max_tokens=200),
         AnswerForm(kind="intent", reply=IntentDeclared, shape=Intent, form="json", max_tokens=150),
-        AnswerForm(kind="speech", reply=TurnTaken, shape=Speech, form="text", max_tokens=600),
+        AnswerForm(kind="speech", reply=TurnTaken, shape=PersonaSpeech, form="text", max_tokens=600),
         AnswerForm(kind="draft", reply=ConclusionDrafted, shape=Draft, form="json", max_tokens=1_200),
         AnswerForm(kind="stand", reply=StandTaken, shape=Stand, form="json", max_tokens=200),
     )

@@ -6,19 +6,19 @@ from moot.domain.budget import Budget
 from moot.domain.roster import Seat, validate_seats
 from moot.errors import BadSetting
 from moot.ports.kit import Plan, ProtocolPlugin
-from moot.protocols.persona.context import ContextLedger, context_ledger
-from moot.protocols.persona.facts import MeetingOpened, Settings
-from moot.protocols.persona.minutes import minutes
-from moot.protocols.persona.page import page
+from moot.protocols.persona.context import ContextLedger, render_context_ledger
+from moot.protocols.persona.facts import MeetingOpened, PersonaSettings
+from moot.protocols.persona.minutes import render_minutes
+from moot.protocols.persona.page import render_html_report
 from moot.protocols.persona.rules import RULES
-from moot.protocols.persona.story import Story, decided
-from moot.protocols.persona.telling import summary, told
+from moot.protocols.persona.story import PersonaTimeline, build_decision
+from moot.protocols.persona.telling import add_and_describe_entry, build_summary
 
 
-def opened(plan: Plan) -> MeetingOpened:
+def open_session(plan: Plan) -> MeetingOpened:
     """The opening of a meeting; raises BadRoster or BadSetting."""
     settings = plan.settings
-    assert isinstance(settings, Settings)
+    assert isinstance(settings, PersonaSettings)
     seats = validate_seats(plan.seats)
     if settings.summarizer is not None and settings.summarizer not in {seat.id for seat in seats}:
         known = ", ".join(seat.id for seat in seats)
@@ -36,7 +36,7 @@ def opened(plan: Plan) -> MeetingOpened:
     )
 
 
-def read_back(text: str, seats: tuple[Seat, ...], budget: Budget) -> ContextLedger:
+def parse_context_ledger(text: str, seats: tuple[Seat, ...], budget: Budget) -> ContextLedger:
     return ContextLedger(text, seats, budget)
 
 
@@ -44,12 +44,12 @@ PERSONA: Final = ProtocolPlugin(
     name="persona",
     blind_from=3,
     rules=RULES,
-    settings=Settings,
-    open=opened,
-    tell=Story,
-    decision=decided,
-    lines=told,
-    summary=summary,
-    exports={"context": context_ledger, "minutes": minutes, "html": page},
-    read_back=read_back,
+    settings=PersonaSettings,
+    open=open_session,
+    tell=PersonaTimeline,
+    decision=build_decision,
+    lines=add_and_describe_entry,
+    summary=build_summary,
+    exports={"context": render_context_ledger, "minutes": render_minutes, "html": render_html_report},
+    read_back=parse_context_ledger,
 )

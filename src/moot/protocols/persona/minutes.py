@@ -6,32 +6,39 @@ from moot.projections.decision import Decision, SourcedClaim
 from moot.projections.markdown import format_cell, format_table, quote_markdown
 from moot.projections.summary import format_percent
 from moot.projections.teller import format_time
-from moot.protocols.persona.story import Story, decided
-from moot.protocols.persona.tables import backing, cost_rows, lost_lines, position_rows, what_it_means, without_dissent
-from moot.protocols.persona.view_words import VIEW_WORDS, ViewWords
+from moot.protocols.persona.story import PersonaTimeline, build_decision
+from moot.protocols.persona.tables import (
+    cost_rows,
+    describe_lost_impact,
+    describe_no_dissent,
+    format_lost_seats,
+    format_support,
+    position_rows,
+)
+from moot.protocols.persona.view_words import REPORT_TEXT, PersonaReportText
 
 
-def minutes(story: Story) -> str:
+def render_minutes(story: PersonaTimeline) -> str:
     """The minutes at any time of a meeting."""
-    words = VIEW_WORDS[story.meeting.opened.language]
-    decision = decided(story)
+    words = REPORT_TEXT[story.meeting.opened.language]
+    decision = build_decision(story)
     parts = [
         [f"# {words.minutes}: {one_line(story.session)}", "", f"**{words.question}**", "", *quote_markdown(decision.topic)],
-        _decision(story, decision, words),
-        _claims(words.reasons, decision.reasons, words),
-        _dissent(decision, words),
-        _claims(words.open_questions, decision.open_questions, words),
-        _positions(decision, words),
-        _lost(decision, words),
-        _consensus(story, words),
-        _timeline(story, words),
-        _silence(story, words),
-        _cost(story, words),
+        _render_decision(story, decision, words),
+        _render_claims(words.reasons, decision.reasons, words),
+        _render_dissent(decision, words),
+        _render_claims(words.open_questions, decision.open_questions, words),
+        _render_positions(decision, words),
+        _render_losses(decision, words),
+        _render_consensus(story, words),
+        _render_timeline(story, words),
+        _render_bids(story, words),
+        _render_cost(story, words),
     ]
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
 
-def _decision(story: Story, decision: Decision, words: ViewWords) -> list[str]:
+def _render_decision(story: PersonaTimeline, decision: Decision, words: PersonaReportText) -> list[str]:
     lines = [f"## {words.decision}", ""]
     if decision.decision is None:
         if story.closed is None:
@@ -39,33 +46,37 @@ def _decision(story: Story, decision: Decision, words: ViewWords) -> list[str]:
         if isinstance(story.closed, SessionCancelled):
             return [*lines, words.cancelled, *(quote_markdown(story.closed.reason) if story.closed.reason else [])]
         return [*lines, words.no_decision, "", f"- {words.ended_by}: {words.endings.get(decision.ended_by or '', '–')}"]
-    lines += [*quote_markdown(decision.decision.text), "", f"- {_rests(decision.decision, words)}"]
+    lines += [*quote_markdown(decision.decision.text), "", f"- {_format_references(decision.decision, words)}"]
     if isinstance(story.closed, SessionImported):
         return [*lines, f"- {words.read_back}"]
     lines.append(f"- {words.author}: {decision.author}")
     lines.append(f"- {words.confidence}: {format_percent(decision.confidence)}")
-    lines.append(f"- {words.support}: {backing(decision, words)}")
+    lines.append(f"- {words.support}: {format_support(decision, words)}")
     lines.append(f"- {words.ended_by}: {words.endings.get(decision.ended_by or '', decision.ended_by)}")
     return lines
 
 
-def _rests(claim: SourcedClaim, words: ViewWords) -> str:
+def _format_references(claim: SourcedClaim, words: PersonaReportText) -> str:
     if not claim.entries:
         return f"({words.names_nothing})"
     return f"{words.rests_on} {', '.join(f'#{entry}' for entry in claim.entries)}"
 
 
-def _claims(title: str, claims: tuple[SourcedClaim, ...], words: ViewWords) -> list[str]:
+def _render_claims(title: str, claims: tuple[SourcedClaim, ...], words: PersonaReportText) -> list[str]:
     if not claims:
         return []
-    return [f"## {title}", "", *(f"- {format_cell(claim.text)} ({_rests(claim, words).strip('()')})" for claim in claims)]
+    return [
+        f"## {title}",
+        "",
+        *(f"- {format_cell(claim.text)} ({_format_references(claim, words).strip('()')})" for claim in claims),
+    ]
 
 
-def _dissent(decision: Decision, words: ViewWords) -> list[str]:
+def _render_dissent(decision: Decision, words: PersonaReportText) -> list[str]:
     if decision.decision is None:
         return []
     if not decision.dissent:
-        return [f"## {words.dissent}", "", without_dissent(decision, words)]
+        return [f"## {words.dissent}", "", describe_no_dissent(decision, words)]
     lines = [f"## {words.dissent}", ""]
     for voice in decision.dissent:
         who = words.reported if voice.seat is None else f"{voice.seat}, {words.verdicts[voice.kind]}"
@@ -74,25 +85,25 @@ def _dissent(decision: Decision, words: ViewWords) -> list[str]:
     return lines
 
 
-def _positions(decision: Decision, words: ViewWords) -> list[str]:
+def _render_positions(decision: Decision, words: PersonaReportText) -> list[str]:
     if not decision.positions:
         return []
     return [f"## {words.positions}", "", *format_table(words.position_heads, position_rows(decision, words))]
 
 
-def _lost(decision: Decision, words: ViewWords) -> list[str]:
+def _render_losses(decision: Decision, words: PersonaReportText) -> list[str]:
     if not decision.lost:
         return []
-    meaning = what_it_means(decision, words)
-    lines = [f"## {words.lost}", "", *(f"- {line}" for line in lost_lines(decision, words))]
+    meaning = describe_lost_impact(decision, words)
+    lines = [f"## {words.lost}", "", *(f"- {line}" for line in format_lost_seats(decision, words))]
     return [*lines, "", meaning] if meaning else lines
 
 
-def _consensus(story: Story, words: ViewWords) -> list[str]:
+def _render_consensus(story: PersonaTimeline, words: PersonaReportText) -> list[str]:
     seats = len(story.meeting.seats)
     lines = []
     for point in story.meeting.points:
-        standing = point.standing(seats)
+        standing = point.compute_status(seats)
         if standing == "agreed":
             lines.append(f"- {words.agreed}: #{point.entry} {format_cell(point.claim)} ({words.by} {', '.join(point.agreed)})")
         if standing == "contested":
@@ -102,7 +113,7 @@ def _consensus(story: Story, words: ViewWords) -> list[str]:
     return [f"## {words.consensus}", "", *lines] if lines else []
 
 
-def _timeline(story: Story, words: ViewWords) -> list[str]:
+def _render_timeline(story: PersonaTimeline, words: PersonaReportText) -> list[str]:
     lines = [f"## {words.timeline}"]
     for line in story.timeline:
         score = "" if line.relevance_score is None else f" · {line.relevance_score:.2f}"
@@ -116,7 +127,7 @@ def _timeline(story: Story, words: ViewWords) -> list[str]:
     return lines
 
 
-def _silence(story: Story, words: ViewWords) -> list[str]:
+def _render_bids(story: PersonaTimeline, words: PersonaReportText) -> list[str]:
     rows = []
     for turn in story.turns:
         given = {floor.seat: words.floors[floor.reason] for floor in turn.floors}
@@ -131,6 +142,6 @@ def _silence(story: Story, words: ViewWords) -> list[str]:
     return [f"## {words.silence}", "", *format_table(words.silence_heads, rows)] if rows else []
 
 
-def _cost(story: Story, words: ViewWords) -> list[str]:
+def _render_cost(story: PersonaTimeline, words: PersonaReportText) -> list[str]:
     when = f"{format_time(story.opened_at)} – {format_time(story.last_at)}"
     return [f"## {words.cost}", "", *format_table(words.cost_heads, cost_rows(story, words)), "", when]

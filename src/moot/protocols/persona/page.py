@@ -21,11 +21,19 @@ from moot.projections.html import (
     render_terms,
 )
 from moot.projections.summary import format_percent
-from moot.protocols.persona.story import Story, Turn, decided
-from moot.protocols.persona.tables import Row, backing, cost_rows, lost_lines, position_rows, what_it_means, without_dissent
-from moot.protocols.persona.view_words import VIEW_WORDS, ViewWords
+from moot.protocols.persona.story import PersonaTimeline, PersonaTurn, build_decision
+from moot.protocols.persona.tables import (
+    Row,
+    cost_rows,
+    describe_lost_impact,
+    describe_no_dissent,
+    format_lost_seats,
+    format_support,
+    position_rows,
+)
+from moot.protocols.persona.view_words import REPORT_TEXT, PersonaReportText
 
-_BIDS: Final = """.bids{display:grid;gap:.2rem;margin:.5rem 0 0;font-size:.88rem}
+_BIDS_STYLE: Final = """.bids{display:grid;gap:.2rem;margin:.5rem 0 0;font-size:.88rem}
 .bid{display:grid;grid-template-columns:9rem 8rem 1fr;gap:.6rem;align-items:center}
 .bar{height:.5rem;border-radius:.25rem;background:var(--line);overflow:hidden}
 .bar i{display:block;height:100%;background:hsl(var(--hue) 55% 50%)}
@@ -33,35 +41,35 @@ _BIDS: Final = """.bids{display:grid;gap:.2rem;margin:.5rem 0 0;font-size:.88rem
 """
 
 
-def page(story: Story) -> str:
+def render_html_report(story: PersonaTimeline) -> str:
     """The page at any time of a meeting."""
     language = story.meeting.opened.language
-    words = VIEW_WORDS[language]
-    decision = decided(story)
+    words = REPORT_TEXT[language]
+    decision = build_decision(story)
     colours = assign_hues(story.meeting.seats)
     body = [
         f"<h1>{escape_text(decision.topic)}</h1>",
         f'<p class="soft">{escape_text(story.session)} · {escape_text(story.timeline[0].timestamp)}</p>',
-        *_decision(story, decision, words),
-        *_claims(words.reasons, decision.reasons, words),
-        *_dissent(decision, words),
-        *_claims(words.open_questions, decision.open_questions, words),
-        *_positions(decision, words),
-        *_lost(decision, words),
+        *_render_decision(story, decision, words),
+        *_render_claims(words.reasons, decision.reasons, words),
+        *_render_dissent(decision, words),
+        *_render_claims(words.open_questions, decision.open_questions, words),
+        *_render_positions(decision, words),
+        *_render_losses(decision, words),
         f"<h2>{words.timeline}</h2>",
-        *_timeline(story, words, colours),
-        *_seats(story, words),
+        *_render_timeline(story, words, colours),
+        *_render_seats(story, words),
     ]
-    return render_document(language, decision.topic[:80], f"{STYLE}{_BIDS}{LIST_STYLE}", body)
+    return render_document(language, decision.topic[:80], f"{STYLE}{_BIDS_STYLE}{LIST_STYLE}", body)
 
 
-def _refs(entries: tuple[int, ...], words: ViewWords) -> str:
+def _format_references(entries: tuple[int, ...], words: PersonaReportText) -> str:
     if not entries:
         return f'<span class="soft">({words.names_nothing})</span>'
     return " ".join(render_link(entry) for entry in entries)
 
 
-def _decision(story: Story, decision: Decision, words: ViewWords) -> list[str]:
+def _render_decision(story: PersonaTimeline, decision: Decision, words: PersonaReportText) -> list[str]:
     head = f"<h2>{words.decision}</h2>"
     if decision.decision is None:
         told = words.still_thinking if story.closed is None else words.no_decision
@@ -76,49 +84,52 @@ def _decision(story: Story, decision: Decision, words: ViewWords) -> list[str]:
     rows = (
         (words.author, decision.author),
         (words.confidence, format_percent(decision.confidence)),
-        (words.support, backing(decision, words)),
+        (words.support, format_support(decision, words)),
         (words.ended_by, words.endings.get(decision.ended_by or "", decision.ended_by)),
     )
-    rests_on = f"<p>{words.rests_on} {_refs(decision.decision.entries, words)}</p>"
+    rests_on = f"<p>{words.rests_on} {_format_references(decision.decision.entries, words)}</p>"
     return [head, f'<div class="card decision">{claim}{rests_on}{render_terms(rows)}</div>']
 
 
-def _claims(title: str, claims: tuple[SourcedClaim, ...], words: ViewWords) -> list[str]:
+def _render_claims(title: str, claims: tuple[SourcedClaim, ...], words: PersonaReportText) -> list[str]:
     if not claims:
         return []
-    return [f"<h2>{title}</h2>", render_bullets(f"{escape_text(claim.text)} {_refs(claim.entries, words)}" for claim in claims)]
+    return [
+        f"<h2>{title}</h2>",
+        render_bullets(f"{escape_text(claim.text)} {_format_references(claim.entries, words)}" for claim in claims),
+    ]
 
 
-def _dissent(decision: Decision, words: ViewWords) -> list[str]:
+def _render_dissent(decision: Decision, words: PersonaReportText) -> list[str]:
     if decision.decision is None:
         return []
     if not decision.dissent:
-        return [f"<h2>{words.dissent}</h2>", f'<p class="soft">{escape_text(without_dissent(decision, words))}</p>']
+        return [f"<h2>{words.dissent}</h2>", f'<p class="soft">{escape_text(describe_no_dissent(decision, words))}</p>']
     items = (
         f"<b>{escape_text(voice.seat or words.reported)}</b> "
         f"{'' if voice.seat is None else '(' + words.verdicts[voice.kind] + ')'} {escape_text(voice.text)} "
-        f"{_refs(voice.entries, words) if voice.entries else ''}"
+        f"{_format_references(voice.entries, words) if voice.entries else ''}"
         for voice in decision.dissent
     )
     return [f"<h2>{words.dissent}</h2>", render_bullets(items)]
 
 
-def _positions(decision: Decision, words: ViewWords) -> list[str]:
+def _render_positions(decision: Decision, words: PersonaReportText) -> list[str]:
     if not decision.positions:
         return []
     return [f"<h2>{words.positions}</h2>", render_table(words.position_heads, position_rows(decision, words))]
 
 
-def _lost(decision: Decision, words: ViewWords) -> list[str]:
+def _render_losses(decision: Decision, words: PersonaReportText) -> list[str]:
     if not decision.lost:
         return []
-    items = "".join(f"<li>{escape_text(line)}</li>" for line in lost_lines(decision, words))
-    meaning = what_it_means(decision, words)
+    items = "".join(f"<li>{escape_text(line)}</li>" for line in format_lost_seats(decision, words))
+    meaning = describe_lost_impact(decision, words)
     note = f"<p>{meaning}</p>" if meaning else ""
     return [f"<h2>{words.lost}</h2>", f'<div class="card"><ul>{items}</ul>{note}</div>']
 
 
-def _timeline(story: Story, words: ViewWords, colours: dict[SeatId, int]) -> list[str]:
+def _render_timeline(story: PersonaTimeline, words: PersonaReportText, colours: dict[SeatId, int]) -> list[str]:
     turns = {turn.spoken: turn for turn in story.turns if turn.spoken is not None}
     silent = iter([turn for turn in story.turns if turn.spoken is None])
     waiting = next(silent, None)
@@ -128,7 +139,7 @@ def _timeline(story: Story, words: ViewWords, colours: dict[SeatId, int]) -> lis
         answers = f"<span>{words.answers} {render_link(line.refers_to)}</span>" if line.refers_to else ""
         turn = turns.get(line.id)
         while turn is not None and waiting is not None and waiting.number < turn.number:
-            cards.append(_silent(waiting, words, colours))
+            cards.append(_render_silent_turn(waiting, words, colours))
             waiting = next(silent, None)
         head = (
             render_muted(f"#{line.id}"),
@@ -137,19 +148,19 @@ def _timeline(story: Story, words: ViewWords, colours: dict[SeatId, int]) -> lis
             answers,
             render_muted(f"{line.platform} {line.timestamp}"),
         )
-        inner = f"{render_quote(line.content)}{_bids(turn, words, colours) if turn else ''}"
+        inner = f"{render_quote(line.content)}{_render_bids(turn, words, colours) if turn else ''}"
         cards.append(render_card(line.id, colours.get(line.speaker), head, inner))
     while waiting is not None:
-        cards.append(_silent(waiting, words, colours))
+        cards.append(_render_silent_turn(waiting, words, colours))
         waiting = next(silent, None)
     return cards
 
 
-def _silent(turn: Turn, words: ViewWords, colours: dict[SeatId, int]) -> str:
-    return f'<article class="card">{_bids(turn, words, colours)}</article>'
+def _render_silent_turn(turn: PersonaTurn, words: PersonaReportText, colours: dict[SeatId, int]) -> str:
+    return f'<article class="card">{_render_bids(turn, words, colours)}</article>'
 
 
-def _bids(turn: Turn, words: ViewWords, colours: dict[SeatId, int]) -> str:
+def _render_bids(turn: PersonaTurn, words: PersonaReportText, colours: dict[SeatId, int]) -> str:
     rows = []
     for bid in turn.bids:
         score = 0.0 if bid.intent is None else bid.intent.reaction_score
@@ -163,7 +174,7 @@ def _bids(turn: Turn, words: ViewWords, colours: dict[SeatId, int]) -> str:
     return f'<details><summary>{words.floor}: {given or "–"}</summary><div class="bids">{"".join(rows)}</div></details>'
 
 
-def _seats(story: Story, words: ViewWords) -> list[str]:
+def _render_seats(story: PersonaTimeline, words: PersonaReportText) -> list[str]:
     seats: list[Row] = [(seat.id, seat.stance, seat.platform, f"{seat.weight:g}") for seat in story.meeting.seats]
     return [
         f"<h2>{words.seats}</h2>",

@@ -14,12 +14,12 @@ from moot.domain.perception import ContextWindow, Digest, Perception, Utterance
 from moot.domain.roster import Seat
 from moot.protocols.persona.facts import FORMS, Draft
 from moot.protocols.persona.state import Meeting
-from moot.protocols.persona.words import WORDS, Words
+from moot.protocols.persona.words import PROMPT_TEXT, PersonaPromptText
 
 
-def briefed(state: Meeting, ask: Ask) -> Brief:
+def build_brief(state: Meeting, ask: Ask) -> Brief:
     """The brief of an ask."""
-    words = WORDS[state.opened.language]
+    words = PROMPT_TEXT[state.opened.language]
     seat = state.seat(ask.seat)
     memory = ContextWindow(window=state.memory.window) if ask.kind == "position" else state.memory
     before = state.positions.get(seat.id)
@@ -31,49 +31,49 @@ def briefed(state: Meeting, ask: Ask) -> Brief:
         form=FORMS[ask.kind],
         language=state.opened.language,
         seed=state.opened.seed,
-        nth=_nth(state, ask),
+        nth=_count_ask(state, ask),
         perception=perception,
         system=words.system,
-        shared=shared(state.opened.language, perception.goal, memory),
-        own=own(words, state, seat, ask.kind),
-        subject=_subject(state, ask.kind),
+        shared=build_shared_prompt(state.opened.language, perception.goal, memory),
+        own=build_own_prompt(words, state, seat, ask.kind),
+        subject=_find_subject(state, ask.kind),
         # The decider's bid says more than yes or no.
         probe=words.probe.format(newest=state.about) if ask.kind == "intent" and seat.id != state.decider else "",
-        fault=_DraftFault(state.last_id) if ask.kind == "draft" else no_fault,
+        fault=_DraftValidator(state.last_id) if ask.kind == "draft" else no_fault,
     )
 
 
 @lru_cache(maxsize=32)
-def shared(language: Language, goal: str, memory: ContextWindow) -> str:
+def build_shared_prompt(language: Language, goal: str, memory: ContextWindow) -> str:
     """What every seat reads, in the same words: made once a turn, not once a seat."""
-    words = WORDS[language]
+    words = PROMPT_TEXT[language]
     parts = [f"{words.question}\n{quote_lines(goal)}"]
     if memory.older:
-        lines = [_gist(line) for line in memory.older]
+        lines = [_format_digest(line) for line in memory.older]
         if memory.left_out:
             lines.append(words.left_out.format(count=memory.left_out))
         parts.append("\n".join([words.earlier, *lines]))
     if memory.recent:
-        parts.append("\n".join([words.last_turns, *(_heard(words, heard) for heard in memory.recent)]))
+        parts.append("\n".join([words.last_turns, *(_format_utterance(words, heard) for heard in memory.recent)]))
     return "\n\n".join(parts)
 
 
-def own(words: Words, state: Meeting, seat: Seat, kind: str) -> str:
+def build_own_prompt(words: PersonaPromptText, state: Meeting, seat: Seat, kind: str) -> str:
     """What this seat alone reads: who it is, and what it is asked for."""
     lines = [words.you, words.seat.format(seat=seat.id)]
     if seat.stance:
         lines.append(words.stance.format(stance=one_line(seat.stance)))
     if seat.instructions:
         lines.append(words.instructions.format(instructions=seat.instructions.strip()))
-    lines += _context(words, state, seat, kind)
-    return "\n".join([*lines, "", words.now, _request(words, state, seat, kind)])
+    lines += _format_context(words, state, seat, kind)
+    return "\n".join([*lines, "", words.now, _format_request(words, state, seat, kind)])
 
 
-def _context(words: Words, state: Meeting, seat: Seat, kind: str) -> list[str]:
+def _format_context(words: PersonaPromptText, state: Meeting, seat: Seat, kind: str) -> list[str]:
     if kind == "speech" and seat.id in state.own_words:
         return [words.own_words, quote_lines(state.own_words[seat.id])]
     if kind == "draft":
-        return _consensus(words, state)
+        return _format_consensus(words, state)
     if kind == "stand" and state.draft is not None:
         before = state.positions.get(seat.id)
         taken = [] if before is None else [words.taken_before, quote_lines(before.position)]
@@ -81,13 +81,13 @@ def _context(words: Words, state: Meeting, seat: Seat, kind: str) -> list[str]:
     return []
 
 
-def _consensus(words: Words, state: Meeting) -> list[str]:
+def _format_consensus(words: PersonaPromptText, state: Meeting) -> list[str]:
     seats = len(state.seats)
-    agreed = [f"#{point.entry} {point.speaker}" for point in state.points if point.standing(seats) == "agreed"]
+    agreed = [f"#{point.entry} {point.speaker}" for point in state.points if point.compute_status(seats) == "agreed"]
     contested = [
         f"#{point.entry} {point.speaker} ✗ {', '.join(point.contested)}"
         for point in state.points
-        if point.standing(seats) == "contested"
+        if point.compute_status(seats) == "contested"
     ]
     return [
         f"{words.agreed} {'; '.join(agreed) or words.nothing}",
@@ -95,7 +95,7 @@ def _consensus(words: Words, state: Meeting) -> list[str]:
     ]
 
 
-def _request(words: Words, state: Meeting, seat: Seat, kind: str) -> str:
+def _format_request(words: PersonaPromptText, state: Meeting, seat: Seat, kind: str) -> str:
     match kind:
         case "position":
             return words.position.format()
@@ -110,23 +110,23 @@ def _request(words: Words, state: Meeting, seat: Seat, kind: str) -> str:
             return words.stand.format(author=state.author)
 
 
-def _heard(words: Words, heard: Utterance) -> str:
+def _format_utterance(words: PersonaPromptText, heard: Utterance) -> str:
     answers = f", {words.answering} #{heard.refers_to}" if heard.refers_to else ""
     return f"[#{heard.id} {heard.speaker}{answers}]\n{quote_lines(heard.text)}"
 
 
-def _gist(line: Digest) -> str:
+def _format_digest(line: Digest) -> str:
     return f"[#{line.id} {line.speaker}]\n{FENCE}{one_line(line.text)}"
 
 
-def _subject(state: Meeting, kind: str) -> str:
+def _find_subject(state: Meeting, kind: str) -> str:
     if kind == "stand" and state.draft is not None:
         return state.draft.decision.text
     latest = state.memory.latest
     return state.opened.topic if latest is None or kind in {"position", "draft"} else latest.text
 
 
-def _nth(state: Meeting, ask: Ask) -> int:
+def _count_ask(state: Meeting, ask: Ask) -> int:
     if ask.kind == "intent":
         return state.turn
     if ask.kind == "speech":
@@ -134,7 +134,7 @@ def _nth(state: Meeting, ask: Ask) -> int:
     return max(1, state.endings)
 
 
-class _DraftFault:
+class _DraftValidator:
     """What is wrong with a draft in a meeting whose newest entry has this number."""
 
     def __init__(self, newest: int) -> None:

@@ -27,7 +27,7 @@ from moot.domain.perception import ContextWindow, Utterance, clip_utterance
 from moot.domain.roster import swap_seats
 from moot.domain.values import fast_replace
 from moot.protocols.persona import consensus
-from moot.protocols.persona.conclusion import concluded
+from moot.protocols.persona.conclusion import build_conclusion
 from moot.protocols.persona.facts import (
     FORMS,
     KINDS,
@@ -38,17 +38,17 @@ from moot.protocols.persona.facts import (
     Intent,
     IntentDeclared,
     MeetingOpened,
+    PersonaSpeech,
     Position,
     PositionTaken,
-    Speech,
     Stand,
     StandTaken,
     TalkEnded,
     TurnPassed,
     TurnTaken,
 )
-from moot.protocols.persona.prompts import briefed
-from moot.protocols.persona.state import Meeting, Phase, decider, drafters
+from moot.protocols.persona.prompts import build_brief
+from moot.protocols.persona.state import Meeting, Phase, find_decider, list_drafters
 
 MOST_TURNS: Final = 100_000
 IDLE_TURNS: Final = 2
@@ -70,20 +70,20 @@ class PersonaRules:
             phase="blind" if opened.settings.blind else "intents",
             memory=ContextWindow(window=opened.settings.window),
             last_id=0,
-            decider=decider(opened),
+            decider=find_decider(opened),
         )
         if not opened.imported:
-            return _heard(meeting, USER, opened.topic, None, 1.0)
+            return _apply_utterance(meeting, USER, opened.topic, None, 1.0)
         for turn in opened.imported:
             weight = turn.relevance_score if turn.relevance_score is not None else 1.0 if turn.speaker == USER else 0.5
-            meeting = _heard(meeting, turn.speaker, turn.content, turn.refers_to, weight)
+            meeting = _apply_utterance(meeting, turn.speaker, turn.content, turn.refers_to, weight)
             points = meeting.points
             for seen in opened.views:
                 if seen.entry == meeting.last_id:
-                    points = consensus.viewed(points, seen.entry, seen.seat, seen.view)
+                    points = consensus.apply_view(points, seen.entry, seen.seat, seen.view)
             meeting = fast_replace(meeting, points=points)
             if turn.speaker != USER:
-                meeting = _spoken(meeting, turn.speaker, turn.content)
+                meeting = _record_speaker(meeting, turn.speaker, turn.content)
         return fast_replace(meeting, about=meeting.last_id)
 
     def evolve(self, state: Meeting, entry: Entry) -> Meeting:
@@ -92,27 +92,27 @@ class PersonaRules:
         fact = entry.fact
         match fact:
             case IntentDeclared(seat=seat, said=Intent() as intent):
-                return _bid(state, seat, intent) if _awaited(state, fact, "intents", "intent") else state
-            case TurnTaken(said=Speech() as speech):
-                return _taken(state, fact.seat, speech) if _awaited(state, fact, "speech", "speech") else state
+                return _apply_bid(state, seat, intent) if _is_awaited(state, fact, "intents", "intent") else state
+            case TurnTaken(said=PersonaSpeech() as speech):
+                return _apply_speech(state, fact.seat, speech) if _is_awaited(state, fact, "speech", "speech") else state
             case FloorGiven(seat=seat):
                 return fast_replace(state, phase="speech", floor=seat)
             case PositionTaken(seat=seat, said=Position() as position):
-                return _positioned(state, seat, position) if _awaited(state, fact, "blind", "position") else state
+                return _apply_position(state, seat, position) if _is_awaited(state, fact, "blind", "position") else state
             case SeatLost():
-                return _lost(state, fact)
+                return _apply_loss(state, fact)
             case InputGiven(text=text):
-                return _input(state, text)
+                return _apply_input(state, text)
             case TurnPassed():
                 # A turn that an input overtook was not idle: nobody has been asked about the input yet.
-                return _next_turn(fast_replace(state, idle_turns=0 if _is_overtaken(state) else state.idle_turns + 1))
+                return _begin_next_turn(fast_replace(state, idle_turns=0 if _is_overtaken(state) else state.idle_turns + 1))
             case TalkEnded(reason=reason):
                 is_spent = state.is_spent or reason == "turns"
                 return fast_replace(state, phase="draft", stop=reason, floor=None, endings=state.endings + 1, is_spent=is_spent)
             case ConclusionDrafted(seat=seat, said=Draft() as draft):
-                return _drafted(state, seat, draft) if _awaited(state, fact, "draft", "draft") else state
+                return _apply_draft(state, seat, draft) if _is_awaited(state, fact, "draft", "draft") else state
             case StandTaken(seat=seat, said=Stand() as stand):
-                return _stood(state, seat, stand) if _awaited(state, fact, "stands", "stand") else state
+                return _apply_stand(state, seat, stand) if _is_awaited(state, fact, "stands", "stand") else state
             case BudgetExhausted(budget=budget):
                 return fast_replace(state, stop=budget if state.is_talking else state.stop, is_spent=True)
             case CloseCalled():
@@ -129,46 +129,46 @@ class PersonaRules:
             return (Record(fact=TalkEnded(turn=state.turn, reason=state.stop)),)
         match state.phase:
             case "blind":
-                return _asked_all(state, "position", state.positions)
+                return _build_asks(state, "position", state.positions)
             case "intents":
                 if state.turn > (state.opened.budget.turns or MOST_TURNS):
                     return (Record(fact=TalkEnded(turn=state.turn, reason="turns")),)
-                return _asked_all(state, "intent", state.intents)
+                return _build_asks(state, "intent", state.intents)
             case "floor":
-                return (Record(fact=_settled(state)),)
+                return (Record(fact=_settle_bids(state)),)
             case "speech":
                 assert state.floor is not None
-                return (_ask(state, "speech", state.floor),)
+                return (_build_ask(state, "speech", state.floor),)
             case "draft":
-                return (_ask(state, "draft", drafters(state)[0]),)
+                return (_build_ask(state, "draft", list_drafters(state)[0]),)
             case "stands":
                 others = {state.author: None, **state.stands} if state.author else state.stands
-                return _asked_all(state, "stand", others)
+                return _build_asks(state, "stand", others)
             case "concluding":
-                return (Record(fact=concluded(state)),)
+                return (Record(fact=build_conclusion(state)),)
             case "closed":
                 return ()
             case _:
                 assert_never(state.phase)
 
     def brief(self, state: Meeting, ask: Ask) -> Brief:
-        return briefed(state, ask)
+        return build_brief(state, ask)
 
 
 RULES: Final = PersonaRules()
 
 
-def _ask(state: Meeting, kind: str, seat: SeatId) -> Ask:
+def _build_ask(state: Meeting, kind: str, seat: SeatId) -> Ask:
     settings = state.opened.settings
     patience = settings.speech_patience if kind in {"speech", "draft"} else settings.intent_patience
     return Ask(id=ask_id(state.turn, kind, seat), seat=seat, kind=kind, turn=state.turn, patience=patience)
 
 
-def _asked_all(state: Meeting, kind: str, answered: Mapping[SeatId, object]) -> tuple[Ask, ...]:
-    return tuple(_ask(state, kind, seat.id) for seat in state.seats if seat.id not in answered)
+def _build_asks(state: Meeting, kind: str, answered: Mapping[SeatId, object]) -> tuple[Ask, ...]:
+    return tuple(_build_ask(state, kind, seat.id) for seat in state.seats if seat.id not in answered)
 
 
-def _awaited(
+def _is_awaited(
     state: Meeting,
     fact: IntentDeclared | TurnTaken | PositionTaken | ConclusionDrafted | StandTaken | SeatLost,
     phase: str,
@@ -178,20 +178,20 @@ def _awaited(
         return False
     if kind == "speech":
         return fact.seat == state.floor
-    return kind != "draft" or fact.seat == drafters(state)[0]
+    return kind != "draft" or fact.seat == list_drafters(state)[0]
 
 
-def _heard(state: Meeting, speaker: SeatId, text: str, refers_to: int | None, weight: float) -> Meeting:
+def _apply_utterance(state: Meeting, speaker: SeatId, text: str, refers_to: int | None, weight: float) -> Meeting:
     number = state.last_id + 1
     refers_to = refers_to if refers_to is not None and 1 <= refers_to < number else None
     heard = Utterance(id=number, speaker=speaker, text=text, refers_to=refers_to)
     points = state.points
     if speaker != USER:
-        points = consensus.raised(points, number, speaker, text, len(state.seats))
+        points = consensus.add_point(points, number, speaker, text, len(state.seats))
     return fast_replace(state, last_id=number, memory=state.memory.add(heard, weight), points=points)
 
 
-def _spoken(state: Meeting, seat: SeatId, text: str) -> Meeting:
+def _record_speaker(state: Meeting, seat: SeatId, text: str) -> Meeting:
     words = clip_utterance(Utterance(id=0, speaker=seat, text=text)).text
     return fast_replace(
         state,
@@ -202,69 +202,69 @@ def _spoken(state: Meeting, seat: SeatId, text: str) -> Meeting:
     )
 
 
-def _positioned(state: Meeting, seat: SeatId, position: Position | None) -> Meeting:
+def _apply_position(state: Meeting, seat: SeatId, position: Position | None) -> Meeting:
     positions = {**state.positions, seat: position}
     if len(positions) < len(state.seats):
         return fast_replace(state, positions=positions)
     return fast_replace(state, positions=positions, phase="intents", about=state.last_id)
 
 
-def _bid(state: Meeting, seat: SeatId, intent: Intent | None) -> Meeting:
+def _apply_bid(state: Meeting, seat: SeatId, intent: Intent | None) -> Meeting:
     intents = {**state.intents, seat: intent}
     phase = "floor" if len(intents) == len(state.seats) else state.phase
-    points = state.points if intent is None else consensus.viewed(state.points, state.about, seat, intent.view)
+    points = state.points if intent is None else consensus.apply_view(state.points, state.about, seat, intent.view)
     return fast_replace(state, intents=intents, phase=phase, points=points)
 
 
-def _taken(state: Meeting, seat: SeatId, speech: Speech) -> Meeting:
+def _apply_speech(state: Meeting, seat: SeatId, speech: PersonaSpeech) -> Meeting:
     intent = state.intents.get(seat)
     score = 0.5 if intent is None else intent.reaction_score
-    heard = _heard(state, seat, speech.content, speech.refers_to, score)
+    heard = _apply_utterance(state, seat, speech.content, speech.refers_to, score)
     if speech.refers_to is not None:
-        heard = fast_replace(heard, points=consensus.viewed(heard.points, speech.refers_to, seat, speech.view))
-    return _next_turn(fast_replace(_spoken(heard, seat, speech.content), idle_turns=0))
+        heard = fast_replace(heard, points=consensus.apply_view(heard.points, speech.refers_to, seat, speech.view))
+    return _begin_next_turn(fast_replace(_record_speaker(heard, seat, speech.content), idle_turns=0))
 
 
-def _next_turn(state: Meeting) -> Meeting:
+def _begin_next_turn(state: Meeting) -> Meeting:
     return fast_replace(state, phase="intents", turn=state.turn + 1, about=state.last_id, intents={}, floor=None, fallen=())
 
 
-def _drafted(state: Meeting, seat: SeatId, draft: Draft) -> Meeting:
+def _apply_draft(state: Meeting, seat: SeatId, draft: Draft) -> Meeting:
     phase: Phase = "stands" if len(state.seats) > 1 else "concluding"
     return fast_replace(state, phase=phase, author=seat, draft=draft, stands={})
 
 
-def _stood(state: Meeting, seat: SeatId, stand: Stand | None) -> Meeting:
+def _apply_stand(state: Meeting, seat: SeatId, stand: Stand | None) -> Meeting:
     stands = {**state.stands, seat: stand}
     phase = "concluding" if len(stands) == len(state.seats) - 1 else state.phase
     return fast_replace(state, stands=stands, phase=phase)
 
 
-def _lost(state: Meeting, fact: SeatLost) -> Meeting:
+def _apply_loss(state: Meeting, fact: SeatLost) -> Meeting:
     seat = fact.seat
     state = fast_replace(state, losses=count_loss(state.losses, fact))
-    if _awaited(state, fact, "intents", "intent"):
-        return _bid(state, seat, None)
-    if _awaited(state, fact, "blind", "position"):
-        return _positioned(state, seat, None)
-    if _awaited(state, fact, "speech", "speech"):
+    if _is_awaited(state, fact, "intents", "intent"):
+        return _apply_bid(state, seat, None)
+    if _is_awaited(state, fact, "blind", "position"):
+        return _apply_position(state, seat, None)
+    if _is_awaited(state, fact, "speech", "speech"):
         return fast_replace(state, phase="floor", floor=None, fallen=(*state.fallen, seat))
-    if _awaited(state, fact, "stands", "stand"):
-        return _stood(state, seat, None)
-    if _awaited(state, fact, "draft", "draft"):
+    if _is_awaited(state, fact, "stands", "stand"):
+        return _apply_stand(state, seat, None)
+    if _is_awaited(state, fact, "draft", "draft"):
         lost = (*state.drafters_lost, seat)
         return fast_replace(state, drafters_lost=lost, phase="concluding" if len(lost) == len(state.seats) else "draft")
     return state
 
 
-def _input(state: Meeting, text: str) -> Meeting:
-    heard = _heard(state, USER, text, None, 1.0)
+def _apply_input(state: Meeting, text: str) -> Meeting:
+    heard = _apply_utterance(state, USER, text, None, 1.0)
     if state.is_talking or state.is_spent:
         return heard
-    return _next_turn(fast_replace(heard, stop=None, draft=None, author=None, stands={}, drafters_lost=(), idle_turns=0))
+    return _begin_next_turn(fast_replace(heard, stop=None, draft=None, author=None, stands={}, drafters_lost=(), idle_turns=0))
 
 
-def _settled(state: Meeting) -> FloorGiven | TurnPassed | TalkEnded:
+def _settle_bids(state: Meeting) -> FloorGiven | TurnPassed | TalkEnded:
     """What a full set of bids leads to."""
     lost = tuple(seat.id for seat in state.seats if state.intents.get(seat.id) is None)
     bids = {seat: intent for seat, intent in state.intents.items() if intent is not None}
@@ -276,10 +276,10 @@ def _settled(state: Meeting) -> FloorGiven | TurnPassed | TalkEnded:
             return TalkEnded(turn=state.turn, reason="quiet", lost=lost)
     wanting = {seat: bid.reaction_score for seat, bid in bids.items() if bid.intent_to_speak and seat not in state.fallen}
     if wanting:
-        return _given(state, wanting, lost)
+        return _give_floor(state, wanting, lost)
     if state.idle_turns + 1 < IDLE_TURNS or _is_overtaken(state):
         return TurnPassed(turn=state.turn, lost=lost)
-    is_lost = bool(state.fallen) or not _are_most_present(state, bids)
+    is_lost = bool(state.fallen) or not _is_majority_present(state, bids)
     return TalkEnded(turn=state.turn, reason="seats_lost" if is_lost else "nobody_speaks", lost=lost)
 
 
@@ -291,14 +291,14 @@ def _is_overtaken(state: Meeting) -> bool:
 def _is_quiet(state: Meeting, bids: Mapping[SeatId, Intent]) -> bool:
     """Whether every reaction is below the threshold. The silence of seats that were lost is no agreement: half must have bid."""
     threshold = state.opened.settings.threshold
-    return _are_most_present(state, bids) and all(bid.reaction_score < threshold for bid in bids.values())
+    return _is_majority_present(state, bids) and all(bid.reaction_score < threshold for bid in bids.values())
 
 
-def _are_most_present(state: Meeting, bids: Mapping[SeatId, Intent]) -> bool:
+def _is_majority_present(state: Meeting, bids: Mapping[SeatId, Intent]) -> bool:
     return bool(bids) and len(bids) * 2 >= len(state.seats)
 
 
-def _given(state: Meeting, wanting: Mapping[SeatId, float], lost: tuple[SeatId, ...]) -> FloorGiven:
+def _give_floor(state: Meeting, wanting: Mapping[SeatId, float], lost: tuple[SeatId, ...]) -> FloorGiven:
     others = {seat: score for seat, score in wanting.items() if seat != state.last_speaker}
     field = others or wanting
     best = max(field.values())

@@ -8,7 +8,7 @@ from moot.domain.ids import SeatId
 from moot.domain.losses import Losses
 from moot.domain.perception import ContextWindow
 from moot.domain.roster import Seat
-from moot.protocols.persona.consensus import Points
+from moot.protocols.persona.consensus import DiscussionPoints
 from moot.protocols.persona.facts import Draft, EndReason, Intent, MeetingOpened, Position, Stand
 
 Phase = Literal["blind", "intents", "floor", "speech", "draft", "stands", "concluding", "closed"]
@@ -40,7 +40,7 @@ class Meeting:
     own_words: Mapping[SeatId, str] = field(default_factory=dict)
     last_speaker: SeatId | None = None
     idle_turns: int = 0
-    points: Points = ()
+    points: DiscussionPoints = ()
     stop: EndReason | None = None
     is_spent: bool = False
     endings: int = 0
@@ -63,14 +63,14 @@ class Meeting:
         return self.phase in {"blind", "intents", "floor", "speech"}
 
 
-def decider(opened: MeetingOpened) -> SeatId | None:
+def find_decider(opened: MeetingOpened) -> SeatId | None:
     """The seat that judges whether enough was said, and writes the conclusion."""
     if opened.settings.summarizer is not None:
         return opened.settings.summarizer
     return next((seat.id for seat in opened.seats if seat.stance.strip().casefold() in DECIDERS), None)
 
 
-def drafters(meeting: Meeting) -> list[SeatId]:
+def list_drafters(meeting: Meeting) -> list[SeatId]:
     """Who may write the conclusion, in order: the decider, then the others by weight."""
     ordered = sorted(meeting.seats, key=lambda seat: (seat.id != meeting.decider, -seat.weight))
     return [seat.id for seat in ordered if seat.id not in meeting.drafters_lost]

@@ -9,14 +9,14 @@ from moot.domain.ids import USER, SeatId, SessionId
 from moot.projections.decision import Decision, Dissent, SeatLoss, SeatPosition, SourcedClaim
 from moot.projections.teller import TimelineBase, format_time
 from moot.protocols.persona import facts
-from moot.protocols.persona.conclusion import last_words
+from moot.protocols.persona.conclusion import collect_last_words
 from moot.protocols.persona.facts import FloorGiven, Intent, IntentDeclared, MeetingConcluded, MeetingOpened, TurnTaken
 from moot.protocols.persona.rules import RULES
 from moot.protocols.persona.state import Meeting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class PersonaTimelineLine:
     """One entry of the timeline; `seq` is the ledger's entry that made it."""
 
     id: int
@@ -40,7 +40,7 @@ class SeatBid:
 
 
 @dataclass(slots=True, kw_only=True)
-class Turn:
+class PersonaTurn:
     """One turn: who bid what, who got the floor and why, who lost it again."""
 
     number: int
@@ -49,13 +49,13 @@ class Turn:
     spoken: int | None = None
 
 
-class Story(TimelineBase):
+class PersonaTimeline(TimelineBase):
     """Told entry by entry, the opening first."""
 
     def __init__(self, session: SessionId) -> None:
         super().__init__(session)
-        self.timeline: list[Line] = []
-        self.turns: list[Turn] = []
+        self.timeline: list[PersonaTimelineLine] = []
+        self.turns: list[PersonaTurn] = []
         self._meeting: Meeting | None = None
 
     @property
@@ -74,23 +74,25 @@ class Story(TimelineBase):
         self._meeting = after = RULES.evolve(before, entry)
         match fact:
             case IntentDeclared(seat=seat, said=intent) if before.phase == "intents":
-                self._turn(before.turn).bids.append(SeatBid(seat=seat, intent=intent))
+                self._find_or_add_turn(before.turn).bids.append(SeatBid(seat=seat, intent=intent))
             case SeatLost(seat=seat, reason=reason) if self.losses[-1].asked_for == "intent" and before.phase == "intents":
-                self._turn(before.turn).bids.append(SeatBid(seat=seat, intent=None, lost=reason))
+                self._find_or_add_turn(before.turn).bids.append(SeatBid(seat=seat, intent=None, lost=reason))
             case FloorGiven(turn=turn):
-                self._turn(turn).floors.append(fact)
+                self._find_or_add_turn(turn).floors.append(fact)
             case _:
                 pass
         if after.last_id > before.last_id:
-            self._hear(before, after, entry)
+            self._add_utterance(before, after, entry)
 
     def _open(self, opened: MeetingOpened, at: datetime) -> None:
         self._meeting = RULES.initial(opened)
         if not opened.imported:
-            self.timeline.append(Line(id=1, seq=1, timestamp=format_time(at), speaker=USER, content=opened.topic, type="input"))
+            self.timeline.append(
+                PersonaTimelineLine(id=1, seq=1, timestamp=format_time(at), speaker=USER, content=opened.topic, type="input")
+            )
         for number, turn in enumerate(opened.imported, 1):
             self.timeline.append(
-                Line(
+                PersonaTimelineLine(
                     id=number,
                     seq=1,
                     timestamp=turn.timestamp,
@@ -103,21 +105,21 @@ class Story(TimelineBase):
                 )
             )
 
-    def _hear(self, before: Meeting, after: Meeting, entry: Entry) -> None:
+    def _add_utterance(self, before: Meeting, after: Meeting, entry: Entry) -> None:
         heard = after.memory.latest
         assert heard is not None
         if not isinstance(entry.fact, TurnTaken):
             text = getattr(entry.fact, "text", heard.text)
             self.timeline.append(
-                Line(
+                PersonaTimelineLine(
                     id=heard.id, seq=entry.seq, timestamp=format_time(entry.at), speaker=heard.speaker, content=text, type="input"
                 )
             )
             return
         intent = before.intents.get(entry.fact.seat)
-        self._turn(before.turn).spoken = heard.id
+        self._find_or_add_turn(before.turn).spoken = heard.id
         self.timeline.append(
-            Line(
+            PersonaTimelineLine(
                 id=heard.id,
                 seq=entry.seq,
                 timestamp=format_time(entry.at),
@@ -130,13 +132,13 @@ class Story(TimelineBase):
             )
         )
 
-    def _turn(self, number: int) -> Turn:
+    def _find_or_add_turn(self, number: int) -> PersonaTurn:
         if not self.turns or self.turns[-1].number != number:
-            self.turns.append(Turn(number=number))
+            self.turns.append(PersonaTurn(number=number))
         return self.turns[-1]
 
 
-def decided(story: Story) -> Decision:
+def build_decision(story: PersonaTimeline) -> Decision:
     """The decision as it stands."""
     meeting, closed = story.meeting, story.closed
     concluded = closed if isinstance(closed, MeetingConcluded) else None
@@ -146,15 +148,15 @@ def decided(story: Story) -> Decision:
         topic=meeting.opened.topic,
         status="thinking" if closed is None else "cancelled" if isinstance(closed, SessionCancelled) else "concluded",
         ended_by=concluded.reason if concluded else "cancelled" if isinstance(closed, SessionCancelled) else None,
-        decision=_claim(draft.decision, story) if draft else _imported(closed),
+        decision=_build_claim(draft.decision, story) if draft else _find_imported_decision(closed),
         author=concluded.author if concluded else None,
         confidence=draft.confidence if draft else None,
         support=concluded.support if concluded else None,
         turnout=concluded.turnout if concluded else None,
-        reasons=tuple(_claim(claim, story) for claim in draft.reasons) if draft else (),
-        positions=_positions(meeting, concluded),
-        dissent=_dissent(story, concluded),
-        open_questions=tuple(_claim(claim, story) for claim in draft.open_questions) if draft else (),
+        reasons=tuple(_build_claim(claim, story) for claim in draft.reasons) if draft else (),
+        positions=_build_positions(meeting, concluded),
+        dissent=_build_dissent(story, concluded),
+        open_questions=tuple(_build_claim(claim, story) for claim in draft.open_questions) if draft else (),
         lost=tuple(
             SeatLoss(seat=lost.seat, times=lost.times, last=lost.last, weight_share=lost.weight_share, voiceless=lost.voiceless)
             for lost in (concluded.lost if concluded else ())
@@ -165,7 +167,7 @@ def decided(story: Story) -> Decision:
     )
 
 
-def _imported(closed: object) -> SourcedClaim | None:
+def _find_imported_decision(closed: object) -> SourcedClaim | None:
     """The decision of a session that was read back after its end, where its conclusion names one."""
     told = json.loads(closed.conclusion) if isinstance(closed, SessionImported) else None
     found = told.get("decision") if isinstance(told, dict) else told
@@ -175,15 +177,15 @@ def _imported(closed: object) -> SourcedClaim | None:
     return SourcedClaim(text=found) if isinstance(found, str) and found else None
 
 
-def _claim(claim: facts.Claim, story: Story) -> SourcedClaim:
+def _build_claim(claim: facts.DraftClaim, story: PersonaTimeline) -> SourcedClaim:
     known = tuple(sorted({entry for entry in claim.entries if 1 <= entry <= len(story.timeline)}))
     return SourcedClaim(text=claim.text, entries=known)
 
 
-def _positions(meeting: Meeting, concluded: MeetingConcluded | None) -> tuple[SeatPosition, ...]:
+def _build_positions(meeting: Meeting, concluded: MeetingConcluded | None) -> tuple[SeatPosition, ...]:
     if meeting.is_sealed:
         return ()
-    after = last_words(meeting)
+    after = collect_last_words(meeting)
     weights = {position.seat: position.weight for position in (concluded.positions if concluded else ())}
     found = []
     for seat in meeting.seats:
@@ -205,17 +207,17 @@ def _positions(meeting: Meeting, concluded: MeetingConcluded | None) -> tuple[Se
     return tuple(found)
 
 
-def _dissent(story: Story, concluded: MeetingConcluded | None) -> tuple[Dissent, ...]:
+def _build_dissent(story: PersonaTimeline, concluded: MeetingConcluded | None) -> tuple[Dissent, ...]:
     meeting = story.meeting
     if concluded is None or meeting.draft is None:
         return ()
     voiced: list[Dissent] = []
-    for seat, stand in last_words(meeting).items():
+    for seat, stand in collect_last_words(meeting).items():
         if stand.verdict == "oppose":
             voiced.append(Dissent(seat=seat, kind="oppose", text=stand.position))
         if stand.verdict == "conditional":
             voiced.append(Dissent(seat=seat, kind="conditional", text=stand.condition or stand.position))
     for claim in meeting.draft.dissent:
-        known = _claim(claim, story)
+        known = _build_claim(claim, story)
         voiced.append(Dissent(seat=None, kind="reported", text=known.text, entries=known.entries))
     return tuple(voiced)

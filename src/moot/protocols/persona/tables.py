@@ -3,24 +3,24 @@
 from moot.projections import costs
 from moot.projections.decision import Decision
 from moot.projections.summary import format_percent
-from moot.protocols.persona.story import Story
-from moot.protocols.persona.view_words import ViewWords
+from moot.protocols.persona.story import PersonaTimeline
+from moot.protocols.persona.view_words import PersonaReportText
 
 Row = tuple[object, ...]
 
 
-def backing(decision: Decision, words: ViewWords) -> str:
+def format_support(decision: Decision, words: PersonaReportText) -> str:
     """How much support there is, and among how many: support without turnout would pass few voices off as all."""
     return words.turnout.format(support=format_percent(decision.support), turnout=format_percent(decision.turnout))
 
 
-def without_dissent(decision: Decision, words: ViewWords) -> str:
+def describe_no_dissent(decision: Decision, words: PersonaReportText) -> str:
     """What to say where nobody dissented: silence of those who abstained is no agreement."""
     abstained = [position.seat for position in decision.positions if position.verdict == "abstain"]
     return words.no_opposition.format(seats=", ".join(abstained)) if abstained else words.no_dissent
 
 
-def position_rows(decision: Decision, words: ViewWords) -> list[Row]:
+def position_rows(decision: Decision, words: PersonaReportText) -> list[Row]:
     """Where each seat stood before and after."""
     return [
         (
@@ -37,7 +37,7 @@ def position_rows(decision: Decision, words: ViewWords) -> list[Row]:
     ]
 
 
-def lost_lines(decision: Decision, words: ViewWords) -> list[str]:
+def format_lost_seats(decision: Decision, words: PersonaReportText) -> list[str]:
     """How each lost seat was lost."""
     lines = []
     for lost in decision.lost:
@@ -47,13 +47,13 @@ def lost_lines(decision: Decision, words: ViewWords) -> list[str]:
     return lines
 
 
-def what_it_means(decision: Decision, words: ViewWords) -> str:
+def describe_lost_impact(decision: Decision, words: PersonaReportText) -> str:
     """Whether the missing last words could have changed the outcome; empty when none is missing."""
     if not any(lost.voiceless for lost in decision.lost):
         return ""
     return words.could_differ if decision.could_differ else words.could_not_differ
 
 
-def cost_rows(story: Story, words: ViewWords) -> list[Row]:
+def cost_rows(story: PersonaTimeline, words: PersonaReportText) -> list[Row]:
     """What each seat cost, and all together."""
     return costs.build_cost_rows(story.costs, story.meeting.seats, story.spent, words.total)

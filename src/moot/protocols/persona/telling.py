@@ -14,23 +14,23 @@ from moot.protocols.persona.facts import (
     StandTaken,
     TalkEnded,
 )
-from moot.protocols.persona.story import Line, Story, decided
-from moot.protocols.persona.tables import backing, lost_lines, what_it_means, without_dissent
-from moot.protocols.persona.view_words import VIEW_WORDS, ViewWords
+from moot.protocols.persona.story import PersonaTimeline, PersonaTimelineLine, build_decision
+from moot.protocols.persona.tables import describe_lost_impact, describe_no_dissent, format_lost_seats, format_support
+from moot.protocols.persona.view_words import REPORT_TEXT, PersonaReportText
 
 
-def told(story: Story, entry: Entry) -> list[str]:
+def add_and_describe_entry(story: PersonaTimeline, entry: Entry) -> list[str]:
     """Tell one more entry, in plain lines; nothing for one that is not worth one."""
     before = len(story.timeline)
     story.add(entry)
-    lines = [f"#{line.id} {line.speaker}{about(line)}: {one_line(line.content)}" for line in story.timeline[before:]]
-    happened = happening(story, entry)
+    lines = [f"#{line.id} {line.speaker}{format_line_marks(line)}: {one_line(line.content)}" for line in story.timeline[before:]]
+    happened = describe_event(story, entry)
     return [*lines, f"  {happened}"] if happened else lines
 
 
-def happening(story: Story, entry: Entry) -> str:
+def describe_event(story: PersonaTimeline, entry: Entry) -> str:
     """An entry that is no contribution, in one line; empty when it is not worth one."""
-    words = VIEW_WORDS[story.meeting.opened.language]
+    words = REPORT_TEXT[story.meeting.opened.language]
     fact = entry.fact
     match fact:
         case IntentDeclared(seat=seat, said=intent):
@@ -39,7 +39,7 @@ def happening(story: Story, entry: Entry) -> str:
         case FloorGiven(seat=seat, reason=reason):
             return f"{words.floor}: {seat} ({words.floors[reason]})"
         case SeatLost(seat=seat, reason=reason, detail=detail):
-            return loss_line(seat, words.losses[reason], detail)
+            return format_loss(seat, words.losses[reason], detail)
         case PositionTaken(seat=seat, said=position):
             return f"{seat} ({position.confidence:.2f}): {one_line(position.position)}"
         case StandTaken(seat=seat, said=stand):
@@ -56,24 +56,27 @@ def happening(story: Story, entry: Entry) -> str:
             return ""
 
 
-def loss_line(seat: str, what: str, detail: str) -> str:
+def format_loss(seat: str, what: str, detail: str) -> str:
     """How a seat was lost, in one line."""
     return f"✗ {seat}: {what} ({one_line(detail)})" if detail else f"✗ {seat}: {what}"
 
 
-def about(line: Line) -> str:
+def format_line_marks(line: PersonaTimelineLine) -> str:
     """How much a line was wanted, and what it answers."""
     score = "" if line.relevance_score is None else f" {line.relevance_score:.2f}"
     return f"{score} → #{line.refers_to}" if line.refers_to else score
 
 
-def summary(story: Story) -> list[SummaryLine]:
+def build_summary(story: PersonaTimeline) -> list[SummaryLine]:
     """The decision as a person wants it first: what, how sure, who dissents, who was lost, what it cost."""
-    words = VIEW_WORDS[story.meeting.opened.language]
-    decision = decided(story)
+    words = REPORT_TEXT[story.meeting.opened.language]
+    decision = build_decision(story)
     if decision.decision is None:
         told = words.still_thinking if decision.status == "thinking" else words.cancelled
-        return [SummaryLine(words.no_decision if decision.status == "concluded" else told, "strong"), *_lost(decision, words)]
+        return [
+            SummaryLine(words.no_decision if decision.status == "concluded" else told, "strong"),
+            *_summarize_losses(decision, words),
+        ]
     entries = " ".join(f"#{entry}" for entry in decision.decision.entries)
     ended = words.endings.get(decision.ended_by or "", decision.ended_by)
     spent = decision.spent
@@ -82,17 +85,17 @@ def summary(story: Story) -> list[SummaryLine]:
         SummaryLine(""),
         SummaryLine(f"{words.rests_on} {entries or words.names_nothing}"),
         SummaryLine(f"{words.confidence}: {format_percent(decision.confidence)}"),
-        SummaryLine(f"{words.support}: {backing(decision, words)}"),
+        SummaryLine(f"{words.support}: {format_support(decision, words)}"),
         SummaryLine(f"{words.ended_by}: {ended}"),
-        *_dissent(decision, words),
-        *_lost(decision, words),
+        *_summarize_dissent(decision, words),
+        *_summarize_losses(decision, words),
         SummaryLine(f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {format_money(spent)}", "dim"),
     ]
 
 
-def _dissent(decision: Decision, words: ViewWords) -> list[SummaryLine]:
+def _summarize_dissent(decision: Decision, words: PersonaReportText) -> list[SummaryLine]:
     if not decision.dissent:
-        return [SummaryLine(without_dissent(decision, words))]
+        return [SummaryLine(describe_no_dissent(decision, words))]
     found = [SummaryLine(f"{words.dissent}:")]
     for voice in decision.dissent:
         who = words.reported if voice.seat is None else f"{voice.seat} ({words.verdicts[voice.kind]})"
@@ -100,7 +103,7 @@ def _dissent(decision: Decision, words: ViewWords) -> list[SummaryLine]:
     return found
 
 
-def _lost(decision: Decision, words: ViewWords) -> list[SummaryLine]:
-    meaning = what_it_means(decision, words)
-    lines = [f"{words.lost}: {line}" for line in lost_lines(decision, words)]
+def _summarize_losses(decision: Decision, words: PersonaReportText) -> list[SummaryLine]:
+    meaning = describe_lost_impact(decision, words)
+    lines = [f"{words.lost}: {line}" for line in format_lost_seats(decision, words)]
     return [SummaryLine(line, "bad") for line in ([*lines, meaning] if meaning else lines)]

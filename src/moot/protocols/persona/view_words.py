@@ -7,7 +7,7 @@ from moot.projections.words import SHARED_REPORT_TEXT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ViewWords:
+class PersonaReportText:
     minutes: str
     question: str
     decision: str
@@ -60,7 +60,7 @@ class ViewWords:
     floors: dict[str, str]
 
 
-EN = ViewWords(
+EN = PersonaReportText(
     minutes="Minutes",
     question="Question",
     decision="Decision",
@@ -126,7 +126,7 @@ EN = ViewWords(
     },
 )
 
-ZH = ViewWords(
+ZH = PersonaReportText(
     minutes="会议纪要",
     question="议题",
     decision="决定",
@@ -192,4 +192,4 @@ ZH = ViewWords(
     },
 )
 
-VIEW_WORDS: dict[Language, ViewWords] = {"en": EN, "zh": ZH}
+REPORT_TEXT: dict[Language, PersonaReportText] = {"en": EN, "zh": ZH}

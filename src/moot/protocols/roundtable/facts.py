@@ -27,7 +27,7 @@ _CONSENSUS = re.compile(r"^[ \t]*\[(?:共识|consensus)\][ \t]*$", re.IGNORECASE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class RoundtableSettings:
     """How a conference is held. `agenda` is its background, `prompt` what the first speaker is told."""
 
     max_rounds: Annotated[int, Ge(1), Le(MOST_ROUNDS)] = 3
@@ -38,7 +38,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Speech:
+class RoundtableSpeech:
     """A speech as it is written, word for word. `prompt` is what the speaker leaves for the next one."""
 
     content: Text
@@ -48,10 +48,10 @@ class Speech:
     @classmethod
     def from_text(cls, text: str) -> Self:
         """Read what the text says of itself: a section for the next speaker, and a line `[CONSENSUS]`."""
-        return cls(content=text.strip(), prompt=left_for_next(text), consensus=_CONSENSUS.search(text) is not None)
+        return cls(content=text.strip(), prompt=extract_next_prompt(text), consensus=_CONSENSUS.search(text) is not None)
 
 
-def left_for_next(text: str) -> str:
+def extract_next_prompt(text: str) -> str:
     """What a speech says to the next speaker; empty where it says nothing."""
     found = _NEXT.search(text)
     if found is None:
@@ -77,12 +77,12 @@ class Minutes:
 class ConferenceOpened(Opened):
     """`seats` are the speakers in their order, the moderator last."""
 
-    settings: Settings = Settings()
+    settings: RoundtableSettings = RoundtableSettings()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpeechGiven(Reply):
-    said: Speech
+    said: RoundtableSpeech
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +126,6 @@ KINDS: dict[str, type[Fact]] = {
 }
 
 FORMS: dict[str, AnswerForm] = {
-    "speech": AnswerForm(kind="speech", reply=SpeechGiven, shape=Speech, form="text", max_tokens=900),
+    "speech": AnswerForm(kind="speech", reply=SpeechGiven, shape=RoundtableSpeech, form="text", max_tokens=900),
     "minutes": AnswerForm(kind="minutes", reply=MinutesWritten, shape=Minutes, form="text", max_tokens=1_500),
 }

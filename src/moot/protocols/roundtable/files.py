@@ -8,16 +8,16 @@ from moot.domain.facts import Language, Loss
 from moot.domain.fence import one_line
 from moot.domain.ids import SeatId
 from moot.protocols.roundtable.facts import ConferenceOpened
-from moot.protocols.roundtable.state import Absent, Conference, Spoken
-from moot.protocols.roundtable.turnfile import order_in
-from moot.protocols.roundtable.view_words import VIEW_WORDS, ViewWords
-from moot.protocols.roundtable.words import WORDS
+from moot.protocols.roundtable.state import Conference, NumberedSpeech, SkippedTurn
+from moot.protocols.roundtable.turnfile import parse_speaking_order
+from moot.protocols.roundtable.view_words import REPORT_TEXT, RoundtableReportText
+from moot.protocols.roundtable.words import PROMPT_TEXT
 
 AGENDA: Final = "AGENDA.md"
 TURN: Final = "turn.json"
 MINUTES: Final = "MINUTES.md"
 GUIDE: Final = "GUIDE.md"
-ASIDE: Final = "aside"
+QUARANTINE_FOLDER: Final = "aside"
 OWN: Final = frozenset({AGENDA, TURN, MINUTES})
 
 _SPEECH: Final = re.compile(r"(\d{3,6})_(.+)\.md", re.DOTALL)
@@ -36,44 +36,44 @@ _HEADING: Final = re.compile(r"^#{1,4}[ \t]*(\S.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class SpeechName:
+class SpeechFileName:
     """What the name of a speech's file says."""
 
     number: int
     role: str
 
 
-def speech_file(number: int, role: str) -> str:
+def format_speech_file_name(number: int, role: str) -> str:
     return f"{number:03d}_{role}.md"
 
 
-def speech_name(name: str) -> SpeechName | None:
+def parse_speech_file_name(name: str) -> SpeechFileName | None:
     """The number and role in a file's name; None for one that is no speech's, or written otherwise than we would."""
     found = _SPEECH.fullmatch(name)
-    if found is None or speech_file(int(found[1]), found[2]) != name:
+    if found is None or format_speech_file_name(int(found[1]), found[2]) != name:
         return None
-    return SpeechName(int(found[1]), found[2])
+    return SpeechFileName(int(found[1]), found[2])
 
 
-def turn_file(conference: Conference, turn: Spoken | Absent) -> tuple[str, str]:
+def render_finished_turn(conference: Conference, turn: NumberedSpeech | SkippedTurn) -> tuple[str, str]:
     """The name and text of the file of a turn that is over."""
-    text = turn.said.content if isinstance(turn, Spoken) else skip_text(conference, turn)
-    return speech_file(turn.number, turn.seat), f"{text}\n"
+    text = turn.said.content if isinstance(turn, NumberedSpeech) else render_skip_text(conference, turn)
+    return format_speech_file_name(turn.number, turn.seat), f"{text}\n"
 
 
-def skip_text(conference: Conference, turn: Absent) -> str:
+def render_skip_text(conference: Conference, turn: SkippedTurn) -> str:
     """What stands in the file of a turn that was skipped."""
     language = conference.opened.language
-    return WORDS[language].skipped.format(role=turn.seat, why=why_absent(turn, VIEW_WORDS[language]), reason=turn.reason)
+    return PROMPT_TEXT[language].skipped.format(role=turn.seat, why=explain_skip(turn, REPORT_TEXT[language]), reason=turn.reason)
 
 
-def why_absent(turn: Absent, words: ViewWords) -> str:
+def explain_skip(turn: SkippedTurn, words: RoundtableReportText) -> str:
     """Why a turn was skipped; where somebody did so by hand, with the reason that was given."""
     is_told = turn.reason == "passed_over" and turn.detail and _SKIPPED.match(turn.detail) is None
     return f"{words.losses[turn.reason]}: {one_line(turn.detail)}" if is_told else words.losses[turn.reason]
 
 
-def skip_reason(text: str) -> Loss | None:
+def parse_skip_reason(text: str) -> Loss | None:
     """Why a turn was skipped, if that is what a file says; None for a speech."""
     if _SKIPPED.match(text) is None:
         return None
@@ -82,16 +82,16 @@ def skip_reason(text: str) -> Loss | None:
     return found[-1] if found else "error"
 
 
-def minutes_text(conference: Conference) -> str:
+def render_minutes_file(conference: Conference) -> str:
     """MINUTES.md of a conference that is over: as they were written, or, where nobody could, made from the speeches."""
     if conference.minutes is not None:
         return f"{conference.minutes.content}\n"
-    words = VIEW_WORDS[conference.opened.language]
-    lines = [f"- {speech_file(turn.number, turn.seat)}" for turn in conference.turns]
+    words = REPORT_TEXT[conference.opened.language]
+    lines = [f"- {format_speech_file_name(turn.number, turn.seat)}" for turn in conference.turns]
     return "\n".join([f"# {conference.opened.topic.strip().splitlines()[0]}", "", words.no_minutes, "", *lines]) + "\n"
 
 
-def missing_sections(text: str, language: Language = "en") -> tuple[str, ...]:
+def find_missing_sections(text: str, language: Language = "en") -> tuple[str, ...]:
     """The sections that a speech should have and has not, by their names."""
     heads = [head.casefold() for head in _HEADING.findall(text)]
     return tuple(
@@ -103,16 +103,16 @@ def missing_sections(text: str, language: Language = "en") -> tuple[str, ...]:
 
 def is_speechlike(text: str) -> bool:
     """Whether a text has at least one of a speech's sections."""
-    return len(missing_sections(text)) < len(_SECTIONS)
+    return len(find_missing_sections(text)) < len(_SECTIONS)
 
 
-def agenda_text(opened: ConferenceOpened, speakers: tuple[SeatId, ...]) -> str:
+def render_agenda(opened: ConferenceOpened, speakers: tuple[SeatId, ...]) -> str:
     """AGENDA.md: title, background, roles, order, rounds."""
-    words = WORDS[opened.language]
+    words = PROMPT_TEXT[opened.language]
     settings = opened.settings
     seats = {seat.id: seat for seat in opened.seats}
     roles = [
-        f"- {role}" + (f": {told}" if (told := _told_role(seats[role].stance, seats[role].instructions)) else "")
+        f"- {role}" + (f": {told}" if (told := _format_role(seats[role].stance, seats[role].instructions)) else "")
         for role in speakers
     ]
     topic, _, more = opened.topic.strip().partition("\n")
@@ -126,7 +126,7 @@ def agenda_text(opened: ConferenceOpened, speakers: tuple[SeatId, ...]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _told_role(stance: str, instructions: str) -> str:
+def _format_role(stance: str, instructions: str) -> str:
     return " ".join(" ".join((stance, instructions)).split())
 
 
@@ -139,13 +139,13 @@ class Agenda:
     max_rounds: int | None
 
 
-def read_agenda(text: str) -> Agenda:
+def parse_agenda(text: str) -> Agenda:
     title = _TITLE.search(text)
     # What stands in the background is about the matter, not about the course.
     course = text[[found.end() for found in _COURSE.finditer(text)][-1] :] if _COURSE.search(text) else text
     order, rounds = _ORDER.search(course), _ROUNDS.search(course)
     return Agenda(
         title=title[1].rstrip() if title else "",
-        speakers=order_in(order[1]) if order else (),
+        speakers=parse_speaking_order(order[1]) if order else (),
         max_rounds=int(rounds[1]) if rounds else None,
     )

@@ -5,19 +5,19 @@ from typing import Final
 from moot.domain.roster import Seat, validate_seats
 from moot.errors import BadRoster
 from moot.ports.kit import Plan, ProtocolPlugin
-from moot.protocols.roundtable.facts import MODERATOR, ConferenceOpened, Settings
-from moot.protocols.roundtable.minutes import minutes
-from moot.protocols.roundtable.page import page
+from moot.protocols.roundtable.facts import MODERATOR, ConferenceOpened, RoundtableSettings
+from moot.protocols.roundtable.minutes import render_minutes
+from moot.protocols.roundtable.page import render_html_report
 from moot.protocols.roundtable.rules import RULES
-from moot.protocols.roundtable.story import ConferenceStory, decided, summary, told
+from moot.protocols.roundtable.story import RoundtableTimeline, add_and_describe_entry, build_decision, build_summary
 
 
-def opened(plan: Plan) -> ConferenceOpened:
+def open_session(plan: Plan) -> ConferenceOpened:
     """The opening of a conference; raises BadRoster.
 
     Without a seat called `moderator` the first speaker's mind writes the minutes.
     """
-    assert isinstance(plan.settings, Settings)
+    assert isinstance(plan.settings, RoundtableSettings)
     speakers = [seat for seat in plan.seats if seat.id != MODERATOR]
     if not speakers:
         raise BadRoster("a conference needs a speaker beside the moderator: add --seat name=platform")
@@ -38,11 +38,11 @@ def opened(plan: Plan) -> ConferenceOpened:
 ROUNDTABLE: Final = ProtocolPlugin(
     name="roundtable",
     rules=RULES,
-    settings=Settings,
-    open=opened,
-    tell=ConferenceStory,
-    decision=decided,
-    lines=told,
-    summary=summary,
-    exports={"minutes": minutes, "html": page},
+    settings=RoundtableSettings,
+    open=open_session,
+    tell=RoundtableTimeline,
+    decision=build_decision,
+    lines=add_and_describe_entry,
+    summary=build_summary,
+    exports={"minutes": render_minutes, "html": render_html_report},
 )

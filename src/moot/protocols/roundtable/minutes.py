@@ -5,11 +5,11 @@ from moot.projections.costs import build_cost_rows
 from moot.projections.markdown import format_table, quote_markdown
 from moot.projections.teller import format_time
 from moot.protocols.roundtable.facts import ConferenceClosed
-from moot.protocols.roundtable.files import why_absent
-from moot.protocols.roundtable.story import ConferenceStory, label, summary
+from moot.protocols.roundtable.files import explain_skip
+from moot.protocols.roundtable.story import RoundtableTimeline, build_summary, format_speaker_label
 
 
-def minutes(story: ConferenceStory) -> str:
+def render_minutes(story: RoundtableTimeline) -> str:
     """The record at any time of a conference."""
     conference, words = story.conference, story.words
     parts = [
@@ -26,12 +26,12 @@ def minutes(story: ConferenceStory) -> str:
     if conference.minutes is not None and isinstance(story.closed, ConferenceClosed):
         parts.append([words.written_by.format(seat=story.closed.author), "", *quote_markdown(conference.minutes.content)])
     else:
-        parts.append([summary(story)[0].text])
+        parts.append([build_summary(story)[0].text])
     if story.skips:
-        parts.append([f"- {words.skipped}: {skip.seat} ({why_absent(skip, words)})" for skip in story.skips])
+        parts.append([f"- {words.skipped}: {skip.seat} ({explain_skip(skip, words)})" for skip in story.skips])
     parts.append([f"## {words.speeches}"])
     for line in story.timeline[1:]:
-        head = f"**{label(line)}** · {line.timestamp}"
+        head = f"**{format_speaker_label(line)}** · {line.timestamp}"
         if line.speech is not None:
             head += f" · {words.round.format(number=line.speech.round)}"
         parts.append([head, "", *quote_markdown(line.content)])

@@ -16,17 +16,17 @@ RESERVED: Final = frozenset({"moderator", "guide", "agenda", "minutes", "turn", 
 DEVICES: Final = frozenset({"con", "prn", "aux", "nul"} | {f"{port}{number}" for port in ("com", "lpt") for number in range(10)})
 
 
-def conference_name(text: str) -> str:
+def validate_conference_name(text: str) -> str:
     """Check a conference's name; raises BadName."""
-    return _checked(text, "a conference")
+    return _validate_name(text, "a conference")
 
 
-def role_name(text: str) -> SeatId:
+def validate_role_name(text: str) -> SeatId:
     """Check a speaker's name; raises BadName. The moderator is no speaker."""
-    return SeatId(_checked(text, "a role"))
+    return SeatId(_validate_name(text, "a role"))
 
 
-def _checked(text: str, what: str) -> str:
+def _validate_name(text: str, what: str) -> str:
     try:
         name = parse_seat_id(text)
     except BadName as cause:

@@ -29,8 +29,8 @@ from moot.projections.html import (
     render_terms,
 )
 from moot.projections.teller import format_time
-from moot.protocols.roundtable.files import why_absent
-from moot.protocols.roundtable.story import ConferenceStory, TimelineLine, decided
+from moot.protocols.roundtable.files import explain_skip
+from moot.protocols.roundtable.story import RoundtableTimeline, RoundtableTimelineLine, build_decision
 
 LONG_AGENDA: Final = 1_200
 """Characters from which on the background is folded up, so that the minutes stand on the first screen."""
@@ -42,57 +42,57 @@ _OWN_STYLE: Final = """
 Row = tuple[object, object]
 
 
-def page(story: ConferenceStory) -> str:
+def render_html_report(story: RoundtableTimeline) -> str:
     """The page at any time of a conference."""
-    conference, words, decision = story.conference, story.words, decided(story)
+    conference, words, decision = story.conference, story.words, build_decision(story)
     costs = build_cost_rows(story.costs, conference.seats, story.spent, words.total)
     body = [
         f'<h1 class="said">{escape_text(decision.topic)}</h1>',
         f'<p class="soft">{escape_text(story.session)} · {format_time(story.opened_at)} – {format_time(story.last_at)}</p>',
         f"<h2>{words.agenda}</h2>",
-        _agenda(story),
+        _render_agenda(story),
         f"<h2>{words.minutes}</h2>",
-        _conclusion(story, decision),
-        *_disputed(story, decision),
-        *_missing(story),
+        _render_conclusion(story, decision),
+        *_render_disputes(story, decision),
+        *_render_missing(story),
         f"<h2>{words.speeches}</h2>",
-        *_speeches(story),
+        *_render_speeches(story),
         f"<h2>{words.roles}</h2>",
-        render_table(words.role_heads, _roles(story)),
+        render_table(words.role_heads, _role_rows(story)),
         f"<h2>{words.cost}</h2>",
         render_table(words.cost_heads, costs),
     ]
     return render_document(conference.opened.language, decision.topic[:80], f"{STYLE}{LIST_STYLE}{TALK_STYLE}{_OWN_STYLE}", body)
 
 
-def _agenda(story: ConferenceStory) -> str:
+def _render_agenda(story: RoundtableTimeline) -> str:
     settings, words = story.conference.opened.settings, story.words
     background = render_quote(settings.agenda) if settings.agenda else ""
     if len(settings.agenda) > LONG_AGENDA:
         background = f"<details><summary>{words.background}</summary>{background}</details>"
-    held = words.rounds_held.format(held=max(_rounds(story), default=0), most=settings.max_rounds)
+    held = words.rounds_held.format(held=max(_list_rounds(story), default=0), most=settings.max_rounds)
     rows: list[Row] = [(words.conference, settings.conference)] if settings.conference else []
     rows += [(words.order, " → ".join(story.conference.speakers)), (words.rounds, held)]
     rows += [(words.opening, settings.prompt)] if settings.prompt else []
     return f'<div class="card">{background}{render_terms(rows)}</div>'
 
 
-def _rounds(story: ConferenceStory) -> set[int]:
+def _list_rounds(story: RoundtableTimeline) -> set[int]:
     """The rounds in which somebody spoke or was skipped."""
     return {speech.round for speech in story.conference.speeches} | {skip.round for skip in story.skips}
 
 
-def _conclusion(story: ConferenceStory, decision: Decision) -> str:
+def _render_conclusion(story: RoundtableTimeline, decision: Decision) -> str:
     """The minutes, or what there is in their place."""
     minutes, words = story.conference.minutes, story.words
     told = {"thinking": words.still_open, "cancelled": words.cancelled}.get(decision.status, "" if minutes else words.no_minutes)
     if isinstance(story.closed, SessionCancelled):
         told = f"{told} {story.closed.reason}".strip()
     inner = [render_quote(each) for each in (told, minutes.content if minutes else "") if each]
-    return f'<div class="card decision">{"".join(inner)}{render_terms(_standing(story, decision))}</div>'
+    return f'<div class="card decision">{"".join(inner)}{render_terms(_progress_rows(story, decision))}</div>'
 
 
-def _standing(story: ConferenceStory, decision: Decision) -> list[Row]:
+def _progress_rows(story: RoundtableTimeline, decision: Decision) -> list[Row]:
     """How it ended, or where it stands."""
     conference, words = story.conference, story.words
     rows: list[Row] = []
@@ -108,44 +108,46 @@ def _standing(story: ConferenceStory, decision: Decision) -> list[Row]:
     if ended is not None:
         rows.append((words.ended_by, words.endings.get(ended, ended)))
     if conference.speeches:
-        rows.append((words.declared, _declared(story)))
+        rows.append((words.declared, _format_declared_consensus(story)))
     return rows
 
 
-def _declared(story: ConferenceStory) -> Markup:
+def _format_declared_consensus(story: RoundtableTimeline) -> Markup:
     """How many of the speakers' last speeches declare consensus, and which."""
     conference = story.conference
     last = {line.speaker: line for line in story.timeline if line.speech is not None}
     named = [
-        f"{escape_text(seat)} {_link(last[seat])}" for seat in conference.speakers if seat in conference.agreeing and seat in last
+        f"{escape_text(seat)} {_format_link(last[seat])}"
+        for seat in conference.speakers
+        if seat in conference.agreeing and seat in last
     ]
     count = f"{len(named)}/{len(conference.speakers)}"
     return Markup(f"{count}: {', '.join(named)}" if named else count)
 
 
-def _link(line: TimelineLine) -> str:
-    return render_link(line.id, _number(line))
+def _format_link(line: RoundtableTimelineLine) -> str:
+    return render_link(line.id, _format_number(line))
 
 
-def _number(line: TimelineLine) -> str:
+def _format_number(line: RoundtableTimelineLine) -> str:
     """The number of a speech as speakers and files know it."""
     return "" if line.speech is None else f"{line.speech.number:03d}"
 
 
-def _disputed(story: ConferenceStory, decision: Decision) -> list[str]:
+def _render_disputes(story: RoundtableTimeline, decision: Decision) -> list[str]:
     if decision.decision is None:
         return []
     shown = [f'<div class="card">{render_quote(voice.text)}</div>' for voice in decision.dissent]
     return [f"<h2>{story.words.disputed}</h2>", *(shown or [f'<p class="soft">{story.words.no_dispute}</p>'])]
 
 
-def _missing(story: ConferenceStory) -> list[str]:
+def _render_missing(story: RoundtableTimeline) -> list[str]:
     """Who was skipped, who could not write, who never spoke, and each single loss with its reason."""
     conference, words = story.conference, story.words
     spoke = {speech.seat for speech in conference.speeches}
     silent = [seat for seat in conference.speakers if seat not in spoke] if conference.status != "open" else []
     told = [
-        *(words.skipped_in.format(seat=skip.seat, round=skip.round, reason=why_absent(skip, words)) for skip in story.skips),
+        *(words.skipped_in.format(seat=skip.seat, round=skip.round, reason=explain_skip(skip, words)) for skip in story.skips),
         *(words.no_writer.format(seat=seat) for seat in conference.writers_lost),
         *(words.never_spoke.format(seat=seat) for seat in silent),
     ]
@@ -160,22 +162,22 @@ def _missing(story: ConferenceStory) -> list[str]:
     return [f"<h2>{words.missing}</h2>", *shown] if shown else []
 
 
-def _speeches(story: ConferenceStory) -> list[str]:
+def _render_speeches(story: RoundtableTimeline) -> list[str]:
     words, colours = story.words, assign_hues(story.conference.seats)
     parts = []
-    for number, lines in sorted(_by_round(story).items()):
+    for number, lines in sorted(_group_by_round(story).items()):
         parts.append(f"<section>\n<h3>{words.round.format(number=number).capitalize()}</h3>")
-        parts += [_card(story, line, colours) for line in lines]
+        parts += [_render_card(story, line, colours) for line in lines]
         for skip in story.skips:
             if skip.round == number:
-                parts.append(f'<p class="soft">{escape_text(f"{words.skipped}: {skip.seat} ({why_absent(skip, words)})")}</p>')
+                parts.append(f'<p class="soft">{escape_text(f"{words.skipped}: {skip.seat} ({explain_skip(skip, words)})")}</p>')
         parts.append("</section>")
     return parts or [f'<p class="soft">{words.nothing_said}</p>']
 
 
-def _by_round(story: ConferenceStory) -> dict[int, list[TimelineLine]]:
+def _group_by_round(story: RoundtableTimeline) -> dict[int, list[RoundtableTimelineLine]]:
     """What was said in each round; a word of the user's belongs to the speech that follows it."""
-    found: dict[int, list[TimelineLine]] = {number: [] for number in _rounds(story)}
+    found: dict[int, list[RoundtableTimelineLine]] = {number: [] for number in _list_rounds(story)}
     at = story.conference.round if story.conference.status == "open" else max(found, default=1)
     for line in reversed(story.timeline[1:]):
         at = at if line.speech is None else line.speech.round
@@ -183,7 +185,7 @@ def _by_round(story: ConferenceStory) -> dict[int, list[TimelineLine]]:
     return found
 
 
-def _card(story: ConferenceStory, line: TimelineLine, colours: Mapping[SeatId, int]) -> str:
+def _render_card(story: RoundtableTimeline, line: RoundtableTimelineLine, colours: Mapping[SeatId, int]) -> str:
     words, speech = story.words, line.speech
     if speech is None:
         return render_card(
@@ -193,11 +195,11 @@ def _card(story: ConferenceStory, line: TimelineLine, colours: Mapping[SeatId, i
     # Where the speech itself has a section for the next speaker, that is it: once is enough.
     is_apart = one_line(speech.said.prompt) not in one_line(line.content)
     left = render_terms([(words.prompt, speech.said.prompt)] if is_apart else [])
-    head = (render_muted(_number(line)), render_speaker(line.speaker), tag, render_muted(line.timestamp))
+    head = (render_muted(_format_number(line)), render_speaker(line.speaker), tag, render_muted(line.timestamp))
     return render_card(line.id, colours.get(line.speaker), head, f"{render_quote(line.content)}{left}")
 
 
-def _roles(story: ConferenceStory) -> list[tuple[object, ...]]:
+def _role_rows(story: RoundtableTimeline) -> list[tuple[object, ...]]:
     return [
         (seat.id, " · ".join(part for part in (seat.stance, seat.instructions) if part) or "–", seat.platform)
         for seat in story.conference.seats

@@ -7,8 +7,8 @@ from moot.domain.effects import Ask, Brief
 from moot.domain.fence import one_line, quote_lines
 from moot.domain.perception import ContextWindow, Perception, Utterance
 from moot.protocols.roundtable.facts import FORMS, MODERATOR, ConferenceOpened
-from moot.protocols.roundtable.state import RECENT, Conference, Spoken
-from moot.protocols.roundtable.words import WORDS, Words
+from moot.protocols.roundtable.state import RECENT, Conference, NumberedSpeech
+from moot.protocols.roundtable.words import PROMPT_TEXT, RoundtablePromptText
 
 LONGEST_SPEECH: Final = 6_000
 LONGEST_RECORD: Final = 60_000
@@ -18,9 +18,9 @@ _SENTENCES = re.compile(r"(?<=[。！？.!?\n])")
 MOST_QUESTIONS: Final = 3
 
 
-def briefed(state: Conference, ask: Ask) -> Brief:
+def build_brief(state: Conference, ask: Ask) -> Brief:
     """The brief of an ask."""
-    words = WORDS[state.opened.language]
+    words = PROMPT_TEXT[state.opened.language]
     memory = ContextWindow(window=RECENT)
     for speech in state.recent:
         memory = memory.add(Utterance(id=speech.number, speaker=speech.seat, text=speech.said.content), 0.5)
@@ -34,13 +34,13 @@ def briefed(state: Conference, ask: Ask) -> Brief:
         nth=state.round if ask.kind == "speech" else 1,
         perception=Perception(goal=state.opened.topic, memory=memory, own_words=own),
         system=words.system,
-        shared=_shared(state, words, ask.kind),
-        own=_own(state, words, ask),
+        shared=_build_shared_prompt(state, words, ask.kind),
+        own=_build_own_prompt(state, words, ask),
         subject=state.speeches[-1].said.content if state.speeches else state.opened.topic,
     )
 
 
-def _shared(state: Conference, words: Words, kind: str) -> str:
+def _build_shared_prompt(state: Conference, words: RoundtablePromptText, kind: str) -> str:
     opened = state.opened
     agenda = "\n".join(part for part in (opened.topic, opened.settings.agenda) if part)
     parts = [f"{words.agenda}\n{quote_lines(agenda[:LONGEST_RECORD])}\n{words.roles.format(roles=' → '.join(state.speakers))}"]
@@ -50,18 +50,18 @@ def _shared(state: Conference, words: Words, kind: str) -> str:
         older = len(state.speeches) - len(shown)
         lines = [words.all_speeches if kind == "minutes" else words.latest]
         lines += [words.earlier.format(count=older)] if older else []
-        lines += [_told(words, speech, room) for speech in shown]
+        lines += [_format_speech(words, speech, room) for speech in shown]
         parts.append("\n".join(lines))
     return "\n\n".join(parts)
 
 
-def _told(words: Words, speech: Spoken, room: int) -> str:
+def _format_speech(words: RoundtablePromptText, speech: NumberedSpeech, room: int) -> str:
     quoted = quote_lines(speech.said.content)
     cut = quoted if len(quoted) <= room else f"{quoted[:room]}…"
     return f"{words.speech.format(number=speech.number, seat=speech.seat, round=speech.round)}\n{cut}"
 
 
-def _own(state: Conference, words: Words, ask: Ask) -> str:
+def _build_own_prompt(state: Conference, words: RoundtablePromptText, ask: Ask) -> str:
     seat = state.seat(ask.seat)
     lines = [words.moderator if seat.id == MODERATOR else words.you.format(seat=seat.id)]
     if seat.stance:
@@ -75,14 +75,14 @@ def _own(state: Conference, words: Words, ask: Ask) -> str:
     return "\n".join([*lines, "", words.now, words.conclude if ask.kind == "minutes" else words.speak])
 
 
-def first_prompt(opened: ConferenceOpened) -> str:
+def build_first_prompt(opened: ConferenceOpened) -> str:
     """What the first speaker is told where nobody said it."""
-    return WORDS[opened.language].first
+    return PROMPT_TEXT[opened.language].first
 
 
-def next_prompt(state: Conference, speech: Spoken) -> str:
+def build_next_prompt(state: Conference, speech: NumberedSpeech) -> str:
     """What the next speaker is told where the last left nothing: its questions, else that it has spoken."""
-    words = WORDS[state.opened.language]
+    words = PROMPT_TEXT[state.opened.language]
     sentences = _SENTENCES.split(speech.said.content[:LONGEST_SPEECH])
     found = [one_line(each).lstrip("-*•># ") for each in sentences if each.endswith(("?", "？"))]
     questions = [each for each in found if each.strip("?？")][-MOST_QUESTIONS:]

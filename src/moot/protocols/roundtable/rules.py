@@ -21,13 +21,13 @@ from moot.protocols.roundtable.facts import (
     EndReason,
     Minutes,
     MinutesWritten,
+    RoundtableSpeech,
     SpeakerSkipped,
-    Speech,
     SpeechGiven,
     TalkConcluded,
 )
-from moot.protocols.roundtable.prompts import briefed, first_prompt, next_prompt
-from moot.protocols.roundtable.state import Absent, Conference, Spoken
+from moot.protocols.roundtable.prompts import build_brief, build_first_prompt, build_next_prompt
+from moot.protocols.roundtable.state import Conference, NumberedSpeech, SkippedTurn
 
 MOST_TRIES: Final = 2
 
@@ -42,23 +42,23 @@ class RoundtableRules:
     def initial(self, opened: Opened) -> Conference:
         assert isinstance(opened, ConferenceOpened)
         conference = Conference(opened=opened, seats=opened.seats)
-        return fast_replace(conference, prompt=opened.settings.prompt or first_prompt(opened))
+        return fast_replace(conference, prompt=opened.settings.prompt or build_first_prompt(opened))
 
     def evolve(self, state: Conference, entry: Entry) -> Conference:
         if state.status == "closed":
             return state
         fact = entry.fact
         match fact:
-            case SpeechGiven(ask=ask, seat=seat, said=Speech() as said):
-                return _spoken(state, entry, seat, said) if _is_asked(state, ask, "speech", seat) else state
+            case SpeechGiven(ask=ask, seat=seat, said=RoundtableSpeech() as said):
+                return _apply_speech(state, entry, seat, said) if _is_asked(state, ask, "speech", seat) else state
             case MinutesWritten(ask=ask, seat=seat, said=Minutes() as said):
                 return fast_replace(state, minutes=said, author=seat) if _is_asked(state, ask, "minutes", seat) else state
             case SeatLost():
-                return _lost(state, fact)
+                return _apply_loss(state, fact)
             case SpeakerSkipped(seat=seat, reason=reason):
                 number, detail = state.taken + 1, state.last_detail
-                absent = Absent(number=number, at=entry.at, round=state.round, seat=seat, reason=reason, detail=detail)
-                return _advanced(fast_replace(state, absences=(*state.absences, absent)))
+                absent = SkippedTurn(number=number, at=entry.at, round=state.round, seat=seat, reason=reason, detail=detail)
+                return _advance_turn(fast_replace(state, absences=(*state.absences, absent)))
             case TalkConcluded(reason=reason):
                 return fast_replace(state, status="concluding", stop=reason, failed=0, turn=state.turn + 1)
             case InputGiven(text=text):
@@ -79,41 +79,41 @@ class RoundtableRules:
             return ()
         if state.status == "concluding":
             return self._conclude(state)
-        ended = _ended(state)
+        ended = _find_end_reason(state)
         if ended is not None:
             last = state.speeches[-1].round if state.speeches else state.round
             return (Record(fact=TalkConcluded(round=last, reason=ended)),)
         if state.failed >= MOST_TRIES:
             return (Record(fact=SpeakerSkipped(round=state.round, seat=state.current, reason=state.last_loss)),)
-        return (_ask(state, "speech", state.current),)
+        return (_build_ask(state, "speech", state.current),)
 
     def _conclude(self, state: Conference) -> tuple[Effect, ...]:
         if state.minutes is None and state.writers:
-            return (_ask(state, "minutes", state.writers[0]),)
+            return (_build_ask(state, "minutes", state.writers[0]),)
         reason = state.stop or "rounds"
         return (Record(fact=ConferenceClosed(reason=reason, author=state.author, skipped=state.skipped)),)
 
     def brief(self, state: Conference, ask: Ask) -> Brief:
-        return briefed(state, ask)
+        return build_brief(state, ask)
 
 
 RULES: Final = RoundtableRules()
 
 
-def _ask(state: Conference, kind: str, seat: SeatId) -> Ask:
+def _build_ask(state: Conference, kind: str, seat: SeatId) -> Ask:
     patience = state.opened.settings.patience
     return Ask(id=ask_id(state.turn, kind, seat), seat=seat, kind=kind, turn=state.round, patience=patience)
 
 
 def _is_asked(state: Conference, ask: str, kind: str, seat: SeatId) -> bool:
     if state.status == "open":
-        awaited = state.current if kind == "speech" and _ended(state) is None and state.failed < MOST_TRIES else None
+        awaited = state.current if kind == "speech" and _find_end_reason(state) is None and state.failed < MOST_TRIES else None
     else:
         awaited = state.writers[0] if kind == "minutes" and state.writers and state.minutes is None else None
     return seat == awaited and ask == ask_id(state.turn, kind, seat)
 
 
-def _ended(state: Conference) -> EndReason | None:
+def _find_end_reason(state: Conference) -> EndReason | None:
     if state.stop is not None:
         return state.stop
     if state.round > state.opened.settings.max_rounds:
@@ -121,16 +121,16 @@ def _ended(state: Conference) -> EndReason | None:
     return "consensus" if state.speakers and set(state.speakers) <= state.agreeing else None
 
 
-def _spoken(state: Conference, entry: Entry, seat: SeatId, said: Speech) -> Conference:
+def _apply_speech(state: Conference, entry: Entry, seat: SeatId, said: RoundtableSpeech) -> Conference:
     number = state.taken + 1
-    speech = Spoken(number=number, seq=entry.seq, at=entry.at, round=state.round, seat=seat, said=said)
-    read = Speech.from_text(said.content)
+    speech = NumberedSpeech(number=number, seq=entry.seq, at=entry.at, round=state.round, seat=seat, said=said)
+    read = RoundtableSpeech.from_text(said.content)
     agreeing = state.agreeing | {seat} if said.consensus or read.consensus else state.agreeing - {seat}
-    after = _advanced(fast_replace(state, speeches=(*state.speeches, speech), agreeing=agreeing, inputs=()))
-    return fast_replace(after, prompt=said.prompt or read.prompt or next_prompt(after, speech))
+    after = _advance_turn(fast_replace(state, speeches=(*state.speeches, speech), agreeing=agreeing, inputs=()))
+    return fast_replace(after, prompt=said.prompt or read.prompt or build_next_prompt(after, speech))
 
 
-def _advanced(state: Conference) -> Conference:
+def _advance_turn(state: Conference) -> Conference:
     """The next in turn: past the end the next round begins."""
     index = state.index + 1
     is_over = index >= len(state.speakers)
@@ -139,7 +139,7 @@ def _advanced(state: Conference) -> Conference:
     )
 
 
-def _lost(state: Conference, fact: SeatLost) -> Conference:
+def _apply_loss(state: Conference, fact: SeatLost) -> Conference:
     kind = "speech" if state.status == "open" else "minutes"
     if not _is_asked(state, fact.ask, kind, fact.seat):
         return state

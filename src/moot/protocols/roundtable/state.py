@@ -9,7 +9,7 @@ from moot.domain.facts import Loss
 from moot.domain.ids import SeatId
 from moot.domain.losses import Losses
 from moot.domain.roster import Seat
-from moot.protocols.roundtable.facts import MODERATOR, ConferenceOpened, EndReason, Minutes, Speech
+from moot.protocols.roundtable.facts import MODERATOR, ConferenceOpened, EndReason, Minutes, RoundtableSpeech
 
 Status = Literal["open", "concluding", "closed"]
 RECENT = 3
@@ -17,7 +17,7 @@ RECENT = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spoken:
+class NumberedSpeech:
     """A speech in its place. `number` counts turns from 1, those that were skipped too; `seq` is the entry that made it."""
 
     number: int
@@ -25,11 +25,11 @@ class Spoken:
     at: datetime
     round: int
     seat: SeatId
-    said: Speech
+    said: RoundtableSpeech
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Absent:
+class SkippedTurn:
     """A turn that was skipped: it takes a number like a speech. `detail` is why, in the words of whoever noted it."""
 
     number: int
@@ -58,10 +58,10 @@ class Conference:
     last_loss: Loss = "error"
     last_detail: str = ""
     prompt: str = ""
-    speeches: tuple[Spoken, ...] = ()
+    speeches: tuple[NumberedSpeech, ...] = ()
     agreeing: frozenset[SeatId] = frozenset()
     inputs: tuple[str, ...] = ()
-    absences: tuple[Absent, ...] = ()
+    absences: tuple[SkippedTurn, ...] = ()
     losses: Mapping[SeatId, Losses] = field(default_factory=dict)
     stop: EndReason | None = None
     writers_lost: tuple[SeatId, ...] = ()
@@ -78,7 +78,7 @@ class Conference:
         return len(self.speeches) + len(self.absences)
 
     @property
-    def turns(self) -> tuple["Spoken | Absent", ...]:
+    def turns(self) -> tuple["NumberedSpeech | SkippedTurn", ...]:
         """The turns that are over, by their numbers."""
         return tuple(sorted((*self.speeches, *self.absences), key=lambda turn: turn.number))
 
@@ -95,7 +95,7 @@ class Conference:
         return self.speakers[self.index] if self.status == "open" else MODERATOR
 
     @property
-    def recent(self) -> tuple[Spoken, ...]:
+    def recent(self) -> tuple[NumberedSpeech, ...]:
         return self.speeches[-RECENT:]
 
     @property

@@ -11,17 +11,17 @@ from moot.projections.decision import Decision, Dissent, SeatLoss, SourcedClaim
 from moot.projections.summary import SummaryLine
 from moot.projections.teller import TimelineBase, format_time
 from moot.protocols.roundtable.facts import ConferenceClosed, ConferenceOpened, SpeakerSkipped, TalkConcluded
-from moot.protocols.roundtable.files import why_absent
+from moot.protocols.roundtable.files import explain_skip
 from moot.protocols.roundtable.rules import RULES
-from moot.protocols.roundtable.state import Absent, Conference, Spoken
-from moot.protocols.roundtable.view_words import VIEW_WORDS, ViewWords
+from moot.protocols.roundtable.state import Conference, NumberedSpeech, SkippedTurn
+from moot.protocols.roundtable.view_words import REPORT_TEXT, RoundtableReportText
 
 _NOTHING = re.compile(r"[\s*•–-]*(?:none|nothing|no disagreements?|无|没有|暂无)?(?:分歧)?[\s.。]*", re.IGNORECASE)
 _SECTION = re.compile(r"^#{1,4}[ \t]*(\S.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TimelineLine:
+class RoundtableTimelineLine:
     """A speech, the question or a word of the user's; `seq` is the ledger's entry that made it."""
 
     id: int
@@ -29,15 +29,15 @@ class TimelineLine:
     timestamp: str
     speaker: SeatId
     content: str
-    speech: Spoken | None = None
+    speech: NumberedSpeech | None = None
 
 
-class ConferenceStory(TimelineBase):
+class RoundtableTimeline(TimelineBase):
     """Told entry by entry, the opening first."""
 
     def __init__(self, session: str) -> None:
         super().__init__(session)  # type: ignore[arg-type]  # a session's id, checked by whoever tells
-        self.timeline: list[TimelineLine] = []
+        self.timeline: list[RoundtableTimelineLine] = []
         self._conference: Conference | None = None
 
     @property
@@ -46,12 +46,12 @@ class ConferenceStory(TimelineBase):
         return self._conference
 
     @property
-    def skips(self) -> tuple[Absent, ...]:
+    def skips(self) -> tuple[SkippedTurn, ...]:
         return self.conference.absences
 
     @property
-    def words(self) -> ViewWords:
-        return VIEW_WORDS[self.conference.opened.language]
+    def words(self) -> RoundtableReportText:
+        return REPORT_TEXT[self.conference.opened.language]
 
     def add(self, entry: Entry) -> None:
         """Tell one more entry."""
@@ -59,28 +59,30 @@ class ConferenceStory(TimelineBase):
         fact = entry.fact
         if isinstance(fact, ConferenceOpened):
             self._conference = RULES.initial(fact)
-            self._line(entry, USER, fact.topic)
+            self._add_line(entry, USER, fact.topic)
             return
         before = self.conference
         self._conference = after = RULES.evolve(before, entry)
         for speech in after.speeches[len(before.speeches) :]:
-            self._line(entry, speech.seat, speech.said.content, speech)
+            self._add_line(entry, speech.seat, speech.said.content, speech)
         if isinstance(fact, InputGiven):
-            self._line(entry, USER, fact.text)
+            self._add_line(entry, USER, fact.text)
 
-    def _line(self, entry: Entry, speaker: SeatId, text: str, speech: Spoken | None = None) -> None:
+    def _add_line(self, entry: Entry, speaker: SeatId, text: str, speech: NumberedSpeech | None = None) -> None:
         number = len(self.timeline) + 1
         self.timeline.append(
-            TimelineLine(id=number, seq=entry.seq, timestamp=format_time(entry.at), speaker=speaker, content=text, speech=speech)
+            RoundtableTimelineLine(
+                id=number, seq=entry.seq, timestamp=format_time(entry.at), speaker=speaker, content=text, speech=speech
+            )
         )
 
 
-def label(line: TimelineLine) -> str:
+def format_speaker_label(line: RoundtableTimelineLine) -> str:
     """Who speaks, with the number that its file has."""
     return line.speaker if line.speech is None else f"{line.speech.number:03d} {line.speaker}"
 
 
-def section(text: str, names: tuple[str, ...]) -> str:
+def extract_section(text: str, names: tuple[str, ...]) -> str:
     """What stands under the first heading that begins with one of these words; empty where none does."""
     headings = list(_SECTION.finditer(text))
     for at, heading in enumerate(headings):
@@ -90,12 +92,12 @@ def section(text: str, names: tuple[str, ...]) -> str:
     return ""
 
 
-def decided(story: ConferenceStory) -> Decision:
+def build_decision(story: RoundtableTimeline) -> Decision:
     """The decision as it stands: what the minutes call the consensus."""
     conference, words = story.conference, story.words
     closed = story.closed if isinstance(story.closed, ConferenceClosed) else None
     minutes = conference.minutes.content if closed is not None and conference.minutes is not None else ""
-    agreed, disputed = section(minutes, words.consensus_heads), section(minutes, words.dispute_heads)
+    agreed, disputed = extract_section(minutes, words.consensus_heads), extract_section(minutes, words.dispute_heads)
     disputed = "" if _NOTHING.fullmatch(disputed) else disputed
     is_cancelled = isinstance(story.closed, SessionCancelled)
     total = sum(seat.weight for seat in conference.seats)
@@ -129,16 +131,16 @@ def decided(story: ConferenceStory) -> Decision:
     )
 
 
-def told(story: ConferenceStory, entry: Entry) -> list[str]:
+def add_and_describe_entry(story: RoundtableTimeline, entry: Entry) -> list[str]:
     """Tell one more entry, in plain lines."""
     before = len(story.timeline)
     story.add(entry)
     words = story.words
-    lines = [f"{label(line)}: {one_line(line.content)}" for line in story.timeline[before:]]
+    lines = [f"{format_speaker_label(line)}: {one_line(line.content)}" for line in story.timeline[before:]]
     fact = entry.fact
     match fact:
         case SpeakerSkipped(seat=seat):
-            lines += [f"  ✗ {words.skipped}: {seat} ({why_absent(skip, words)})" for skip in story.skips[-1:]]
+            lines += [f"  ✗ {words.skipped}: {seat} ({explain_skip(skip, words)})" for skip in story.skips[-1:]]
         case SeatLost(seat=seat, reason=reason, detail=detail):
             lines.append(f"  ✗ {seat}: {words.losses[reason]}" + (f" ({one_line(detail)})" if detail else ""))
         case TalkConcluded(reason=reason):
@@ -150,13 +152,13 @@ def told(story: ConferenceStory, entry: Entry) -> list[str]:
     return lines
 
 
-def summary(story: ConferenceStory) -> list[SummaryLine]:
+def build_summary(story: RoundtableTimeline) -> list[SummaryLine]:
     """The conclusion in short."""
-    words, decision = story.words, decided(story)
+    words, decision = story.words, build_decision(story)
     if decision.status != "concluded":
         return [SummaryLine(words.still_open if decision.status == "thinking" else words.cancelled, "strong")]
     spent = decision.spent
-    lost = [SummaryLine(f"{words.skipped}: {skip.seat} ({why_absent(skip, words)})", "bad") for skip in story.skips]
+    lost = [SummaryLine(f"{words.skipped}: {skip.seat} ({explain_skip(skip, words)})", "bad") for skip in story.skips]
     return [
         SummaryLine(strip_control(decision.decision.text) if decision.decision else words.no_minutes, "strong"),
         SummaryLine(""),

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, get_args
 
 from moot.protocols.roundtable.facts import MODERATOR, MOST_ROUNDS
 from moot.protocols.roundtable.state import Conference, Status
-from moot.protocols.roundtable.words import WORDS
+from moot.protocols.roundtable.words import PROMPT_TEXT
 
 LONGEST_PROMPT: Final = 2_000
 MOST_SPEAKERS: Final = 63
@@ -25,7 +25,7 @@ KINDS: Final[dict[str, type]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class TurnFile:
     """The fields of the file, in its order."""
 
     conference: str
@@ -56,11 +56,11 @@ class BadTurn(Exception):
     why: str
 
 
-def turn_of(conference: Conference) -> Turn:
+def build_turn_file(conference: Conference) -> TurnFile:
     """The file that a conference should have."""
     settings = conference.opened.settings
-    prompt = conference.prompt if conference.status == "open" else WORDS[conference.opened.language].moderate
-    return Turn(
+    prompt = conference.prompt if conference.status == "open" else PROMPT_TEXT[conference.opened.language].moderate
+    return TurnFile(
         conference=settings.conference,
         status=conference.status,
         round=conference.round,
@@ -72,16 +72,18 @@ def turn_of(conference: Conference) -> Turn:
     )
 
 
-def turn_text(turn: Turn) -> str:
+def render_turn_file(turn: TurnFile) -> str:
     return json.dumps(asdict(turn), ensure_ascii=False, indent=2) + "\n"
 
 
-def parsed_turn(text: str) -> Turn:
+def parse_turn_file(text: str) -> TurnFile:
     """The file's fields; raises BadTurn."""
     try:
-        found = json.loads(text, object_pairs_hook=_pairs, parse_constant=_no_constant)
-    except _Twice as twice:
-        raise BadTurn(line_of(text, twice.name, nth=2), f"no valid JSON: the field {twice.name!r} stands in it twice") from twice
+        found = json.loads(text, object_pairs_hook=_reject_duplicates, parse_constant=_reject_constant)
+    except _DuplicateField as twice:
+        raise BadTurn(
+            find_field_line(text, twice.name, nth=2), f"no valid JSON: the field {twice.name!r} stands in it twice"
+        ) from twice
     except json.JSONDecodeError as cause:
         raise BadTurn(cause.lineno, f"no valid JSON: {cause.msg} (column {cause.colno})") from cause
     except (ValueError, RecursionError) as cause:
@@ -91,46 +93,46 @@ def parsed_turn(text: str) -> Turn:
     for name in found:
         if name not in KINDS:
             raise BadTurn(
-                line_of(text, name), f"the field {name[:80]!r} does not belong here; the fields are: {', '.join(KINDS)}"
+                find_field_line(text, name), f"the field {name[:80]!r} does not belong here; the fields are: {', '.join(KINDS)}"
             )
     for name, kind in KINDS.items():
         if name not in found:
             raise BadTurn(1, f"the field {name!r} is missing")
         if type(found[name]) is not kind:
-            raise BadTurn(line_of(text, name), f"{name}: {_SAID[kind]} was expected, not {found[name]!r:.60}")
-    _check(text, found)
-    return Turn(**{**found, "speaker_order": tuple(found["speaker_order"])})
+            raise BadTurn(find_field_line(text, name), f"{name}: {_TYPE_NAMES[kind]} was expected, not {found[name]!r:.60}")
+    _validate_values(text, found)
+    return TurnFile(**{**found, "speaker_order": tuple(found["speaker_order"])})
 
 
-_SAID: Final = {str: "a text", int: "a whole number", list: "a list of names"}
+_TYPE_NAMES: Final = {str: "a text", int: "a whole number", list: "a list of names"}
 
 
-class _Twice(Exception):
+class _DuplicateField(Exception):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.name = name
 
 
-def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _reject_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name in found:
-            raise _Twice(name)
+            raise _DuplicateField(name)
         found[name] = value
     return found
 
 
-def _no_constant(name: str) -> Literal[0]:
+def _reject_constant(name: str) -> Literal[0]:
     raise ValueError(f"{name} is no number of JSON")
 
 
-def line_of(text: str, name: str, nth: int = 1) -> int:
+def find_field_line(text: str, name: str, nth: int = 1) -> int:
     """The line in which a field stands (for the `nth` time); 1 where it does not."""
     places = [found.start() for found in re.finditer(rf"{re.escape(json.dumps(name, ensure_ascii=False))}\s*:", text)]
     return text.count("\n", 0, places[nth - 1]) + 1 if len(places) >= nth else 1
 
 
-def _check(text: str, found: dict[str, Any]) -> None:
+def _validate_values(text: str, found: dict[str, Any]) -> None:
     """Raises BadTurn for values that cannot stand together."""
     order = found["speaker_order"]
     faults = (
@@ -145,16 +147,16 @@ def _check(text: str, found: dict[str, Any]) -> None:
     )
     for name, is_right, why in faults:
         if not is_right:
-            raise BadTurn(line_of(text, name), f"{name}: {why}; it says {found[name]!r:.60}")
+            raise BadTurn(find_field_line(text, name), f"{name}: {why}; it says {found[name]!r:.60}")
     expected = order[found["current_speaker_index"]] if found["status"] == "open" else MODERATOR
     if found["current_speaker"] != expected:
         told = f"current_speaker: {expected!r} was expected by status and index; it says {found['current_speaker']!r:.60}"
-        raise BadTurn(line_of(text, "current_speaker"), told)
+        raise BadTurn(find_field_line(text, "current_speaker"), told)
 
 
 _ORDER_MARK = re.compile(r"→|->|[,，、]")
 
 
-def order_in(text: str) -> tuple[str, ...]:
+def parse_speaking_order(text: str) -> tuple[str, ...]:
     """Names in a line such as `a → b → c`."""
     return tuple(name.strip() for name in _ORDER_MARK.split(text) if name.strip())

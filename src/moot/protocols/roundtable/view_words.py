@@ -7,7 +7,7 @@ from moot.projections.words import SHARED_REPORT_TEXT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ViewWords:
+class RoundtableReportText:
     conference: str
     agenda: str
     written_by: str
@@ -53,7 +53,7 @@ class ViewWords:
     role_heads: tuple[str, ...]
 
 
-EN = ViewWords(
+EN = RoundtableReportText(
     conference="Conference",
     agenda="Agenda",
     written_by="Minutes written by {seat}",
@@ -98,7 +98,7 @@ EN = ViewWords(
     roles="Roles",
     role_heads=("Role", "Stance and instructions", "Platform"),
 )
-ZH = ViewWords(
+ZH = RoundtableReportText(
     conference="圆桌会议",
     agenda="议程",
     written_by="纪要由 {seat} 撰写",
@@ -143,4 +143,4 @@ ZH = ViewWords(
     roles="角色",
     role_heads=("角色", "立场与说明", "平台"),
 )
-VIEW_WORDS: dict[Language, ViewWords] = {"en": EN, "zh": ZH}
+REPORT_TEXT: dict[Language, RoundtableReportText] = {"en": EN, "zh": ZH}

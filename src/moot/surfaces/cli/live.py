@@ -28,9 +28,9 @@ from moot.protocols.persona.facts import (
     TalkEnded,
     TurnTaken,
 )
-from moot.protocols.persona.story import Line, Story
-from moot.protocols.persona.telling import about, loss_line
-from moot.protocols.persona.view_words import VIEW_WORDS
+from moot.protocols.persona.story import PersonaTimeline, PersonaTimelineLine
+from moot.protocols.persona.telling import format_line_marks, format_loss
+from moot.protocols.persona.view_words import REPORT_TEXT
 
 COLORS = ("cyan", "magenta", "green", "yellow", "blue", "red", "bright_cyan", "bright_magenta")
 BAR = 20
@@ -58,7 +58,7 @@ def view_of(kit: ProtocolPlugin, teller: Any, console: Console) -> View:
 
         return SwarmView(kit, teller, console)
     story = teller if consulted is None else consulted.within
-    return LiveView(story, console, consulted) if isinstance(story, Story) else SeatsView(kit, teller, console)
+    return LiveView(story, console, consulted) if isinstance(story, PersonaTimeline) else SeatsView(kit, teller, console)
 
 
 class PlainView:
@@ -162,7 +162,7 @@ class SeatsView(MovingView):
 class LiveView(MovingView):
     """A persona meeting: the finished contributions scroll by; below them, the listeners and the words of whoever speaks."""
 
-    def __init__(self, story: Story, console: Console, consulted: ConsultedStory | None = None) -> None:
+    def __init__(self, story: PersonaTimeline, console: Console, consulted: ConsultedStory | None = None) -> None:
         self._story = story
         self._consulted = consulted
         self._status: dict[SeatId, str] = {}
@@ -192,7 +192,7 @@ class LiveView(MovingView):
 
     def _note(self, entry: Entry) -> None:
         fact = entry.fact
-        words = VIEW_WORDS[self._story.meeting.opened.language]
+        words = REPORT_TEXT[self._story.meeting.opened.language]
         match fact:
             case AsksPut(asks=asks):
                 for ask in asks:
@@ -206,7 +206,7 @@ class LiveView(MovingView):
                 self._speaker, self._words = seat, ""
             case SeatLost(seat=seat, reason=reason):
                 self._status[seat] = words.losses[reason]
-                self._console.print(Text(f"  {loss_line(seat, words.losses[reason], fact.detail)}", style="red"))
+                self._console.print(Text(f"  {format_loss(seat, words.losses[reason], fact.detail)}", style="red"))
             case PositionTaken(seat=seat, said=position):
                 self._status[seat] = one_line(position.position)
             case StandTaken(seat=seat, said=stand):
@@ -229,8 +229,10 @@ class LiveView(MovingView):
         seats = [known.id for known in self._story.meeting.seats]
         return COLORS[seats.index(SeatId(seat)) % len(COLORS)] if seat in seats else "white"
 
-    def _contribution(self, line: Line) -> RenderableType:
-        head = Text.assemble((f"#{line.id} ", "dim"), (line.speaker, f"bold {self._color(line.speaker)}"), (about(line), "dim"))
+    def _contribution(self, line: PersonaTimelineLine) -> RenderableType:
+        head = Text.assemble(
+            (f"#{line.id} ", "dim"), (line.speaker, f"bold {self._color(line.speaker)}"), (format_line_marks(line), "dim")
+        )
         return Group(head, Padding(Text(strip_control(line.content)), (0, 0, 1, 2)))
 
     def _render(self) -> RenderableType:
@@ -258,25 +260,25 @@ class LiveView(MovingView):
         return Group(*parts)
 
 
-def _added(story: Story, entry: Entry) -> list[str]:
+def _added(story: PersonaTimeline, entry: Entry) -> list[str]:
     story.add(entry)
     return []
 
 
-def _consensus(story: Story) -> str:
+def _consensus(story: PersonaTimeline) -> str:
     meeting = story.meeting
-    words = VIEW_WORDS[meeting.opened.language]
-    standings = [(point.entry, point.standing(len(meeting.seats))) for point in meeting.points]
+    words = REPORT_TEXT[meeting.opened.language]
+    standings = [(point.entry, point.compute_status(len(meeting.seats))) for point in meeting.points]
     agreed = " ".join(f"#{entry}" for entry, standing in standings if standing == "agreed")
     contested = " ".join(f"#{entry}" for entry, standing in standings if standing == "contested")
     return f"{words.agreed}: {agreed or '–'}   {words.contested}: {contested or '–'}"
 
 
-def _footer(story: Story) -> str:
+def _footer(story: PersonaTimeline) -> str:
     total = story.spent
     limit = story.meeting.opened.budget.turns
     turn = f"{min(story.meeting.turn, limit)}/{limit}" if limit else str(story.meeting.turn)
-    words = VIEW_WORDS[story.meeting.opened.language]
+    words = REPORT_TEXT[story.meeting.opened.language]
     return (
         f"{story.session}  ·  {words.footer.format(turn=turn, tokens=total.tokens)}  ·  {format_money(total)}  ·  {words.stops}"
     )

@@ -16,11 +16,11 @@ from moot.domain.ids import SeatId, parse_session_id
 from moot.domain.roster import MAILBOX, Seat
 from moot.errors import BadRoster, BadSetting, MootError
 from moot.protocols.roundtable.facts import MODERATOR
-from moot.protocols.roundtable.files import MINUTES, missing_sections
+from moot.protocols.roundtable.files import MINUTES, find_missing_sections
 from moot.protocols.roundtable.guide import GUIDES
 from moot.protocols.roundtable.rules import RULES
-from moot.protocols.roundtable.turnfile import Turn
-from moot.protocols.roundtable.words import WORDS
+from moot.protocols.roundtable.turnfile import TurnFile
+from moot.protocols.roundtable.words import PROMPT_TEXT
 from moot.surfaces.cli import out
 from moot.surfaces.cli.duration import Duration
 from moot.surfaces.cli.live import view_of
@@ -144,7 +144,7 @@ def _role(word: str) -> Seat:
 def _tell_next(found: Found) -> None:
     """Whose turn it is, and how that role is woken."""
     conference, turn = found.conference, found.turn
-    words = WORDS[conference.opened.language]
+    words = PROMPT_TEXT[conference.opened.language]
     if turn.status == "closed":
         out.say(words.over)
         return
@@ -274,7 +274,7 @@ def _reading(found: Reading, role: str) -> str:
     """The reading as one text."""
     if not found.is_turn:
         return found.message
-    turn, words = found.turn, WORDS[found.language]
+    turn, words = found.turn, PROMPT_TEXT[found.language]
     named = {"conference": turn.conference, "role": role}
     is_open = turn.status == "open"
     head = words.read_round.format(**named, round=turn.round, rounds=turn.max_rounds) if is_open else f"{turn.conference}: {role}"
@@ -313,9 +313,9 @@ def say(*, name: str, file: Any, role: str, key: str, folder: Path | None, as_js
             out.print_json({"file": given.file, "turn": asdict(given.turn), "repeated": given.is_repeated})
             return out.DONE
         out.say(f"{name}/{given.file}")
-        missing = missing_sections(text, given.language) if role != MODERATOR else ()
+        missing = find_missing_sections(text, given.language) if role != MODERATOR else ()
         if missing:
-            out.note(WORDS[given.language].no_section.format(sections=", ".join(missing)))
+            out.note(PROMPT_TEXT[given.language].no_section.format(sections=", ".join(missing)))
         return _told_turn(given.turn)
 
     _run(work, folder, as_json=as_json)
@@ -329,7 +329,7 @@ def _told_blocked(blocked: Blocked, *, as_json: bool) -> int:
     return out.WAITING
 
 
-def _told_turn(turn: Turn) -> int:
+def _told_turn(turn: TurnFile) -> int:
     out.say(f"next: {turn.current_speaker}" if turn.status != "closed" else "closed")
     return out.DONE
 
@@ -488,7 +488,7 @@ def minutes(name: str, write: Any, folder: Path | None, as_json: bool) -> None:
         if as_json:
             out.print_json({"conference": name, "status": found.turn.status, "minutes": written})
         elif written is None:
-            out.note(f"{WORDS[found.conference.opened.language].no_minutes} ({_standing(found)})")
+            out.note(f"{PROMPT_TEXT[found.conference.opened.language].no_minutes} ({_standing(found)})")
         else:
             out.say(strip_control(written))
         return out.WAITING if written is None else out.DONE

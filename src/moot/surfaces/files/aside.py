@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from moot.disk.folder import Folder, UnreadableFile, escape_name
-from moot.protocols.roundtable.files import ASIDE
+from moot.protocols.roundtable.files import QUARANTINE_FOLDER
 
 LOG: Final = "LOG.md"
 
@@ -26,7 +26,7 @@ class Aside:
                 number += 1
             if not aside.has(f"{role}_{number}.md"):
                 aside.put(f"{role}_{number}.md", text.strip() + "\n", fresh=True)
-        return f"{ASIDE}/{role}_{number}.md"
+        return f"{QUARANTINE_FOLDER}/{role}_{number}.md"
 
     def put(self, name: str, why: str) -> str:
         """Move a file out of the way; nothing is ever deleted. Where it is now."""
@@ -42,31 +42,31 @@ class Aside:
                 aside.append(LOG, line)
             except UnreadableFile:
                 aside.append(f"LOG-{secrets.token_hex(4)}.md", line)
-        return f"{ASIDE}/{other}"
+        return f"{QUARANTINE_FOLDER}/{other}"
 
     def of(self, role: str) -> tuple[str, ...]:
-        if not self._folder.has(ASIDE):
+        if not self._folder.has(QUARANTINE_FOLDER):
             return ()
         with self._opened() as aside:
             names = [each.name for each in aside.list_entries()]
         own = re.compile(rf"{re.escape(role)}_\d+\.md")
-        return tuple(f"{ASIDE}/{name}" for name in names if own.fullmatch(name))
+        return tuple(f"{QUARANTINE_FOLDER}/{name}" for name in names if own.fullmatch(name))
 
     def freed(self) -> str:
         """Move away whatever has the name of the folder for what is set aside; where it is now."""
-        found = next((each for each in self._folder.list_entries() if each.name == ASIDE), None)
+        found = next((each for each in self._folder.list_entries() if each.name == QUARANTINE_FOLDER), None)
         if found is None or found.kind == "folder":
             return ""
         number = 1
-        while self._folder.has(f"{ASIDE}_{number}"):
+        while self._folder.has(f"{QUARANTINE_FOLDER}_{number}"):
             number += 1
-        self._folder.move(ASIDE, f"{ASIDE}_{number}")
-        return f"{ASIDE}_{number}"
+        self._folder.move(QUARANTINE_FOLDER, f"{QUARANTINE_FOLDER}_{number}")
+        return f"{QUARANTINE_FOLDER}_{number}"
 
     def _opened(self) -> AbstractContextManager[Folder]:
         self.freed()
-        self._folder.make_folder(ASIDE)
-        return Folder.open_folder(self._folder.path / ASIDE, inside=self._folder)
+        self._folder.make_folder(QUARANTINE_FOLDER)
+        return Folder.open_folder(self._folder.path / QUARANTINE_FOLDER, inside=self._folder)
 
 
 def text_of(folder: Folder, name: str) -> str | None:

@@ -17,20 +17,20 @@ from moot.domain.fence import fix_surrogates, one_line
 from moot.domain.ids import SeatId, SessionId
 from moot.engine.engine import Engine
 from moot.errors import FolderDamaged, OutOfTurn, SessionClosed, UnknownConference, UnknownSeat
-from moot.protocols.roundtable.facts import MODERATOR, Speech
+from moot.protocols.roundtable.facts import MODERATOR, RoundtableSpeech
 from moot.protocols.roundtable.files import (
     AGENDA,
     MINUTES,
     TURN,
-    agenda_text,
-    minutes_text,
-    skip_reason,
-    speech_file,
-    turn_file,
+    format_speech_file_name,
+    parse_skip_reason,
+    render_agenda,
+    render_finished_turn,
+    render_minutes_file,
 )
-from moot.protocols.roundtable.state import RECENT, Absent, Conference
-from moot.protocols.roundtable.turnfile import BadTurn, Turn, parsed_turn, turn_of, turn_text
-from moot.protocols.roundtable.words import WORDS
+from moot.protocols.roundtable.state import RECENT, Conference, SkippedTurn
+from moot.protocols.roundtable.turnfile import BadTurn, TurnFile, build_turn_file, parse_turn_file, render_turn_file
+from moot.protocols.roundtable.words import PROMPT_TEXT
 from moot.surfaces.files.aside import Aside, text_of
 from moot.surfaces.files.found import Blocked, Found, Given, Reading
 from moot.surfaces.files.mark import AGENDA_KEPT, LOCK, OWN_FOLDER, Mark, digest, read_mark, write_mark
@@ -108,7 +108,7 @@ class ConferenceFolder:
         elif not any(each.file == TURN for each in found) and seen.turn_raw is not None:
             # Another prompt in an otherwise right file is a speaker's that was slow: it stays.
             self._note(turn=digest(seen.turn_raw))
-        turn = seen.turn if seen.turn is not None and not found else turn_of(conference)
+        turn = seen.turn if seen.turn is not None and not found else build_turn_file(conference)
         return Found(session=self.session, conference=conference, turn=turn, damage=found, writing=writing)
 
     def _is_ended_by(self, seen: Seen, conference: Conference) -> bool:
@@ -128,7 +128,7 @@ class ConferenceFolder:
         if conference.status == "closed":
             return "", False
         is_open = conference.status == "open"
-        name = speech_file(conference.taken + 1, conference.current) if is_open else MINUTES
+        name = format_speech_file_name(conference.taken + 1, conference.current) if is_open else MINUTES
         file = seen.files.get(name)
         if file is None or file.kind != "file":
             return "", False
@@ -147,7 +147,7 @@ class ConferenceFolder:
     def _homeless(seen: Seen, conference: Conference) -> set[str]:
         """What the one whose turn it is has said in files that are missing now."""
         own = [speech for speech in conference.speeches if speech.seat == conference.current]
-        return {speech.said.content for speech in own if speech_file(speech.number, speech.seat) not in seen.files}
+        return {speech.said.content for speech in own if format_speech_file_name(speech.number, speech.seat) not in seen.files}
 
     async def _take_in(self, seen: Seen, conference: Conference, name: str) -> None:
         """Make an entry of a file that is the next step."""
@@ -184,10 +184,10 @@ class ConferenceFolder:
         text, turn = self.folder.read(name) or "", seen.turn
         if conference.status == "concluding":
             return {"content": text.strip()}
-        reason = skip_reason(text)
+        reason = parse_skip_reason(text)
         if reason is not None:
             return reason
-        said = Speech.from_text(text)
+        said = RoundtableSpeech.from_text(text)
         is_next = turn is not None and (turn.status != "open" or turn.taken == conference.taken + 1)
         prompt = turn.prompt_for_speaker.strip() if turn is not None and is_next and turn.status == "open" else ""
         is_last = seen.highest == conference.taken + 1
@@ -221,11 +221,11 @@ class ConferenceFolder:
         if not self.mark.agenda:
             self._put_agenda(conference)
         for turn in conference.turns[published:]:
-            name, text = turn_file(conference, turn)
-            self._put_once(name, text, is_skip=isinstance(turn, Absent))
+            name, text = render_finished_turn(conference, turn)
+            self._put_once(name, text, is_skip=isinstance(turn, SkippedTurn))
         if conference.status == "closed" and not self.mark.minutes:
-            self._put_once(MINUTES, minutes_text(conference))
-        wanted = turn_text(turn_of(conference))
+            self._put_once(MINUTES, render_minutes_file(conference))
+        wanted = render_turn_file(build_turn_file(conference))
         kept = self._as_written(wanted)
         if kept is None:
             return
@@ -255,7 +255,7 @@ class ConferenceFolder:
 
     def _differs_in_words_only(self, raw: str, wanted: str) -> bool:
         try:
-            found, ours = parsed_turn(raw), parsed_turn(wanted)
+            found, ours = parse_turn_file(raw), parse_turn_file(wanted)
         except BadTurn:
             return False
         if self.is_adopted and replace(found, conference=ours.conference) == ours:
@@ -269,7 +269,7 @@ class ConferenceFolder:
             found = self.folder.read(AGENDA)
         except UnreadableFile:
             return
-        text = agenda_text(conference.opened, conference.speakers) if found is None else found
+        text = render_agenda(conference.opened, conference.speakers) if found is None else found
         if found is None:
             self.folder.put(AGENDA, text)
         self._own.put(AGENDA_KEPT, text)
@@ -279,7 +279,7 @@ class ConferenceFolder:
         """Write a file that never changes. Another one of that name is set aside: its author was the later of two."""
         if self.folder.has(name):
             found = same_text(self.folder, name)
-            if found == normal(text) or (is_skip and skip_reason(found or "") is not None):
+            if found == normal(text) or (is_skip and parse_skip_reason(found or "") is not None):
                 self.folder.make_read_only(name)
                 return
             self.aside.put(name, "another text of this name was first")
@@ -314,7 +314,7 @@ class ConferenceFolder:
         if found.damage:
             kept = self.aside.keep(role, text)
             raise FolderDamaged(f"{told_damage(self.folder.path.name, found.damage)} Your text is kept in {kept}")
-        words = WORDS[conference.opened.language]
+        words = PROMPT_TEXT[conference.opened.language]
         if conference.status == "closed":
             raise SessionClosed(f"{words.over} ({words.kept.format(file=self.aside.keep(role, text))})")
         if role != conference.current:
@@ -326,8 +326,8 @@ class ConferenceFolder:
         await self._engine.contribute(self.session, seat, raw, key, of_any=True)
         after = await self.conference()
         self._publish(after)
-        file = speech_file(conference.taken + 1, role) if is_open else MINUTES
-        return Given(file=file, turn=turn_of(after), language=conference.opened.language)
+        file = format_speech_file_name(conference.taken + 1, role) if is_open else MINUTES
+        return Given(file=file, turn=build_turn_file(after), language=conference.opened.language)
 
     async def _said_before(self, conference: Conference, role: str, raw: dict[str, object], key: str) -> str:
         """The file of a text that was given before: by its key, or as the same words by somebody whose turn it is not."""
@@ -335,16 +335,18 @@ class ConferenceFolder:
         seat = SeatId(role)
         if key and (seat, key) in known:
             entry = await self._engine.contribute(self.session, seat, raw, key, of_any=True)
-            return next((speech_file(each.number, role) for each in conference.speeches if each.seq == entry.seq), MINUTES)
+            return next(
+                (format_speech_file_name(each.number, role) for each in conference.speeches if each.seq == entry.seq), MINUTES
+            )
         if key or (role == conference.current and conference.status != "closed"):
             return ""
         if role == MODERATOR:
             return MINUTES if conference.minutes is not None and conference.minutes.content == raw["content"] else ""
         own = [speech for speech in conference.speeches if speech.seat == role]
-        return speech_file(own[-1].number, role) if own and own[-1].said.content == raw["content"] else ""
+        return format_speech_file_name(own[-1].number, role) if own and own[-1].said.content == raw["content"] else ""
 
     def _blocked(self, conference: Conference) -> str:
-        words = WORDS[conference.opened.language]
+        words = PROMPT_TEXT[conference.opened.language]
         if conference.status == "concluding":
             return words.concluding
         return words.over if conference.status == "closed" else words.blocked.format(current_speaker=conference.current)
@@ -360,9 +362,9 @@ class ConferenceFolder:
         raise FolderDamaged(f"{self.folder.path.name} cannot be mended: {found.damage[0]}")
 
     def _mend(self, damage: Damage, conference: Conference) -> str:
-        texts = dict(turn_file(conference, turn) for turn in conference.turns)
+        texts = dict(render_finished_turn(conference, turn) for turn in conference.turns)
         if conference.status == "closed":
-            texts[MINUTES] = minutes_text(conference)
+            texts[MINUTES] = render_minutes_file(conference)
         match damage.kind:
             case "aside_blocked":
                 return f"{damage}; renamed to {self.aside.freed()}"
@@ -378,12 +380,12 @@ class ConferenceFolder:
         aside = self.aside.put(damage.file, damage.said) if self.folder.has(damage.file) else ""
         where = f"; set aside as {aside}" if aside else ""
         if damage.file == TURN:
-            text = turn_text(turn_of(conference))
+            text = render_turn_file(build_turn_file(conference))
             self.folder.put(TURN, text)
             self._note(turn=digest(text), published=conference.taken)
             return f"{damage}{where}; rebuilt from the speeches"
         if damage.file == AGENDA:
-            text = text_of(self._own, AGENDA_KEPT) or agenda_text(conference.opened, conference.speakers)
+            text = text_of(self._own, AGENDA_KEPT) or render_agenda(conference.opened, conference.speakers)
             self.folder.put(AGENDA, text)
             self._note(agenda=digest(text))
             return f"{damage}{where}; written again as it was"
@@ -392,9 +394,9 @@ class ConferenceFolder:
             return f"{damage}{where}; written again from the ledger"
         return f"{damage}{where}"
 
-    def reading(self, role: str, turn: Turn) -> Reading:
+    def reading(self, role: str, turn: TurnFile) -> Reading:
         """What a role should read now: the agenda, its prompt, the last speeches. Opens no other speech."""
-        words = WORDS[self.mark.language]
+        words = PROMPT_TEXT[self.mark.language]
         is_turn = role == turn.current_speaker and turn.status != "closed"
         agenda = text_of(self.folder, AGENDA) or ""
         if not is_turn:
@@ -415,7 +417,7 @@ class ConferenceFolder:
             kept=self.aside.of(role),
         )
 
-    def as_it_was(self) -> Turn | None:
+    def as_it_was(self) -> TurnFile | None:
         """Where it stands by the folder alone, if nothing has changed there since it was last right; else None."""
         seen = looked(self.folder)
         if seen.turn is None or digest(seen.turn_raw or "") != self.mark.turn or seen.misnamed:
@@ -434,5 +436,5 @@ def _raw(text: str, role: str) -> dict[str, object]:
     """A text as the answer that it is, word for word."""
     if role == MODERATOR:
         return {"content": fix_surrogates(text).strip()}
-    said = Speech.from_text(fix_surrogates(text))
+    said = RoundtableSpeech.from_text(fix_surrogates(text))
     return {"content": said.content, "prompt": said.prompt, "consensus": said.consensus}

@@ -6,7 +6,7 @@ from moot.domain.facts import Language
 from moot.domain.ids import SessionId
 from moot.errors import OutOfTurn
 from moot.protocols.roundtable.state import Conference
-from moot.protocols.roundtable.turnfile import Turn
+from moot.protocols.roundtable.turnfile import TurnFile
 from moot.surfaces.files.seen import Damage
 
 
@@ -16,7 +16,7 @@ class Found:
 
     session: SessionId
     conference: Conference
-    turn: Turn
+    turn: TurnFile
     damage: tuple[Damage, ...] = ()
     writing: str = ""
 
@@ -28,7 +28,7 @@ class Reading:
     is_turn: bool
     message: str
     agenda: str
-    turn: Turn
+    turn: TurnFile
     language: Language = "en"
     speeches: tuple[tuple[str, str], ...] = ()
     earlier: int = 0
@@ -40,7 +40,7 @@ class Given:
     """A speech (or the minutes) that is in the ledger and in the folder."""
 
     file: str
-    turn: Turn
+    turn: TurnFile
     language: Language = "en"
     is_repeated: bool = False
 

@@ -16,10 +16,10 @@ from moot.domain.language import detect_language
 from moot.domain.roster import MAILBOX, Seat, Swap
 from moot.errors import BadName, FolderDamaged, MootError, SessionExists, UnknownConference, UnknownSession
 from moot.protocols.roundtable.facts import MODERATOR, ConferenceOpened
-from moot.protocols.roundtable.files import AGENDA, GUIDE, TURN, read_agenda
+from moot.protocols.roundtable.files import AGENDA, GUIDE, TURN, parse_agenda
 from moot.protocols.roundtable.guide import GUIDES
-from moot.protocols.roundtable.names import conference_name, role_name
-from moot.protocols.roundtable.turnfile import Turn
+from moot.protocols.roundtable.names import validate_conference_name, validate_role_name
+from moot.protocols.roundtable.turnfile import TurnFile
 from moot.surfaces.files.conference import ConferenceFolder, told_damage
 from moot.surfaces.files.found import Found, Given, Reading
 from moot.surfaces.files.mark import OWN_FOLDER, read_mark
@@ -71,8 +71,8 @@ class Hall:
 
         Raises BadName, BadRoster, BadSetting, SessionExists.
         """
-        path = self.table / conference_name(name)
-        seats = [replace(role, id=role_name(role.id)) for role in roles]
+        path = self.table / validate_conference_name(name)
+        seats = [replace(role, id=validate_role_name(role.id)) for role in roles]
         seats.append(Seat(id=MODERATOR, platform=moderator))
         if patience is not None:
             seats = [seat if seat.is_outside else replace(seat, patience=patience) for seat in seats]
@@ -125,7 +125,7 @@ class Hall:
         With a `session` it is that one's, whatever has become of its folder.
         """
         try:
-            path = self.table / conference_name(name)
+            path = self.table / validate_conference_name(name)
         except BadName as cause:
             raise UnknownConference(str(cause)) from cause
         async with ConferenceFolder.opened(path, self._moot.engine, make=session is not None) as conference:
@@ -160,7 +160,7 @@ class Hall:
         try:
             with (
                 Folder.open_folder(self.table) as table,
-                Folder.open_folder(self.table / conference_name(name), inside=table) as folder,
+                Folder.open_folder(self.table / validate_conference_name(name), inside=table) as folder,
             ):
                 if not folder.has(OWN_FOLDER):
                     return None
@@ -180,10 +180,10 @@ class Hall:
             raise FolderDamaged(f"{AGENDA}:{cause.line}: {cause.why}") from cause
         order, rounds, prompt = _course(name, seen, agenda)
         try:
-            seats = [Seat(id=role_name(role), platform=MAILBOX) for role in order]
+            seats = [Seat(id=validate_role_name(role), platform=MAILBOX) for role in order]
         except BadName as cause:
             raise FolderDamaged(f"the speaking order of {name!r}: {cause}") from cause
-        title = read_agenda(agenda).title or name
+        title = parse_agenda(agenda).title or name
         language = detect_language(agenda or name)
         session = await self._moot.open(
             title,
@@ -225,7 +225,7 @@ class Hall:
             return conference.reading(role, turn)
 
     @asynccontextmanager
-    async def _as_it_stands(self, name: str) -> AsyncIterator[tuple[ConferenceFolder, Turn]]:
+    async def _as_it_stands(self, name: str) -> AsyncIterator[tuple[ConferenceFolder, TurnFile]]:
         """A conference, and where it stands: by its folder alone if that is as it was; only if not the ledger is looked at."""
         path = self.table / name
         if _is_name(name):
@@ -267,7 +267,7 @@ class Hall:
             changed = {role: platform for role, platform in platforms.items() if seats.get(role) != platform}
             if changed:
                 swaps = [
-                    Swap(seat=MODERATOR if role == MODERATOR else role_name(role), platform=platform)
+                    Swap(seat=MODERATOR if role == MODERATOR else validate_role_name(role), platform=platform)
                     for role, platform in changed.items()
                 ]
                 head = (await self._moot.engine.load_snapshot(conference.session)).seq
@@ -284,7 +284,7 @@ def _course(name: str, seen: Seen, agenda: str) -> tuple[tuple[str, ...], int, s
     if seen.turn is not None:
         turn = seen.turn
         return turn.speaker_order, turn.max_rounds, "" if seen.speeches else turn.prompt_for_speaker
-    said = read_agenda(agenda)
+    said = parse_agenda(agenda)
     roles: list[str] = []
     for speech in sorted(seen.speeches.values(), key=lambda each: each.number):
         if speech.role in roles:
@@ -300,7 +300,7 @@ def _course(name: str, seen: Seen, agenda: str) -> tuple[tuple[str, ...], int, s
 
 def _is_name(name: str) -> bool:
     try:
-        return conference_name(name) == name
+        return validate_conference_name(name) == name
     except MootError:
         return False
 

@@ -13,7 +13,7 @@ from moot.domain.roster import Seat
 from moot.participants.agents import Recipe
 from moot.participants.command import CommandParticipant
 from moot.ports.participant import Participant
-from moot.protocols.roundtable.words import WORDS
+from moot.protocols.roundtable.words import PROMPT_TEXT
 from moot.surfaces.files.found import Found
 from moot.surfaces.files.hall import Hall
 from moot.surfaces.files.seen import SETTLE_SECONDS, Damage
@@ -105,7 +105,7 @@ class Relay:
 
     async def wake_words(self, brief: Brief, recipe: Recipe) -> str:
         found = await self._look(at_once=True)
-        words = WORDS[brief.language]
+        words = PROMPT_TEXT[brief.language]
         wake = words.wake if brief.ask.kind == "speech" else words.wake_moderator
         prompt = one_line(found.turn.prompt_for_speaker)
         return wake_text(recipe, brief, wake.format(conference=self._name, role=brief.seat.id, prompt=prompt))

@@ -7,22 +7,22 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from moot.disk.folder import Folder, FolderEntry, UnreadableFile, escape_name
-from moot.protocols.roundtable.facts import Speech
+from moot.protocols.roundtable.facts import RoundtableSpeech
 from moot.protocols.roundtable.files import (
     AGENDA,
-    ASIDE,
     MINUTES,
     OWN,
+    QUARANTINE_FOLDER,
     TURN,
-    SpeechName,
-    minutes_text,
-    skip_reason,
-    speech_file,
-    speech_name,
-    turn_file,
+    SpeechFileName,
+    format_speech_file_name,
+    parse_skip_reason,
+    parse_speech_file_name,
+    render_finished_turn,
+    render_minutes_file,
 )
-from moot.protocols.roundtable.state import Absent, Conference
-from moot.protocols.roundtable.turnfile import BadTurn, Turn, line_of, parsed_turn, turn_of
+from moot.protocols.roundtable.state import Conference, SkippedTurn
+from moot.protocols.roundtable.turnfile import BadTurn, TurnFile, build_turn_file, find_field_line, parse_turn_file
 from moot.surfaces.files.mark import Mark, digest
 
 LONGEST_SPEECH: Final = 50_000
@@ -71,9 +71,9 @@ class Seen:
     """What was found. `turn_raw` is None where there is no turn.json; `turn` is None where it says nothing valid."""
 
     files: dict[str, FolderEntry]
-    speeches: dict[str, SpeechName]
+    speeches: dict[str, SpeechFileName]
     turn_raw: str | None
-    turn: Turn | None
+    turn: TurnFile | None
     turn_fault: Damage | None = None
     misnamed: tuple[str, ...] = field(default=())
 
@@ -85,7 +85,7 @@ class Seen:
 def looked(folder: Folder) -> Seen:
     """Look at a folder: all names, and `turn.json`."""
     files = {each.name: each for each in folder.list_entries()}
-    speeches = {name: found for name in files if (found := speech_name(name)) is not None}
+    speeches = {name: found for name in files if (found := parse_speech_file_name(name)) is not None}
     misnamed = tuple(name for name in files if name not in OWN and name not in speeches and _MISNAMED.fullmatch(name))
     raw, turn, fault = None, None, None
     try:
@@ -93,7 +93,7 @@ def looked(folder: Folder) -> Seen:
         if raw is None:
             fault = Damage(file=TURN, line=1, kind="turn_missing", said="is missing")
         else:
-            turn = parsed_turn(raw)
+            turn = parse_turn_file(raw)
     except UnreadableFile as cause:
         raw, fault = "", Damage(file=TURN, line=cause.line, kind="turn_torn", said=cause.why)
     except BadTurn as cause:
@@ -114,11 +114,11 @@ def _turn_damage(seen: Seen, conference: Conference, mark: Mark) -> Iterator[Dam
         assert seen.turn_fault is not None
         yield seen.turn_fault
         return
-    expected, turn = turn_of(conference), seen.turn
+    expected, turn = build_turn_file(conference), seen.turn
     for name in ("conference", "status", "round", "max_rounds", "speaker_order", "current_speaker_index", "current_speaker"):
         wanted, said = getattr(expected, name), getattr(turn, name)
         if wanted != said:
-            line = line_of(seen.turn_raw or "", name)
+            line = find_field_line(seen.turn_raw or "", name)
             told = f"{name} does not follow from the speeches: {_plain(wanted)} was expected, it says {_plain(said)}"
             yield Damage(file=TURN, line=line, kind="turn_wrong", said=told)
 
@@ -129,8 +129,8 @@ def _plain(value: object) -> str:
 
 def _number_damage(folder: Folder, seen: Seen, conference: Conference) -> Iterator[Damage]:
     """Speeches that have no place: behind the last turn, or beside one."""
-    taken = {turn.number: turn_file(conference, turn)[0] for turn in conference.turns}
-    coming = speech_file(conference.taken + 1, conference.current) if conference.status == "open" else ""
+    taken = {turn.number: render_finished_turn(conference, turn)[0] for turn in conference.turns}
+    coming = format_speech_file_name(conference.taken + 1, conference.current) if conference.status == "open" else ""
     # A file that was renamed has its damage already: the one that is missing.
     for name, speech in sorted(seen.speeches.items(), key=lambda each: (each[1].number, each[0])):
         if name == taken.get(speech.number):
@@ -154,7 +154,7 @@ def _number_damage(folder: Folder, seen: Seen, conference: Conference) -> Iterat
         if found is None or found[2] not in conference.speakers:
             # Some other file: nobody's speech, and none of our business.
             continue
-        home = speech_file(int(found[1]), found[2])
+        home = format_speech_file_name(int(found[1]), found[2])
         fits = home not in seen.files and (home == coming or home in taken.values())
         told = f"is no speech's name; expected {home}"
         yield Damage(file=name, line=1, kind="misnamed", said=told, rename=home if fits else "")
@@ -180,7 +180,7 @@ def _unreadable(folder: Folder, name: str, kind: Kind = "speech_unreadable") -> 
 
 def _home(folder: Folder, name: str, seen: Seen, conference: Conference) -> str:
     """The missing file that this one is under another name, if any."""
-    missing = [turn_file(conference, turn) for turn in conference.turns]
+    missing = [render_finished_turn(conference, turn) for turn in conference.turns]
     missing = [(home, text) for home, text in missing if home not in seen.files]
     if not missing:
         return ""
@@ -190,7 +190,7 @@ def _home(folder: Folder, name: str, seen: Seen, conference: Conference) -> str:
 
 def _old_damage(folder: Folder, seen: Seen, conference: Conference, *, whole: bool) -> Iterator[Damage]:
     for turn in conference.turns:
-        name, text = turn_file(conference, turn)
+        name, text = render_finished_turn(conference, turn)
         file = seen.files.get(name)
         if file is None:
             others = [*seen.speeches, *seen.misnamed]
@@ -201,7 +201,7 @@ def _old_damage(folder: Folder, seen: Seen, conference: Conference, *, whole: bo
                 yield Damage(file=name, line=1, kind="speech_missing", said="is missing")
         elif file.kind != "file":
             yield Damage(file=name, line=1, kind="speech_unreadable", said=f"is a {file.kind}, no plain file")
-        elif whole and (line := _differs(folder, name, text, is_skip=isinstance(turn, Absent))):
+        elif whole and (line := _differs(folder, name, text, is_skip=isinstance(turn, SkippedTurn))):
             yield Damage(file=name, line=line, kind="speech_altered", said="differs from what was said, from this line on")
 
 
@@ -211,13 +211,13 @@ def _other_damage(folder: Folder, seen: Seen, conference: Conference, mark: Mark
         yield Damage(file=MINUTES, line=1, kind="minutes_early", said=said)
     if conference.status == "concluding" and MINUTES in seen.files:
         yield from _unreadable(folder, MINUTES, "minutes_unreadable")
-    if ASIDE in seen.files and seen.files[ASIDE].kind != "folder":
-        said = f"is a {seen.files[ASIDE].kind}; texts that are set aside need a folder of that name"
-        yield Damage(file=ASIDE, line=1, kind="aside_blocked", said=said)
+    if QUARANTINE_FOLDER in seen.files and seen.files[QUARANTINE_FOLDER].kind != "folder":
+        said = f"is a {seen.files[QUARANTINE_FOLDER].kind}; texts that are set aside need a folder of that name"
+        yield Damage(file=QUARANTINE_FOLDER, line=1, kind="aside_blocked", said=said)
     if conference.status == "closed":
         if MINUTES not in seen.files:
             yield Damage(file=MINUTES, line=1, kind="minutes_missing", said="is missing")
-        elif whole and (line := _differs(folder, MINUTES, minutes_text(conference))):
+        elif whole and (line := _differs(folder, MINUTES, render_minutes_file(conference))):
             yield Damage(file=MINUTES, line=line, kind="minutes_altered", said="differs from what was written, from this line on")
     if not mark.agenda:
         return
@@ -234,7 +234,7 @@ def _other_damage(folder: Folder, seen: Seen, conference: Conference, mark: Mark
 
 def normal(text: str) -> str:
     """A speech's text as the record keeps it."""
-    return Speech.from_text(text).content
+    return RoundtableSpeech.from_text(text).content
 
 
 def same_text(folder: Folder, name: str) -> str | None:
@@ -252,7 +252,7 @@ def _differs(folder: Folder, name: str, text: str, *, is_skip: bool = False) -> 
         found = folder.read(name)
     except UnreadableFile as cause:
         return cause.line
-    if found is None or normal(found) == normal(text) or (is_skip and skip_reason(found) is not None):
+    if found is None or normal(found) == normal(text) or (is_skip and parse_skip_reason(found) is not None):
         return 0
     lines, wanted = found.rstrip().split("\n"), text.rstrip().split("\n")
     same = next((at for at, (one, other) in enumerate(zip(lines, wanted, strict=False)) if one != other), None)

@@ -17,7 +17,7 @@ from moot.participants.agents import AGENTS, LONGEST_ARGUMENT, Recipe, find_reci
 from moot.participants.command import CommandParticipant
 from moot.ports.participant import Answer, NoAnswer, OnText
 from moot.protocols.roundtable.files import is_speechlike
-from moot.protocols.roundtable.words import WORDS
+from moot.protocols.roundtable.words import PROMPT_TEXT
 from moot.surfaces.files.seen import Damage
 from moot.surfaces.files.watching import LOOK_SECONDS
 
@@ -139,7 +139,7 @@ def wake_text(recipe: Recipe, brief: Brief, wake: str) -> str:
     Not every agent can read them, and what the user told the speakers meanwhile stands in none. A program that takes its prompt
     as an argument is told as much of the record as fits.
     """
-    how = _NO_TOOLS[brief.language] if is_without_tools(recipe) else WORDS[brief.language].woken
+    how = _NO_TOOLS[brief.language] if is_without_tools(recipe) else PROMPT_TEXT[brief.language].woken
     parts = [fix_surrogates(part) for part in (wake, how, brief.system, _BELOW[brief.language], brief.shared, brief.own)]
     if Path(recipe.argv[0]).name in MENTIONING:
         parts = [part.replace("@", "\\@") for part in parts]
