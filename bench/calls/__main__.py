@@ -19,7 +19,7 @@ from moot.engine.engine import Engine
 from moot.ledgers.memory import MemoryLedger
 from moot.ports.kit import Plan
 from moot.ports.participant import Answer, NoAnswer, OnText
-from moot.protocols.council.facts import Contribution, Taken
+from moot.protocols.council.facts import AdviceResponse, Contribution
 from moot.wiring.clock import SystemClock
 from moot.wiring.protocols import all_kinds, protocol, protocols
 
@@ -53,7 +53,7 @@ class Mind:
             case "synthesize":
                 return Contribution(type="synthesize", text="All of it", choice="yes", confidence=0.8)
             case "decide":
-                advice = tuple(Taken(entry=entry, how="adopted") for entry in range(2 + SEATS, 1 + 2 * SEATS))
+                advice = tuple(AdviceResponse(entry=entry, how="adopted") for entry in range(2 + SEATS, 1 + 2 * SEATS))
                 return Contribution(type="synthesize", text="All of it", choice="yes", confidence=0.8, taken=advice)
             case _:
                 return Contribution(type="vote", position="support", confidence=0.8)

@@ -23,7 +23,7 @@ from moot.ledgers.sqlite import SqliteLedger
 from moot.ports.clock import Clock
 from moot.ports.ledger import Ledger
 from moot.ports.participant import Answer, NoAnswer, OnText, Participant
-from moot.protocols.council.facts import Contributed, Contribution, DeliberationClosed, PhaseBegun, Settings
+from moot.protocols.council.facts import Contributed, Contribution, CouncilSettings, DeliberationClosed, PhaseBegun
 from moot.protocols.debate.kit import DebateOpened
 from moot.protocols.persona.facts import Draft, DraftClaim, Intent, MeetingOpened, PersonaSpeech, Stand
 from moot.protocols.persona.facts import PersonaSettings as MeetingSettings
@@ -112,7 +112,7 @@ def debate(*names: str, inside: Sequence[str] = (), order: str = "open", budget:
     """A debate of seats elsewhere, and of those `inside`, who are asked here."""
     seats = [Seat(id=SeatId(name), platform=MAILBOX) for name in names]
     seats += [Seat(id=SeatId(name), platform="test") for name in inside]
-    settings = Settings(early_stop=False, order=order)  # type: ignore[arg-type]
+    settings = CouncilSettings(early_stop=False, order=order)  # type: ignore[arg-type]
     return DebateOpened(
         topic="Why?",
         language="en",

@@ -24,7 +24,7 @@ from moot.engine.standing import Snapshot
 from moot.errors import LedgerUnavailable
 from moot.ledgers.memory import MemoryLedger
 from moot.ports.participant import Answer, NoAnswer, OnText, Participant
-from moot.protocols.council.facts import Contribution, DeliberationClosed, Settings
+from moot.protocols.council.facts import Contribution, CouncilSettings, DeliberationClosed
 from moot.protocols.debate.kit import DebateOpened
 from moot.runners import local
 from moot.runners.local import LocalRunner
@@ -124,7 +124,7 @@ def engine(ledger: MemoryLedger | None = None, clock: Steady | None = None) -> C
 def debate(*names: str, elsewhere: Sequence[str] = (), patience: float = 3_600.0) -> DebateOpened:
     seats = [Seat(id=SeatId(name), platform="test") for name in names]
     seats += [Seat(id=SeatId(name), platform=MAILBOX) for name in elsewhere]
-    settings = Settings(early_stop=False, order="open" if elsewhere else "round_robin")
+    settings = CouncilSettings(early_stop=False, order="open" if elsewhere else "round_robin")
     return DebateOpened(
         topic="Why?",
         language="en",

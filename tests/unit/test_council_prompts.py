@@ -12,7 +12,7 @@ from moot.domain.roster import Seat
 from moot.domain.subject import Topic
 from moot.protocols.advisory.kit import AdvisorySettings
 from moot.protocols.consensus.kit import ConsensusSettings
-from moot.protocols.council.facts import Contribution, Settings
+from moot.protocols.council.facts import Contribution, CouncilSettings
 from moot.testing.council_facts import (
     PASS,
     Table,
@@ -93,8 +93,8 @@ def _seats(words: dict[str, str]) -> tuple[Seat, ...]:
     return seat("ada"), seat("bob", stance=words["stance"], instructions=words["instructions"]), elsewhere("cy")
 
 
-def _settings(protocol: str) -> Settings:
-    found = {"debate": Settings, "advisory": AdvisorySettings, "consensus": ConsensusSettings}[protocol]
+def _settings(protocol: str) -> CouncilSettings:
+    found = {"debate": CouncilSettings, "advisory": AdvisorySettings, "consensus": ConsensusSettings}[protocol]
     return found(order="round_robin")
 
 
@@ -152,7 +152,7 @@ def test_a_prompt_reads_as_it_did(protocol: str, phase: str, language: Language)
 @pytest.mark.parametrize("phase", ["argue", "vote"])
 def test_all_seats_share_the_first_part_word_for_word(phase: str) -> None:
     """D-7: so that a provider's prefix cache hits."""
-    table = debate(seat("ada"), seat("bob"), seat("cy"), settings=Settings(order="open"))
+    table = debate(seat("ada"), seat("bob"), seat("cy"), settings=CouncilSettings(order="open"))
     table.say(ada=propose("yes"), bob=propose("no"), cy=propose("no"))
     briefs = [table.brief(name) for name in ("ada", "bob", "cy")]
     if phase == "vote":

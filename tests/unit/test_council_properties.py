@@ -23,19 +23,19 @@ from moot.protocols.advisory.kit import ADVISORY, AdvisorySettings
 from moot.protocols.consensus.kit import CONSENSUS, ConsensusSettings
 from moot.protocols.council.facts import (
     PHASE_OF,
+    AdviceOutcome,
+    AdviceResponse,
     Contributed,
     Contribution,
     CouncilOpened,
+    CouncilSettings,
     DeliberationClosed,
     PhaseBegun,
-    Settings,
-    Taken,
-    Taking,
 )
-from moot.protocols.council.faults import allowed_types
+from moot.protocols.council.faults import list_allowed_types
 from moot.protocols.council.rules import CouncilRules
 from moot.protocols.council.state import PASSED, Council
-from moot.protocols.council.story import Deliberation, decided
+from moot.protocols.council.story import CouncilTimeline, build_decision
 from moot.protocols.debate.kit import DEBATE
 from moot.testing.rulebook_contract import (
     START,
@@ -73,7 +73,7 @@ TEXTS = st.sampled_from(
         "word " * 700,
     )
 )
-TAKINGS: st.SearchStrategy[Taking] = st.sampled_from(("adopted", "partly", "declined"))
+TAKINGS: st.SearchStrategy[AdviceOutcome] = st.sampled_from(("adopted", "partly", "declined"))
 POSITIONS: st.SearchStrategy[VotePosition] = st.sampled_from(("support", "support", "conditional_support", "oppose", "abstain"))
 REASONS = st.sampled_from(("It costs too much.", ""))
 SCORES = st.sampled_from((0.9, 0.8, 0.5, 0.0, 1.0, None))
@@ -102,7 +102,7 @@ CONTRIBUTIONS = {
         choice=CHOICES,
         answers=SOME_LINES,
         taken=st.lists(
-            st.builds(Taken, entry=st.integers(1, 12), how=TAKINGS, why=REASONS),
+            st.builds(AdviceResponse, entry=st.integers(1, 12), how=TAKINGS, why=REASONS),
             max_size=3,
         ).map(tuple),
     ),
@@ -172,8 +172,8 @@ def openings(draw: st.DrawFn, kit: ProtocolPlugin) -> CouncilOpened:
 
 
 @st.composite
-def held(draw: st.DrawFn, kit: ProtocolPlugin, seats: tuple[Seat, ...]) -> Settings:
-    found: Settings = kit.settings()
+def held(draw: st.DrawFn, kit: ProtocolPlugin, seats: tuple[Seat, ...]) -> CouncilSettings:
+    found: CouncilSettings = kit.settings()
     found = replace(
         found,
         blind=draw(st.sampled_from((True, True, False))),
@@ -244,7 +244,7 @@ class Sitting:
         """A contribution of an allowed type that refers to what is there."""
         state, draw = standing.state, self.data.draw
         course = rules_of(KITS[standing.rules.name]).course
-        kind = draw(st.sampled_from(allowed_types(course, state, ask.seat)))
+        kind = draw(st.sampled_from(list_allowed_types(course, state, ask.seat)))
         if kind == "pass":
             return Contribution(type="pass")
         lines = st.none() | st.integers(1, state.last_id)
@@ -264,7 +264,7 @@ class Sitting:
             position=draw(POSITIONS) if kind == "vote" else None,
             condition="After a pilot." if kind == "vote" else "",
             moved_by=draw(lines),
-            taken=tuple(Taken(entry=number, how=draw(TAKINGS), why=draw(REASONS)) for number in advice),
+            taken=tuple(AdviceResponse(entry=number, how=draw(TAKINGS), why=draw(REASONS)) for number in advice),
         )
 
     def _other(self, batch: StepResult) -> Fact | None:
@@ -341,10 +341,10 @@ def _check_resolution(contract: RulebookContract[Council], played: Played) -> No
         entry.fact.seat for entry in played.entries if isinstance(entry.fact, SeatLost)
     }
     assert sum(lost.times for lost in closed.lost) == sum(isinstance(entry.fact, SeatLost) for entry in played.entries)
-    story = Deliberation(SESSION, rules_of(KITS[contract.rules.name]))
+    story = CouncilTimeline(SESSION, rules_of(KITS[contract.rules.name]))
     for entry in played.entries:
         story.add(entry)
-    decision = decided(story)
+    decision = build_decision(story)
     assert (decision.decision is not None) == closed.carried
     assert [claim.entries for claim in decision.open_challenges] == [(number,) for number in closed.open_challenges]
 
@@ -359,13 +359,13 @@ def _check_turns(contract: RulebookContract[Council], played: Played) -> None:
         if isinstance(fact, Contributed):
             assert fact.seat in after.had
             for line in after.lines[len(before.lines) :]:
-                assert line.phase in {before.phase, course.following(before)}
+                assert line.phase in {before.phase, course.find_next_phase(before)}
                 assert line.phase in PHASE_OF[line.said.type]
         if isinstance(fact, PhaseBegun) and before.stop is None:
-            expected = course.following(before)
+            expected = course.find_next_phase(before)
             assert (fact.round, fact.phase) == ((before.round, expected) if expected else (before.round + 1, course.again[0]))
             one_is_enough = course.one_synthesis and before.phase == "synthesize"
-            assert one_is_enough or set(before.had) >= set(course.taking_part(before, before.phase))
+            assert one_is_enough or set(before.had) >= set(course.list_phase_seats(before, before.phase))
             assert set(fact.lost) == {seat for seat, line in before.had.items() if line is None}
         if isinstance(fact, PhaseBegun) and before.phase not in {"vote", "decide"}:
             assert set(fact.passed) == {seat for seat, line in before.had.items() if line == PASSED}

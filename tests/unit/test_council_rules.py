@@ -17,10 +17,19 @@ from moot.errors import BadRoster, BadSetting
 from moot.projections.decision import Dissent
 from moot.protocols.advisory.kit import AdvisorySettings
 from moot.protocols.consensus.kit import ConsensusSettings
-from moot.protocols.council.facts import Ballot, Contributed, Contribution, LostSeat, Order, Phase, PhaseBegun, Settings
+from moot.protocols.council.facts import (
+    Contributed,
+    Contribution,
+    CouncilBallot,
+    CouncilLostSeat,
+    CouncilSettings,
+    Phase,
+    PhaseBegun,
+    SpeakingOrder,
+)
 from moot.protocols.council.rules import MOST_CONTRIBUTIONS
-from moot.protocols.council.story import Passed, decided, dissent
-from moot.protocols.council.table import Challenge, challenges
+from moot.protocols.council.story import PassedTurn, build_decision, build_dissent
+from moot.protocols.council.table import Challenge, list_challenges
 from moot.testing.council_facts import (
     PASS,
     TOPIC,
@@ -42,7 +51,7 @@ ADA, BOB, CY = seat("ada"), seat("bob"), seat("cy")
 AWAY = (elsewhere("ada"), elsewhere("bob"), elsewhere("cy"))
 FIVE = tuple(seat(name) for name in ("ada", "bob", "cy", "dee", "eve"))
 HSM = (elsewhere("emerson"), elsewhere("minski"), elsewhere("code-reviewer"))
-NO_BLIND = Settings(blind=False)
+NO_BLIND = CouncilSettings(blind=False)
 
 Opener = Callable[..., Table]
 
@@ -112,7 +121,7 @@ def test_whoever_was_lost_is_asked_again_in_the_next_phase() -> None:
 
 def test_a_pass_in_a_vote_that_goes_to_another_round_is_recorded() -> None:
     """D-7"""
-    table = at("vote", settings=Settings(rounds=2)).say(ada=vote("oppose"), bob=PASS, cy=None)
+    table = at("vote", settings=CouncilSettings(rounds=2)).say(ada=vote("oppose"), bob=PASS, cy=None)
     assert table.last == PhaseBegun(round=2, phase="argue", passed=ids("bob"), lost=ids("cy"))
 
 
@@ -137,7 +146,7 @@ def test_proposals_and_votes_are_asked_for_all_at_once(phase: str) -> None:
 @pytest.mark.parametrize("phase", ["propose", "argue", "synthesize", "vote"])
 def test_in_open_order_all_are_asked_at_once(phase: str) -> None:
     """D-7"""
-    table = at(phase, settings=Settings(order="open"))
+    table = at(phase, settings=CouncilSettings(order="open"))
     step = table.state.step
     assert table.asked == [f"{step}.{phase}.{name}" for name in ("ada", "bob", "cy")]
 
@@ -151,9 +160,11 @@ def test_in_open_order_all_are_asked_at_once(phase: str) -> None:
         ("round_robin", (ADA, elsewhere("bob")), "round_robin"),
     ],
 )
-def test_the_order_is_open_as_soon_as_one_seat_comes_from_elsewhere(chosen: Order, seats: tuple[Seat, ...], order: Order) -> None:
+def test_the_order_is_open_as_soon_as_one_seat_comes_from_elsewhere(
+    chosen: SpeakingOrder, seats: tuple[Seat, ...], order: SpeakingOrder
+) -> None:
     """D-7"""
-    assert at("propose", debate, *seats, settings=Settings(order=chosen)).opened.settings.order == order
+    assert at("propose", debate, *seats, settings=CouncilSettings(order=chosen)).opened.settings.order == order
 
 
 @pytest.mark.parametrize("opener", [debate, advisory, consensus])
@@ -181,7 +192,7 @@ def test_where_nobody_proposes_there_is_nothing_to_decide(opener: Opener) -> Non
         None,
         None,
     )
-    assert closed.lost == (LostSeat(seat=SeatId("cy"), times=1, last="timeout", weight_share=1 / 3),)
+    assert closed.lost == (CouncilLostSeat(seat=SeatId("cy"), times=1, last="timeout", weight_share=1 / 3),)
 
 
 # What is voted on
@@ -280,7 +291,7 @@ def test_a_budget_breaks_the_seal() -> None:
 # D-19: where all agree blind
 
 
-def agreeing(*choices: str, stakes: Stakes = "medium", settings: Settings | None = None) -> Table:
+def agreeing(*choices: str, stakes: Stakes = "medium", settings: CouncilSettings | None = None) -> Table:
     table = debate(ADA, BOB, CY, subject=Topic(stakes=stakes), settings=settings)
     for name, choice in zip(("ada", "bob", "cy"), choices, strict=True):
         table.says(name, propose(choice, f"{name} says so.", 0.6))
@@ -292,7 +303,7 @@ def test_blind_positions_that_all_agree_end_it_there() -> None:
     closed = agreeing("yes", "yes", "yes").closed
     assert (closed.reason, closed.consensus_type, closed.carried, closed.motion) == ("agreed_blind", "unanimous", True, 2)
     assert closed.ballots == tuple(
-        Ballot(seat=SeatId(name), position="support", confidence=0.6, weight=0.3) for name in ("ada", "bob", "cy")
+        CouncilBallot(seat=SeatId(name), position="support", confidence=0.6, weight=0.3) for name in ("ada", "bob", "cy")
     )
     assert (closed.open_challenges, closed.overturned) == ((), False)
 
@@ -340,7 +351,7 @@ def test_high_stakes_are_argued_even_where_all_agree_unless_asked_otherwise(
     stakes: Stakes, asked: bool | None, stops: bool
 ) -> None:
     """D-19"""
-    table = agreeing("yes", "yes", "yes", stakes=stakes, settings=Settings(early_stop=asked))
+    table = agreeing("yes", "yes", "yes", stakes=stakes, settings=CouncilSettings(early_stop=asked))
     assert (table.state.phase == "closed") == stops
     if not stops:
         assert "All named the same choice." in table.brief("ada").own
@@ -371,7 +382,7 @@ def test_agreement_below_the_threshold_is_argued_before_it_fails() -> None:
 
 def overturning(*choices: str, settled: str = "no", blind: bool = True, **votes: Contribution) -> Table:
     """Three blind choices, lines 2 to 4, a support in line 5, a synthesis in line 6, then the votes."""
-    table = debate(ADA, BOB, CY, settings=Settings(blind=blind))
+    table = debate(ADA, BOB, CY, settings=CouncilSettings(blind=blind))
     for name, choice in zip(("ada", "bob", "cy"), choices, strict=True):
         table.says(name, propose(choice))
     table.say(ada=PASS, bob=PASS, cy=support(4)).say(ada=PASS, bob=PASS, cy=synthesize(settled))
@@ -381,7 +392,7 @@ def overturning(*choices: str, settled: str = "no", blind: bool = True, **votes:
 def test_an_outcome_against_the_blind_majority_that_nobody_gave_a_reason_for_is_flagged() -> None:
     """D-19"""
     table = overturning("yes", "yes", "no")
-    assert (table.closed.overturned, table.closed.carried, decided(table.story).overturned) == (True, True, True)
+    assert (table.closed.overturned, table.closed.carried, build_decision(table.story).overturned) == (True, True, True)
 
 
 @pytest.mark.parametrize(
@@ -450,7 +461,7 @@ def test_a_seat_elsewhere_that_goes_on_early_has_passed() -> None:
     """D-7"""
     table = debate(*AWAY).say(ada=propose("yes"), bob=propose("no"), cy=support(2))
     assert table.last == PhaseBegun(round=1, phase="argue", passed=ids("cy"))
-    assert table.story.passes == [Passed(seq=4, seat=SeatId("cy"), round=1, phase="propose", is_implied=True)]
+    assert table.story.passes == [PassedTurn(seq=4, seat=SeatId("cy"), round=1, phase="propose", is_implied=True)]
     assert table.asked == ["2.argue.ada", "2.argue.bob"]
     assert (table.state.lines[-1].phase, table.state.lines[-1].id) == ("argue", 4)
 
@@ -507,7 +518,7 @@ def test_only_seats_elsewhere_are_invited() -> None:
 
 def test_where_seats_argue_in_turn_one_elsewhere_waits_for_its_turn() -> None:
     """D-7"""
-    table = proposed(debate(*AWAY, settings=Settings(order="round_robin")))
+    table = proposed(debate(*AWAY, settings=CouncilSettings(order="round_robin")))
     assert (table.asked, table.invited) == (["2.argue.ada"], [])
     table.says("ada", support(2))
     assert (table.asked, table.invited) == (["2.argue.bob"], ["ada"])
@@ -560,7 +571,7 @@ def test_a_later_vote_replaces_an_earlier_one_and_both_lines_stay() -> None:
         ("ada", "abstain"),
         ("ada", "support"),
     ]
-    assert dissent(table.story) == ()
+    assert build_dissent(table.story) == ()
 
 
 def test_no_seat_may_speak_for_ever() -> None:
@@ -597,7 +608,7 @@ VOTES = {
 def test_the_sources_flow_converges_in_whatever_order_they_vote(order: tuple[str, ...]) -> None:
     """D-2, D-3, D-7, D-11: nobody passes in so many words."""
     table = hsm(accepts=(4,)).say_all({name: VOTES[name] for name in order})
-    closed, decision = table.closed, decided(table.story)
+    closed, decision = table.closed, build_decision(table.story)
     assert (closed.reason, closed.consensus_type, closed.motion) == ("voted", "convergent", 5)
     assert decision.decision is not None
     assert (decision.decision.text, decision.author) == ("HSM for parallel + attention fallback", "emerson")
@@ -618,7 +629,7 @@ def test_a_challenge_that_the_sources_synthesis_does_not_name_stays_open() -> No
     """D-12, D-21"""
     table = hsm().say_all(VOTES)
     assert (table.closed.consensus_type, table.closed.open_challenges) == ("convergent", (4,))
-    assert [(voice.seat, voice.kind, voice.text) for voice in dissent(table.story)] == [
+    assert [(voice.seat, voice.kind, voice.text) for voice in build_dissent(table.story)] == [
         ("code-reviewer", "conditional", PILOT),
         ("code-reviewer", "challenge", "No production benchmarks"),
     ]
@@ -688,7 +699,7 @@ def test_a_declined_challenge_is_answered_by_a_reason_and_stays_dissent() -> Non
     table = advised().says("ada", synthesize("yes", taken=(took(5, "adopted"), took(6, "declined", "We can pay."))))
     assert table.closed.open_challenges == ()
     assert table.ballots["cy"] == "oppose"
-    assert dissent(table.story) == (Dissent(seat=SeatId("cy"), kind="challenge", text="Too dear.", entries=(6,)),)
+    assert build_dissent(table.story) == (Dissent(seat=SeatId("cy"), kind="challenge", text="Too dear.", entries=(6,)),)
 
 
 def test_a_challenge_declined_without_a_reason_is_open() -> None:
@@ -708,7 +719,7 @@ def test_an_owner_that_was_lost_before_it_decided_leaves_no_decision() -> None:
     """D-8"""
     table = advised().loses("ada")
     assert table.closed.reason == "owner_lost"
-    assert (table.closed.carried, decided(table.story).decision) == (False, None)
+    assert (table.closed.carried, build_decision(table.story).decision) == (False, None)
 
 
 def test_a_close_that_is_called_before_the_owner_decided_leaves_no_decision() -> None:
@@ -830,8 +841,8 @@ def test_after_the_last_round_it_closes_with_the_positions_as_they_stand(rounds:
     closed = table.closed
     assert (closed.reason, closed.consensus_type, closed.carried) == ("voted", "no_consensus", False)
     assert table.ballots == {"ada": "support", "bob": "oppose", "cy": "support"}
-    assert decided(table.story).decision is None
-    assert [(voice.seat, voice.kind, voice.text) for voice in dissent(table.story)] == [("bob", "oppose", "It is slow.")]
+    assert build_decision(table.story).decision is None
+    assert [(voice.seat, voice.kind, voice.text) for voice in build_dissent(table.story)] == [("bob", "oppose", "It is slow.")]
     assert sum(line.said.type == "synthesize" for line in table.state.lines) == rounds
 
 
@@ -841,12 +852,12 @@ def test_the_votes_of_the_last_round_count() -> None:
     table.says("bob", synthesize("no")).say(ada=vote("support", 0.9), bob=vote("support", 0.9), cy=vote("support", 0.75))
     assert (table.closed.consensus_type, table.closed.motion) == ("unanimous", 9)
     assert [ballot.confidence for ballot in table.closed.ballots] == [0.9, 0.9, 0.75]
-    assert dissent(table.story) == ()
+    assert build_dissent(table.story) == ()
 
 
 def test_a_debate_goes_back_to_arguing_while_rounds_are_left() -> None:
     """D-7"""
-    table = at("vote", settings=Settings(rounds=2)).everyone(vote("oppose"))
+    table = at("vote", settings=CouncilSettings(rounds=2)).everyone(vote("oppose"))
     assert (table.phase, table.asked) == ((2, "argue"), ["5.argue.ada"])
     table.on_to("vote").everyone(vote("oppose"))
     assert (table.closed.reason, table.closed.consensus_type) == ("voted", "no_consensus")
@@ -894,7 +905,7 @@ def test_an_abstention_is_no_head() -> None:
     """D-20"""
     closed = at("vote").say(ada=vote(), bob=vote(), cy=vote("abstain")).closed
     assert (closed.heads, closed.turnout, closed.consensus_type) == (2, 2 / 3, "convergent")
-    assert closed.ballots[2] == Ballot(seat=SeatId("cy"), position="abstain", confidence=0.8, weight=0.0)
+    assert closed.ballots[2] == CouncilBallot(seat=SeatId("cy"), position="abstain", confidence=0.8, weight=0.0)
 
 
 # D-21: what becomes of a challenge
@@ -927,7 +938,7 @@ def test_a_challenge_is_answered_or_accepted_by_another_seat_or_stays_open(name:
     if said.type == "synthesize":
         table.says("cy", PASS)
     table.says(name, said)
-    found = challenges(table.state)[0]
+    found = list_challenges(table.state)[0]
     assert found == Challenge(line=table.state.lines[3], state=found.state, by=None if state == "open" else 6)
     assert found.state == state
     if table.state.phase in {"argue", "synthesize"}:
@@ -949,7 +960,7 @@ def test_a_vote_answers_a_challenge_only_where_it_says_so(said: Contribution, is
 def test_a_challenge_that_was_answered_first_and_accepted_later_is_accepted() -> None:
     """D-21"""
     table = proposed(debate(ADA, BOB, CY)).say(ada=challenge(3), bob=support(5), cy=support(3, accepts=(5,)))
-    assert challenges(table.state) == [Challenge(line=table.state.lines[3], state="accepted", by=7)]
+    assert list_challenges(table.state) == [Challenge(line=table.state.lines[3], state="accepted", by=7)]
 
 
 def test_open_challenges_are_listed_and_told_first() -> None:
@@ -957,8 +968,8 @@ def test_open_challenges_are_listed_and_told_first() -> None:
     table = proposed(debate(ADA, BOB, CY)).say(ada=challenge(3, "Who pays?"), bob=challenge(5, "We do."), cy=PASS)
     table.on_to("vote").everyone(vote())
     assert table.closed.open_challenges == (6,)
-    assert [claim.text for claim in decided(table.story).open_challenges] == ["We do."]
-    assert [(voice.seat, voice.kind) for voice in dissent(table.story)] == [("bob", "challenge")]
+    assert [claim.text for claim in build_decision(table.story).open_challenges] == ["We do."]
+    assert [(voice.seat, voice.kind) for voice in build_dissent(table.story)] == [("bob", "challenge")]
 
 
 def test_those_who_synthesize_and_vote_see_which_challenges_are_open() -> None:
@@ -999,7 +1010,11 @@ def test_a_budget_that_ends_before_anybody_proposed_leaves_no_decision() -> None
 
 def test_a_vote_that_was_begun_is_finished_whatever_the_budget() -> None:
     """D-7"""
-    table = at("vote", settings=Settings(rounds=3)).says("ada", vote("oppose")).put(BudgetExhausted(budget="tokens", spent="all"))
+    table = (
+        at("vote", settings=CouncilSettings(rounds=3))
+        .says("ada", vote("oppose"))
+        .put(BudgetExhausted(budget="tokens", spent="all"))
+    )
     assert table.asked == ["4.vote.bob", "4.vote.cy"]
     assert table.everyone(vote("oppose")).closed.reason == "tokens"
 
@@ -1033,9 +1048,9 @@ def test_a_close_that_is_called_counts_the_votes_so_far() -> None:
     closed = table.closed
     assert (closed.reason, closed.consensus_type, closed.carried, closed.turnout) == ("called", "convergent", True, 2 / 3)
     assert closed.ballots == (
-        Ballot(seat=SeatId("ada"), position="support", confidence=0.9, weight=0.45),
-        Ballot(seat=SeatId("bob"), position="support", confidence=0.8, weight=0.4),
-        Ballot(seat=SeatId("cy"), position=None, confidence=0.0, weight=0.0),
+        CouncilBallot(seat=SeatId("ada"), position="support", confidence=0.9, weight=0.45),
+        CouncilBallot(seat=SeatId("bob"), position="support", confidence=0.8, weight=0.4),
+        CouncilBallot(seat=SeatId("cy"), position=None, confidence=0.0, weight=0.0),
     )
 
 
@@ -1047,7 +1062,12 @@ def test_a_close_that_is_called_between_votes_keeps_the_last_vote_and_its_motion
 
 def test_a_close_that_is_called_before_the_next_vote_leaves_a_new_synthesis_undecided() -> None:
     """D-3: the votes were about another line."""
-    table = at("vote", settings=Settings(rounds=2)).everyone(vote("oppose")).on_to("synthesize").says("ada", synthesize("maybe"))
+    table = (
+        at("vote", settings=CouncilSettings(rounds=2))
+        .everyone(vote("oppose"))
+        .on_to("synthesize")
+        .says("ada", synthesize("maybe"))
+    )
     closed = table.put(CloseCalled()).closed
     assert (closed.motion, closed.carried, [ballot.position for ballot in closed.ballots]) == (3, False, ["oppose"] * 3)
 
@@ -1071,7 +1091,7 @@ def test_a_seat_that_is_lost_in_any_phase_does_not_hold_up_the_others(opener: Op
     if table.asks:
         table.everyone(vote())
     assert table.closed.carried
-    assert table.closed.lost == (LostSeat(seat=SeatId("ada"), times=1, last="malformed", weight_share=1 / 3),)
+    assert table.closed.lost == (CouncilLostSeat(seat=SeatId("ada"), times=1, last="malformed", weight_share=1 / 3),)
     assert (table.ballots["ada"] is None) == (phase == "vote")
 
 
@@ -1080,7 +1100,7 @@ def test_a_seat_that_is_lost_again_and_again_is_counted() -> None:
     table = debate(ADA, replace(BOB, weight=3.0)).say(ada=propose("yes"), bob=None)
     table.say(ada=PASS).loses("bob", "refused").say(ada=PASS).loses("bob", "error").say(ada=vote()).loses("bob", "gave_up")
     closed = table.closed
-    assert closed.lost == (LostSeat(seat=SeatId("bob"), times=4, last="gave_up", weight_share=0.75),)
+    assert closed.lost == (CouncilLostSeat(seat=SeatId("bob"), times=4, last="gave_up", weight_share=0.75),)
     assert (closed.consensus_type, closed.turnout, closed.could_differ) == ("no_consensus", 0.25, True)
 
 
@@ -1108,7 +1128,7 @@ def test_a_cancelled_deliberation_asks_for_nothing(opener: Opener) -> None:
     """D-3"""
     table = proposed(opener(ADA, BOB, CY)).put(SessionCancelled(reason="enough"))
     assert (table.effects, table.state.phase) == ((), "closed")
-    decision = decided(table.story)
+    decision = build_decision(table.story)
     assert (decision.status, decision.ended_by, decision.decision, decision.dissent) == ("cancelled", "cancelled", None, ())
 
 
@@ -1123,7 +1143,7 @@ def test_what_comes_after_the_close_changes_nothing(fact: Fact) -> None:
 def test_a_fork_goes_on_with_the_seats_that_were_swapped_in() -> None:
     """D-16"""
     swaps = (Swap(seat=SeatId("ada"), platform="openai:gpt-5"), Swap(seat=SeatId("bob"), platform=MAILBOX))
-    table = at("argue", settings=Settings(order="open"))
+    table = at("argue", settings=CouncilSettings(order="open"))
     before = table.asks
     table.put(SessionForked(source=SessionId("one"), at=4, swaps=swaps))
     assert table.asks == before

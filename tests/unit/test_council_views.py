@@ -14,10 +14,10 @@ from moot.domain.ids import SeatId, ask_id
 from moot.domain.subject import Topic
 from moot.projections.markdown import format_cell
 from moot.protocols.consensus.kit import ConsensusSettings
-from moot.protocols.council.facts import Contributed, Contribution, Settings, Taken
-from moot.protocols.council.minutes import minutes
-from moot.protocols.council.page import page
-from moot.protocols.council.story import Deliberation
+from moot.protocols.council.facts import AdviceResponse, Contributed, Contribution, CouncilSettings
+from moot.protocols.council.minutes import render_minutes
+from moot.protocols.council.page import render_html_report
+from moot.protocols.council.story import CouncilTimeline
 from moot.testing.council_facts import (
     PASS,
     SESSION,
@@ -101,8 +101,8 @@ def _advised(language: Language) -> Table:
     held.says("minski", challenge(2, say("One more server.", "多一台服务器。")), USAGE)
     held.says("reviewer", support(2, say("With a limit.", "要有上限。")), USAGE)
     taken = (
-        Taken(entry=4, how="declined", why=say("We run it anyway.", "本来就在用。")),
-        Taken(entry=5, how="partly", why=say("A soft one.", "软上限。")),
+        AdviceResponse(entry=4, how="declined", why=say("We run it anyway.", "本来就在用。")),
+        AdviceResponse(entry=5, how="partly", why=say("A soft one.", "软上限。")),
     )
     return held.says("emerson", synthesize("redis", say("Redis, 2 GB.", "Redis，2 GB。"), 0.9, taken=taken), USAGE)
 
@@ -125,9 +125,9 @@ def _split(language: Language) -> Table:
 EXAMPLES: dict[str, Callable[[Language], Table]] = {"debate": _rich, "advisory": _advised, "no_consensus": _split}
 
 
-def _upto(held: Table, entries: int) -> Deliberation:
+def _upto(held: Table, entries: int) -> CouncilTimeline:
     """The story as it was after so many entries."""
-    story = Deliberation(SESSION, held.rules)
+    story = CouncilTimeline(SESSION, held.rules)
     for entry in held.entries[:entries]:
         story.add(entry)
     return story
@@ -159,8 +159,8 @@ class _Seen(HTMLParser):
 def test_minutes_and_page_read_as_they_did(name: str, language: Language) -> None:
     """D-8, D-11, D-12, D-13, D-19, D-20, D-21"""
     story = EXAMPLES[name](language).story
-    check_snapshot(SNAPSHOTS / f"minutes_{name}_{language}.md", minutes(story))
-    check_snapshot(SNAPSHOTS / f"page_{name}_{language}.html", page(story))
+    check_snapshot(SNAPSHOTS / f"minutes_{name}_{language}.md", render_minutes(story))
+    check_snapshot(SNAPSHOTS / f"page_{name}_{language}.html", render_html_report(story))
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -169,15 +169,15 @@ def test_there_are_minutes_and_a_sound_page_at_every_moment(name: str) -> None:
     held = EXAMPLES[name]("en")
     for entries in range(1, len(held.entries) + 1):
         story = _upto(held, entries)
-        assert minutes(story).startswith(f"# Minutes: {SESSION}\n")
-        seen = _Seen(page(story))
+        assert render_minutes(story).startswith(f"# Minutes: {SESSION}\n")
+        seen = _Seen(render_html_report(story))
         assert not seen.open
         targets = {value for name, value in seen.attributes if name == "id"}
         assert {value for name, value in seen.attributes if name == "href"} <= {f"#{target}" for target in targets}
 
 
-@pytest.mark.parametrize("render", [minutes, page])
-def test_what_stands_first_is_what_a_reader_must_know(render: Callable[[Deliberation], str]) -> None:
+@pytest.mark.parametrize("render", [render_minutes, render_html_report])
+def test_what_stands_first_is_what_a_reader_must_know(render: Callable[[CouncilTimeline], str]) -> None:
     """D-19, D-21: the open challenge and the overturned majority come before the decision itself."""
     told = render(_rich("en").story)
     places = [
@@ -187,8 +187,8 @@ def test_what_stands_first_is_what_a_reader_must_know(render: Callable[[Delibera
     assert places == sorted(places)
 
 
-@pytest.mark.parametrize("render", [minutes, page])
-def test_a_close_without_a_decision_names_its_open_challenges_first(render: Callable[[Deliberation], str]) -> None:
+@pytest.mark.parametrize("render", [render_minutes, render_html_report])
+def test_a_close_without_a_decision_names_its_open_challenges_first(render: Callable[[CouncilTimeline], str]) -> None:
     """D-21"""
     held = consensus(seat("ada"), seat("bob"), settings=ConsensusSettings(rounds=1))
     held.say(ada=propose("a"), bob=propose("b")).say(ada=PASS, bob=challenge(2)).on_to("vote")
@@ -201,7 +201,7 @@ def test_a_close_without_a_decision_names_its_open_challenges_first(render: Call
 
 def test_a_motion_that_did_not_carry_is_shown_with_its_votes() -> None:
     """D-9, D-12"""
-    told = minutes(_split("en").story)
+    told = render_minutes(_split("en").story)
     assert "This motion did not carry (#8, by bob):\n\n> Spaces everywhere.\n" in told
     assert "| support | bob | 0.45 |\n| oppose | ada | 0.45 |\n" in told
     assert "- **ada** (opposes, #9): gives no reason\n" in told
@@ -210,7 +210,7 @@ def test_a_motion_that_did_not_carry_is_shown_with_its_votes() -> None:
 
 def test_the_sides_fill_the_bar_by_weight() -> None:
     """D-12"""
-    html = page(_rich("en").story)
+    html = render_html_report(_rich("en").story)
     assert re.findall(r'<i class="vote-(\w+)" style="flex:([\d.]+)">', html) == [
         ("support", "68.00"),
         ("conditional_support", "20.00"),
@@ -221,13 +221,13 @@ def test_the_sides_fill_the_bar_by_weight() -> None:
 
 def test_it_is_told_which_of_a_seats_votes_counts() -> None:
     """D-13: earlier votes stay on the timeline."""
-    told = minutes(_rich("en").story)
+    told = render_minutes(_rich("en").story)
     assert re.findall(r"\*\*#(\d+) minski\*\* · votes: .* · (.*count.*) · 2024", told) == [
         ("10", "does not count: replaced by #12"),
         ("12", "does not count: replaced by #14"),
         ("14", "counts, instead of #12"),
     ]
-    assert re.findall(r"\*\*#(\d+) \w+\*\* · votes: .* · does not count: voted on anew", minutes(_split("en").story)) == [
+    assert re.findall(r"\*\*#(\d+) \w+\*\* · votes: .* · does not count: voted on anew", render_minutes(_split("en").story)) == [
         "6",
         "7",
     ]
@@ -237,8 +237,8 @@ def test_a_vote_before_the_motion_does_not_count_and_says_so() -> None:
     """D-13"""
     held = debate(seat("ada"), elsewhere("bob")).say(ada=propose("a"), bob=propose("b")).on_to("synthesize")
     held.says("bob", vote()).says("ada", synthesize("c"))
-    assert "cast before there was the motion #5" in minutes(held.story)
-    assert minutes(held.put(CloseCalled()).story).count("cast before there was the motion #5") == 1
+    assert "cast before there was the motion #5" in render_minutes(held.story)
+    assert render_minutes(held.put(CloseCalled()).story).count("cast before there was the motion #5") == 1
 
 
 def test_who_changed_is_told_with_the_line_that_moved_them() -> None:
@@ -246,21 +246,21 @@ def test_who_changed_is_told_with_the_line_that_moved_them() -> None:
     held = debate(seat("ada"), seat("bob"), seat("cid"), seat("dee"))
     held.say(ada=propose("yes"), bob=propose("no"), cid=propose("no"), dee=propose("yes")).on_to("vote")
     held.say(ada=vote(), bob=vote(moved_by=2), cid=vote(), dee=vote("oppose", moved_by=3))
-    told = minutes(held.story)
+    told = render_minutes(held.story)
     assert "- bob: no → yes (moved by #2)\n- cid: no → yes (names no line)\n- dee: yes → oppose (moved by #3)\n" in told
-    assert 'bob: no → yes (moved by <a href="#entry-2">#2</a>)' in page(held.story)
+    assert 'bob: no → yes (moved by <a href="#entry-2">#2</a>)' in render_html_report(held.story)
 
 
-@pytest.mark.parametrize("render", [minutes, page])
-def test_every_single_loss_is_told_and_what_the_tally_means_without_it(render: Callable[[Deliberation], str]) -> None:
+@pytest.mark.parametrize("render", [render_minutes, render_html_report])
+def test_every_single_loss_is_told_and_what_the_tally_means_without_it(render: Callable[[CouncilTimeline], str]) -> None:
     """D-12"""
     told = render(_rich("en").story)
     for words in ("HTTP 503", "an error", "no answer in time", "zoe failed (2×)", "Did not vote: zoe."):
         assert words in told
 
 
-@pytest.mark.parametrize("render", [minutes, page])
-def test_sealed_proposals_are_not_shown(render: Callable[[Deliberation], str]) -> None:
+@pytest.mark.parametrize("render", [render_minutes, render_html_report])
+def test_sealed_proposals_are_not_shown(render: Callable[[CouncilTimeline], str]) -> None:
     """D-19: neither their words, nor what they choose, nor how sure they are; only who has written."""
     held = debate(seat("ada"), elsewhere("bob"), seat("cid"), seat("dee"))
     held.says("ada", propose("SECRET-choice", "SECRET text", 0.77, evidence=("SECRET source",)))
@@ -278,10 +278,10 @@ def test_sealed_proposals_are_not_shown(render: Callable[[Deliberation], str]) -
     assert "Sealed until" not in opened
 
 
-@pytest.mark.parametrize("render", [minutes, page])
-def test_what_was_not_written_blind_is_not_sealed(render: Callable[[Deliberation], str]) -> None:
+@pytest.mark.parametrize("render", [render_minutes, render_html_report])
+def test_what_was_not_written_blind_is_not_sealed(render: Callable[[CouncilTimeline], str]) -> None:
     """D-19"""
-    held = debate(seat("ada"), seat("bob"), settings=Settings(blind=False)).says("ada", propose("yes", "In the open."))
+    held = debate(seat("ada"), seat("bob"), settings=CouncilSettings(blind=False)).says("ada", propose("yes", "In the open."))
     assert "In the open." in render(held.story)
 
 
@@ -315,8 +315,8 @@ def _ends() -> dict[str, tuple[Table, str]]:
 
 
 @pytest.mark.parametrize("end", _ends())
-@pytest.mark.parametrize("render", [minutes, page])
-def test_whatever_has_happened_is_told(end: str, render: Callable[[Deliberation], str]) -> None:
+@pytest.mark.parametrize("render", [render_minutes, render_html_report])
+def test_whatever_has_happened_is_told(end: str, render: Callable[[CouncilTimeline], str]) -> None:
     """D-3, D-13"""
     held, words = _ends()[end]
     assert words in render(held.story)
@@ -336,7 +336,7 @@ def _everywhere(words: str) -> Table:
     held.says("bob", propose("other", words))
     held.hears(words)
     held.say(bob=challenge(2, words, evidence=(words, words)), cid=challenge(3, words), ada=support(2, words))
-    taken = tuple(Taken(entry=entry, how="partly", why=words) for entry in (5, 6))
+    taken = tuple(AdviceResponse(entry=entry, how="partly", why=words) for entry in (5, 6))
     held.says("ada", synthesize(words[:100], words, accepts=(6,), taken=taken)).say(bob=PASS, cid=PASS)
     held.say(ada=vote("support", text=words), bob=vote("conditional_support", condition=words, text=words))
     return held.says("cid", vote("oppose", text=words))
@@ -356,7 +356,7 @@ EVIL_HTML = [
 @pytest.mark.parametrize("evil", EVIL_HTML)
 def test_everything_said_is_escaped_in_the_page(evil: str) -> None:
     """The same deliberation with harmless words has the very same tags and attributes."""
-    seen, harmless = _Seen(page(_everywhere(evil).story)), _Seen(page(_everywhere("harmless").story))
+    seen, harmless = _Seen(render_html_report(_everywhere(evil).story)), _Seen(render_html_report(_everywhere("harmless").story))
     assert seen.tags == harmless.tags
     assert seen.attributes == harmless.attributes
 
@@ -384,15 +384,15 @@ def test_what_a_participant_says_stays_quoted_in_the_minutes(evil: str) -> None:
     """
 
     def own(words: str) -> list[str]:
-        lines = minutes(_everywhere(words).story).split("\n")
+        lines = render_minutes(_everywhere(words).story).split("\n")
         return [line.replace(format_cell(words), "…") for line in lines if not line.startswith(("> ", "| ")) and line != ">"]
 
     assert own(evil) == own("harmless")
     assert not [line for line in own("harmless") if line.lstrip("-*# ").startswith("…")]
 
 
-@pytest.mark.parametrize("render", [minutes, page])
-def test_control_codes_do_not_get_through(render: Callable[[Deliberation], str]) -> None:
+@pytest.mark.parametrize("render", [render_minutes, render_html_report])
+def test_control_codes_do_not_get_through(render: Callable[[CouncilTimeline], str]) -> None:
     told = render(_everywhere("a\x1b[31mb\u202ec\x00d\u2066e").story)
     assert not set(told) & set("\x1b\u202e\x00\u2066\r")
     assert "a[31mbcde" in told
@@ -403,19 +403,19 @@ def test_a_name_is_as_harmless_as_a_text() -> None:
     evil = SeatId("<b>x</b>\n# h | y")
     held = debate(seat("ada"), seat("bob"))
     opened = replace(held.opened, seats=(replace(held.opened.seats[0], id=evil), held.opened.seats[1]))
-    story = Deliberation(SESSION, held.rules)
+    story = CouncilTimeline(SESSION, held.rules)
     said = Contributed(ask=ask_id(1, "propose", evil), seat=evil, said=Contribution(type="propose", text="t", confidence=1))
     lost = SeatLost(ask=ask_id(1, "propose", SeatId("bob")), seat=evil, reason="error")
     for number, fact in enumerate((opened, said, lost), 1):
         story.add(Entry(seq=number, at=START, fact=fact))
-    assert "<b>" not in minutes(story) + page(story)
-    assert "\n# h" not in minutes(story)
+    assert "<b>" not in render_minutes(story) + render_html_report(story)
+    assert "\n# h" not in render_minutes(story)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_page_loads_nothing_from_elsewhere(name: str, language: Language) -> None:
-    html = page(EXAMPLES[name](language).story)
+    html = render_html_report(EXAMPLES[name](language).story)
     seen = _Seen(html)
     assert not {"script", "link", "img", "iframe", "object", "embed", "form", "base"} & set(seen.tags)
     assert not [

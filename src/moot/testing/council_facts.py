@@ -20,19 +20,19 @@ from moot.ports.kit import Plan, ProtocolPlugin
 from moot.protocols.advisory.kit import ADVISORY, AdvisorySettings
 from moot.protocols.consensus.kit import CONSENSUS, ConsensusSettings
 from moot.protocols.council.facts import (
+    AdviceOutcome,
+    AdviceResponse,
     Contributed,
     Contribution,
     CouncilOpened,
+    CouncilSettings,
     DeliberationClosed,
     Phase,
     PhaseBegun,
-    Settings,
-    Taken,
-    Taking,
 )
 from moot.protocols.council.rules import CouncilRules
 from moot.protocols.council.state import Council
-from moot.protocols.council.story import Deliberation
+from moot.protocols.council.story import CouncilTimeline
 from moot.protocols.debate.kit import DEBATE
 from moot.weighing.positions import VotePosition
 
@@ -77,9 +77,9 @@ def vote(position: VotePosition = "support", confidence: float = 0.8, *, conditi
     return Contribution(type="vote", position=position, confidence=confidence, condition=condition, **rest)
 
 
-def took(entry: int, how: Taking, why: str = "It costs too much.") -> Taken:
+def took(entry: int, how: AdviceOutcome, why: str = "It costs too much.") -> AdviceResponse:
     """How the owner took the advice in a line."""
-    return Taken(entry=entry, how=how, why=why)
+    return AdviceResponse(entry=entry, how=how, why=why)
 
 
 class Table:
@@ -88,7 +88,7 @@ class Table:
     def __init__(
         self,
         kit: ProtocolPlugin,
-        settings: Settings,
+        settings: CouncilSettings,
         *seats: Seat,
         topic: str = TOPIC,
         language: Language = "en",
@@ -175,9 +175,9 @@ class Table:
         return {ballot.seat: ballot.position for ballot in self.closed.ballots}
 
     @property
-    def story(self) -> Deliberation:
+    def story(self) -> CouncilTimeline:
         """The deliberation as it is told to people."""
-        story = Deliberation(SESSION, self.rules)
+        story = CouncilTimeline(SESSION, self.rules)
         for entry in self.entries:
             story.add(entry)
         return story
@@ -259,9 +259,9 @@ class Table:
         raise AssertionError("the rulebook computes without end")
 
 
-def debate(*seats: Seat, settings: Settings | None = None, **rest: Any) -> Table:
+def debate(*seats: Seat, settings: CouncilSettings | None = None, **rest: Any) -> Table:
     """A debate of these seats."""
-    return Table(DEBATE, settings or Settings(), *seats, **rest)
+    return Table(DEBATE, settings or CouncilSettings(), *seats, **rest)
 
 
 def advisory(*seats: Seat, settings: AdvisorySettings | None = None, **rest: Any) -> Table:

@@ -16,11 +16,11 @@ from moot.engine.standing import Snapshot
 from moot.errors import KeyReused, OutOfTurn, SessionClosed, SessionExists, UnknownSeat, UnknownSession
 from moot.protocols.consultation.rules import Consulting
 from moot.protocols.council.facts import FORMS, Contribution
-from moot.protocols.council.faults import allowed_types
-from moot.protocols.council.prompts import visible
+from moot.protocols.council.faults import list_allowed_types
+from moot.protocols.council.prompts import list_visible_lines
 from moot.protocols.council.rules import CouncilRules
-from moot.protocols.council.state import Council, Spoken
-from moot.protocols.council.table import motion, votes_ahead
+from moot.protocols.council.state import Council, CouncilLine
+from moot.protocols.council.table import find_early_votes, find_motion
 from moot.wiring.moot import Moot, Options
 
 PROGRESS_SECONDS: Final = 10.0
@@ -41,7 +41,7 @@ class Place:
     @property
     def allowed(self) -> dict[SeatId, tuple[str, ...]]:
         """What each seat may contribute now."""
-        return {seat.id: allowed_types(self.rules.course, self.council, seat.id) for seat in self.council.seats}
+        return {seat.id: list_allowed_types(self.rules.course, self.council, seat.id) for seat in self.council.seats}
 
     @property
     def waiting_for(self) -> list[SeatId]:
@@ -49,11 +49,11 @@ class Place:
         asks = [effect for effect in self.rules.decide(self.council) if isinstance(effect, Ask)]
         return [ask.seat for ask in asks if not ask.invited]
 
-    def lines(self, seat: SeatId | None, since: int = 0) -> list[Spoken]:
+    def lines(self, seat: SeatId | None, since: int = 0) -> list[CouncilLine]:
         """The lines that a seat (None: anyone) may read and that came, or came to light, behind an entry of the ledger."""
-        return [line for line in visible(self.council, seat) if self.shown_at(line, seat) > since]
+        return [line for line in list_visible_lines(self.council, seat) if self.shown_at(line, seat) > since]
 
-    def shown_at(self, line: Spoken, seat: SeatId | None) -> int:
+    def shown_at(self, line: CouncilLine, seat: SeatId | None) -> int:
         """The entry from which on a seat can read a line: what others wrote blind comes to light later."""
         is_own = line.seat in {seat, USER}
         return line.seq if is_own or not self.council.opened.settings.blind else max(line.seq, self.council.revealed_at)
@@ -70,7 +70,7 @@ class Turn:
 
     status: Literal["your_turn", "pending", "closed"]
     place: Place
-    new: tuple[Spoken, ...]
+    new: tuple[CouncilLine, ...]
     cursor: int
     ask: OutstandingAsk | None = None
 
@@ -141,7 +141,7 @@ class Deliberations:
         if place.standing.is_closed:
             return place
         council = place.council
-        has_votes = council.votes or votes_ahead(council, motion(place.rules.course, council))
+        has_votes = council.votes or find_early_votes(council, find_motion(place.rules.course, council))
         if not force and council.phase not in {"vote", "decide"} and not has_votes:
             waiting = ", ".join(place.waiting_for) or "nobody"
             raise OutOfTurn(
@@ -243,7 +243,7 @@ def _placed(standing: Snapshot) -> Place:
     return Place(standing, rules, state)
 
 
-def _said_before(council: Council, seat: SeatId, said: Contribution) -> Spoken | None:
+def _said_before(council: Council, seat: SeatId, said: Contribution) -> CouncilLine | None:
     """The same words by the same seat in this round: a retry without a key."""
     own = [line for line in council.lines if line.seat == seat and line.round == council.round]
     return own[-1] if own and own[-1].said == said else None

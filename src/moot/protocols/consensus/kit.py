@@ -6,15 +6,15 @@ from typing import Annotated, Final
 
 from annotated_types import Ge, Le
 
-from moot.protocols.council.facts import CouncilOpened, Settings
-from moot.protocols.council.kit import council_kit
+from moot.protocols.council.facts import CouncilOpened, CouncilSettings
+from moot.protocols.council.kit import build_council_plugin
 from moot.protocols.council.rules import CouncilRules
-from moot.protocols.council.state import Council, Course, nobody
+from moot.protocols.council.state import Council, Course, find_no_owner
 from moot.weighing.resolution import CONSENSUS_THRESHOLD, Correlations, Resolution, SeatVote, resolve_consensus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConsensusSettings(Settings):
+class ConsensusSettings(CouncilSettings):
     """`threshold` is the confidence that everyone's support must have; `rounds` how many syntheses are tried."""
 
     rounds: Annotated[int, Ge(1), Le(20)] = 3
@@ -26,7 +26,7 @@ class ConsensusOpened(CouncilOpened):
     settings: ConsensusSettings = ConsensusSettings()
 
 
-def _resolve(state: Council, voices: Sequence[SeatVote], correlations: Correlations) -> Resolution:
+def _resolve_votes(state: Council, voices: Sequence[SeatVote], correlations: Correlations) -> Resolution:
     settings = state.opened.settings
     assert isinstance(settings, ConsensusSettings)
     return resolve_consensus(voices, threshold=settings.threshold, correlations=correlations)
@@ -35,9 +35,9 @@ def _resolve(state: Council, voices: Sequence[SeatVote], correlations: Correlati
 COURSE: Final = Course(
     first=("propose", "argue", "synthesize", "vote"),
     again=("synthesize", "vote"),
-    resolve=_resolve,
-    owner=nobody,
+    resolve=_resolve_votes,
+    owner=find_no_owner,
     one_synthesis=True,
 )
 RULES: Final = CouncilRules("consensus", ConsensusOpened, COURSE)
-CONSENSUS: Final = council_kit(RULES, ConsensusSettings, ConsensusOpened, wire_name="consensus")
+CONSENSUS: Final = build_council_plugin(RULES, ConsensusSettings, ConsensusOpened, wire_name="consensus")

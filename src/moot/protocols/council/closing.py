@@ -4,21 +4,21 @@ from dataclasses import replace
 
 from moot.domain.ids import SeatId
 from moot.domain.roster import Seat
-from moot.protocols.council.facts import Ballot, DeliberationClosed, EndReason, LostSeat
-from moot.protocols.council.state import PASSED, Council, Course, Spoken
-from moot.protocols.council.table import blind_positions, challenges, is_overturned, motion
+from moot.protocols.council.facts import CouncilBallot, CouncilLostSeat, DeliberationClosed, EndReason
+from moot.protocols.council.state import PASSED, Council, CouncilLine, Course
+from moot.protocols.council.table import find_blind_positions, find_motion, is_overturned, list_challenges
 from moot.weighing.independence import build_seat_correlations, detect_family
 from moot.weighing.positions import VotePosition, compute_weight
 from moot.weighing.resolution import Resolution, SeatVote
 
 
-def closed(course: Course, state: Council, reason: EndReason) -> DeliberationClosed:
+def build_closing(course: Course, state: Council, reason: EndReason) -> DeliberationClosed:
     """Weigh what was said, list who was lost and what nobody answered."""
-    decided = decided_on(course, state)
-    voices = voiced(course, state, reason)
+    decided = find_decided_motion(course, state)
+    voices = build_voices(course, state, reason)
     found = course.resolve(state, voices, build_seat_correlations(state.opened.subject.bonds, state.seats))
     if decided is None:
-        found = _nothing(found)
+        found = _with_no_motion(found)
     if course.owner(state.opened) is not None and reason not in {"decided", "agreed_blind"}:
         # Nobody decided: the owner's first proposal is no decision.
         found = replace(found, consensus_type="no_consensus", carried=False)
@@ -32,31 +32,33 @@ def closed(course: Course, state: Council, reason: EndReason) -> DeliberationClo
         turnout=found.turnout,
         heads=found.heads,
         effective=found.effective,
-        ballots=tuple(_ballot(state, voice) for voice in voices),
+        ballots=tuple(_build_ballot(state, voice) for voice in voices),
         could_differ=found.could_differ,
-        open_challenges=tuple(challenge.line.id for challenge in challenges(state) if challenge.state == "open"),
+        open_challenges=tuple(challenge.line.id for challenge in list_challenges(state) if challenge.state == "open"),
         overturned=found.carried and is_overturned(course, state, decided),
-        lost=_lost(state),
+        lost=_list_lost_seats(state),
     )
 
 
-def outcome(course: Course, state: Council) -> Resolution:
+def compute_outcome(course: Course, state: Council) -> Resolution:
     """What the votes cast so far amount to."""
-    return course.resolve(state, voiced(course, state, "voted"), build_seat_correlations(state.opened.subject.bonds, state.seats))
+    return course.resolve(
+        state, build_voices(course, state, "voted"), build_seat_correlations(state.opened.subject.bonds, state.seats)
+    )
 
 
-def decided_on(course: Course, state: Council) -> Spoken | None:
+def find_decided_motion(course: Course, state: Council) -> CouncilLine | None:
     """The line that the votes were about: a vote that was begun keeps its motion."""
-    return state.line(state.motion) or motion(course, state)
+    return state.line(state.motion) or find_motion(course, state)
 
 
-def voiced(course: Course, state: Council, reason: EndReason) -> tuple[SeatVote, ...]:
+def build_voices(course: Course, state: Council, reason: EndReason) -> tuple[SeatVote, ...]:
     """Every seat at the vote. Where positions agreed blind they are the votes; where somebody decides, the advice is."""
     owner = course.owner(state.opened)
-    return tuple(_voice(seat, _standing(state, seat.id, owner, reason)) for seat in state.seats)
+    return tuple(_build_voice(seat, _find_vote(state, seat.id, owner, reason)) for seat in state.seats)
 
 
-def _voice(seat: Seat, stand: tuple[VotePosition | None, float]) -> SeatVote:
+def _build_voice(seat: Seat, stand: tuple[VotePosition | None, float]) -> SeatVote:
     position, confidence = stand
     return SeatVote(
         seat=seat.id,
@@ -68,17 +70,17 @@ def _voice(seat: Seat, stand: tuple[VotePosition | None, float]) -> SeatVote:
     )
 
 
-def _standing(state: Council, seat: SeatId, owner: SeatId | None, reason: EndReason) -> tuple[VotePosition | None, float]:
+def _find_vote(state: Council, seat: SeatId, owner: SeatId | None, reason: EndReason) -> tuple[VotePosition | None, float]:
     if reason == "agreed_blind":
-        line = blind_positions(state).get(seat)
+        line = find_blind_positions(state).get(seat)
         return ("support", line.said.confidence or 0.0) if line is not None else (None, 0.0)
     if owner is not None:
-        return _advised(state, seat, owner)
+        return _find_advisor_vote(state, seat, owner)
     vote = state.line(state.votes.get(seat))
     return (vote.said.position, vote.said.confidence or 0.0) if vote is not None else (None, 0.0)
 
 
-def _advised(state: Council, seat: SeatId, owner: SeatId) -> tuple[VotePosition | None, float]:
+def _find_advisor_vote(state: Council, seat: SeatId, owner: SeatId) -> tuple[VotePosition | None, float]:
     """An advisor's stand, by its last advice: a challenge is opposition where the owner turned it down, else a condition."""
     own = [line for line in state.lines if line.seat == seat and line.said.type != "propose"]
     if seat == owner:
@@ -90,24 +92,24 @@ def _advised(state: Council, seat: SeatId, owner: SeatId) -> tuple[VotePosition 
     last = own[-1]
     if last.said.type != "challenge":
         return "support", last.said.confidence or 0.0
-    met = next(challenge for challenge in challenges(state) if challenge.line.id == last.id)
+    met = next(challenge for challenge in list_challenges(state) if challenge.line.id == last.id)
     return "conditional_support" if met.state == "accepted" else "oppose", last.said.confidence or 0.0
 
 
-def _ballot(state: Council, voice: SeatVote) -> Ballot:
+def _build_ballot(state: Council, voice: SeatVote) -> CouncilBallot:
     weighs = 0.0 if voice.position in {None, "abstain"} else compute_weight(voice.weight, voice.confidence, voice.trust)
-    return Ballot(seat=SeatId(voice.seat), position=voice.position, confidence=voice.confidence, weight=weighs)
+    return CouncilBallot(seat=SeatId(voice.seat), position=voice.position, confidence=voice.confidence, weight=weighs)
 
 
-def _nothing(found: Resolution) -> Resolution:
+def _with_no_motion(found: Resolution) -> Resolution:
     """The outcome where there was nothing to decide on."""
     return replace(found, consensus_type="no_consensus", carried=False, support=None, confidence=None)
 
 
-def _lost(state: Council) -> tuple[LostSeat, ...]:
+def _list_lost_seats(state: Council) -> tuple[CouncilLostSeat, ...]:
     total = sum(seat.weight for seat in state.seats)
     return tuple(
-        LostSeat(
+        CouncilLostSeat(
             seat=seat.id,
             times=state.losses[seat.id].times,
             last=state.losses[seat.id].last,

@@ -21,8 +21,8 @@ Text = Annotated[str, MaxLen(20_000)]
 
 ContributionType = Literal["propose", "support", "challenge", "synthesize", "vote", "pass"]
 Phase = Literal["propose", "argue", "synthesize", "decide", "vote"]
-Order = Literal["auto", "round_robin", "open"]
-Taking = Literal["adopted", "partly", "declined"]
+SpeakingOrder = Literal["auto", "round_robin", "open"]
+AdviceOutcome = Literal["adopted", "partly", "declined"]
 EndReason = Literal["voted", "agreed_blind", "decided", "called", "nothing_proposed", "owner_lost", "tokens", "money", "time"]
 
 PHASE_OF: dict[ContributionType, tuple[Phase, ...]] = {
@@ -36,7 +36,7 @@ PHASE_OF: dict[ContributionType, tuple[Phase, ...]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class CouncilSettings:
     """How a deliberation is held. Recorded in the opening.
 
     `blind`: everyone writes before anyone reads. `early_stop`: blind positions that all name the same choice end it; None leaves
@@ -46,17 +46,17 @@ class Settings:
 
     blind: bool = True
     early_stop: bool | None = None
-    order: Order = "auto"
+    order: SpeakingOrder = "auto"
     rounds: Annotated[int, Ge(1), Le(20)] = 1
     patience: Seconds = 180.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+class AdviceResponse:
     """How the owner took one piece of advice."""
 
     entry: LineRef
-    how: Taking
+    how: AdviceOutcome
     why: Line = ""
 
 
@@ -80,7 +80,7 @@ class Contribution:
     position: VotePosition | None = None
     condition: Line = ""
     moved_by: LineRef | None = None
-    taken: Annotated[tuple[Taken, ...], MaxLen(200)] = ()
+    taken: Annotated[tuple[AdviceResponse, ...], MaxLen(200)] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +103,7 @@ class PhaseBegun(Fact):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ballot:
+class CouncilBallot:
     """One seat's part in the tally: its last vote, or None, and what it weighs."""
 
     seat: SeatId
@@ -113,7 +113,7 @@ class Ballot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LostSeat:
+class CouncilLostSeat:
     """A seat that failed: how often and how last, and the share of bias weight that it holds."""
 
     seat: SeatId
@@ -139,18 +139,18 @@ class DeliberationClosed(Closed):
     turnout: float
     heads: int
     effective: float
-    ballots: tuple[Ballot, ...] = ()
+    ballots: tuple[CouncilBallot, ...] = ()
     could_differ: bool = False
     open_challenges: tuple[int, ...] = ()
     overturned: bool = False
-    lost: tuple[LostSeat, ...] = ()
+    lost: tuple[CouncilLostSeat, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CouncilOpened(Opened):
     """The opening of all three; each has its own kind."""
 
-    settings: Settings = Settings()
+    settings: CouncilSettings = CouncilSettings()
 
 
 SHARED_KINDS: dict[str, type[Fact]] = {

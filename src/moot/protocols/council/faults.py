@@ -17,7 +17,7 @@ PHASE_TYPES: Final[dict[str, tuple[ContributionType, ...]]] = {
 }
 
 
-class Faults:
+class ContributionValidator:
     """Checks what one seat says when the deliberation stands as it does now."""
 
     def __init__(self, course: Course, state: Council, seat: SeatId) -> None:
@@ -27,15 +27,21 @@ class Faults:
 
     def __call__(self, said: object) -> str | None:
         assert isinstance(said, Contribution)
-        allowed = allowed_types(self._course, self._state, self._seat)
+        allowed = list_allowed_types(self._course, self._state, self._seat)
         if said.type not in allowed:
             return f"type {said.type!r} has no place in the phase {self._state.phase!r}; expected: {', '.join(allowed)}"
         if said.type == "pass":
             return None
-        checks = (_words(said), _vote(said), self._choice(said), self._references(said), self._taken(said))
+        checks = (
+            _check_text(said),
+            _check_vote(said),
+            self._check_choice(said),
+            self._check_references(said),
+            self._check_advice(said),
+        )
         return next((fault for fault in checks if fault is not None), None)
 
-    def _choice(self, said: Contribution) -> str | None:
+    def _check_choice(self, said: Contribution) -> str | None:
         options = self._state.opened.subject.options
         if said.type not in {"propose", "synthesize"} or not options:
             return None
@@ -43,7 +49,7 @@ class Faults:
             return None
         return f"choice {said.choice!r} is none of the options; expected one of: {', '.join(options)}"
 
-    def _references(self, said: Contribution) -> str | None:
+    def _check_references(self, said: Contribution) -> str | None:
         state = self._state
         named = [said.refers_to, said.moved_by, *said.answers, *said.accepts, *(taken.entry for taken in said.taken)]
         for number in named:
@@ -59,7 +65,7 @@ class Faults:
                 return f"line {number} is no challenge; the challenges are: {raised}"
         return None
 
-    def _taken(self, said: Contribution) -> str | None:
+    def _check_advice(self, said: Contribution) -> str | None:
         if self._state.phase != "decide":
             return None
         advice = {line.id for line in self._state.lines if line.phase == "argue" and line.said.type in {"support", "challenge"}}
@@ -70,7 +76,7 @@ class Faults:
         return None
 
 
-def allowed_types(course: Course, state: Council, seat: SeatId) -> tuple[ContributionType, ...]:
+def list_allowed_types(course: Course, state: Council, seat: SeatId) -> tuple[ContributionType, ...]:
     """What a seat may contribute now: what the phase is for, a pass, and what the next phase is for.
 
     The next phase is open to a seat only once there is something on the table to speak to.
@@ -78,21 +84,21 @@ def allowed_types(course: Course, state: Council, seat: SeatId) -> tuple[Contrib
     if state.phase == "closed":
         return ()
     found: list[ContributionType] = []
-    if seat in course.taking_part(state, state.phase):
+    if seat in course.list_phase_seats(state, state.phase):
         found += PHASE_TYPES[state.phase]
         is_owner = course.owner(state.opened) == seat
         if seat not in state.had and not is_owner:
             found.append("pass")
-    following = course.following(state)
-    if following is not None and following != "decide" and seat in course.taking_part(state, following):
+    following = course.find_next_phase(state)
+    if following is not None and following != "decide" and seat in course.list_phase_seats(state, following):
         # A synthesis is of what was argued: it waits until all others have had their say.
-        others = [name for name in course.taking_part(state, state.phase) if name != seat and name not in state.had]
+        others = [name for name in course.list_phase_seats(state, state.phase) if name != seat and name not in state.had]
         is_early = following == "synthesize" and bool(others)
         found += PHASE_TYPES[following] if has_motion(course, state) and not is_early else ()
     return tuple(found)
 
 
-def _words(said: Contribution) -> str | None:
+def _check_text(said: Contribution) -> str | None:
     if said.type != "vote" and not said.text.strip():
         return f"a {said.type} needs a text"
     if said.confidence is None and said.position != "abstain":
@@ -102,7 +108,7 @@ def _words(said: Contribution) -> str | None:
     return None
 
 
-def _vote(said: Contribution) -> str | None:
+def _check_vote(said: Contribution) -> str | None:
     if said.type != "vote":
         return None
     if said.position is None:

@@ -7,24 +7,29 @@ from typing import Final
 
 from moot.domain.roster import validate_seats
 from moot.ports.kit import Plan, ProtocolPlugin
-from moot.protocols.council.facts import CouncilOpened, Order, Settings
-from moot.protocols.council.minutes import minutes
-from moot.protocols.council.page import page
+from moot.protocols.council.facts import CouncilOpened, CouncilSettings, SpeakingOrder
+from moot.protocols.council.minutes import render_minutes
+from moot.protocols.council.page import render_html_report
 from moot.protocols.council.rules import CouncilRules
-from moot.protocols.council.story import Deliberation, decided
-from moot.protocols.council.telling import summary, told
+from moot.protocols.council.story import CouncilTimeline, build_decision
+from moot.protocols.council.telling import add_and_describe_entry, build_summary
 
 FEWEST_SEATS: Final = 2
 
-Check = Callable[[CouncilOpened], None]
+OpeningCheck = Callable[[CouncilOpened], None]
 
 
-def council_kit(
-    rules: CouncilRules, settings: type[Settings], opening: type[CouncilOpened], *, wire_name: str, check: Check | None = None
+def build_council_plugin(
+    rules: CouncilRules,
+    settings: type[CouncilSettings],
+    opening: type[CouncilOpened],
+    *,
+    wire_name: str,
+    check: OpeningCheck | None = None,
 ) -> ProtocolPlugin:
     """The kit of a protocol that runs by these rules; `check` raises where an opening cannot work."""
 
-    def opened(plan: Plan) -> CouncilOpened:
+    def open_session(plan: Plan) -> CouncilOpened:
         """The opening of a deliberation; raises BadRoster or BadSetting."""
         assert isinstance(plan.settings, settings)
         found = opening(
@@ -36,7 +41,7 @@ def council_kit(
             outside_patience=plan.outside_patience,
             subject=plan.subject,
             hosted=plan.hosted,
-            settings=replace(plan.settings, order=_order(plan)),
+            settings=replace(plan.settings, order=_resolve_order(plan)),
         )
         if check is not None:
             check(found)
@@ -47,18 +52,18 @@ def council_kit(
         wire_name=wire_name,
         rules=rules,
         settings=settings,
-        open=opened,
-        tell=partial(Deliberation, rules=rules),
-        decision=decided,
-        lines=told,
-        summary=summary,
-        exports={"minutes": minutes, "html": page},
+        open=open_session,
+        tell=partial(CouncilTimeline, rules=rules),
+        decision=build_decision,
+        lines=add_and_describe_entry,
+        summary=build_summary,
+        exports={"minutes": render_minutes, "html": render_html_report},
     )
 
 
-def _order(plan: Plan) -> Order:
+def _resolve_order(plan: Plan) -> SpeakingOrder:
     """Those who come from elsewhere come when they come; those that are asked are asked one after another."""
     if plan.settings.order != "auto":
-        order: Order = plan.settings.order
+        order: SpeakingOrder = plan.settings.order
         return order
     return "open" if any(seat.is_outside for seat in plan.seats) else "round_robin"

@@ -24,11 +24,11 @@ from moot.projections.html import (
 )
 from moot.projections.teller import format_time
 from moot.protocols.council import tables
-from moot.protocols.council.state import Spoken
-from moot.protocols.council.story import Deliberation, TimelineLine, decided
-from moot.protocols.council.tables import Refs, Row
-from moot.protocols.council.telling import first_line, lost_lines
-from moot.protocols.council.view_words import VIEW_WORDS, ViewWords
+from moot.protocols.council.state import CouncilLine
+from moot.protocols.council.story import CouncilTimeline, CouncilTimelineLine, build_decision
+from moot.protocols.council.tables import LineReferences, Row
+from moot.protocols.council.telling import describe_warning, format_lost_seats
+from moot.protocols.council.view_words import REPORT_TEXT, CouncilReportText
 
 _OWN_STYLE: Final = """
 :root{--for:#2f8f5b;--on:#c58a12;--against:#c8453b;--warn:#fff3d6}
@@ -42,121 +42,126 @@ _OWN_STYLE: Final = """
 """
 
 
-def page(story: Deliberation) -> str:
+def render_html_report(story: CouncilTimeline) -> str:
     """The page at any time of a deliberation."""
     language = story.council.opened.language
-    words = VIEW_WORDS[language]
-    decision = decided(story)
+    words = REPORT_TEXT[language]
+    decision = build_decision(story)
     body = [
         f'<h1 class="said">{escape_text(decision.topic)}</h1>',
         f'<p class="soft">{escape_text(story.session)} · {format_time(story.opened_at)} – {format_time(story.last_at)}</p>',
-        f'<p class="soft">{" · ".join(f"{name}: {escape_text(value)}" for name, value in tables.background(story, words))}</p>',
+        f'<p class="soft">{" · ".join(f"{name}: {escape_text(value)}" for name, value in tables.background_rows(story, words))}</p>',
         f"<h2>{words.decision}</h2>",
-        *_decision(story, decision, words),
-        *_dissent(story, decision, words),
-        *_table(story, words.challenges, words.challenge_heads, tables.challenge_rows(story, words)),
-        *_positions(story, decision, words),
-        *_table(story, words.taken, words.taken_heads, tables.taken_rows(story, words)),
-        *_passed(story, words),
-        *_missing(story, decision, words),
+        *_render_decision(story, decision, words),
+        *_render_dissent(story, decision, words),
+        *_render_table(story, words.challenges, words.challenge_heads, tables.challenge_rows(story, words)),
+        *_render_positions(story, decision, words),
+        *_render_table(story, words.taken, words.taken_heads, tables.advice_rows(story, words)),
+        *_render_passes(story, words),
+        *_render_missing(story, decision, words),
         f"<h2>{words.timeline}</h2>",
-        *_timeline(story, words),
-        *_table(story, words.seats, words.seat_heads, tables.seat_rows(story)),
-        *_table(story, words.cost, words.cost_heads, tables.cost_rows(story, words)),
+        *_render_timeline(story, words),
+        *_render_table(story, words.seats, words.seat_heads, tables.seat_rows(story)),
+        *_render_table(story, words.cost, words.cost_heads, tables.cost_rows(story, words)),
     ]
     return render_document(language, decision.topic[:80], f"{STYLE}{LIST_STYLE}{TALK_STYLE}{_OWN_STYLE}", body)
 
 
-def _value(story: Deliberation, value: object) -> str:
+def _format_value(story: CouncilTimeline, value: object) -> str:
     """A value as markup; lines that it names become links, if they are there."""
-    if not isinstance(value, Refs):
+    if not isinstance(value, LineReferences):
         return escape_text(value)
     links = (render_link(number) if 1 <= number <= story.council.last_id else f"#{number}" for number in value.numbers)
     return escape_text(value.told).replace("{line}", ", ".join(links))
 
 
-def _table(story: Deliberation, title: str, heads: Sequence[str], rows: Iterable[Row]) -> list[str]:
-    marked = [tuple(Markup(_value(story, value)) for value in row) for row in rows]
+def _render_table(story: CouncilTimeline, title: str, heads: Sequence[str], rows: Iterable[Row]) -> list[str]:
+    marked = [tuple(Markup(_format_value(story, value)) for value in row) for row in rows]
     return [f"<h2>{title}</h2>", render_table(heads, marked)] if marked else []
 
 
-def _named(story: Deliberation, rows: Iterable[Row]) -> str:
-    return render_terms((name, Markup(_value(story, value))) for name, value in rows)
+def _format_named_rows(story: CouncilTimeline, rows: Iterable[Row]) -> str:
+    return render_terms((name, Markup(_format_value(story, value))) for name, value in rows)
 
 
-def _decision(story: Deliberation, decision: Decision, words: ViewWords) -> list[str]:
+def _render_decision(story: CouncilTimeline, decision: Decision, words: CouncilReportText) -> list[str]:
     if decision.status == "thinking":
-        told = f"{words.still_thinking}{_named(story, tables.standing(story, words))}"
-        return [f'<div class="card decision">{told}</div>', *_motion(story, words)]
+        told = f"{words.still_thinking}{_format_named_rows(story, tables.progress_rows(story, words))}"
+        return [f'<div class="card decision">{told}</div>', *_render_motion(story, words)]
     if decision.status == "cancelled":
         return [
-            f'<div class="card decision said">{escape_text(f"{words.cancelled} {tables.cancel_reason(story)}".strip())}</div>'
+            f'<div class="card decision said">{escape_text(f"{words.cancelled} {tables.find_cancel_reason(story)}".strip())}</div>'
         ]
-    warning = first_line(story)
+    warning = describe_warning(story)
     claim = words.no_decision if decision.decision is None else decision.decision.text
     return [
         *([f'<p class="card warn">{escape_text(warning)}</p>'] if warning else []),
         f'<div class="card decision">{render_quote(claim)}'
-        f"{_named(story, tables.resolution_rows(decision, words))}{_tally(story, words)}</div>",
-        *_motion(story, words),
-        *_votes(story, words),
+        f"{_format_named_rows(story, tables.resolution_rows(decision, words))}{_render_tally(story, words)}</div>",
+        *_render_motion(story, words),
+        *_render_votes(story, words),
     ]
 
 
-def _motion(story: Deliberation, words: ViewWords) -> list[str]:
-    found = tables.motion_shown(story)
+def _render_motion(story: CouncilTimeline, words: CouncilReportText) -> list[str]:
+    found = tables.find_shown_motion(story)
     if found is None:
         return []
     title = words.motion if story.closed is None else words.not_carried
     head = f"{title} ({render_link(found.id)}, {words.motion_by.format(seat=escape_text(found.seat))})"
-    details = _named(story, tables.details(found, words))
+    details = _format_named_rows(story, tables.list_line_details(found, words))
     return [f'<div class="card"><div class="soft">{head}</div>{render_quote(found.said.text)}{details}</div>']
 
 
-def _tally(story: Deliberation, words: ViewWords) -> str:
+def _render_tally(story: CouncilTimeline, words: CouncilReportText) -> str:
     """The sides as a bar, each as wide as its votes weigh."""
-    weighty = [side for side in tables.sides(story) if side.weight]
+    weighty = [side for side in tables.group_vote_sides(story) if side.weight]
     total = sum(side.weight for side in weighty)
     shares = [(side, side.weight / total * 100) for side in weighty]
     parts = "".join(f'<i class="vote-{side.position}" style="flex:{share:.2f}"></i>' for side, share in shares)
-    told = ", ".join(f"{tables.side_name(side, words)} {share:.0f} %" for side, share in shares)
+    told = ", ".join(f"{tables.format_side_name(side, words)} {share:.0f} %" for side, share in shares)
     return f'<div class="tally" role="img" aria-label="{escape_text(told)}">{parts}</div>' if parts else ""
 
 
-def _votes(story: Deliberation, words: ViewWords) -> list[str]:
-    keys = [Markup(f'<i class="key vote-{side.position}"></i>{tables.side_name(side, words)}') for side in tables.sides(story)]
+def _render_votes(story: CouncilTimeline, words: CouncilReportText) -> list[str]:
+    keys = [
+        Markup(f'<i class="key vote-{side.position}"></i>{tables.format_side_name(side, words)}')
+        for side in tables.group_vote_sides(story)
+    ]
     rows = [(key, *rest) for key, (_, *rest) in zip(keys, tables.vote_rows(story, words), strict=True)]
-    note = tables.votes_note(story, words)
+    note = tables.describe_votes(story, words)
     return [*([render_table(words.vote_heads, rows)] if rows else []), *([f'<p class="soft">{note}</p>'] if note else [])]
 
 
-def _dissent(story: Deliberation, decision: Decision, words: ViewWords) -> list[str]:
+def _render_dissent(story: CouncilTimeline, decision: Decision, words: CouncilReportText) -> list[str]:
     if story.resolution is None or story.resolution.motion is None:
         return []
     head = f"<h2>{words.dissent}</h2>"
     if not decision.dissent:
         return [head, f'<p class="soft">{words.no_dissent}</p>']
     items = (
-        f'<b>{escape_text(voice.seat)}</b> <span class="soft">({", ".join(_value(story, mark) for mark in marks)})</span> '
+        f'<b>{escape_text(voice.seat)}</b> <span class="soft">({", ".join(_format_value(story, mark) for mark in marks)})</span> '
         f"{escape_text(voice.text or words.gives_no_reason)}"
-        for voice, marks in tables.dissent_marks(story, decision, words)
+        for voice, marks in tables.list_dissent_marks(story, decision, words)
     )
     return [head, render_bullets(items)]
 
 
-def _positions(story: Deliberation, decision: Decision, words: ViewWords) -> list[str]:
-    shown = _table(story, words.positions, words.position_heads, tables.position_rows(story, decision, words))
-    changed = [f"{escape_text(told)} ({_value(story, by)})" for told, by in tables.changes(story, decision, words)]
+def _render_positions(story: CouncilTimeline, decision: Decision, words: CouncilReportText) -> list[str]:
+    shown = _render_table(story, words.positions, words.position_heads, tables.position_rows(story, decision, words))
+    changed = [
+        f"{escape_text(told)} ({_format_value(story, by)})" for told, by in tables.list_changed_choices(story, decision, words)
+    ]
     return [*shown, f'<p class="soft">{words.changed}</p>', render_bullets(changed)] if changed else shown
 
 
-def _passed(story: Deliberation, words: ViewWords) -> list[str]:
+def _render_passes(story: CouncilTimeline, words: CouncilReportText) -> list[str]:
     rows = tables.pass_rows(story, words)
-    return [f"<h2>{words.passed}</h2>", f'<div class="card">{_named(story, rows)}</div>'] if rows else []
+    return [f"<h2>{words.passed}</h2>", f'<div class="card">{_format_named_rows(story, rows)}</div>'] if rows else []
 
 
-def _missing(story: Deliberation, decision: Decision, words: ViewWords) -> list[str]:
-    told, losses = lost_lines(story, decision, words), tables.loss_rows(story, words)
+def _render_missing(story: CouncilTimeline, decision: Decision, words: CouncilReportText) -> list[str]:
+    told, losses = format_lost_seats(story, decision, words), tables.loss_rows(story, words)
     if not told and not losses:
         return []
     return [
@@ -166,37 +171,45 @@ def _missing(story: Deliberation, decision: Decision, words: ViewWords) -> list[
     ]
 
 
-def _timeline(story: Deliberation, words: ViewWords) -> list[str]:
+def _render_timeline(story: CouncilTimeline, words: CouncilReportText) -> list[str]:
     colours = assign_hues(story.council.seats)
-    notes = tables.notes(story, words)
-    cards = [_card(story, story.timeline[0], (), words, colours)]
-    for phase in tables.phases(story):
+    notes = tables.collect_line_notes(story, words)
+    cards = [_render_card(story, story.timeline[0], (), words, colours)]
+    for phase in tables.group_lines_by_phase(story):
         motion = f" · {words.motion} {render_link(phase.motion)}" if phase.motion else ""
-        cards.append(f"<section>\n<h3>{tables.phase_name(phase.phase, phase.round, words)}{motion}</h3>")
+        cards.append(f"<section>\n<h3>{tables.format_phase_name(phase.phase, phase.round, words)}{motion}</h3>")
         cards += [] if phase.lines else [f'<p class="soft">{words.nothing_said}</p>']
-        cards += [_card(story, line, notes[line.id], words, colours) for line in phase.lines]
+        cards += [_render_card(story, line, notes[line.id], words, colours) for line in phase.lines]
         cards.append("</section>")
     return cards
 
 
-def _card(story: Deliberation, line: TimelineLine, notes: Sequence[Refs], words: ViewWords, colours: Mapping[SeatId, int]) -> str:
-    is_sealed = tables.is_sealed(story, line)
+def _render_card(
+    story: CouncilTimeline,
+    line: CouncilTimelineLine,
+    notes: Sequence[LineReferences],
+    words: CouncilReportText,
+    colours: Mapping[SeatId, int],
+) -> str:
+    is_sealed = tables.is_sealed_line(story, line)
     shown = render_quote(line.content) if line.content else ""
     inner = f'<div class="soft">{words.sealed}</div>' if is_sealed else shown
     spoken = None if is_sealed else line.spoken
     head = (
         render_muted(f"#{line.id}"),
         render_speaker(line.speaker),
-        _marks(story, spoken, notes, words),
+        _render_marks(story, spoken, notes, words),
         render_muted(line.timestamp),
     )
-    details = _named(story, tables.details(spoken, words)) if spoken else ""
+    details = _format_named_rows(story, tables.list_line_details(spoken, words)) if spoken else ""
     return render_card(line.id, colours.get(line.speaker), head, f"{inner}{details}")
 
 
-def _marks(story: Deliberation, line: Spoken | None, notes: Sequence[Refs], words: ViewWords) -> str:
+def _render_marks(
+    story: CouncilTimeline, line: CouncilLine | None, notes: Sequence[LineReferences], words: CouncilReportText
+) -> str:
     if line is None:
         return ""
-    what, *rest = tables.marks(line, words)
+    what, *rest = tables.format_line_marks(line, words)
     tag = f'<span class="tag {line.said.position or line.said.type}">{escape_text(what)}</span>'
-    return tag + "".join(f"<span>{_value(story, mark)}</span>" for mark in (*rest, *notes))
+    return tag + "".join(f"<span>{_format_value(story, mark)}</span>" for mark in (*rest, *notes))

@@ -16,10 +16,10 @@ from moot.domain.perception import ContextWindow, Perception, Utterance
 from moot.domain.roster import Seat
 from moot.domain.subject import normalize_label
 from moot.protocols.council.facts import FORMS
-from moot.protocols.council.faults import PHASE_TYPES, Faults, allowed_types
-from moot.protocols.council.state import Council, Course, Spoken
-from moot.protocols.council.table import blind_positions, challenges, motion
-from moot.protocols.council.words import WORDS, Words
+from moot.protocols.council.faults import PHASE_TYPES, ContributionValidator, list_allowed_types
+from moot.protocols.council.state import Council, CouncilLine, Course
+from moot.protocols.council.table import find_blind_positions, find_motion, list_challenges
+from moot.protocols.council.words import PROMPT_TEXT, CouncilPromptText
 
 LONGEST_TABLE: Final = 40_000
 """Characters that all lines on the table may take together."""
@@ -29,11 +29,11 @@ MOST_REFERENCES: Final = 12
 RECENT: Final = 6
 
 
-def briefed(course: Course, state: Council, ask: Ask) -> Brief:
+def build_brief(course: Course, state: Council, ask: Ask) -> Brief:
     """The brief of an ask."""
-    words = WORDS[state.opened.language]
+    words = PROMPT_TEXT[state.opened.language]
     seat = state.seat(ask.seat)
-    lines = visible(state, seat.id)
+    lines = list_visible_lines(state, seat.id)
     return Brief(
         ask=ask,
         seat=seat,
@@ -41,17 +41,17 @@ def briefed(course: Course, state: Council, ask: Ask) -> Brief:
         language=state.opened.language,
         seed=state.opened.seed,
         nth=state.round,
-        perception=Perception(goal=state.opened.topic, memory=_memory(lines), own_words=_own_words(state, seat.id)),
+        perception=Perception(goal=state.opened.topic, memory=_build_memory(lines), own_words=_find_own_words(state, seat.id)),
         system=words.system,
-        shared=shared(state.opened.language, state.opened.topic, state.opened.subject.options, lines),
-        own=own(course, state, seat, ask.kind),
-        subject=_subject(course, state),
-        fault=Faults(course, state, seat.id),
-        wanted=_wanted(course, state, seat.id, ask.kind),
+        shared=build_shared_prompt(state.opened.language, state.opened.topic, state.opened.subject.options, lines),
+        own=build_own_prompt(course, state, seat, ask.kind),
+        subject=_find_subject(course, state),
+        fault=ContributionValidator(course, state, seat.id),
+        wanted=_list_field_prompts(course, state, seat.id, ask.kind),
     )
 
 
-def visible(state: Council, seat: SeatId | None) -> tuple[Spoken, ...]:
+def list_visible_lines(state: Council, seat: SeatId | None) -> tuple[CouncilLine, ...]:
     """The lines that a seat may read: while proposals are written blind, its own and the user's alone."""
     if not state.is_sealed:
         return state.lines
@@ -59,9 +59,9 @@ def visible(state: Council, seat: SeatId | None) -> tuple[Spoken, ...]:
 
 
 @lru_cache(maxsize=32)
-def shared(language: Language, topic: str, options: tuple[str, ...], lines: tuple[Spoken, ...]) -> str:
+def build_shared_prompt(language: Language, topic: str, options: tuple[str, ...], lines: tuple[CouncilLine, ...]) -> str:
     """What every seat reads, in the same words."""
-    words = WORDS[language]
+    words = PROMPT_TEXT[language]
     question = f"{words.question}\n{quote_lines(topic)}"
     if options:
         question += "\n" + "\n".join([words.options, *(quote_lines(option) for option in options)])
@@ -70,10 +70,10 @@ def shared(language: Language, topic: str, options: tuple[str, ...], lines: tupl
     shown = lines[-MOST_LINES:]
     room = LONGEST_TABLE // len(shown)
     left_out = [words.left_out.format(count=len(lines) - len(shown))] if len(lines) > len(shown) else []
-    return "\n\n".join([question, "\n".join([words.table, *left_out, *(told(words, line, room) for line in shown)])])
+    return "\n\n".join([question, "\n".join([words.table, *left_out, *(format_line(words, line, room) for line in shown)])])
 
 
-def told(words: Words, line: Spoken, room: int = LONGEST_TABLE) -> str:
+def format_line(words: CouncilPromptText, line: CouncilLine, room: int = LONGEST_TABLE) -> str:
     """A line with its number, author and kind, its words fenced."""
     said = line.said
     marks = [f"#{line.id} {line.seat} {words.types[said.type]}"]
@@ -82,7 +82,9 @@ def told(words: Words, line: Spoken, room: int = LONGEST_TABLE) -> str:
     if said.refers_to is not None:
         marks.append(f"{words.about} #{said.refers_to}")
     marks += [
-        f"{name} {_numbers(lines)}" for name, lines in ((words.answers, said.answers), (words.accepts, said.accepts)) if lines
+        f"{name} {_format_numbers(lines)}"
+        for name, lines in ((words.answers, said.answers), (words.accepts, said.accepts))
+        if lines
     ]
     if said.confidence is not None:
         marks.append(f"{words.confidence} {said.confidence:.2f}")
@@ -96,38 +98,40 @@ def told(words: Words, line: Spoken, room: int = LONGEST_TABLE) -> str:
     return f"[{', '.join(marks)}]\n{cut}"
 
 
-def _numbers(lines: Sequence[int]) -> str:
+def _format_numbers(lines: Sequence[int]) -> str:
     more = " …" if len(lines) > MOST_REFERENCES else ""
     return " ".join(f"#{line}" for line in lines[:MOST_REFERENCES]) + more
 
 
-def own(course: Course, state: Council, seat: Seat, kind: str) -> str:
+def build_own_prompt(course: Course, state: Council, seat: Seat, kind: str) -> str:
     """What this seat alone reads: who it is, what is disputed, and what it is asked for."""
-    words = WORDS[state.opened.language]
+    words = PROMPT_TEXT[state.opened.language]
     lines = [words.you, words.seat.format(seat=seat.id)]
     if seat.stance:
         lines.append(words.stance.format(stance=one_line(seat.stance)))
     if seat.instructions:
         lines.append(words.instructions.format(instructions=seat.instructions.strip()))
     phase = state.phase if kind == "free" else kind
-    return "\n".join([*lines, *_context(course, state, phase, words), "", words.now, _request(course, state, phase, words)])
+    return "\n".join(
+        [*lines, *_format_context(course, state, phase, words), "", words.now, _format_request(course, state, phase, words)]
+    )
 
 
-def _context(course: Course, state: Council, phase: str, words: Words) -> list[str]:
+def _format_context(course: Course, state: Council, phase: str, words: CouncilPromptText) -> list[str]:
     match phase:
         case "argue":
-            return _blind(state, words)
+            return _format_blind_positions(state, words)
         case "synthesize":
-            return [*_open(state, words), *_objections(state, words)]
+            return [*_format_open_challenges(state, words), *_format_objections(state, words)]
         case "vote":
-            return [*_motion(course, state, words), *_open(state, words)]
+            return [*_format_motion(course, state, words), *_format_open_challenges(state, words)]
         case _:
             return []
 
 
-def _blind(state: Council, words: Words) -> list[str]:
+def _format_blind_positions(state: Council, words: CouncilPromptText) -> list[str]:
     choices: dict[str, list[str]] = {}
-    for seat, line in blind_positions(state).items():
+    for seat, line in find_blind_positions(state).items():
         choices.setdefault(normalize_label(line.said.choice), []).append(seat)
     if "" in choices or not choices:
         return []
@@ -135,27 +139,27 @@ def _blind(state: Council, words: Words) -> list[str]:
     return ["", words.blind, *lines, words.agreed if len(choices) == 1 else words.disputed]
 
 
-def _motion(course: Course, state: Council, words: Words) -> list[str]:
-    found = state.line(state.motion) or motion(course, state)
+def _format_motion(course: Course, state: Council, words: CouncilPromptText) -> list[str]:
+    found = state.line(state.motion) or find_motion(course, state)
     if found is None:
         return []
     return ["", words.motion.format(number=found.id, seat=found.seat), quote_lines(found.said.text)[:LONGEST_TABLE]]
 
 
-def _open(state: Council, words: Words) -> list[str]:
-    lines = [f"#{found.line.id} {found.line.seat}" for found in challenges(state) if found.state == "open"]
+def _format_open_challenges(state: Council, words: CouncilPromptText) -> list[str]:
+    lines = [f"#{found.line.id} {found.line.seat}" for found in list_challenges(state) if found.state == "open"]
     return ["", words.unanswered, *lines] if lines else []
 
 
-def _objections(state: Council, words: Words) -> list[str]:
+def _format_objections(state: Council, words: CouncilPromptText) -> list[str]:
     votes = [line for seat in state.votes if (line := state.line(state.votes[seat])) is not None]
     against = [line for line in votes if line.said.position in {"oppose", "conditional_support"}]
     if state.round == 1 or not against:
         return []
-    return ["", words.objections, *(told(words, line, LONGEST_TABLE // len(against)) for line in against)]
+    return ["", words.objections, *(format_line(words, line, LONGEST_TABLE // len(against)) for line in against)]
 
 
-def _request(course: Course, state: Council, phase: str, words: Words) -> str:
+def _format_request(course: Course, state: Council, phase: str, words: CouncilPromptText) -> str:
     match phase:
         case "propose":
             return f"{words.propose}\n{words.propose_options}" if state.opened.subject.options else words.propose
@@ -171,9 +175,9 @@ def _request(course: Course, state: Council, phase: str, words: Words) -> str:
             return words.vote
 
 
-def _wanted(course: Course, state: Council, seat: SeatId, kind: str) -> tuple[FieldPrompt, ...]:
+def _list_field_prompts(course: Course, state: Council, seat: SeatId, kind: str) -> tuple[FieldPrompt, ...]:
     """What a person is asked for: what the phase is for, and no more."""
-    allowed = allowed_types(course, state, seat)
+    allowed = list_allowed_types(course, state, seat)
     types = tuple(each for each in allowed if each in PHASE_TYPES.get(kind, allowed) or each == "pass")
     first = FieldPrompt(field="type", choices=types, is_needed=True, ends=("pass",))
     text, sure = FieldPrompt(field="text", is_needed=True), FieldPrompt(field="confidence", is_needed=True)
@@ -200,17 +204,17 @@ def _wanted(course: Course, state: Council, seat: SeatId, kind: str) -> tuple[Fi
             return ()
 
 
-def _memory(lines: tuple[Spoken, ...]) -> ContextWindow:
+def _build_memory(lines: tuple[CouncilLine, ...]) -> ContextWindow:
     memory = ContextWindow(window=RECENT)
     for line in lines[-RECENT:]:
         memory = memory.add(Utterance(id=line.id, speaker=line.seat, text=line.said.text, refers_to=line.said.refers_to), 0.5)
     return memory
 
 
-def _own_words(state: Council, seat: SeatId) -> str:
+def _find_own_words(state: Council, seat: SeatId) -> str:
     return next((line.said.text for line in reversed(state.lines) if line.seat == seat), "")
 
 
-def _subject(course: Course, state: Council) -> str:
-    found = None if state.is_sealed else motion(course, state)
+def _find_subject(course: Course, state: Council) -> str:
+    found = None if state.is_sealed else find_motion(course, state)
     return state.opened.topic if found is None else found.said.text

@@ -27,7 +27,7 @@ from moot.domain.ids import USER, AskId, SeatId, ask_id
 from moot.domain.losses import count_loss
 from moot.domain.roster import swap_seats
 from moot.domain.values import fast_replace
-from moot.protocols.council.closing import closed, outcome
+from moot.protocols.council.closing import build_closing, compute_outcome
 from moot.protocols.council.facts import (
     FORMS,
     PHASE_OF,
@@ -38,10 +38,10 @@ from moot.protocols.council.facts import (
     Phase,
     PhaseBegun,
 )
-from moot.protocols.council.faults import allowed_types
-from moot.protocols.council.prompts import briefed
-from moot.protocols.council.state import PASSED, Council, Course, Spoken
-from moot.protocols.council.table import agree_blind, motion, proposals, votes_ahead
+from moot.protocols.council.faults import list_allowed_types
+from moot.protocols.council.prompts import build_brief
+from moot.protocols.council.state import PASSED, Council, CouncilLine, Course
+from moot.protocols.council.table import find_early_votes, find_motion, is_blind_agreement, list_proposals
 
 MOST_CONTRIBUTIONS: Final = 200
 """How often one seat may speak in a deliberation."""
@@ -67,18 +67,18 @@ class CouncilRules:
         fact = entry.fact
         match fact:
             case Contributed(seat=seat, said=Contribution()):
-                return _said(self.course, state, fact, entry) if self._may(state, fact.ask, seat) else state
+                return _apply_contribution(self.course, state, fact, entry) if self._is_allowed(state, fact.ask, seat) else state
             case SeatLost():
-                return _lost(state, fact) if fact.ask in {ask.id for ask in self._asked(state)} else state
+                return _apply_loss(state, fact) if fact.ask in {ask.id for ask in self._build_asks(state)} else state
             case PhaseBegun(round=number, phase=phase, motion=line):
                 revealed_at = state.revealed_at or entry.seq
-                return fast_replace(_begun(state, number, phase, line), revealed_at=revealed_at)
+                return fast_replace(_apply_phase(state, number, phase, line), revealed_at=revealed_at)
             case InputGiven(text=text):
-                return _heard(state, entry, text)
+                return _apply_input(state, entry, text)
             case BudgetExhausted(budget=budget):
                 return state if budget == "turns" or state.stop == "called" else fast_replace(state, stop=budget)
             case CloseCalled():
-                return fast_replace(_with_votes_ahead(self.course, state), stop="called")
+                return fast_replace(_with_early_votes(self.course, state), stop="called")
             case SessionForked(swaps=swaps):
                 return fast_replace(state, seats=swap_seats(state.seats, swaps))
             case Closed():
@@ -89,103 +89,105 @@ class CouncilRules:
     def decide(self, state: Council) -> tuple[Effect, ...]:
         if state.phase == "closed":
             return ()
-        follows = self._follows(state)
-        return (Record(fact=follows),) if follows is not None else (*self._asked(state), *self._invited(state))
+        follows = self._find_next_fact(state)
+        return (Record(fact=follows),) if follows is not None else (*self._build_asks(state), *self._build_invitations(state))
 
     def brief(self, state: Council, ask: Ask) -> Brief:
-        return briefed(self.course, state, ask)
+        return build_brief(self.course, state, ask)
 
-    def _follows(self, state: Council) -> Fact | None:
+    def _find_next_fact(self, state: Council) -> Fact | None:
         """The fact that the state leads to by itself; None while somebody has a turn."""
         if state.stop == "called":
-            return closed(self.course, state, "called")
+            return build_closing(self.course, state, "called")
         if state.stop is not None and state.phase not in {"vote", "decide"}:
             # A budget ends the talk: what is on the table is decided now.
-            return self._begin(state, state.round, self.course.first[-1]) or closed(self.course, state, state.stop)
-        if not self._is_over(state):
+            return self._begin_phase(state, state.round, self.course.first[-1]) or build_closing(self.course, state, state.stop)
+        if not self._is_phase_over(state):
             return None
         if state.phase == "propose":
-            return self._end_of_proposing(state) or self._next(state)
+            return self._end_proposing(state) or self._begin_next_phase(state)
         if state.phase in {"vote", "decide"}:
-            return self._end_of_round(state)
-        return self._next(state)
+            return self._end_round(state)
+        return self._begin_next_phase(state)
 
-    def _is_over(self, state: Council) -> bool:
+    def _is_phase_over(self, state: Council) -> bool:
         if self.course.one_synthesis and state.phase == "synthesize" and any(state.had.values()):
             return True
-        return all(seat in state.had for seat in self.course.taking_part(state, state.phase))
+        return all(seat in state.had for seat in self.course.list_phase_seats(state, state.phase))
 
-    def _end_of_proposing(self, state: Council) -> Fact | None:
+    def _end_proposing(self, state: Council) -> Fact | None:
         owner = self.course.owner(state.opened)
-        if owner is not None and all(line.seat != owner for line in proposals(state)):
-            return closed(self.course, state, "owner_lost" if owner in state.losses else "nothing_proposed")
-        if not proposals(state):
-            return closed(self.course, state, "nothing_proposed")
-        if not _stops_early(state) or not agree_blind(state):
+        if owner is not None and all(line.seat != owner for line in list_proposals(state)):
+            return build_closing(self.course, state, "owner_lost" if owner in state.losses else "nothing_proposed")
+        if not list_proposals(state):
+            return build_closing(self.course, state, "nothing_proposed")
+        if not _is_early_stop_allowed(state) or not is_blind_agreement(state):
             return None
-        agreed = closed(self.course, state, "agreed_blind")
+        agreed = build_closing(self.course, state, "agreed_blind")
         return agreed if agreed.carried else None
 
-    def _end_of_round(self, state: Council) -> Fact:
+    def _end_round(self, state: Council) -> Fact:
         if state.phase == "decide":
             is_decided = any(line.phase == "decide" and line.said.type == "synthesize" for line in state.lines)
-            return closed(self.course, state, "decided" if is_decided else "owner_lost")
+            return build_closing(self.course, state, "decided" if is_decided else "owner_lost")
         is_last = state.round >= state.opened.settings.rounds or not state.votes or state.stop is not None
-        if is_last or outcome(self.course, state).carried:
-            return closed(self.course, state, state.stop or "voted")
-        return PhaseBegun(round=state.round + 1, phase=self.course.again[0], passed=_passed_in(state), lost=_lost_in(state))
+        if is_last or compute_outcome(self.course, state).carried:
+            return build_closing(self.course, state, state.stop or "voted")
+        return PhaseBegun(
+            round=state.round + 1, phase=self.course.again[0], passed=_list_passed_seats(state), lost=_list_lost_seats(state)
+        )
 
-    def _next(self, state: Council) -> Fact:
-        following = self.course.following(state)
+    def _begin_next_phase(self, state: Council) -> Fact:
+        following = self.course.find_next_phase(state)
         assert following is not None, "a round ends with a vote or a decision"
-        return self._begin(state, state.round, following) or closed(self.course, state, "nothing_proposed")
+        return self._begin_phase(state, state.round, following) or build_closing(self.course, state, "nothing_proposed")
 
-    def _begin(self, state: Council, number: int, phase: Phase) -> PhaseBegun | None:
+    def _begin_phase(self, state: Council, number: int, phase: Phase) -> PhaseBegun | None:
         """The beginning of a phase; None when there is nothing to decide on."""
-        found = motion(self.course, state)
+        found = find_motion(self.course, state)
         if found is None:
             return None
         return PhaseBegun(
             round=number,
             phase=phase,
-            passed=_passed_in(state),
-            lost=_lost_in(state),
+            passed=_list_passed_seats(state),
+            lost=_list_lost_seats(state),
             motion=found.id if phase == "vote" else None,
         )
 
-    def _asked(self, state: Council) -> tuple[Ask, ...]:
-        waiting = [seat for seat in self.course.taking_part(state, state.phase) if seat not in state.had]
-        if waiting and self._is_in_turn(state):
+    def _build_asks(self, state: Council) -> tuple[Ask, ...]:
+        waiting = [seat for seat in self.course.list_phase_seats(state, state.phase) if seat not in state.had]
+        if waiting and self._is_one_by_one(state):
             waiting = waiting[:1]
-        return tuple(_ask(state, seat) for seat in waiting)
+        return tuple(_build_ask(state, seat) for seat in waiting)
 
-    def _is_in_turn(self, state: Council) -> bool:
+    def _is_one_by_one(self, state: Council) -> bool:
         if self.course.one_synthesis and state.phase == "synthesize":
             return True
         return state.opened.settings.order == "round_robin" and state.phase in {"argue", "synthesize"}
 
-    def _invited(self, state: Council) -> tuple[Ask, ...]:
+    def _build_invitations(self, state: Council) -> tuple[Ask, ...]:
         """What seats may add of their own accord; only those who answer from elsewhere ever do."""
-        asked = {ask.seat for ask in self._asked(state)}
+        asked = {ask.seat for ask in self._build_asks(state)}
         is_open = state.opened.settings.order == "open"
         return tuple(
-            _free(state, seat.id)
+            _build_free_ask(state, seat.id)
             for seat in state.seats
             if seat.is_outside and seat.id not in asked and (is_open or seat.id in state.had)
-            if state.counts.get(seat.id, 0) < MOST_CONTRIBUTIONS and allowed_types(self.course, state, seat.id)
+            if state.counts.get(seat.id, 0) < MOST_CONTRIBUTIONS and list_allowed_types(self.course, state, seat.id)
         )
 
-    def _may(self, state: Council, ask: AskId, seat: SeatId) -> bool:
-        return any(each.id == ask and each.seat == seat for each in (*self._asked(state), *self._invited(state)))
+    def _is_allowed(self, state: Council, ask: AskId, seat: SeatId) -> bool:
+        return any(each.id == ask and each.seat == seat for each in (*self._build_asks(state), *self._build_invitations(state)))
 
 
-def _ask(state: Council, seat: SeatId) -> Ask:
+def _build_ask(state: Council, seat: SeatId) -> Ask:
     assert state.phase != "closed"
     kind = state.phase
     return Ask(id=ask_id(state.step, kind, seat), seat=seat, kind=kind, turn=state.round, patience=state.opened.settings.patience)
 
 
-def _free(state: Council, seat: SeatId) -> Ask:
+def _build_free_ask(state: Council, seat: SeatId) -> Ask:
     number = state.counts.get(seat, 0) + 1
     return Ask(
         id=ask_id(number, "free", seat),
@@ -197,17 +199,17 @@ def _free(state: Council, seat: SeatId) -> Ask:
     )
 
 
-def _said(course: Course, state: Council, fact: Contributed, entry: Entry) -> Council:
+def _apply_contribution(course: Course, state: Council, fact: Contributed, entry: Entry) -> Council:
     seat, said = fact.seat, fact.said
     counts = {**state.counts, seat: state.counts.get(seat, 0) + 1}
     had = {**state.had, seat: state.had.get(seat) or PASSED}
     if said.type == "pass" or state.phase == "closed":
         return fast_replace(state, had=had, counts=counts)
-    open_phases = (state.phase, course.following(state))
+    open_phases = (state.phase, course.find_next_phase(state))
     phase = next((each for each in PHASE_OF[said.type] if each in open_phases), None)
-    if phase is None or seat not in course.taking_part(state, phase):
+    if phase is None or seat not in course.list_phase_seats(state, phase):
         return fast_replace(state, had=had, counts=counts)
-    line = Spoken(id=state.last_id + 1, seq=entry.seq, at=entry.at, seat=seat, said=said, round=state.round, phase=phase)
+    line = CouncilLine(id=state.last_id + 1, seq=entry.seq, at=entry.at, seat=seat, said=said, round=state.round, phase=phase)
     state = fast_replace(state, lines=(*state.lines, line), counts=counts)
     if phase != state.phase:
         return fast_replace(state, had=had, ahead={**state.ahead, seat: line.id})
@@ -215,45 +217,45 @@ def _said(course: Course, state: Council, fact: Contributed, entry: Entry) -> Co
     return fast_replace(state, had={**state.had, seat: line.id}, votes=votes)
 
 
-def _heard(state: Council, entry: Entry, text: str) -> Council:
+def _apply_input(state: Council, entry: Entry, text: str) -> Council:
     """The user's word is a line of its own that belongs to no phase."""
     phase = "propose" if state.phase == "closed" else state.phase
     said = Contribution(type="pass", text=text)
-    line = Spoken(id=state.last_id + 1, seq=entry.seq, at=entry.at, seat=USER, said=said, round=state.round, phase=phase)
+    line = CouncilLine(id=state.last_id + 1, seq=entry.seq, at=entry.at, seat=USER, said=said, round=state.round, phase=phase)
     return fast_replace(state, lines=(*state.lines, line))
 
 
-def _lost(state: Council, fact: SeatLost) -> Council:
+def _apply_loss(state: Council, fact: SeatLost) -> Council:
     losses = count_loss(state.losses, fact)
     return fast_replace(state, losses=losses, had={**state.had, fact.seat: None})
 
 
-def _passed_in(state: Council) -> tuple[SeatId, ...]:
+def _list_passed_seats(state: Council) -> tuple[SeatId, ...]:
     return tuple(seat for seat, line in state.had.items() if line == PASSED)
 
 
-def _lost_in(state: Council) -> tuple[SeatId, ...]:
+def _list_lost_seats(state: Council) -> tuple[SeatId, ...]:
     return tuple(seat for seat, line in state.had.items() if line is None)
 
 
-def _begun(state: Council, number: int, phase: Phase, found: int | None) -> Council:
+def _apply_phase(state: Council, number: int, phase: Phase, found: int | None) -> Council:
     ahead = {seat: line for seat, line in state.ahead.items() if (spoken := state.line(line)) and spoken.phase == phase}
     had: dict[SeatId, int | None] = dict(ahead)
     argued = state.had if state.phase == "argue" else state.argued
     after = fast_replace(state, round=number, phase=phase, step=state.step + 1, had=had, ahead={}, argued=argued)
     if phase != "vote":
         return after
-    votes = votes_ahead(state, state.line(found))
+    votes = find_early_votes(state, state.line(found))
     return fast_replace(after, had=dict(votes), votes=votes, motion=found)
 
 
-def _with_votes_ahead(course: Course, state: Council) -> Council:
+def _with_early_votes(course: Course, state: Council) -> Council:
     """Whoever voted before the vote began has voted, should it never begin."""
-    found = motion(course, state)
-    votes = votes_ahead(state, found)
+    found = find_motion(course, state)
+    votes = find_early_votes(state, found)
     return fast_replace(state, votes=votes, motion=found.id) if found is not None and votes else state
 
 
-def _stops_early(state: Council) -> bool:
+def _is_early_stop_allowed(state: Council) -> bool:
     chosen = state.opened.settings.early_stop
     return chosen if chosen is not None else state.opened.subject.stakes in {"low", "medium"}

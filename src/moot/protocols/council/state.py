@@ -18,7 +18,7 @@ PASSED: Final = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spoken:
+class CouncilLine:
     """A line on the table: a contribution, or the user's word. `seq` is the ledger's entry that made it."""
 
     id: int
@@ -44,7 +44,7 @@ class Council:
     phase: Phase | Literal["closed"]
     round: int = 1
     step: int = 1
-    lines: tuple[Spoken, ...] = ()
+    lines: tuple[CouncilLine, ...] = ()
     had: Mapping[SeatId, int | None] = field(default_factory=dict)
     ahead: Mapping[SeatId, int] = field(default_factory=dict)
     argued: Mapping[SeatId, int | None] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class Council:
     def seat(self, name: SeatId) -> Seat:
         return next(seat for seat in self.seats if seat.id == name)
 
-    def line(self, number: int | None) -> Spoken | None:
+    def line(self, number: int | None) -> CouncilLine | None:
         """A line by its number; None for the question and for what does not exist."""
         at = (number or 0) - QUESTION - 1
         return self.lines[at] if 0 <= at < len(self.lines) else None
@@ -90,7 +90,7 @@ class Course:
     owner: Callable[[CouncilOpened], SeatId | None]
     one_synthesis: bool = False
 
-    def following(self, state: Council) -> Phase | None:
+    def find_next_phase(self, state: Council) -> Phase | None:
         """The phase after this one; None when the round ends with it."""
         phases = self.first if state.round == 1 else self.again
         if state.phase == "closed" or state.phase not in phases:
@@ -98,7 +98,7 @@ class Course:
         at = phases.index(state.phase) + 1
         return phases[at] if at < len(phases) else None
 
-    def taking_part(self, state: Council, phase: str) -> tuple[SeatId, ...]:
+    def list_phase_seats(self, state: Council, phase: str) -> tuple[SeatId, ...]:
         """Who has a turn in a phase, in order."""
         owner = self.owner(state.opened)
         seats = tuple(seat.id for seat in state.seats)
@@ -112,6 +112,6 @@ class Course:
         return seats
 
 
-def nobody(opened: CouncilOpened) -> SeatId | None:
+def find_no_owner(opened: CouncilOpened) -> SeatId | None:
     """The owner of a deliberation that has none."""
     return None

@@ -6,15 +6,15 @@ from moot.domain.facts import Entry, SessionCancelled
 from moot.domain.ids import USER, SeatId, SessionId
 from moot.projections.decision import Decision, Dissent, SeatLoss, SeatPosition, SourcedClaim
 from moot.projections.teller import TimelineBase, format_time
-from moot.protocols.council.closing import decided_on
+from moot.protocols.council.closing import find_decided_motion
 from moot.protocols.council.facts import Contributed, CouncilOpened, DeliberationClosed, Phase, PhaseBegun
 from moot.protocols.council.rules import CouncilRules
-from moot.protocols.council.state import PASSED, QUESTION, Council, Spoken
-from moot.protocols.council.table import Challenge, blind_positions, challenges
+from moot.protocols.council.state import PASSED, QUESTION, Council, CouncilLine
+from moot.protocols.council.table import Challenge, find_blind_positions, list_challenges
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TimelineLine:
+class CouncilTimelineLine:
     """A line with its time; `seq` is the ledger's entry that made it. The question is the first."""
 
     id: int
@@ -22,11 +22,11 @@ class TimelineLine:
     timestamp: str
     speaker: SeatId
     content: str
-    spoken: Spoken | None
+    spoken: CouncilLine | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Passed:
+class PassedTurn:
     """A seat that had nothing to say in a phase; `is_implied` where it went on to the next phase instead."""
 
     seq: int
@@ -36,14 +36,14 @@ class Passed:
     is_implied: bool
 
 
-class Deliberation(TimelineBase):
+class CouncilTimeline(TimelineBase):
     """Told entry by entry, the opening first."""
 
     def __init__(self, session: SessionId, rules: CouncilRules) -> None:
         super().__init__(session)
         self.rules = rules
-        self.timeline: list[TimelineLine] = []
-        self.passes: list[Passed] = []
+        self.timeline: list[CouncilTimelineLine] = []
+        self.passes: list[PassedTurn] = []
         self.phases: list[PhaseBegun] = []
         self._council: Council | None = None
 
@@ -62,7 +62,7 @@ class Deliberation(TimelineBase):
         fact = entry.fact
         if isinstance(fact, CouncilOpened):
             self._council = self.rules.initial(fact)
-            self._line(entry, QUESTION, USER, fact.topic, None)
+            self._add_line(entry, QUESTION, USER, fact.topic, None)
             return
         before = self.council
         self._council = after = self.rules.evolve(before, entry)
@@ -70,27 +70,31 @@ class Deliberation(TimelineBase):
             self.phases.append(fact)
         if isinstance(fact, Contributed) and before.phase != "closed" and _is_pass(before, after, fact.seat):
             implied = fact.said.type != "pass"
-            self.passes.append(Passed(seq=entry.seq, seat=fact.seat, round=before.round, phase=before.phase, is_implied=implied))
+            self.passes.append(
+                PassedTurn(seq=entry.seq, seat=fact.seat, round=before.round, phase=before.phase, is_implied=implied)
+            )
         for line in after.lines[len(before.lines) :]:
-            self._line(entry, line.id, line.seat, line.said.text, line)
+            self._add_line(entry, line.id, line.seat, line.said.text, line)
 
-    def _line(self, entry: Entry, number: int, speaker: SeatId, text: str, spoken: Spoken | None) -> None:
+    def _add_line(self, entry: Entry, number: int, speaker: SeatId, text: str, spoken: CouncilLine | None) -> None:
         self.timeline.append(
-            TimelineLine(id=number, seq=entry.seq, timestamp=format_time(entry.at), speaker=speaker, content=text, spoken=spoken)
+            CouncilTimelineLine(
+                id=number, seq=entry.seq, timestamp=format_time(entry.at), speaker=speaker, content=text, spoken=spoken
+            )
         )
 
     def challenges(self) -> list[Challenge]:
-        return challenges(self.council)
+        return list_challenges(self.council)
 
 
 def _is_pass(before: Council, after: Council, seat: SeatId) -> bool:
     return seat not in before.had and after.had.get(seat) == PASSED
 
 
-def decided(story: Deliberation) -> Decision:
+def build_decision(story: CouncilTimeline) -> Decision:
     """The decision as it stands."""
     council, closed = story.council, story.resolution
-    decided = decided_on(story.rules.course, council) if closed is not None and closed.carried else None
+    decided = find_decided_motion(story.rules.course, council) if closed is not None and closed.carried else None
     is_cancelled = isinstance(story.closed, SessionCancelled)
     return Decision(
         session=story.session,
@@ -102,11 +106,11 @@ def decided(story: Deliberation) -> Decision:
         confidence=closed.confidence if closed else None,
         support=closed.support if closed else None,
         turnout=closed.turnout if closed else None,
-        reasons=_reasons(council) if decided else (),
-        positions=positions(story),
-        dissent=dissent(story),
+        reasons=_build_reasons(council) if decided else (),
+        positions=build_positions(story),
+        dissent=build_dissent(story),
         open_questions=(),
-        lost=_lost(story),
+        lost=_list_lost_seats(story),
         could_differ=closed.could_differ if closed else False,
         turns=len(council.lines),
         spent=story.spent,
@@ -114,23 +118,23 @@ def decided(story: Deliberation) -> Decision:
         choice=decided.said.choice if decided else "",
         heads=closed.heads if closed else 0,
         effective=closed.effective if closed else None,
-        open_challenges=tuple(_claim(each.line) for each in story.challenges() if each.state == "open"),
+        open_challenges=tuple(_build_claim(each.line) for each in story.challenges() if each.state == "open"),
         overturned=closed.overturned if closed else False,
     )
 
 
-def _claim(line: Spoken) -> SourcedClaim:
+def _build_claim(line: CouncilLine) -> SourcedClaim:
     return SourcedClaim(text=line.said.text, entries=(line.id,))
 
 
-def _reasons(council: Council) -> tuple[SourcedClaim, ...]:
-    return tuple(_claim(line) for line in council.lines if line.said.type == "support")
+def _build_reasons(council: Council) -> tuple[SourcedClaim, ...]:
+    return tuple(_build_claim(line) for line in council.lines if line.said.type == "support")
 
 
-def positions(story: Deliberation) -> tuple[SeatPosition, ...]:
+def build_positions(story: CouncilTimeline) -> tuple[SeatPosition, ...]:
     """Where each seat stood before it read anyone, and how it voted."""
     council, closed = story.council, story.resolution
-    blind = {} if council.is_sealed else blind_positions(council)
+    blind = {} if council.is_sealed else find_blind_positions(council)
     ballots = {ballot.seat: ballot for ballot in (closed.ballots if closed else ())}
     found = []
     for seat in council.seats:
@@ -154,7 +158,7 @@ def positions(story: Deliberation) -> tuple[SeatPosition, ...]:
     return tuple(found)
 
 
-def dissent(story: Deliberation) -> tuple[Dissent, ...]:
+def build_dissent(story: CouncilTimeline) -> tuple[Dissent, ...]:
     """Every oppose, condition and unanswered challenge, with who raised it."""
     council = story.council
     if story.resolution is None:
@@ -174,12 +178,12 @@ def dissent(story: Deliberation) -> tuple[Dissent, ...]:
     return tuple(voiced)
 
 
-def _is_declined(story: Deliberation, found: Challenge) -> bool:
+def _is_declined(story: CouncilTimeline, found: Challenge) -> bool:
     """Advice that the owner turned down stays dissent, answered or not."""
     return found.state == "answered" and story.rules.course.owner(story.council.opened) is not None
 
 
-def _lost(story: Deliberation) -> tuple[SeatLoss, ...]:
+def _list_lost_seats(story: CouncilTimeline) -> tuple[SeatLoss, ...]:
     closed = story.resolution
     if closed is None:
         return ()

@@ -10,12 +10,12 @@ from moot.domain.subject import normalize_label
 from moot.projections import costs
 from moot.projections.decision import Decision, Dissent
 from moot.projections.summary import format_percent
-from moot.protocols.council.facts import Ballot, Phase
-from moot.protocols.council.state import QUESTION, Spoken
-from moot.protocols.council.story import Deliberation, TimelineLine
+from moot.protocols.council.facts import CouncilBallot, Phase
+from moot.protocols.council.state import QUESTION, CouncilLine
+from moot.protocols.council.story import CouncilTimeline, CouncilTimelineLine
 from moot.protocols.council.table import Challenge
-from moot.protocols.council.telling import votes_line
-from moot.protocols.council.view_words import ViewWords
+from moot.protocols.council.telling import format_votes
+from moot.protocols.council.view_words import CouncilReportText
 from moot.weighing.positions import VotePosition
 
 Row = tuple[object, ...]
@@ -25,7 +25,7 @@ _SIDES: tuple[VotePosition, ...] = ("support", "conditional_support", "oppose", 
 
 
 @dataclass(frozen=True, slots=True)
-class Refs:
+class LineReferences:
     """Words of our own that name lines: `{line}` stands in their place."""
 
     numbers: tuple[int, ...]
@@ -36,7 +36,7 @@ class Refs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
+class VoteGroup:
     """Those who voted alike, and what their votes weigh; None stands for those who did not vote."""
 
     position: VotePosition | None
@@ -51,10 +51,10 @@ class PhaseLines:
     round: int
     phase: Phase
     motion: int | None
-    lines: list[TimelineLine]
+    lines: list[CouncilTimelineLine]
 
 
-def background(story: Deliberation, words: ViewWords) -> list[Row]:
+def background_rows(story: CouncilTimeline, words: CouncilReportText) -> list[Row]:
     """What is known of the question beside its words."""
     subject = story.council.opened.subject
     rows: list[Row] = [(words.protocol, story.rules.name), (words.stakes, words.stakes_words[subject.stakes])]
@@ -62,17 +62,17 @@ def background(story: Deliberation, words: ViewWords) -> list[Row]:
     return [*rows, (words.options, " / ".join(subject.options))] if subject.options else rows
 
 
-def standing(story: Deliberation, words: ViewWords) -> list[Row]:
+def progress_rows(story: CouncilTimeline, words: CouncilReportText) -> list[Row]:
     """Where a deliberation that goes on is: its phase, and who has not had a turn in it."""
     council = story.council
     if council.phase == "closed":
         return []
-    waiting = [seat for seat in story.rules.course.taking_part(council, council.phase) if seat not in council.had]
-    now = (words.now, phase_name(council.phase, council.round, words))
+    waiting = [seat for seat in story.rules.course.list_phase_seats(council, council.phase) if seat not in council.had]
+    now = (words.now, format_phase_name(council.phase, council.round, words))
     return [now, (words.awaited, ", ".join(waiting))] if waiting else [now]
 
 
-def motion_shown(story: Deliberation) -> Spoken | None:
+def find_shown_motion(story: CouncilTimeline) -> CouncilLine | None:
     """The motion of a vote that goes on, or that did not carry; None where there is a decision, or nothing to decide on."""
     closed = story.resolution
     if closed is not None:
@@ -80,46 +80,46 @@ def motion_shown(story: Deliberation) -> Spoken | None:
     return story.council.line(story.council.motion) if story.council.phase == "vote" else None
 
 
-def resolution_rows(decision: Decision, words: ViewWords) -> list[Row]:
+def resolution_rows(decision: Decision, words: CouncilReportText) -> list[Row]:
     """What kind of an outcome it is, and how much stands behind it."""
     rows: list[Row] = [(words.choice, decision.choice)] if decision.choice else []
     if decision.decision is not None:
-        rows += [(words.author, decision.author), (words.motion, Refs(decision.decision.entries))]
+        rows += [(words.author, decision.author), (words.motion, LineReferences(decision.decision.entries))]
     return [
         *rows,
         (words.consensus, words.consensus_types[decision.consensus_type or "no_consensus"]),
         (words.confidence, format_percent(decision.confidence)),
-        (words.support, votes_line(decision, words)),
+        (words.support, format_votes(decision, words)),
         (words.ended_by, words.endings.get(decision.ended_by or "", decision.ended_by)),
     ]
 
 
-def ballots(story: Deliberation) -> tuple[Ballot, ...]:
+def list_counted_ballots(story: CouncilTimeline) -> tuple[CouncilBallot, ...]:
     """The votes that were counted; empty where there was nothing to vote on."""
     closed = story.resolution
     return () if closed is None or closed.motion is None else closed.ballots
 
 
-def sides(story: Deliberation) -> list[Side]:
+def group_vote_sides(story: CouncilTimeline) -> list[VoteGroup]:
     """The sides that were taken at the vote, and the seats that took none."""
     found = []
     for position in (*_SIDES, None):
-        votes = [ballot for ballot in ballots(story) if ballot.position == position]
+        votes = [ballot for ballot in list_counted_ballots(story) if ballot.position == position]
         seats = tuple(ballot.seat for ballot in votes)
-        found.append(Side(position=position, seats=seats, weight=sum(ballot.weight for ballot in votes)))
+        found.append(VoteGroup(position=position, seats=seats, weight=sum(ballot.weight for ballot in votes)))
     return [side for side in found if side.seats]
 
 
-def side_name(side: Side, words: ViewWords) -> str:
+def format_side_name(side: VoteGroup, words: CouncilReportText) -> str:
     return words.no_vote if side.position is None else words.verdicts[side.position]
 
 
-def vote_rows(story: Deliberation, words: ViewWords) -> list[Row]:
+def vote_rows(story: CouncilTimeline, words: CouncilReportText) -> list[Row]:
     """Who voted how, and what that weighs, one side after another."""
-    return [(side_name(side, words), ", ".join(side.seats), f"{side.weight:.2f}") for side in sides(story)]
+    return [(format_side_name(side, words), ", ".join(side.seats), f"{side.weight:.2f}") for side in group_vote_sides(story)]
 
 
-def votes_note(story: Deliberation, words: ViewWords) -> str:
+def describe_votes(story: CouncilTimeline, words: CouncilReportText) -> str:
     """What the votes are where nobody voted; empty where somebody did."""
     closed = story.resolution
     if closed is None or closed.motion is None:
@@ -129,19 +129,21 @@ def votes_note(story: Deliberation, words: ViewWords) -> str:
     return "" if story.rules.course.owner(story.council.opened) is None else words.votes_read["owner"]
 
 
-def cancel_reason(story: Deliberation) -> str:
+def find_cancel_reason(story: CouncilTimeline) -> str:
     return story.closed.reason if isinstance(story.closed, SessionCancelled) else ""
 
 
-def dissent_marks(story: Deliberation, decision: Decision, words: ViewWords) -> list[tuple[Dissent, list[object]]]:
+def list_dissent_marks(
+    story: CouncilTimeline, decision: Decision, words: CouncilReportText
+) -> list[tuple[Dissent, list[object]]]:
     """Who dissents, how and where; of a challenge also what became of it."""
-    met = {each.line.id: became(story, each, words) for each in story.challenges()}
+    met = {each.line.id: describe_challenge_outcome(story, each, words) for each in story.challenges()}
     return [
         (
             voice,
             [
                 words.kinds[voice.kind],
-                Refs(voice.entries),
+                LineReferences(voice.entries),
                 *(met[entry] for entry in voice.entries if voice.kind == "challenge" and entry in met),
             ],
         )
@@ -149,26 +151,27 @@ def dissent_marks(story: Deliberation, decision: Decision, words: ViewWords) -> 
     ]
 
 
-def became(story: Deliberation, found: Challenge, words: ViewWords) -> Refs:
+def describe_challenge_outcome(story: CouncilTimeline, found: Challenge, words: CouncilReportText) -> LineReferences:
     """What became of a challenge."""
     if found.by is None:
-        return Refs((), words.challenge_states[found.state])
+        return LineReferences((), words.challenge_states[found.state])
     by = story.council.line(found.by)
     is_declined = by is not None and any(each.entry == found.line.id and each.how == "declined" for each in by.said.taken)
     told = words.challenge_states[found.state].replace("#{line}", "{line}")
-    return Refs((found.by,), words.declined if is_declined and found.state == "answered" else told)
+    return LineReferences((found.by,), words.declined if is_declined and found.state == "answered" else told)
 
 
-def challenge_rows(story: Deliberation, words: ViewWords) -> list[Row]:
+def challenge_rows(story: CouncilTimeline, words: CouncilReportText) -> list[Row]:
     """Every challenge and what became of it; none while proposals are sealed."""
     if story.council.is_sealed:
         return []
     return [
-        (Refs((each.line.id,)), each.line.seat, each.line.said.text, became(story, each, words)) for each in story.challenges()
+        (LineReferences((each.line.id,)), each.line.seat, each.line.said.text, describe_challenge_outcome(story, each, words))
+        for each in story.challenges()
     ]
 
 
-def taken_rows(story: Deliberation, words: ViewWords) -> list[Row]:
+def advice_rows(story: CouncilTimeline, words: CouncilReportText) -> list[Row]:
     """How each piece of advice was taken, and why."""
     rows: list[Row] = []
     for line in () if story.council.is_sealed else story.council.lines:
@@ -176,40 +179,40 @@ def taken_rows(story: Deliberation, words: ViewWords) -> list[Row]:
             advice = story.council.line(taken.entry)
             who, text = (advice.seat, advice.said.text) if advice else (NOTHING, NOTHING)
             how = words.takings[taken.how]
-            rows.append((Refs((taken.entry,)), who, text, how, taken.why or NOTHING, Refs((line.id,))))
+            rows.append((LineReferences((taken.entry,)), who, text, how, taken.why or NOTHING, LineReferences((line.id,))))
     return rows
 
 
-def position_rows(story: Deliberation, decision: Decision, words: ViewWords) -> list[Row]:
+def position_rows(story: CouncilTimeline, decision: Decision, words: CouncilReportText) -> list[Row]:
     """Where each seat stood before it read anyone, how it voted, and what moved it; none while proposals are sealed."""
     if story.council.is_sealed:
         return []
-    weighed = {ballot.seat: f"{ballot.weight:.2f}" for ballot in ballots(story)}
+    weighed = {ballot.seat: f"{ballot.weight:.2f}" for ballot in list_counted_ballots(story)}
     return [
         (
             position.seat,
-            _joined(position.choice_before, position.before),
+            _join_texts(position.choice_before, position.before),
             format_percent(position.confidence_before),
             words.verdicts.get(position.verdict or "", NOTHING),
             format_percent(position.confidence_after),
-            _joined(_condition(story, position.seat), position.after),
+            _join_texts(_find_condition(story, position.seat), position.after),
             weighed.get(position.seat, NOTHING),
-            Refs((position.moved_by,)) if position.moved_by else NOTHING,
+            LineReferences((position.moved_by,)) if position.moved_by else NOTHING,
         )
         for position in decision.positions
     ]
 
 
-def _joined(*texts: str | None) -> str:
+def _join_texts(*texts: str | None) -> str:
     return " – ".join(text for text in texts if text) or NOTHING
 
 
-def _condition(story: Deliberation, seat: SeatId) -> str:
+def _find_condition(story: CouncilTimeline, seat: SeatId) -> str:
     vote = story.council.line(story.council.votes.get(seat))
     return vote.said.condition if vote is not None else ""
 
 
-def changes(story: Deliberation, decision: Decision, words: ViewWords) -> list[tuple[str, object]]:
+def list_changed_choices(story: CouncilTimeline, decision: Decision, words: CouncilReportText) -> list[tuple[str, object]]:
     """Who went over to another choice than the one that it wrote blind, and the line that it says moved it."""
     closed = story.resolution
     motion = story.council.line(closed.motion) if closed is not None else None
@@ -224,20 +227,20 @@ def changes(story: Deliberation, decision: Decision, words: ViewWords) -> list[t
             continue
         after = motion.said.choice if is_with else words.verdicts["oppose"]
         told = words.moved.format(seat=position.seat, before=position.choice_before, after=after)
-        found.append((told, Refs((position.moved_by,), words.moved_by) if position.moved_by else words.names_nothing))
+        found.append((told, LineReferences((position.moved_by,), words.moved_by) if position.moved_by else words.names_nothing))
     return found
 
 
-def pass_rows(story: Deliberation, words: ViewWords) -> list[Row]:
+def pass_rows(story: CouncilTimeline, words: CouncilReportText) -> list[Row]:
     """Who passed, phase by phase."""
     phases: dict[str, list[str]] = {}
     for one in story.passes:
         told = f"{one.seat} {words.went_on if one.is_implied else words.passes}"
-        phases.setdefault(phase_name(one.phase, one.round, words), []).append(told)
+        phases.setdefault(format_phase_name(one.phase, one.round, words), []).append(told)
     return [(phase, ", ".join(told)) for phase, told in phases.items()]
 
 
-def loss_rows(story: Deliberation, words: ViewWords) -> list[Row]:
+def loss_rows(story: CouncilTimeline, words: CouncilReportText) -> list[Row]:
     """Each single time that a seat was lost. What is wrong with a sealed answer may quote it, and is sealed with it."""
     return [
         (
@@ -251,7 +254,7 @@ def loss_rows(story: Deliberation, words: ViewWords) -> list[Row]:
     ]
 
 
-def phases(story: Deliberation) -> list[PhaseLines]:
+def group_lines_by_phase(story: CouncilTimeline) -> list[PhaseLines]:
     """The lines by the phase that they belong to; the question belongs to none."""
     found = {(1, story.rules.course.first[0]): PhaseLines(round=1, phase=story.rules.course.first[0], motion=None, lines=[])}
     for begun in story.phases:
@@ -263,16 +266,16 @@ def phases(story: Deliberation) -> list[PhaseLines]:
     return list(found.values())
 
 
-def phase_name(phase: str, number: int, words: ViewWords) -> str:
+def format_phase_name(phase: str, number: int, words: CouncilReportText) -> str:
     return f"{words.phases[phase]} · {words.round.format(number=number)}"
 
 
-def is_sealed(story: Deliberation, line: TimelineLine) -> bool:
+def is_sealed_line(story: CouncilTimeline, line: CouncilTimelineLine) -> bool:
     """Whether only its author may read this line yet."""
     return story.council.is_sealed and line.id != QUESTION and line.speaker != USER
 
 
-def marks(line: Spoken, words: ViewWords) -> list[object]:
+def format_line_marks(line: CouncilLine, words: CouncilReportText) -> list[object]:
     """What a line is, what it is about, and how sure its author is."""
     said = line.said
     what = words.types[said.type]
@@ -283,58 +286,58 @@ def marks(line: Spoken, words: ViewWords) -> list[object]:
         (words.accepts, said.accepts),
         (words.moved_by, (said.moved_by,) if said.moved_by else ()),
     )
-    found += [Refs(numbers, told) for told, numbers in named if numbers]
+    found += [LineReferences(numbers, told) for told, numbers in named if numbers]
     return found if said.confidence is None else [*found, words.sure.format(share=format_percent(said.confidence))]
 
 
-def notes(story: Deliberation, words: ViewWords) -> Mapping[int, list[Refs]]:
+def collect_line_notes(story: CouncilTimeline, words: CouncilReportText) -> Mapping[int, list[LineReferences]]:
     """What is not plain to see of a line: that it was written ahead of its phase, and whether a vote counts."""
-    found: dict[int, list[Refs]] = {}
+    found: dict[int, list[LineReferences]] = {}
     latest = 0
-    for phase in phases(story):
+    for phase in group_lines_by_phase(story):
         for line in phase.lines:
-            found[line.id] = [Refs((), words.ahead)] if line.id < latest else []
+            found[line.id] = [LineReferences((), words.ahead)] if line.id < latest else []
         latest = max([latest, *(line.id for line in phase.lines)])
-    for votes in _votes_by_seat(story).values():
+    for votes in _group_votes_by_seat(story).values():
         for earlier, later in pairwise(votes):
-            found[earlier.id].append(Refs((later.id,), words.replaced))
-        found[votes[-1].id] += _last_vote(story, votes, words)
+            found[earlier.id].append(LineReferences((later.id,), words.replaced))
+        found[votes[-1].id] += _describe_vote_status(story, votes, words)
     return found
 
 
-def _votes_by_seat(story: Deliberation) -> Mapping[tuple[SeatId, int], list[Spoken]]:
+def _group_votes_by_seat(story: CouncilTimeline) -> Mapping[tuple[SeatId, int], list[CouncilLine]]:
     """The votes of each seat in each round, in order."""
-    found: dict[tuple[SeatId, int], list[Spoken]] = {}
+    found: dict[tuple[SeatId, int], list[CouncilLine]] = {}
     for line in story.council.lines:
         if line.said.type == "vote":
             found.setdefault((line.seat, line.round), []).append(line)
     return found
 
 
-def _last_vote(story: Deliberation, votes: list[Spoken], words: ViewWords) -> list[Refs]:
+def _describe_vote_status(story: CouncilTimeline, votes: list[CouncilLine], words: CouncilReportText) -> list[LineReferences]:
     last = votes[-1]
     begun = next((each for each in story.phases if each.phase == "vote" and each.round == last.round), None)
     if begun is None:
-        return [Refs((), words.cast_ahead)]
+        return [LineReferences((), words.cast_ahead)]
     if begun.motion is not None and last.id < begun.motion:
-        return [Refs((begun.motion,), words.cast_early)]
+        return [LineReferences((begun.motion,), words.cast_early)]
     if story.council.votes.get(last.seat) != last.id:
-        return [Refs((), words.voted_anew)]
-    return [Refs((votes[-2].id,), words.vote_counts)] if len(votes) > 1 else []
+        return [LineReferences((), words.voted_anew)]
+    return [LineReferences((votes[-2].id,), words.vote_counts)] if len(votes) > 1 else []
 
 
-def details(line: Spoken, words: ViewWords) -> list[tuple[str, str]]:
+def list_line_details(line: CouncilLine, words: CouncilReportText) -> list[tuple[str, str]]:
     """What a line holds beside its text, by name."""
     said = line.said
     found = [(words.choice, said.choice), (words.condition, said.condition), *((words.evidence, each) for each in said.evidence)]
     return [(name, text) for name, text in found if text]
 
 
-def seat_rows(story: Deliberation) -> list[Row]:
+def seat_rows(story: CouncilTimeline) -> list[Row]:
     """Who sat at the table."""
     return [(seat.id, seat.stance, seat.platform, f"{seat.weight:g}", f"{seat.trust:.2f}") for seat in story.council.seats]
 
 
-def cost_rows(story: Deliberation, words: ViewWords) -> list[Row]:
+def cost_rows(story: CouncilTimeline, words: CouncilReportText) -> list[Row]:
     """What each seat cost, and all together."""
     return costs.build_cost_rows(story.costs, story.council.seats, story.spent, words.total)

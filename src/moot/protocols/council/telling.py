@@ -7,36 +7,36 @@ from moot.projections.costs import format_money
 from moot.projections.decision import Decision
 from moot.projections.summary import SummaryLine, format_percent
 from moot.protocols.council.facts import Contributed, DeliberationClosed, PhaseBegun
-from moot.protocols.council.state import Spoken
-from moot.protocols.council.story import Deliberation, TimelineLine, decided
-from moot.protocols.council.view_words import VIEW_WORDS, ViewWords
+from moot.protocols.council.state import CouncilLine
+from moot.protocols.council.story import CouncilTimeline, CouncilTimelineLine, build_decision
+from moot.protocols.council.view_words import REPORT_TEXT, CouncilReportText
 
 
-def told(story: Deliberation, entry: Entry) -> list[str]:
+def add_and_describe_entry(story: CouncilTimeline, entry: Entry) -> list[str]:
     """Tell one more entry, in plain lines; nothing for one that is not worth one.
 
     What is written blind is told when it may be read: when the phase is over.
     """
     before, passed, was_sealed = len(story.timeline), len(story.passes), bool(story.seq) and story.council.is_sealed
     story.add(entry)
-    words = VIEW_WORDS[story.council.opened.language]
+    words = REPORT_TEXT[story.council.opened.language]
     lines = [f"  {one.seat} {words.went_on if one.is_implied else words.passes}" for one in story.passes[passed:]]
     if was_sealed and not story.council.is_sealed:
         before = 1
     for line in story.timeline[before:]:
         is_hidden = story.council.is_sealed and line.spoken is not None and line.speaker != USER
-        lines.append(f"  {line.speaker} {words.has_written}" if is_hidden else _told(line, words))
-    happened = happening(entry, words)
+        lines.append(f"  {line.speaker} {words.has_written}" if is_hidden else _format_line(line, words))
+    happened = describe_event(entry, words)
     return [*lines, f"  {happened}"] if happened else lines
 
 
-def _told(line: TimelineLine, words: ViewWords) -> str:
-    head = line.speaker if line.spoken is None else _head(line.spoken, words)
+def _format_line(line: CouncilTimelineLine, words: CouncilReportText) -> str:
+    head = line.speaker if line.spoken is None else _format_head(line.spoken, words)
     text = one_line(line.content)
     return f"#{line.id} {head}: {text}" if text else f"#{line.id} {head}"
 
 
-def _head(line: Spoken, words: ViewWords) -> str:
+def _format_head(line: CouncilLine, words: CouncilReportText) -> str:
     said = line.said
     what = words.types[said.type] if said.position is None else words.verdicts[said.position]
     about = f" → #{said.refers_to}" if said.refers_to else ""
@@ -44,7 +44,7 @@ def _head(line: Spoken, words: ViewWords) -> str:
     return f"{line.seat} {what}{about}{sure}"
 
 
-def happening(entry: Entry, words: ViewWords) -> str:
+def describe_event(entry: Entry, words: CouncilReportText) -> str:
     """An entry that is no contribution, in one line; empty when it is not worth one."""
     fact = entry.fact
     match fact:
@@ -64,9 +64,9 @@ def happening(entry: Entry, words: ViewWords) -> str:
             return ""
 
 
-def first_line(story: Deliberation) -> str:
+def describe_warning(story: CouncilTimeline) -> str:
     """What a reader must know before the decision itself: that challenges are open, or that it turned over what most thought."""
-    words = VIEW_WORDS[story.council.opened.language]
+    words = REPORT_TEXT[story.council.opened.language]
     closed = story.resolution
     if closed is None:
         return ""
@@ -80,14 +80,14 @@ def first_line(story: Deliberation) -> str:
     return " ".join(lines)
 
 
-def summary(story: Deliberation) -> list[SummaryLine]:
+def build_summary(story: CouncilTimeline) -> list[SummaryLine]:
     """The decision as a person wants it first: what, how sure, who dissents, who was lost, what it cost."""
-    words = VIEW_WORDS[story.council.opened.language]
-    decision = decided(story)
+    words = REPORT_TEXT[story.council.opened.language]
+    decision = build_decision(story)
     if decision.status != "concluded":
         told = words.still_thinking if decision.status == "thinking" else words.cancelled
         return [SummaryLine(told, "strong")]
-    warning = first_line(story)
+    warning = describe_warning(story)
     text = words.no_decision if decision.decision is None else strip_control(decision.decision.text)
     spent = decision.spent
     return [
@@ -96,15 +96,15 @@ def summary(story: Deliberation) -> list[SummaryLine]:
         SummaryLine(""),
         SummaryLine(f"{words.consensus}: {words.consensus_types[decision.consensus_type or 'no_consensus']}"),
         SummaryLine(f"{words.confidence}: {format_percent(decision.confidence)}"),
-        SummaryLine(f"{words.support}: {votes_line(decision, words)}"),
+        SummaryLine(f"{words.support}: {format_votes(decision, words)}"),
         SummaryLine(f"{words.ended_by}: {words.endings.get(decision.ended_by or '', decision.ended_by)}"),
-        *dissent_lines(decision, words),
-        *[SummaryLine(line, "bad") for line in lost_lines(story, decision, words)],
+        *summarize_dissent(decision, words),
+        *[SummaryLine(line, "bad") for line in format_lost_seats(story, decision, words)],
         SummaryLine(f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {format_money(spent)}", "dim"),
     ]
 
 
-def votes_line(decision: Decision, words: ViewWords) -> str:
+def format_votes(decision: Decision, words: CouncilReportText) -> str:
     """The shares, and how many independent votes the heads are worth."""
     return words.votes.format(
         support=format_percent(decision.support),
@@ -114,7 +114,7 @@ def votes_line(decision: Decision, words: ViewWords) -> str:
     )
 
 
-def dissent_lines(decision: Decision, words: ViewWords) -> list[SummaryLine]:
+def summarize_dissent(decision: Decision, words: CouncilReportText) -> list[SummaryLine]:
     """Who does not go along, one line each."""
     if not decision.dissent:
         return [SummaryLine(words.no_dissent)]
@@ -124,7 +124,7 @@ def dissent_lines(decision: Decision, words: ViewWords) -> list[SummaryLine]:
     ]
 
 
-def lost_lines(story: Deliberation, decision: Decision, words: ViewWords) -> list[str]:
+def format_lost_seats(story: CouncilTimeline, decision: Decision, words: CouncilReportText) -> list[str]:
     """Who was lost or did not vote, and what the tally means without them."""
     lines = []
     for lost in decision.lost:

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 from moot.domain.facts import Language
 from moot.projections.words import SHARED_REPORT_TEXT
-from moot.protocols.council.words import WORDS
+from moot.protocols.council.words import PROMPT_TEXT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ViewWords:
+class CouncilReportText:
     minutes: str
     question: str
     decision: str
@@ -99,7 +99,7 @@ class ViewWords:
     times: str
 
 
-EN = ViewWords(
+EN = CouncilReportText(
     minutes="Minutes",
     question="Question",
     decision="Decision",
@@ -141,7 +141,7 @@ EN = ViewWords(
     passes="passes",
     has_written="has written; sealed until all have",
     went_on="went on without",
-    types=WORDS["en"].types,
+    types=PROMPT_TEXT["en"].types,
     verdicts={"support": "support", "conditional_support": "conditional", "oppose": "oppose", "abstain": "abstain"},
     kinds={"oppose": "opposes", "conditional": "on condition", "challenge": "challenged", "reported": "reported"},
     consensus_types={
@@ -213,7 +213,7 @@ EN = ViewWords(
     times="Opened {opened}, last entry {last}.",
 )
 
-ZH = ViewWords(
+ZH = CouncilReportText(
     minutes="纪要",
     question="问题",
     decision="决定",
@@ -249,7 +249,7 @@ ZH = ViewWords(
     passes="跳过",
     has_written="已写好；待所有席位写完后公开",
     went_on="直接进入下一阶段",
-    types=WORDS["zh"].types,
+    types=PROMPT_TEXT["zh"].types,
     verdicts={"support": "支持", "conditional_support": "有条件支持", "oppose": "反对", "abstain": "弃权"},
     kinds={"oppose": "反对", "conditional": "附条件", "challenge": "质疑", "reported": "转述"},
     consensus_types={
@@ -321,4 +321,4 @@ ZH = ViewWords(
     times="开始于 {opened}，最后一条 {last}。",
 )
 
-VIEW_WORDS: dict[Language, ViewWords] = {"en": EN, "zh": ZH}
+REPORT_TEXT: dict[Language, CouncilReportText] = {"en": EN, "zh": ZH}

@@ -9,7 +9,7 @@ from moot.domain.subject import build_topic
 from moot.errors import BadRoster, SessionClosed, UnknownDecision, WorldError
 from moot.projections.teller import format_time
 from moot.protocols.consultation.story import ConsultedStory
-from moot.protocols.council.table import challenges
+from moot.protocols.council.table import list_challenges
 from moot.surfaces.api.call import Call, Caller, Method
 from moot.surfaces.api.shapes import (
     AskOut,
@@ -163,7 +163,7 @@ async def get_deliberation(call: Call, params: GetParams) -> DeliberationOut:
         next_since=place.shown_at(page[-1], seat) if is_more else None,
         challenges=[
             ChallengeOut(id=each.line.id, participant=each.line.seat, state=each.state, by=each.by)
-            for each in challenges(place.council)
+            for each in list_challenges(place.council)
         ],
         silences=[] if teller is None else silences(teller),
         result=resolved(teller, place) if teller is not None and place.standing.is_closed else None,

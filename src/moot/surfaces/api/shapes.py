@@ -7,7 +7,7 @@ from pydantic import AliasChoices, Field
 from moot.domain.facts import Language
 from moot.domain.roster import MAILBOX
 from moot.domain.subject import Stakes
-from moot.protocols.council.facts import ContributionType, Taking
+from moot.protocols.council.facts import AdviceOutcome, ContributionType
 from moot.surfaces.api.call import Wire
 from moot.weighing.positions import VotePosition
 from moot.wiring.deliberations import MOST_WAIT_SECONDS
@@ -110,7 +110,7 @@ class OpenedOut(StandingOut):
 
 class TakenIn(Wire):
     entry: Annotated[int, Field(ge=1, description="The number of the line that holds the advice.")]
-    how: Taking
+    how: AdviceOutcome
     why: Annotated[str, Field(max_length=2_000)] = ""
 
 

@@ -6,9 +6,9 @@ from typing import Any, Literal
 from moot.domain.ids import USER, SeatId
 from moot.projections.teller import format_time
 from moot.protocols.council.facts import DeliberationClosed
-from moot.protocols.council.state import Spoken
-from moot.protocols.council.story import Deliberation, dissent, positions
-from moot.protocols.council.telling import first_line
+from moot.protocols.council.state import CouncilLine
+from moot.protocols.council.story import CouncilTimeline, build_dissent, build_positions
+from moot.protocols.council.telling import describe_warning
 from moot.surfaces.api.shapes import (
     ContributionOut,
     DissentOut,
@@ -72,7 +72,7 @@ def next_step(place: Place, seat: SeatId | None) -> str:
     return f"Phase '{place.council.phase}': waiting for {', '.join(waiting) or 'nobody'}.{sealed} Call wait_for_turn to be told."
 
 
-def summed(lines: Sequence[Spoken]) -> str:
+def summed(lines: Sequence[CouncilLine]) -> str:
     """What came, in a sentence: how much of each kind, and where to find it."""
     kinds: dict[str, list[int]] = {}
     for line in lines:
@@ -83,7 +83,7 @@ def summed(lines: Sequence[Spoken]) -> str:
     return f"New: {'; '.join(parts)}."
 
 
-def contribution(line: Spoken) -> ContributionOut:
+def contribution(line: CouncilLine) -> ContributionOut:
     """A line as it crosses the wire."""
     said = line.said
     return ContributionOut(
@@ -108,7 +108,7 @@ def contribution(line: Spoken) -> ContributionOut:
     )
 
 
-def resolved(teller: Deliberation, place: Place) -> ResultOut | None:
+def resolved(teller: CouncilTimeline, place: Place) -> ResultOut | None:
     """The result of a deliberation; None while it has none."""
     closed = teller.resolution
     if closed is None:
@@ -118,7 +118,7 @@ def resolved(teller: Deliberation, place: Place) -> ResultOut | None:
     votes = {seat: line for seat, number in council.votes.items() if (line := council.line(number)) is not None}
     voiced = [
         DissentOut(participant=voice.seat or "", kind=voice.kind, text=voice.text, id=voice.entries[0] if voice.entries else None)
-        for voice in dissent(teller)
+        for voice in build_dissent(teller)
     ]
     missing = [ballot.seat for ballot in closed.ballots if ballot.position is None]
     return ResultOut(
@@ -162,18 +162,18 @@ def resolved(teller: Deliberation, place: Place) -> ResultOut | None:
     )
 
 
-def _warning(teller: Deliberation, missing: Sequence[SeatId]) -> str:
-    found = [first_line(teller)]
+def _warning(teller: CouncilTimeline, missing: Sequence[SeatId]) -> str:
+    found = [describe_warning(teller)]
     if missing:
         found.append(f"Did not vote: {', '.join(missing)}.")
     return " ".join(line for line in found if line)
 
 
-def _changed(teller: Deliberation, motion: Spoken | None) -> list[MovedOut]:
+def _changed(teller: CouncilTimeline, motion: CouncilLine | None) -> list[MovedOut]:
     """Who wrote one choice blind and ended with another, or names a line that moved it."""
     after = motion.said.choice if motion is not None else ""
     found = []
-    for position in positions(teller):
+    for position in build_positions(teller):
         supports = position.verdict in {"support", "conditional_support"}
         is_other = bool(position.choice_before and after) and position.choice_before.casefold() != after.casefold()
         if position.moved_by is not None or (supports and is_other):
@@ -188,7 +188,7 @@ def _changed(teller: Deliberation, motion: Spoken | None) -> list[MovedOut]:
     return found
 
 
-def silences(teller: Deliberation) -> list[SilenceOut]:
+def silences(teller: CouncilTimeline) -> list[SilenceOut]:
     """Who passed or was lost, in order."""
     passed = [
         SilenceOut(participant=one.seat, phase=one.phase, entry=one.seq, why="went_on" if one.is_implied else "passed")
