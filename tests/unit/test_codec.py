@@ -325,19 +325,19 @@ SAMPLES: tuple[Fact, ...] = (
     consultation.ConsultationFiled(
         ask=AskId("2.record.@director"),
         seat=SeatId("@director"),
-        said=consultation.Filed(number=7, path="docs/consultation/7_ada_鲍勃.md"),
+        said=consultation.RecordLocation(number=7, path="docs/consultation/7_ada_鲍勃.md"),
         usage=USAGE,
         key="k",
     ),
     consultation.QuestionOpened(**OPENING, consult=CONSULT, asker=ADA, request=REQUEST),
     consultation.QuestionAnswered(
-        ask=AskId("1.question.ada"), seat=ADA, said=consultation.Answered(content="So be it."), usage=USAGE, key="k"
+        ask=AskId("1.question.ada"), seat=ADA, said=consultation.AskerConclusion(content="So be it."), usage=USAGE, key="k"
     ),
     consultation.QuestionClosed(outcome="unknown"),
     pipeline.PipelineOpened(
         **OPENING,
         consult=CONSULT,
-        settings=pipeline.Settings(
+        settings=pipeline.PipelineSettings(
             steps=(
                 pipeline.Step(name="model", agent="ada", task="建模。"),
                 pipeline.Step(
@@ -358,7 +358,7 @@ SAMPLES: tuple[Fact, ...] = (
     pipeline.VerdictGiven(
         ask=AskId("2.validate.鲍勃"),
         seat=BOB,
-        said=pipeline.Verdict(verdict="REJECTED", content="不成立。"),
+        said=pipeline.GateVerdict(verdict="REJECTED", content="不成立。"),
         usage=USAGE,
         key="k",
     ),

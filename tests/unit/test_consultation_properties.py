@@ -20,23 +20,23 @@ from moot.domain.rulebook import Rulebook
 from moot.protocols.advisory.kit import ADVISORY
 from moot.protocols.consensus.kit import CONSENSUS
 from moot.protocols.consultation.alone import QUESTION_RULES
-from moot.protocols.consultation.asks import within
+from moot.protocols.consultation.asks import to_inner_entry
 from moot.protocols.consultation.facts import (
     Advice,
-    Answered,
+    AskerConclusion,
     ConsultationAnswered,
     ConsultationBegun,
     ConsultationFailed,
     ConsultationFiled,
     ConsultationRefused,
-    Filed,
     QuestionOpened,
+    RecordLocation,
 )
-from moot.protocols.consultation.rules import Consulting
+from moot.protocols.consultation.rules import ConsultingRulebook
 from moot.protocols.debate.kit import DEBATE
 from moot.protocols.persona.kit import PERSONA
-from moot.protocols.pipeline.facts import Artefact, PipelineOpened, Step, Verdict
-from moot.protocols.pipeline.facts import Settings as PipelineSettings
+from moot.protocols.pipeline.facts import Artefact, GateVerdict, PipelineOpened, Step
+from moot.protocols.pipeline.facts import PipelineSettings as PipelineSettings
 from moot.protocols.pipeline.kit import PIPELINE
 from moot.protocols.roundtable.kit import ROUNDTABLE
 from moot.protocols.swarm.kit import SWARM
@@ -76,12 +76,12 @@ RULES = st.builds(
 def consulting(said: dict[str, st.SearchStrategy[object]]) -> dict[str, st.SearchStrategy[object]]:
     """Mostly answers, and now and then a request in place of one."""
     mixed = {kind: st.one_of(each, each, REQUESTS) for kind, each in said.items()}
-    filed = st.builds(Filed, number=st.integers(1, 99), path=st.just("docs/consultation/1_a_b.md"))
+    filed = st.builds(RecordLocation, number=st.integers(1, 99), path=st.just("docs/consultation/1_a_b.md"))
     return {**mixed, "consult": st.one_of(ADVICE, ADVICE, REQUESTS), "record": filed}
 
 
 def contract(inner: Rulebook[Any], openings: st.SearchStrategy[Opened], said: dict[str, Any]) -> RulebookContract[Any]:
-    rules = Consulting(inner, frozenset({"validate", "review"}))
+    rules = ConsultingRulebook(inner, frozenset({"validate", "review"}))
     opened = st.builds(lambda opening, consult: replace(opening, consult=consult), openings, RULES)
     return RulebookContract(rules=rules, openings=opened, happens=happenings(rules, consulting(said)))
 
@@ -104,7 +104,7 @@ STEPS = (
     Step(name="write", agent="cy", task="Write it.", uses=("model",)),
     Step(name="review", agent="bob", task="Check it.", gate=True, on_reject="consult", back_to="write", most=1),
 )
-VERDICTS = st.builds(Verdict, verdict=st.sampled_from(("APPROVED", "APPROVED", "REJECTED")), content=st.just("It is thin."))
+VERDICTS = st.builds(GateVerdict, verdict=st.sampled_from(("APPROVED", "APPROVED", "REJECTED")), content=st.just("It is thin."))
 PIPELINES = st.builds(
     lambda count: PipelineOpened(
         topic="Forecast it.",
@@ -131,7 +131,7 @@ CONTRACTS = {
             "review": VERDICTS,
         },
     ),
-    "consultation": contract(QUESTION_RULES, QUESTIONS, {"question": st.just(Answered(content="So be it."))}),
+    "consultation": contract(QUESTION_RULES, QUESTIONS, {"question": st.just(AskerConclusion(content="So be it."))}),
 }
 
 
@@ -177,11 +177,11 @@ def check_consultations(played: Played) -> None:
 
 def check_inner(rules: Rulebook[Any], played: Played) -> None:
     """The protocol within sees an ordinary session: the same state as if nobody had ever consulted."""
-    assert isinstance(rules, Consulting)
+    assert isinstance(rules, ConsultingRulebook)
     if isinstance(played.opened, QuestionOpened):
         return
     state = rules.inner.initial(played.opened)
     for entry in played.entries[1:]:
-        seen = within(entry)
+        seen = to_inner_entry(entry)
         state = state if seen is None else rules.inner.evolve(state, seen)
     assert state == played.standing.state.inner

@@ -15,7 +15,7 @@ from moot.domain.ids import AskId, SeatId, SessionId
 from moot.domain.roster import HOUSE
 from moot.domain.rulebook import fold
 from moot.errors import BadAnswer
-from moot.protocols.consultation.document import advice_text, request_text
+from moot.protocols.consultation.document import render_advice, render_request
 from moot.protocols.consultation.facts import (
     FORMS,
     Advice,
@@ -26,19 +26,19 @@ from moot.protocols.consultation.facts import (
     ConsultationInsisted,
     ConsultationRefused,
     ConsultationRequested,
-    Filed,
+    RecordLocation,
 )
-from moot.protocols.consultation.kit import CONSULTATION, consulted
-from moot.protocols.consultation.rules import MOST_FILINGS, Consulting
-from moot.protocols.consultation.state import Consultations
+from moot.protocols.consultation.kit import CONSULTATION, wrap_with_consultations
+from moot.protocols.consultation.rules import MOST_FILINGS, ConsultingRulebook
+from moot.protocols.consultation.state import ConsultingState
 from moot.protocols.persona.kit import PERSONA
-from moot.protocols.pipeline.facts import Verdict
+from moot.protocols.pipeline.facts import GateVerdict
 from moot.protocols.roundtable.facts import RoundtableSpeech, SpeechGiven
 from moot.protocols.roundtable.kit import ROUNDTABLE
 from moot.protocols.roundtable.kit import open_session as conference
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
-RULES = Consulting(ROUNDTABLE.rules)
+RULES = ConsultingRulebook(ROUNDTABLE.rules)
 ADA, BOB, CY = SeatId("ada"), SeatId("bob"), SeatId("cy")
 SPEECH = AskId("1.speech.ada")
 
@@ -50,7 +50,7 @@ def asks_for(to: str = "bob", question: str = "What does it cost?") -> ConsultRe
 class Room:
     """A conference with consultations, played by hand."""
 
-    def __init__(self, *, gate: bool = False, per_seat: int = 2, per_session: int = 3, rules: Consulting = RULES) -> None:
+    def __init__(self, *, gate: bool = False, per_seat: int = 2, per_session: int = 3, rules: ConsultingRulebook = RULES) -> None:
         opened = conference(plan("ada", "bob", "cy", max_rounds=9))
         consult = ConsultRules(folder="/p", token="t", gate=gate, per_seat=per_seat, per_session=per_session)
         self.rules = rules
@@ -58,7 +58,7 @@ class Room:
         self.facts: list[Fact] = []
 
     @property
-    def state(self) -> Consultations:
+    def state(self) -> ConsultingState:
         entries = [Entry(seq=at, at=START + timedelta(seconds=at), fact=fact) for at, fact in enumerate(self.facts, 2)]
         return fold(self.rules, self.opened, entries)
 
@@ -91,7 +91,7 @@ class Room:
         ask = self.ask
         assert (ask.seat, ask.kind) == (HOUSE.id, "record")
         return self.put(
-            ConsultationFiled(ask=ask.id, seat=ask.seat, said=Filed(number=number, path="docs/consultation/7_a_b.md"))
+            ConsultationFiled(ask=ask.id, seat=ask.seat, said=RecordLocation(number=number, path="docs/consultation/7_a_b.md"))
         )
 
     def speaks(self) -> "Room":
@@ -161,7 +161,7 @@ def test_nobody_is_consulted_when_the_budget_is_spent() -> None:
 
 def test_a_kind_of_answer_may_be_a_gate() -> None:
     """C-5: as a pipeline's validations are."""
-    room = Room(rules=Consulting(ROUNDTABLE.rules, frozenset({"speech"}))).put().requests(asks_for())
+    room = Room(rules=ConsultingRulebook(ROUNDTABLE.rules, frozenset({"speech"}))).put().requests(asks_for())
     assert room.facts[-2] == ConsultationRefused(ask=SPEECH, seat=ADA, to="bob", reason="gate")
 
 
@@ -238,7 +238,7 @@ def test_requests_wait_in_the_order_of_their_entries() -> None:
     """C-3: all seats are asked at once, two ask each other; one consultation follows the other."""
     from moot.protocols.persona.facts import Intent, IntentDeclared, MeetingOpened, PersonaSettings
 
-    rules = Consulting(PERSONA.rules)
+    rules = ConsultingRulebook(PERSONA.rules)
     opened = MeetingOpened(
         topic="?",
         language="en",
@@ -254,7 +254,7 @@ def test_requests_wait_in_the_order_of_their_entries() -> None:
         ConsultationBegun(consultation=1, ask=AskId("1.intent.bob"), seat=BOB, to=ADA),
     ]
 
-    def state() -> Consultations:
+    def state() -> ConsultingState:
         return fold(rules, opened, [Entry(seq=at, at=START, fact=fact) for at, fact in enumerate(facts, 2)])
 
     assert [effect.id for effect in rules.decide(state()) if isinstance(effect, Ask)] == ["1.intent.ada"], "busy: it comes next"
@@ -262,7 +262,7 @@ def test_requests_wait_in_the_order_of_their_entries() -> None:
     assert [effect.id for effect in rules.decide(state()) if isinstance(effect, Ask)] == ["1.consult.ada"]
     facts += [
         ConsultationAnswered(ask=AskId("1.consult.ada"), seat=ADA, said=Advice(answer="Five.")),
-        ConsultationFiled(ask=AskId("1.record.@director"), seat=HOUSE.id, said=Filed(number=1, path="x")),
+        ConsultationFiled(ask=AskId("1.record.@director"), seat=HOUSE.id, said=RecordLocation(number=1, path="x")),
     ]
     assert rules.decide(state()) == (Record(fact=ConsultationBegun(consultation=2, ask=AskId("1.intent.cy"), seat=CY, to=BOB)),)
 
@@ -301,7 +301,7 @@ def test_what_consultations_cost_counts_for_seats_and_session() -> None:
     """Every call is paid for: the request, the reply, and the answer behind them."""
     usage = Usage(tokens_in=10, tokens_out=5, cost=3, calls=1)
     room = Room().put().requests(asks_for()).advises().files().speaks()
-    kit = consulted(ROUNDTABLE)
+    kit = wrap_with_consultations(ROUNDTABLE)
     story = kit.tell(SessionId("one"))
     entries = [room.opened, *room.facts]
     lines = []
@@ -342,8 +342,8 @@ def test_the_source_s_form_of_a_request_is_read() -> None:
 def test_what_is_written_is_read_back(language: str) -> None:
     request = ConsultRequest(to="bob", question="Why?\nAnd when?", background="b", understanding="u")
     advice = Advice(answer="Because.\nSo.", notes="n", unsure_of="u", ask_instead="cy")
-    assert ConsultRequest.from_text(request_text(language, request, "bob")) == request  # type: ignore[arg-type]
-    assert Advice.from_text(advice_text(language, BOB, advice)) == advice  # type: ignore[arg-type]
+    assert ConsultRequest.from_text(render_request(language, request, "bob")) == request  # type: ignore[arg-type]
+    assert Advice.from_text(render_advice(language, BOB, advice)) == advice  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -426,7 +426,7 @@ def test_not_to_know_is_heard_from_fields_as_well() -> None:
 )
 def test_a_verdict_is_read(text: str, verdict: str, reasons: str) -> None:
     """C-5"""
-    assert Verdict.from_text(text) == Verdict(verdict=verdict, content=reasons)  # type: ignore[arg-type]
+    assert GateVerdict.from_text(text) == GateVerdict(verdict=verdict, content=reasons)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -442,7 +442,7 @@ def test_a_verdict_is_read(text: str, verdict: str, reasons: str) -> None:
 )
 def test_a_verdict_that_is_none_or_both_is_told_so(text: str) -> None:
     with pytest.raises(ValueError, match="APPROVED"):
-        Verdict.from_text(text)
+        GateVerdict.from_text(text)
 
 
 def test_every_reply_of_a_consultation_is_one_that_replay_takes() -> None:

@@ -13,8 +13,17 @@ from moot.domain.roster import Seat, Swap
 from moot.domain.rulebook import fold
 from moot.errors import BadSetting
 from moot.ports.kit import Plan
-from moot.protocols.pipeline.facts import Artefact, PipelineClosed, Settings, Step, StepRejected, Verdict, VerdictGiven, WorkDone
-from moot.protocols.pipeline.kit import PIPELINE, opened
+from moot.protocols.pipeline.facts import (
+    Artefact,
+    GateVerdict,
+    PipelineClosed,
+    PipelineSettings,
+    Step,
+    StepRejected,
+    VerdictGiven,
+    WorkDone,
+)
+from moot.protocols.pipeline.kit import PIPELINE, open_session
 from moot.protocols.pipeline.rules import RULES
 from moot.protocols.pipeline.state import Pipeline
 
@@ -32,7 +41,7 @@ def plan(*steps: Step) -> Plan:
         seats=tuple(Seat(id=SeatId(name), platform="script:x") for name in ("ada", "bob", "cy")),
         budget=Budget(),
         outside_patience=60.0,
-        settings=Settings(steps=steps),
+        settings=PipelineSettings(steps=steps),
     )
 
 
@@ -40,7 +49,7 @@ class Line:
     """A pipeline that is played by hand."""
 
     def __init__(self, *steps: Step) -> None:
-        self.opened = opened(plan(*steps))
+        self.opened = open_session(plan(*steps))
         self.facts: list[Fact] = []
 
     @property
@@ -67,7 +76,7 @@ class Line:
         return self.put(WorkDone(ask=self.ask.id, seat=self.ask.seat, said=Artefact(content=text)))
 
     def judges(self, verdict: str, reasons: str = "Too thin.") -> "Line":
-        said = Verdict(verdict=verdict, content=reasons)  # type: ignore[arg-type]
+        said = GateVerdict(verdict=verdict, content=reasons)  # type: ignore[arg-type]
         return self.put(VerdictGiven(ask=self.ask.id, seat=self.ask.seat, said=said))
 
     def loses(self) -> "Line":
@@ -168,4 +177,4 @@ def test_the_owner_may_end_it_and_a_word_of_the_user_reaches_the_next_agent() ->
 )
 def test_steps_that_cannot_be_run_are_refused(steps: tuple[Step, ...], told: str) -> None:
     with pytest.raises(BadSetting, match=told.replace("(", r"\(")):
-        opened(plan(*steps))
+        open_session(plan(*steps))

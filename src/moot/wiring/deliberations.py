@@ -14,7 +14,7 @@ from moot.domain.roster import NEUTRAL_TRUST
 from moot.engine.answering import OutstandingAsk
 from moot.engine.standing import Snapshot
 from moot.errors import KeyReused, OutOfTurn, SessionClosed, SessionExists, UnknownSeat, UnknownSession
-from moot.protocols.consultation.rules import Consulting
+from moot.protocols.consultation.rules import ConsultingRulebook
 from moot.protocols.council.facts import FORMS, Contribution
 from moot.protocols.council.faults import list_allowed_types
 from moot.protocols.council.prompts import list_visible_lines
@@ -235,7 +235,7 @@ def _compared(opened: Opened) -> Opened:
 
 def _placed(standing: Snapshot) -> Place:
     rules, state = standing.rules, standing.state
-    if isinstance(rules, Consulting):
+    if isinstance(rules, ConsultingRulebook):
         rules, state = rules.inner, state.inner
     if not isinstance(rules, CouncilRules):
         told = f"session {standing.session!r} is a {standing.rules.name}, no deliberation"

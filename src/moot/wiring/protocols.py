@@ -11,7 +11,7 @@ from moot.ports.kit import ProtocolPlugin
 from moot.protocols.advisory.kit import ADVISORY
 from moot.protocols.consensus.kit import CONSENSUS
 from moot.protocols.consultation.facts import KINDS as CONSULTATION_KINDS
-from moot.protocols.consultation.kit import CONSULTATION, consulted
+from moot.protocols.consultation.kit import CONSULTATION, wrap_with_consultations
 from moot.protocols.debate.kit import DEBATE
 from moot.protocols.persona.kit import PERSONA
 from moot.protocols.pipeline.kit import PIPELINE
@@ -50,7 +50,7 @@ def all_kinds() -> dict[str, type[Fact]]:
 @cache
 def with_consultations(name: str) -> ProtocolPlugin:
     """The protocol of this name, for sessions whose seats may consult each other."""
-    return consulted(protocols()[name])
+    return wrap_with_consultations(protocols()[name])
 
 
 def kit_of(opened: Opened) -> ProtocolPlugin:

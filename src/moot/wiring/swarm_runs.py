@@ -20,7 +20,7 @@ from moot.domain.ids import parse_session_id
 from moot.engine.events import EntryAdded
 from moot.errors import FolderUnwritable
 from moot.ports.kit import ProtocolPlugin
-from moot.protocols.consultation.story import own_story
+from moot.protocols.consultation.story import unwrap_timeline
 from moot.protocols.swarm.blackboard import run_config
 from moot.protocols.swarm.facts import ConvergenceMeasured
 from moot.protocols.swarm.files import CONFIG, RunFile, folder_name, round_files, run_files
@@ -145,13 +145,13 @@ async def kept_folder(moot: Moot, kit: ProtocolPlugin, session: str, base: Path 
 
 
 async def _write_whole(moot: Moot, session: str, folder: RunFolder) -> None:
-    await asyncio.to_thread(folder.write, own_story(await moot.teller(session)))
+    await asyncio.to_thread(folder.write, unwrap_timeline(await moot.teller(session)))
 
 
 async def _keep(moot: Moot, kit: ProtocolPlugin, session: str, folder: RunFolder) -> None:
     """Write after every round. What fails now is tried again with the next one, and at the end it is told."""
     teller = kit.tell(parse_session_id(session))
-    story = own_story(teller)
+    story = unwrap_timeline(teller)
     async for event in moot.watch(session):
         if not isinstance(event, EntryAdded):
             continue

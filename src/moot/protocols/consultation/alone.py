@@ -16,7 +16,7 @@ from moot.protocols.consultation.facts import (
     QUESTION_FORMS,
     QUESTION_KINDS,
     Advice,
-    Answered,
+    AskerConclusion,
     ConsultationAnswered,
     ConsultationFailed,
     ConsultationFiled,
@@ -26,13 +26,13 @@ from moot.protocols.consultation.facts import (
     QuestionClosed,
     QuestionOpened,
 )
-from moot.protocols.consultation.words import WORDS
+from moot.protocols.consultation.words import PROMPT_TEXT
 
 PATIENCE: Final = 600.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question:
+class QuestionState:
     """`advice` is what was answered, before it counts; `outcome` is set when the question is settled."""
 
     opened: QuestionOpened
@@ -53,11 +53,11 @@ class QuestionRules:
     kinds: Mapping[str, type[Fact]] = QUESTION_KINDS
     forms: Mapping[str, AnswerForm] = QUESTION_FORMS
 
-    def initial(self, opened: Opened) -> Question:
+    def initial(self, opened: Opened) -> QuestionState:
         assert isinstance(opened, QuestionOpened)
-        return Question(opened=opened, seats=opened.seats)
+        return QuestionState(opened=opened, seats=opened.seats)
 
-    def evolve(self, state: Question, entry: Entry) -> Question:
+    def evolve(self, state: QuestionState, entry: Entry) -> QuestionState:
         if state.is_closed:
             return state
         fact = entry.fact
@@ -71,7 +71,7 @@ class QuestionRules:
                 return fast_replace(state, advice=None, outcome="failed")
             case ConsultationRefused(reason=reason) if reason != "nested":
                 return fast_replace(state, outcome=state.outcome or "refused")
-            case QuestionAnswered(ask=ask, said=Answered()) if ask == state.ask:
+            case QuestionAnswered(ask=ask, said=AskerConclusion()) if ask == state.ask:
                 return fast_replace(state, outcome=state.outcome or "answered")
             case SeatLost(ask=ask) if ask == state.ask:
                 return fast_replace(state, outcome=state.outcome or "failed")
@@ -86,7 +86,7 @@ class QuestionRules:
             case _:
                 return state
 
-    def decide(self, state: Question) -> tuple[Effect, ...]:
+    def decide(self, state: QuestionState) -> tuple[Effect, ...]:
         if state.is_closed:
             return ()
         if state.outcome is not None:
@@ -94,8 +94,8 @@ class QuestionRules:
         asker = state.opened.asker
         return (Ask(id=state.ask, seat=asker, kind=QUESTION, turn=1, patience=PATIENCE, first=state.opened.request),)
 
-    def brief(self, state: Question, ask: Ask) -> Brief:
-        words = WORDS[state.opened.language]
+    def brief(self, state: QuestionState, ask: Ask) -> Brief:
+        words = PROMPT_TEXT[state.opened.language]
         seat = next(seat for seat in state.seats if seat.id == ask.seat)
         question = state.opened.request.question
         return Brief(

@@ -11,51 +11,51 @@ from moot.domain.ids import AskId
 from moot.protocols.consultation.facts import CONSULT, KINDS, RECORD, ConsultationInsisted
 
 INSISTED: Final = "it asked for a consultation again after one was refused"
-_OWN = tuple(KINDS.values())
+_CONSULTATION_FACTS = tuple(KINDS.values())
 
 
-def again_id(ask: AskId, times: int) -> AskId:
+def build_repeat_id(ask: AskId, times: int) -> AskId:
     """The id of an ask that was put so often before."""
     turn, dot, rest = ask.partition(".")
     return AskId(f"{turn}~{times}{dot}{rest}") if times else ask
 
 
-def plain_id(ask: AskId) -> AskId:
+def strip_repeat_id(ask: AskId) -> AskId:
     """The id by which the protocol knows an ask."""
     turn, dot, rest = ask.partition(".")
     return AskId(f"{turn.partition('~')[0]}{dot}{rest}") if "~" in turn else ask
 
 
-def kind_of(ask: AskId) -> str:
+def parse_ask_kind(ask: AskId) -> str:
     parts = ask.split(".", 2)
     return parts[1] if len(parts) == 3 else ""
 
 
-def is_directors(ask: AskId) -> bool:
+def is_director_ask(ask: AskId) -> bool:
     """Whether an ask is one of the director's own."""
-    return kind_of(ask) in {CONSULT, RECORD}
+    return parse_ask_kind(ask) in {CONSULT, RECORD}
 
 
-def within(entry: Entry) -> Entry | None:
+def to_inner_entry(entry: Entry) -> Entry | None:
     """The entry as the protocol sees it; None where it is none of its business."""
-    fact = _within(entry.fact)
+    fact = _to_inner_fact(entry.fact)
     if fact is entry.fact:
         return entry
     return None if fact is None else entry._replace(fact=fact)
 
 
-def _within(fact: Fact) -> Fact | None:
+def _to_inner_fact(fact: Fact) -> Fact | None:
     match fact:
         case Reply(ask=ask) | SeatLost(ask=ask):
-            if isinstance(fact, _OWN) or is_directors(ask):
+            if isinstance(fact, _CONSULTATION_FACTS) or is_director_ask(ask):
                 return None
-            return replace(fact, ask=plain_id(ask)) if "~" in ask.partition(".")[0] else fact
+            return replace(fact, ask=strip_repeat_id(ask)) if "~" in ask.partition(".")[0] else fact
         case AsksPut(asks=asks) | AsksWithdrawn(asks=asks):
-            kept = tuple(plain_id(ask) for ask in asks if not is_directors(ask))
+            kept = tuple(strip_repeat_id(ask) for ask in asks if not is_director_ask(ask))
             if kept == asks:
                 return fact
             return replace(fact, asks=kept) if kept else None
         case ConsultationInsisted(ask=ask, seat=seat):
-            return SeatLost(ask=plain_id(ask), seat=seat, reason="malformed", detail=INSISTED)
+            return SeatLost(ask=strip_repeat_id(ask), seat=seat, reason="malformed", detail=INSISTED)
         case _:
-            return None if isinstance(fact, _OWN) else fact
+            return None if isinstance(fact, _CONSULTATION_FACTS) else fact

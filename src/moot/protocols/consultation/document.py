@@ -8,31 +8,31 @@ from moot.projections.markdown import quote_markdown
 from moot.projections.teller import format_time
 from moot.protocols.consultation.facts import Advice
 from moot.protocols.consultation.state import Consultation
-from moot.protocols.consultation.words import WORDS, Words
+from moot.protocols.consultation.words import PROMPT_TEXT, ConsultationPromptText
 
 
-def request_text(language: Language, request: ConsultRequest, to: str) -> str:
+def render_request(language: Language, request: ConsultRequest, to: str) -> str:
     """A request as an agent writes it."""
-    words = WORDS[language]
+    words = PROMPT_TEXT[language]
     parts = {
         "question": request.question,
         "background": request.background,
         "understanding": request.understanding,
     }
-    return "\n".join([words.request.format(to=one_line(to)), "", *_labelled(words, language, parts)])
+    return "\n".join([words.request.format(to=one_line(to)), "", *_format_labelled_parts(words, language, parts)])
 
 
-def advice_text(language: Language, seat: SeatId, advice: Advice) -> str:
+def render_advice(language: Language, seat: SeatId, advice: Advice) -> str:
     """A reply as an agent writes it."""
-    words = WORDS[language]
+    words = PROMPT_TEXT[language]
     other = f"@{one_line(advice.ask_instead)}" if advice.ask_instead else ""
     parts = {"answer": advice.answer, "notes": advice.notes, "unsure_of": advice.unsure_of, "ask_instead": other}
-    return "\n".join([words.reply.format(seat=seat), "", *_labelled(words, language, parts)])
+    return "\n".join([words.reply.format(seat=seat), "", *_format_labelled_parts(words, language, parts)])
 
 
-def document(language: Language, found: Consultation, number: int) -> str:
+def render_consultation_file(language: Language, found: Consultation, number: int) -> str:
     """The file `{i}_{from}_{to}.md`, in the form that the projects of such agents keep."""
-    words = WORDS[language]
+    words = PROMPT_TEXT[language]
     question, reply, unsure = words.sections
     status = "FAILED" if found.failure else "COMPLETED"
     at = "" if found.at is None else format_time(found.at)
@@ -43,22 +43,22 @@ def document(language: Language, found: Consultation, number: int) -> str:
         f"| {words.heads[0]} | {words.heads[1]} |",
         "|------|------|",
         *(f"| {name} | {value} |" for name, value in zip(words.rows, values, strict=True)),
-        *_section(question),
-        *_asked(words, language, found.request),
-        *_section(reply),
-        *_replied(words, language, found),
+        *_render_section_head(question),
+        *_render_question(words, language, found.request),
+        *_render_section_head(reply),
+        *_render_reply(words, language, found),
     ]
-    doubts = _doubts(words, found)
+    doubts = _render_doubts(words, found)
     if doubts:
-        lines += [*_section(unsure), *doubts]
+        lines += [*_render_section_head(unsure), *doubts]
     return "\n".join(lines) + "\n"
 
 
-def _section(name: str) -> list[str]:
+def _render_section_head(name: str) -> list[str]:
     return ["", "---", "", f"## {name}", ""]
 
 
-def _asked(words: Words, language: Language, request: ConsultRequest) -> list[str]:
+def _render_question(words: ConsultationPromptText, language: Language, request: ConsultRequest) -> list[str]:
     colon = ":" if language == "en" else "："
     space = " " if language == "en" else ""
     lines = [f"**{words.labels['kind']}**{colon}{space}{words.kinds[request.kind]}", "", *quote_markdown(request.question)]
@@ -68,7 +68,7 @@ def _asked(words: Words, language: Language, request: ConsultRequest) -> list[st
     return lines
 
 
-def _replied(words: Words, language: Language, found: Consultation) -> list[str]:
+def _render_reply(words: ConsultationPromptText, language: Language, found: Consultation) -> list[str]:
     if found.failure or found.advice is None:
         return [words.failed.format(to=found.to, reason=words.failures.get(found.failure, found.failure))]
     colon = ":" if language == "en" else "："
@@ -79,7 +79,7 @@ def _replied(words: Words, language: Language, found: Consultation) -> list[str]
     return lines
 
 
-def _doubts(words: Words, found: Consultation) -> list[str]:
+def _render_doubts(words: ConsultationPromptText, found: Consultation) -> list[str]:
     advice = found.advice
     if advice is None or found.failure:
         return []
@@ -92,6 +92,6 @@ def _doubts(words: Words, found: Consultation) -> list[str]:
     return lines
 
 
-def _labelled(words: Words, language: Language, parts: dict[str, str]) -> list[str]:
+def _format_labelled_parts(words: ConsultationPromptText, language: Language, parts: dict[str, str]) -> list[str]:
     colon = ": " if language == "en" else "："
     return [f"**{words.labels[name]}**{colon}{strip_control(text)}" for name, text in parts.items() if text]

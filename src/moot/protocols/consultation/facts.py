@@ -11,7 +11,7 @@ from moot.domain.effects import Alternative, AnswerForm
 from moot.domain.facts import Closed, Fact, Opened, Reply
 from moot.domain.ids import AskId, SeatId
 
-Words = Annotated[str, MaxLen(20_000)]
+LongText = Annotated[str, MaxLen(20_000)]
 Refusal = Literal["nested", "gate", "self", "unknown", "repeated", "seat_limit", "session_limit", "withdrawn", "budget"]
 Failure = Literal["withdrawn", "insisted", "unrecorded"]
 Outcome = Literal["answered", "unknown", "failed", "refused", "called", "tokens", "money", "time"]
@@ -48,15 +48,15 @@ class Advice:
     """What a consulted seat says. `known` is "unknown" when it does not know, and says so; `ask_instead` is whom it would ask."""
 
     answer: Annotated[str, MinLen(1), MaxLen(20_000)]
-    notes: Words = ""
-    unsure_of: Words = ""
+    notes: LongText = ""
+    unsure_of: LongText = ""
     ask_instead: Annotated[str, MaxLen(64)] = ""
     known: Literal["known", "unknown"] = "known"
 
     @property
     def is_unknown(self) -> bool:
         """Whether it says that it does not know, by its field or by its words."""
-        return self.known == "unknown" or says_unknown(self.answer)
+        return self.known == "unknown" or is_unknown_answer(self.answer)
 
     @classmethod
     def from_text(cls, text: str) -> Self:
@@ -68,7 +68,7 @@ class Advice:
             raise ValueError("the reply holds no answer; who does not know says so")
         name = _NAME.search(str(fields.get("ask_instead") or ""))
         told = fields.get("known")
-        is_unknown = told == "unknown" or (told is None and says_unknown(answer))
+        is_unknown = told == "unknown" or (told is None and is_unknown_answer(answer))
         return cls(
             answer=answer,
             notes=str(fields.get("notes") or ""),
@@ -78,14 +78,14 @@ class Advice:
         )
 
 
-def says_unknown(answer: str) -> bool:
+def is_unknown_answer(answer: str) -> bool:
     """Whether an answer begins by saying that it is none; one that then says what it does know is one."""
     found = _UNKNOWN.match(answer[:LONGEST_HEAD])
     return found is not None and _YET.search(found["rest"]) is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filed:
+class RecordLocation:
     """Where a consultation is recorded; `number` counts in the whole project."""
 
     number: Annotated[int, Ge(1)]
@@ -146,7 +146,7 @@ class ConsultationInsisted(Fact):
 class ConsultationFiled(Reply):
     """Its record is on disk; only now the answer is handed back."""
 
-    said: Filed
+    said: RecordLocation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +158,7 @@ class QuestionOpened(Opened):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
+class AskerConclusion:
     """What the one who asked makes of it, where it is asked itself."""
 
     content: Annotated[str, MinLen(1), MaxLen(20_000)]
@@ -170,7 +170,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionAnswered(Reply):
-    said: Answered
+    said: AskerConclusion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,8 +196,8 @@ QUESTION_KINDS: dict[str, type[Fact]] = {
 INSTEAD: Final = Alternative(field="consult", reply=ConsultationRequested, shape=ConsultRequest)
 FORMS: dict[str, AnswerForm] = {
     CONSULT: AnswerForm(kind=CONSULT, reply=ConsultationAnswered, shape=Advice, form="text", max_tokens=900, instead=INSTEAD),
-    RECORD: AnswerForm(kind=RECORD, reply=ConsultationFiled, shape=Filed, form="json", max_tokens=1),
+    RECORD: AnswerForm(kind=RECORD, reply=ConsultationFiled, shape=RecordLocation, form="json", max_tokens=1),
 }
 QUESTION_FORMS: dict[str, AnswerForm] = {
-    QUESTION: AnswerForm(kind=QUESTION, reply=QuestionAnswered, shape=Answered, form="text", max_tokens=900),
+    QUESTION: AnswerForm(kind=QUESTION, reply=QuestionAnswered, shape=AskerConclusion, form="text", max_tokens=900),
 }

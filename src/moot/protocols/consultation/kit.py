@@ -20,31 +20,36 @@ from moot.projections.markdown import format_table, quote_markdown
 from moot.projections.summary import SummaryLine
 from moot.projections.teller import TimelineBase, format_time
 from moot.projections.words import SHARED_REPORT_TEXT
-from moot.protocols.consultation.alone import QUESTION_RULES, Question
-from moot.protocols.consultation.document import advice_text, request_text
+from moot.protocols.consultation.alone import QUESTION_RULES, QuestionState
+from moot.protocols.consultation.document import render_advice, render_request
 from moot.protocols.consultation.facts import QuestionClosed, QuestionOpened
-from moot.protocols.consultation.rules import Consulting
-from moot.protocols.consultation.story import ConsultedStory, html_section, section, told
-from moot.protocols.consultation.words import WORDS
+from moot.protocols.consultation.rules import ConsultingRulebook
+from moot.protocols.consultation.story import (
+    ConsultingTimeline,
+    add_and_describe_consultation,
+    render_html_section,
+    render_section,
+)
+from moot.protocols.consultation.words import PROMPT_TEXT
 
-Words = Annotated[str, MaxLen(8_000)]
+QuestionText = Annotated[str, MaxLen(8_000)]
 _END: Final = "</main>"
 
 
-def consulted(kit: ProtocolPlugin) -> ProtocolPlugin:
+def wrap_with_consultations(kit: ProtocolPlugin) -> ProtocolPlugin:
     """A protocol's kit for sessions with consultations."""
     return replace(
         kit,
-        rules=Consulting(kit.rules, kit.gates),
-        tell=lambda session: ConsultedStory(session, kit.tell(session)),
+        rules=ConsultingRulebook(kit.rules, kit.gates),
+        tell=lambda session: ConsultingTimeline(session, kit.tell(session)),
         decision=lambda story: kit.decision(story.within),
-        lines=partial(told, kit.lines),
-        summary=lambda story: _summed(kit, story),
-        exports=_exports(kit),
+        lines=partial(add_and_describe_consultation, kit.lines),
+        summary=lambda story: _summarize_consultations(kit, story),
+        exports=_build_exports(kit),
     )
 
 
-def _summed(kit: ProtocolPlugin, story: ConsultedStory) -> list[SummaryLine]:
+def _summarize_consultations(kit: ProtocolPlugin, story: ConsultingTimeline) -> list[SummaryLine]:
     lines = kit.summary(story.within)
     if not story.consultations and not story.refusals:
         return lines
@@ -58,39 +63,39 @@ def _summed(kit: ProtocolPlugin, story: ConsultedStory) -> list[SummaryLine]:
     return [*lines[:-1], SummaryLine(text, "dim"), *lines[-1:]]
 
 
-def _exports(kit: ProtocolPlugin) -> Mapping[str, Callable[[Any], str]]:
-    def minutes(story: ConsultedStory) -> str:
-        own, parts = kit.exports["minutes"](story.within), section(story)
+def _build_exports(kit: ProtocolPlugin) -> Mapping[str, Callable[[Any], str]]:
+    def append_markdown_section(story: ConsultingTimeline) -> str:
+        own, parts = kit.exports["minutes"](story.within), render_section(story)
         return own if not parts else "\n".join([own.rstrip("\n"), "", *parts]) + "\n"
 
-    def page(story: ConsultedStory) -> str:
+    def insert_html_section(story: ConsultingTimeline) -> str:
         own = kit.exports["html"](story.within)
         head, end, rest = own.rpartition(_END)
-        return f"{head}{html_section(story)}{end}{rest}"
+        return f"{head}{render_html_section(story)}{end}{rest}"
 
-    def within(export: Callable[[Any], str], story: ConsultedStory) -> str:
+    def export_inner(export: Callable[[Any], str], story: ConsultingTimeline) -> str:
         return export(story.within)
 
-    found: dict[str, Callable[[Any], str]] = {name: partial(within, export) for name, export in kit.exports.items()}
-    found |= {"minutes": minutes} if "minutes" in found else {}
-    return found | ({"html": page} if "html" in found else {})
+    found: dict[str, Callable[[Any], str]] = {name: partial(export_inner, export) for name, export in kit.exports.items()}
+    found |= {"minutes": append_markdown_section} if "minutes" in found else {}
+    return found | ({"html": insert_html_section} if "html" in found else {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class ConsultationSettings:
     """Who asks whom. The topic is the question."""
 
     asker: Annotated[str, MaxLen(64)] = ""
     to: Annotated[str, MaxLen(64)] = ""
-    background: Words = ""
-    understanding: Words = ""
+    background: QuestionText = ""
+    understanding: QuestionText = ""
     kind: ConsultKind = "knowledge"
 
 
-def opened(plan: Plan) -> QuestionOpened:
+def open_session(plan: Plan) -> QuestionOpened:
     """The opening of a consultation on its own; raises BadSetting, BadRoster."""
     settings = plan.settings
-    assert isinstance(settings, Settings)
+    assert isinstance(settings, ConsultationSettings)
     seats = validate_seats(plan.seats, fewest=2)
     names = [seat.id for seat in seats]
     asker, to = settings.asker or names[0], settings.to or names[1]
@@ -122,19 +127,19 @@ def opened(plan: Plan) -> QuestionOpened:
     )
 
 
-class QuestionStory(TimelineBase):
+class QuestionTimeline(TimelineBase):
     """The question, and what became of it."""
 
     def __init__(self, session: SessionId) -> None:
         super().__init__(session)
-        self._question: Question | None = None
+        self._question: QuestionState | None = None
 
     @property
-    def question(self) -> Question:
+    def question(self) -> QuestionState:
         assert self._question is not None, "a story begins with the opening"
         return self._question
 
-    def keep(self, entry: Entry) -> None:
+    def apply_shared(self, entry: Entry) -> None:
         super().apply_shared(entry)
         if isinstance(entry.fact, QuestionOpened):
             self._question = QUESTION_RULES.initial(entry.fact)
@@ -143,10 +148,10 @@ class QuestionStory(TimelineBase):
             self._question = QUESTION_RULES.evolve(self.question, entry)
 
     def add(self, entry: Entry) -> None:
-        self.keep(entry)
+        self.apply_shared(entry)
 
 
-def decided(story: QuestionStory) -> Decision:
+def build_decision(story: QuestionTimeline) -> Decision:
     """What was answered; nothing where it failed."""
     question = story.question
     closed = story.closed if isinstance(story.closed, QuestionClosed) else None
@@ -173,37 +178,37 @@ def decided(story: QuestionStory) -> Decision:
     )
 
 
-def lines(story: QuestionStory, entry: Entry) -> list[str]:
+def add_and_describe_entry(story: QuestionTimeline, entry: Entry) -> list[str]:
     """Tell one more entry; the director tells the rest."""
     story.add(entry)
     return []
 
 
-def summary(story: QuestionStory) -> list[SummaryLine]:
+def build_summary(story: QuestionTimeline) -> list[SummaryLine]:
     """The answer as the one who asked gets it."""
     question, language = story.question, story.question.opened.language
-    words, decision = WORDS[language], decided(story)
+    words, decision = PROMPT_TEXT[language], build_decision(story)
     to = parse_seat_id(question.opened.request.to)
     spent = decision.spent
     cost = SummaryLine(
         f"{SHARED_REPORT_TEXT[language].spent.format(calls=spent.calls, tokens=spent.tokens)} · {format_money(spent)}", "dim"
     )
     if decision.decision is not None and question.advice is not None:
-        return [SummaryLine(strip_control(advice_text(language, to, question.advice)), "strong"), cost]
+        return [SummaryLine(strip_control(render_advice(language, to, question.advice)), "strong"), cost]
     status = "failed" if story.closed is not None else "open"
     return [SummaryLine(f"@{to}: {words.statuses[status]}", "bad" if status == "failed" else "strong"), cost]
 
 
-def minutes(story: QuestionStory) -> str:
+def render_minutes(story: QuestionTimeline) -> str:
     """The question as it was asked, and what it cost; the director adds the rest."""
     opening, language = story.question.opened, story.question.opened.language
     shared = SHARED_REPORT_TEXT[language]
     rows = build_cost_rows(story.costs, opening.seats, story.spent, shared.total)
     return "\n".join(
         [
-            f"# {WORDS[language].consultations}: {opening.asker} → {one_line(opening.request.to)}",
+            f"# {PROMPT_TEXT[language].consultations}: {opening.asker} → {one_line(opening.request.to)}",
             "",
-            *quote_markdown(request_text(language, opening.request, opening.request.to)),
+            *quote_markdown(render_request(language, opening.request, opening.request.to)),
             "",
             f"## {shared.cost}",
             "",
@@ -218,12 +223,12 @@ def minutes(story: QuestionStory) -> str:
 CONSULTATION: Final = ProtocolPlugin(
     name="consultation",
     rules=QUESTION_RULES,
-    settings=Settings,
-    open=opened,
-    tell=QuestionStory,
-    decision=decided,
-    lines=lines,
-    summary=summary,
-    exports={"minutes": minutes},
+    settings=ConsultationSettings,
+    open=open_session,
+    tell=QuestionTimeline,
+    decision=build_decision,
+    lines=add_and_describe_entry,
+    summary=build_summary,
+    exports={"minutes": render_minutes},
     consults=True,
 )

@@ -9,11 +9,11 @@ from moot.domain.effects import AnswerForm, Ask, Brief
 from moot.domain.fence import one_line, quote_lines
 from moot.domain.perception import ContextWindow, Perception, Utterance
 from moot.domain.roster import HOUSE
-from moot.protocols.consultation.asks import plain_id
-from moot.protocols.consultation.document import advice_text, document, request_text
+from moot.protocols.consultation.asks import strip_repeat_id
+from moot.protocols.consultation.document import render_advice, render_consultation_file, render_request
 from moot.protocols.consultation.facts import CONSULT
-from moot.protocols.consultation.state import Consultation, Consultations, Learned
-from moot.protocols.consultation.words import WORDS, Words
+from moot.protocols.consultation.state import Consultation, ConsultationOutcome, ConsultingState
+from moot.protocols.consultation.words import PROMPT_TEXT, ConsultationPromptText
 
 LONGEST_PART: Final = 4_000
 """Characters of one text that a prompt shows; the ledger and the record keep it whole."""
@@ -22,33 +22,33 @@ LONGEST_STANCE: Final = 120
 Fault = Callable[[object], str | None]
 
 
-def asked_again(state: Consultations, brief: Brief, *, is_gate: bool) -> Brief:
+def add_consultation_prompt(state: ConsultingState, brief: Brief, *, is_gate: bool) -> Brief:
     """The protocol's own brief with what the director has to say."""
-    words = WORDS[brief.language]
-    ask = plain_id(brief.ask.id)
-    own = _told(state, words, brief.ask, is_gate=is_gate)
+    words = PROMPT_TEXT[brief.language]
+    ask = strip_repeat_id(brief.ask.id)
+    own = _build_own_prompt(state, words, brief.ask, is_gate=is_gate)
     rules = words.rules.format(per_seat=state.rules.per_seat, per_session=state.rules.per_session)
     return replace(
         brief,
-        shared=f"{words.consulting}\n{rules}\n{words.table.format(seats=_table(state))}\n\n{brief.shared}",
+        shared=f"{words.consulting}\n{rules}\n{words.table.format(seats=_format_seats(state))}\n\n{brief.shared}",
         own=f"{own}\n\n{brief.own}" if own else brief.own,
-        fault=_checked(brief.fault, words.direct if ask in state.refused else None),
+        fault=_wrap_validator(brief.fault, words.direct if ask in state.refused else None),
         nth=brief.nth + state.extra.get(f"{brief.ask.kind}.{brief.ask.seat}", 0),
         again=state.again.get(ask, 0),
     )
 
 
-def consulted_brief(state: Consultations, current: Consultation, ask: Ask, form: AnswerForm) -> Brief:
+def build_consultation_brief(state: ConsultingState, current: Consultation, ask: Ask, form: AnswerForm) -> Brief:
     """What the one who is consulted gets: the question and its own role, nothing of what others said."""
     language, seat = state.opened.language, state.seat(ask.seat)
-    words = WORDS[language]
-    question = request_text(language, _short(current.request), ask.seat)
+    words = PROMPT_TEXT[language]
+    question = render_request(language, _shorten_request(current.request), ask.seat)
     lines = [words.you.format(seat=seat.id)]
     lines += [one_line(seat.stance)] if seat.stance else []
     lines += [words.instructions.format(instructions=seat.instructions.strip())] if seat.instructions else []
     last = state.words.get(seat.id, "")
     if last:
-        lines += ["", words.own_words, quote_lines(_cut(last))]
+        lines += ["", words.own_words, quote_lines(_truncate_text(last))]
     lines += ["", words.asks.format(seat=current.seat, kind=words.kinds[current.request.kind]), quote_lines(question), ""]
     if current.is_direct:
         lines += [words.refused.format(reason=words.refusals["nested"]), ""]
@@ -62,15 +62,15 @@ def consulted_brief(state: Consultations, current: Consultation, ask: Ask, form:
         nth=max(1, state.extra.get(f"{CONSULT}.{seat.id}", 1)),
         perception=Perception(goal=current.request.question, memory=memory, own_words=last),
         system=words.system,
-        shared=f"{words.topic}\n{quote_lines(_cut(state.opened.topic))}",
+        shared=f"{words.topic}\n{quote_lines(_truncate_text(state.opened.topic))}",
         own="\n".join([*lines, words.now.format(seat=seat.id)]),
         subject=current.request.question,
-        fault=_checked(_none, words.direct if current.is_direct else None),
+        fault=_wrap_validator(_find_no_fault, words.direct if current.is_direct else None),
         again=current.tries,
     )
 
 
-def record_brief(state: Consultations, current: Consultation, ask: Ask, form: AnswerForm) -> Brief:
+def build_record_brief(state: ConsultingState, current: Consultation, ask: Ask, form: AnswerForm) -> Brief:
     """The errand of writing the record down."""
     language = state.opened.language
     errand = RecordFileRequest(
@@ -78,7 +78,7 @@ def record_brief(state: Consultations, current: Consultation, ask: Ask, form: An
         key=f"{state.token}/{current.number}",
         asker=current.seat,
         asked=current.to,
-        document=lambda number: document(language, current, number),
+        document=lambda number: render_consultation_file(language, current, number),
     )
     return Brief(
         ask=ask,
@@ -90,20 +90,20 @@ def record_brief(state: Consultations, current: Consultation, ask: Ask, form: An
         perception=Perception(goal=state.opened.topic, memory=ContextWindow(window=1)),
         system=f"{errand.key}",
         shared="",
-        own=WORDS[language].request.format(to=current.to),
+        own=PROMPT_TEXT[language].request.format(to=current.to),
         errand=errand,
     )
 
 
-def _told(state: Consultations, words: Words, ask: Ask, *, is_gate: bool) -> str:
+def _build_own_prompt(state: ConsultingState, words: ConsultationPromptText, ask: Ask, *, is_gate: bool) -> str:
     seat = ask.seat
     lines: list[str] = []
     learned = state.learned.get(seat, ())
     if learned:
         lines.append(words.learned)
         for each in learned:
-            lines += _learned(state, words, each)
-    refusal = state.refused.get(plain_id(ask.id))
+            lines += _format_outcome(state, words, each)
+    refusal = state.refused.get(strip_repeat_id(ask.id))
     if refusal is not None:
         lines.append(words.refused.format(reason=words.refusals[refusal]))
     elif is_gate:
@@ -114,18 +114,18 @@ def _told(state: Consultations, words: Words, ask: Ask, *, is_gate: bool) -> str
     return "\n".join(lines)
 
 
-def _learned(state: Consultations, words: Words, found: Learned) -> list[str]:
+def _format_outcome(state: ConsultingState, words: ConsultationPromptText, found: ConsultationOutcome) -> list[str]:
     language = state.opened.language
-    lines = [words.asked_itself.format(question=f"\n{quote_lines(_cut(found.request.question, LONGEST_PART // 4))}")]
+    lines = [words.asked_itself.format(question=f"\n{quote_lines(_truncate_text(found.request.question, LONGEST_PART // 4))}")]
     if found.advice is None or found.failure:
         return [*lines, words.failed.format(to=found.to, reason=words.failures.get(found.failure, found.failure))]
     advice = replace(
         found.advice,
-        answer=_cut(found.advice.answer),
-        notes=_cut(found.advice.notes),
-        unsure_of=_cut(found.advice.unsure_of),
+        answer=_truncate_text(found.advice.answer),
+        notes=_truncate_text(found.advice.notes),
+        unsure_of=_truncate_text(found.advice.unsure_of),
     )
-    lines.append(quote_lines(advice_text(language, found.to, advice)))
+    lines.append(quote_lines(render_advice(language, found.to, advice)))
     if advice.is_unknown:
         lines.append(words.unknown.format(to=found.to))
     if advice.ask_instead:
@@ -137,30 +137,30 @@ def _learned(state: Consultations, words: Words, found: Learned) -> list[str]:
     return lines
 
 
-def _table(state: Consultations) -> str:
+def _format_seats(state: ConsultingState) -> str:
     told = [f"@{seat.id} ({one_line(seat.stance)[:LONGEST_STANCE]})" if seat.stance else f"@{seat.id}" for seat in state.seats]
     return ", ".join(told)
 
 
-def _checked(fault: Fault, direct: str | None) -> Fault:
-    def checked(said: object) -> str | None:
+def _wrap_validator(fault: Fault, direct: str | None) -> Fault:
+    def find_fault(said: object) -> str | None:
         return direct if isinstance(said, ConsultRequest) else fault(said)
 
-    return checked
+    return find_fault
 
 
-def _none(said: object) -> str | None:
+def _find_no_fault(said: object) -> str | None:
     return None
 
 
-def _short(request: ConsultRequest) -> ConsultRequest:
+def _shorten_request(request: ConsultRequest) -> ConsultRequest:
     return replace(
         request,
-        question=_cut(request.question, 2 * LONGEST_PART),
-        background=_cut(request.background),
-        understanding=_cut(request.understanding),
+        question=_truncate_text(request.question, 2 * LONGEST_PART),
+        background=_truncate_text(request.background),
+        understanding=_truncate_text(request.understanding),
     )
 
 
-def _cut(text: str, room: int = LONGEST_PART) -> str:
+def _truncate_text(text: str, room: int = LONGEST_PART) -> str:
     return text if len(text) <= room else f"{text[:room]}…"

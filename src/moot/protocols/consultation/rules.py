@@ -18,7 +18,7 @@ from moot.domain.ids import AskId, SeatId
 from moot.domain.roster import HOUSE, swap_seats
 from moot.domain.rulebook import Rulebook
 from moot.domain.values import fast_replace
-from moot.protocols.consultation.asks import again_id, is_directors, kind_of, plain_id, within
+from moot.protocols.consultation.asks import build_repeat_id, is_director_ask, parse_ask_kind, strip_repeat_id, to_inner_entry
 from moot.protocols.consultation.facts import (
     CONSULT,
     FORMS,
@@ -33,12 +33,12 @@ from moot.protocols.consultation.facts import (
     ConsultationInsisted,
     ConsultationRefused,
     ConsultationRequested,
-    Filed,
     QuestionOpened,
+    RecordLocation,
     Refusal,
 )
-from moot.protocols.consultation.prompts import asked_again, consulted_brief, record_brief
-from moot.protocols.consultation.state import MOST_LEARNED, Consultation, Consultations, Learned, Waiting
+from moot.protocols.consultation.prompts import add_consultation_prompt, build_consultation_brief, build_record_brief
+from moot.protocols.consultation.state import MOST_LEARNED, Consultation, ConsultationOutcome, ConsultingState, PendingRequest
 
 MOST_FILINGS: Final = 3
 FILING_SECONDS: Final = 60.0
@@ -46,7 +46,7 @@ LONGEST_WORDS: Final = 6_000
 _NOBODY: Final = ConsultRules(folder="", token="", per_seat=0, per_session=0)
 
 
-class Consulting:
+class ConsultingRulebook:
     """Implements `Rulebook[Consultations]` round any rulebook. `gates` are the kinds of asks during which nobody may consult."""
 
     def __init__(self, inner: Rulebook[Any], gates: frozenset[str] = frozenset()) -> None:
@@ -57,23 +57,23 @@ class Consulting:
         within_forms = {kind: replace(form, instead=INSTEAD) for kind, form in inner.forms.items()}
         self.forms: Mapping[str, AnswerForm] = {**within_forms, **FORMS}
 
-    def initial(self, opened: Opened) -> Consultations:
+    def initial(self, opened: Opened) -> ConsultingState:
         rules = opened.consult or _NOBODY
         inner = self.inner.initial(opened)
-        return Consultations(inner=inner, opened=opened, rules=rules, seats=opened.seats, token=rules.token)
+        return ConsultingState(inner=inner, opened=opened, rules=rules, seats=opened.seats, token=rules.token)
 
-    def evolve(self, state: Consultations, entry: Entry) -> Consultations:
+    def evolve(self, state: ConsultingState, entry: Entry) -> ConsultingState:
         if state.is_closed:
             return state
-        after = self._served(state, entry)
-        seen = within(entry)
+        after = self._apply_entry(state, entry)
+        seen = to_inner_entry(entry)
         if seen is None and isinstance(state.opened, QuestionOpened):
             seen = entry
         if seen is not None:
-            after = _with_words(fast_replace(after, inner=self.inner.evolve(after.inner, seen)), seen.fact)
+            after = _with_last_words(fast_replace(after, inner=self.inner.evolve(after.inner, seen)), seen.fact)
         return fast_replace(after, is_closed=True) if isinstance(entry.fact, Closed) else after
 
-    def decide(self, state: Consultations) -> tuple[Effect, ...]:
+    def decide(self, state: ConsultingState) -> tuple[Effect, ...]:
         if state.is_closed:
             return ()
         if state.insisting:
@@ -85,53 +85,55 @@ class Consulting:
         if records and not (is_ending and state.current is not None):
             return records
         asks = () if records else tuple(effect for effect in effects if isinstance(effect, Ask))
-        return self._directed(state, asks)
+        return self._build_effects(state, asks)
 
-    def brief(self, state: Consultations, ask: Ask) -> Brief:
+    def brief(self, state: ConsultingState, ask: Ask) -> Brief:
         current = state.current
         if ask.kind == CONSULT and current is not None:
-            return consulted_brief(state, current, ask, self.forms[CONSULT])
+            return build_consultation_brief(state, current, ask, self.forms[CONSULT])
         if ask.kind == RECORD and current is not None:
-            return record_brief(state, current, ask, self.forms[RECORD])
-        found = self.inner.brief(state.inner, replace(ask, id=plain_id(ask.id)))
+            return build_record_brief(state, current, ask, self.forms[RECORD])
+        found = self.inner.brief(state.inner, replace(ask, id=strip_repeat_id(ask.id)))
         is_gate = state.rules.gate or ask.kind in self.gates
-        return asked_again(state, replace(found, ask=ask, form=self.forms[ask.kind]), is_gate=is_gate)
+        return add_consultation_prompt(state, replace(found, ask=ask, form=self.forms[ask.kind]), is_gate=is_gate)
 
     # What is to be done
 
-    def _directed(self, state: Consultations, asks: tuple[Ask, ...]) -> tuple[Effect, ...]:
+    def _build_effects(self, state: ConsultingState, asks: tuple[Ask, ...]) -> tuple[Effect, ...]:
         """The asks of the protocol, those that wait for a consultation left out, and what the director does next."""
         known = {ask.id: ask for ask in asks}
         current = state.current
         if current is None:
-            head = _head(state, asks)
+            head = _find_next_request(state, asks)
             if head is not None:
-                return (Record(fact=self._judged(state, head, known)),)
-            return tuple(_outer(state, ask) for ask in asks)
-        follows = _follows(state, current, known)
+                return (Record(fact=self._judge_request(state, head, known)),)
+            return tuple(_to_outer_ask(state, ask) for ask in asks)
+        follows = _find_next_fact(state, current, known)
         if follows is not None:
             return (Record(fact=follows),)
         paused = {current.ask, *(each.ask for each in state.waiting), *(ask.id for ask in asks if _is_to_consult(state, ask))}
-        going = [_outer(state, ask) for ask in asks if ask.id not in paused]
+        going = [_to_outer_ask(state, ask) for ask in asks if ask.id not in paused]
         if current.status == "filing":
-            return (*going, _record_ask(current))
+            return (*going, _build_record_ask(current))
         busy = [ask for ask in going if ask.seat == current.to and ask.id in state.put]
         if busy:
             # It is asked as soon as it has answered what it is at: nobody is asked two things at once.
             return tuple(going)
-        return (*(ask for ask in going if ask.seat != current.to), _consult_ask(state, current))
+        return (*(ask for ask in going if ask.seat != current.to), _build_consult_ask(state, current))
 
-    def _judged(self, state: Consultations, head: Waiting, asks: Mapping[AskId, Ask]) -> Fact:
+    def _judge_request(self, state: ConsultingState, head: PendingRequest, asks: Mapping[AskId, Ask]) -> Fact:
         request = None if head.is_own else head.request
-        to = _seat_called(state, head.request.to)
-        reason = self._refusal(state, head, to, asks)
+        to = _find_seat(state, head.request.to)
+        reason = self._find_refusal(state, head, to, asks)
         if reason is not None or to is None:
             return ConsultationRefused(
                 ask=head.ask, seat=head.seat, to=head.request.to, reason=reason or "unknown", request=request
             )
         return ConsultationBegun(consultation=state.begun + 1, ask=head.ask, seat=head.seat, to=to, request=request)
 
-    def _refusal(self, state: Consultations, head: Waiting, to: SeatId | None, asks: Mapping[AskId, Ask]) -> Refusal | None:
+    def _find_refusal(
+        self, state: ConsultingState, head: PendingRequest, to: SeatId | None, asks: Mapping[AskId, Ask]
+    ) -> Refusal | None:
         if head.ask not in asks:
             return "withdrawn"
         if to is None:
@@ -140,11 +142,11 @@ class Consulting:
             return "self"
         if not head.is_own:
             return None
-        if state.rules.gate or kind_of(head.ask) in self.gates:
+        if state.rules.gate or parse_ask_kind(head.ask) in self.gates:
             return "gate"
         if state.is_spent:
             return "budget"
-        if _digest(head.seat, to, head.request) in state.asked:
+        if _hash_request(head.seat, to, head.request) in state.asked:
             return "repeated"
         if state.counts.get(head.seat, 0) >= state.rules.per_seat:
             return "seat_limit"
@@ -152,36 +154,36 @@ class Consulting:
 
     # What happened
 
-    def _served(self, state: Consultations, entry: Entry) -> Consultations:
+    def _apply_entry(self, state: ConsultingState, entry: Entry) -> ConsultingState:
         """The state after an entry, as far as it is the director's."""
         fact = entry.fact
-        after = fast_replace(state, put=_put(state.put, fact)) if isinstance(fact, _MOVING) else state
+        after = fast_replace(state, put=_update_open_asks(state.put, fact)) if isinstance(fact, _ASK_FACTS) else state
         current = state.current
         match fact:
             case ConsultationRequested(said=ConsultRequest()):
-                return self._requested(after, fact)
+                return self._apply_request(after, fact)
             case ConsultationRefused():
-                return _refused(after, fact)
+                return _apply_refusal(after, fact)
             case ConsultationBegun():
-                return _begun(after, fact)
+                return _apply_begin(after, fact)
             case ConsultationAnswered(ask=ask, said=Advice() as advice):
                 if current is None or current.status != "asking" or ask != current.consult_ask:
                     return after
                 return fast_replace(after, current=replace(current, status="filing", advice=advice, at=entry.at))
-            case ConsultationFiled(ask=ask, said=Filed() as filed):
+            case ConsultationFiled(ask=ask, said=RecordLocation() as filed):
                 if current is None or current.status != "filing" or ask != current.record_ask:
                     return after
-                return _ended(after, current, filed)
+                return _apply_end(after, current, filed)
             case ConsultationFailed(consultation=number, reason=reason):
                 if current is None or number != current.number:
                     return after
                 if reason == "unrecorded":
-                    return _ended(after, replace(current, advice=None, failure=reason), None)
+                    return _apply_end(after, replace(current, advice=None, failure=reason), None)
                 return fast_replace(after, current=replace(current, status="filing", failure=reason, at=entry.at))
             case SeatLost(ask=ask) if current is not None and ask in {current.consult_ask, current.record_ask}:
-                return _lost(after, current, fact, entry)
+                return _apply_loss(after, current, fact, entry)
             case ConsultationInsisted(ask=ask):
-                return _answered(after, ask)
+                return _apply_settled_ask(after, ask)
             case BudgetExhausted(budget=budget):
                 return fast_replace(after, is_spent=after.is_spent or budget != "turns")
             case SessionForked(swaps=swaps):
@@ -189,31 +191,33 @@ class Consulting:
                 token = sha256(told.encode()).hexdigest()[:16]
                 return fast_replace(after, seats=swap_seats(after.seats, swaps), token=token)
             case Reply(ask=ask) | SeatLost(ask=ask):
-                return _answered(after, ask)
+                return _apply_settled_ask(after, ask)
             case _:
                 return after
 
-    def _requested(self, state: Consultations, fact: ConsultationRequested) -> Consultations:
+    def _apply_request(self, state: ConsultingState, fact: ConsultationRequested) -> ConsultingState:
         current = state.current
         if current is not None and current.status == "asking" and (fact.ask, fact.seat) == (current.consult_ask, current.to):
             if current.is_direct:
                 return fast_replace(state, current=replace(current, has_insisted=True))
-            nested = Waiting(ask=fact.ask, seat=fact.seat, request=fact.said)
-            return fast_replace(state, nested=nested, extra=_one_more(state.extra, f"{CONSULT}.{fact.seat}"))
+            nested = PendingRequest(ask=fact.ask, seat=fact.seat, request=fact.said)
+            return fast_replace(state, nested=nested, extra=_increment_count(state.extra, f"{CONSULT}.{fact.seat}"))
         asks = [effect for effect in self.inner.decide(state.inner) if isinstance(effect, Ask)]
-        found = next((ask for ask in asks if _outer(state, ask).id == fact.ask and ask.seat == fact.seat), None)
+        found = next((ask for ask in asks if _to_outer_ask(state, ask).id == fact.ask and ask.seat == fact.seat), None)
         if found is None or found.id in {current.ask if current else None, *(each.ask for each in state.waiting)}:
             return state
         if found.id in state.refused:
             return fast_replace(state, insisting=(*state.insisting, (found.id, found.seat)))
-        waiting = Waiting(ask=found.id, seat=found.seat, request=fact.said)
-        return fast_replace(state, waiting=(*state.waiting, waiting), extra=_one_more(state.extra, f"{found.kind}.{found.seat}"))
+        waiting = PendingRequest(ask=found.id, seat=found.seat, request=fact.said)
+        return fast_replace(
+            state, waiting=(*state.waiting, waiting), extra=_increment_count(state.extra, f"{found.kind}.{found.seat}")
+        )
 
 
-_MOVING = (Reply, SeatLost, AsksPut, AsksWithdrawn, SessionForked)
+_ASK_FACTS = (Reply, SeatLost, AsksPut, AsksWithdrawn, SessionForked)
 
 
-def _put(put: tuple[AskId, ...], fact: Fact) -> tuple[AskId, ...]:
+def _update_open_asks(put: tuple[AskId, ...], fact: Fact) -> tuple[AskId, ...]:
     match fact:
         case Reply(ask=ask) | SeatLost(ask=ask):
             return tuple(each for each in put if each != ask)
@@ -227,27 +231,27 @@ def _put(put: tuple[AskId, ...], fact: Fact) -> tuple[AskId, ...]:
             return put
 
 
-def _outer(state: Consultations, ask: Ask) -> Ask:
+def _to_outer_ask(state: ConsultingState, ask: Ask) -> Ask:
     """An ask of the protocol under the id by which it is put now."""
     times = state.again.get(ask.id, 0)
-    return replace(ask, id=again_id(ask.id, times)) if times else ask
+    return replace(ask, id=build_repeat_id(ask.id, times)) if times else ask
 
 
-def _is_to_consult(state: Consultations, ask: Ask) -> bool:
+def _is_to_consult(state: ConsultingState, ask: Ask) -> bool:
     return ask.first is not None and state.again.get(ask.id, 0) == 0
 
 
-def _head(state: Consultations, asks: tuple[Ask, ...]) -> Waiting | None:
+def _find_next_request(state: ConsultingState, asks: tuple[Ask, ...]) -> PendingRequest | None:
     """The request whose turn it is: what seats asked for first, then what the protocol wants asked."""
     if state.waiting:
         return state.waiting[0]
     for ask in asks:
         if ask.first is not None and _is_to_consult(state, ask):
-            return Waiting(ask=ask.id, seat=ask.seat, request=ask.first, is_own=False)
+            return PendingRequest(ask=ask.id, seat=ask.seat, request=ask.first, is_own=False)
     return None
 
 
-def _follows(state: Consultations, current: Consultation, asks: Mapping[AskId, Ask]) -> Fact | None:
+def _find_next_fact(state: ConsultingState, current: Consultation, asks: Mapping[AskId, Ask]) -> Fact | None:
     """The fact that the consultation under way leads to by itself."""
     if state.nested is not None:
         return ConsultationRefused(ask=state.nested.ask, seat=state.nested.seat, to=state.nested.request.to, reason="nested")
@@ -259,31 +263,31 @@ def _follows(state: Consultations, current: Consultation, asks: Mapping[AskId, A
     return None if current.ask in asks else ConsultationFailed(consultation=current.number, reason="withdrawn")
 
 
-def _consult_ask(state: Consultations, current: Consultation) -> Ask:
+def _build_consult_ask(state: ConsultingState, current: Consultation) -> Ask:
     return Ask(id=current.consult_ask, seat=current.to, kind=CONSULT, turn=current.number, patience=state.rules.patience)
 
 
-def _record_ask(current: Consultation) -> Ask:
+def _build_record_ask(current: Consultation) -> Ask:
     return Ask(id=current.record_ask, seat=HOUSE.id, kind=RECORD, turn=current.number, patience=FILING_SECONDS)
 
 
-def _seat_called(state: Consultations, name: str) -> SeatId | None:
+def _find_seat(state: ConsultingState, name: str) -> SeatId | None:
     """The seat of this name; letters count alike, as agents write names as they like."""
     wanted = unicodedata.normalize("NFC", name.strip().lstrip("@＠"))
     exact = next((seat.id for seat in state.seats if seat.id == wanted), None)
     return exact or next((seat.id for seat in state.seats if seat.id.casefold() == wanted.casefold()), None)
 
 
-def _digest(seat: SeatId, to: SeatId, request: ConsultRequest) -> str:
+def _hash_request(seat: SeatId, to: SeatId, request: ConsultRequest) -> str:
     words = "".join(char for char in unicodedata.normalize("NFKC", request.question).casefold() if char.isalnum())
     return sha256(f"{seat}\x1f{to}\x1f{words}".encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def _one_more(counts: Mapping[Any, int], key: Any) -> dict[Any, int]:
+def _increment_count(counts: Mapping[Any, int], key: Any) -> dict[Any, int]:
     return {**counts, key: counts.get(key, 0) + 1}
 
 
-def _refused(state: Consultations, fact: ConsultationRefused) -> Consultations:
+def _apply_refusal(state: ConsultingState, fact: ConsultationRefused) -> ConsultingState:
     current = state.current
     if state.nested is not None and fact.ask == state.nested.ask and current is not None:
         return fast_replace(state, nested=None, current=replace(current, tries=current.tries + 1, is_direct=True))
@@ -294,40 +298,44 @@ def _refused(state: Consultations, fact: ConsultationRefused) -> Consultations:
         return state
     if fact.reason == "withdrawn":
         return state
-    return fast_replace(state, again=_one_more(state.again, fact.ask), refused={**state.refused, fact.ask: fact.reason})
+    return fast_replace(state, again=_increment_count(state.again, fact.ask), refused={**state.refused, fact.ask: fact.reason})
 
 
-def _begun(state: Consultations, fact: ConsultationBegun) -> Consultations:
+def _apply_begin(state: ConsultingState, fact: ConsultationBegun) -> ConsultingState:
     waiting = state.waiting
     is_own = bool(waiting) and waiting[0].ask == fact.ask
     request = waiting[0].request if is_own else fact.request
     if state.current is not None or request is None or fact.consultation != state.begun + 1:
         return state
     current = Consultation(number=fact.consultation, ask=fact.ask, seat=fact.seat, to=fact.to, request=request)
-    after = fast_replace(state, current=current, begun=fact.consultation, extra=_one_more(state.extra, f"{CONSULT}.{fact.to}"))
+    after = fast_replace(
+        state, current=current, begun=fact.consultation, extra=_increment_count(state.extra, f"{CONSULT}.{fact.to}")
+    )
     if not is_own:
         return after
     return fast_replace(
         after,
         waiting=waiting[1:],
-        counts=_one_more(state.counts, fact.seat),
-        asked=(*state.asked, _digest(fact.seat, fact.to, request)),
+        counts=_increment_count(state.counts, fact.seat),
+        asked=(*state.asked, _hash_request(fact.seat, fact.to, request)),
     )
 
 
-def _ended(state: Consultations, current: Consultation, filed: Filed | None) -> Consultations:
+def _apply_end(state: ConsultingState, current: Consultation, filed: RecordLocation | None) -> ConsultingState:
     """The consultation is over, and what came of it is the asker's to know."""
-    learned = Learned(to=current.to, request=current.request, advice=current.advice, failure=current.failure, filed=filed)
+    learned = ConsultationOutcome(
+        to=current.to, request=current.request, advice=current.advice, failure=current.failure, filed=filed
+    )
     before = state.learned.get(current.seat, ())
     return fast_replace(
         state,
         current=None,
-        again=_one_more(state.again, current.ask),
+        again=_increment_count(state.again, current.ask),
         learned={**state.learned, current.seat: (*before, learned)[-MOST_LEARNED:]},
     )
 
 
-def _lost(state: Consultations, current: Consultation, fact: SeatLost, entry: Entry) -> Consultations:
+def _apply_loss(state: ConsultingState, current: Consultation, fact: SeatLost, entry: Entry) -> ConsultingState:
     if current.status == "filing" and fact.ask == current.record_ask:
         return fast_replace(state, current=replace(current, filings=current.filings + 1))
     if current.status == "asking" and fact.ask == current.consult_ask:
@@ -335,11 +343,11 @@ def _lost(state: Consultations, current: Consultation, fact: SeatLost, entry: En
     return state
 
 
-def _answered(state: Consultations, ask: AskId) -> Consultations:
+def _apply_settled_ask(state: ConsultingState, ask: AskId) -> ConsultingState:
     """An ask of the protocol is settled: what was kept for putting it again is not needed any more."""
-    plain = plain_id(ask)
+    plain = strip_repeat_id(ask)
     is_insisting = plain in {each for each, _ in state.insisting}
-    if is_directors(ask) or (ask != again_id(plain, state.again.get(plain, 0)) and not is_insisting):
+    if is_director_ask(ask) or (ask != build_repeat_id(plain, state.again.get(plain, 0)) and not is_insisting):
         return state
     if plain not in state.again and not is_insisting:
         return state
@@ -351,14 +359,14 @@ def _answered(state: Consultations, ask: AskId) -> Consultations:
     )
 
 
-def _with_words(state: Consultations, fact: Fact) -> Consultations:
+def _with_last_words(state: ConsultingState, fact: Fact) -> ConsultingState:
     if not isinstance(fact, Reply) or fact.seat not in {seat.id for seat in state.seats}:
         return state
-    words = said_words(fact.said)
+    words = extract_answer_text(fact.said)
     return fast_replace(state, words={**state.words, fact.seat: words[:LONGEST_WORDS]}) if words else state
 
 
-def said_words(said: object) -> str:
+def extract_answer_text(said: object) -> str:
     """The words of an answer, whatever its shape."""
     if not is_dataclass(said) or isinstance(said, type):
         return ""

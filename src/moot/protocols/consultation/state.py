@@ -9,15 +9,15 @@ from moot.domain.consult import ConsultRequest, ConsultRules
 from moot.domain.facts import Opened
 from moot.domain.ids import AskId, SeatId
 from moot.domain.roster import HOUSE, Seat
-from moot.protocols.consultation.asks import again_id
-from moot.protocols.consultation.facts import CONSULT, RECORD, Advice, Filed, Refusal
+from moot.protocols.consultation.asks import build_repeat_id
+from moot.protocols.consultation.facts import CONSULT, RECORD, Advice, RecordLocation, Refusal
 
 MOST_LEARNED = 6
 """Consultations that a seat is reminded of, the newest of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
+class PendingRequest:
     """A request that the director has not looked at yet. `is_own`: the seat made it itself."""
 
     ask: AskId
@@ -49,26 +49,26 @@ class Consultation:
 
     @property
     def consult_ask(self) -> AskId:
-        return again_id(AskId(f"{self.number}.{CONSULT}.{self.to}"), self.tries)
+        return build_repeat_id(AskId(f"{self.number}.{CONSULT}.{self.to}"), self.tries)
 
     @property
     def record_ask(self) -> AskId:
-        return again_id(AskId(f"{self.number}.{RECORD}.{HOUSE.id}"), self.filings)
+        return build_repeat_id(AskId(f"{self.number}.{RECORD}.{HOUSE.id}"), self.filings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Learned:
+class ConsultationOutcome:
     """What came of a consultation, as the seat that asked is told."""
 
     to: SeatId
     request: ConsultRequest
     advice: Advice | None
     failure: str = ""
-    filed: Filed | None = None
+    filed: RecordLocation | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Consultations:
+class ConsultingState:
     """The state, without slots for `changed`. `inner` is that of the protocol.
 
     `put` are the asks that are out; `again` how often an ask of the protocol was put before; `extra` how many answers of a kind a
@@ -84,13 +84,13 @@ class Consultations:
     put: tuple[AskId, ...] = ()
     again: Mapping[AskId, int] = field(default_factory=dict)
     extra: Mapping[str, int] = field(default_factory=dict)
-    waiting: tuple[Waiting, ...] = ()
-    nested: Waiting | None = None
+    waiting: tuple[PendingRequest, ...] = ()
+    nested: PendingRequest | None = None
     current: Consultation | None = None
     begun: int = 0
     counts: Mapping[SeatId, int] = field(default_factory=dict)
     asked: tuple[str, ...] = ()
-    learned: Mapping[SeatId, tuple[Learned, ...]] = field(default_factory=dict)
+    learned: Mapping[SeatId, tuple[ConsultationOutcome, ...]] = field(default_factory=dict)
     refused: Mapping[AskId, Refusal] = field(default_factory=dict)
     insisting: tuple[tuple[AskId, SeatId], ...] = ()
     words: Mapping[SeatId, str] = field(default_factory=dict)

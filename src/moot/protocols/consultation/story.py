@@ -11,7 +11,7 @@ from moot.domain.ids import SeatId, SessionId
 from moot.projections.html import render_table as html_table
 from moot.projections.markdown import format_table, quote_markdown
 from moot.projections.teller import TimelineBase
-from moot.protocols.consultation.asks import kind_of, within
+from moot.protocols.consultation.asks import parse_ask_kind, to_inner_entry
 from moot.protocols.consultation.facts import (
     CONSULT,
     Advice,
@@ -22,13 +22,13 @@ from moot.protocols.consultation.facts import (
     ConsultationInsisted,
     ConsultationRefused,
     ConsultationRequested,
-    Filed,
+    RecordLocation,
 )
-from moot.protocols.consultation.words import WORDS, Words
+from moot.protocols.consultation.words import PROMPT_TEXT, ConsultationPromptText
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConsultLine:
+class ConsultationSummary:
     """One consultation as it stands, or one request that was refused."""
 
     seq: int
@@ -38,7 +38,7 @@ class ConsultLine:
     advice: Advice | None = None
     failure: str = ""
     refusal: str = ""
-    filed: Filed | None = None
+    filed: RecordLocation | None = None
 
     @property
     def status(self) -> str:
@@ -51,20 +51,20 @@ class ConsultLine:
         return "answered" if self.advice.known == "known" else "unknown"
 
 
-def own_story(teller: Any) -> Any:
+def unwrap_timeline(teller: Any) -> Any:
     """The story of the protocol itself, be it told with consultations round it or without."""
-    return teller.within if isinstance(teller, ConsultedStory) else teller
+    return teller.within if isinstance(teller, ConsultingTimeline) else teller
 
 
-class ConsultedStory(TimelineBase):
+class ConsultingTimeline(TimelineBase):
     """Told entry by entry, the opening first. `within` is the story of the protocol, which hears of no consultation."""
 
     def __init__(self, session: SessionId, teller: Any) -> None:
         super().__init__(session)
         assert isinstance(teller, TimelineBase)
         self.within: Any = teller
-        self.consultations: list[ConsultLine] = []
-        self.refusals: list[ConsultLine] = []
+        self.consultations: list[ConsultationSummary] = []
+        self.refusals: list[ConsultationSummary] = []
         self._requests: list[ConsultationRequested] = []
 
     @property
@@ -72,45 +72,47 @@ class ConsultedStory(TimelineBase):
         return getattr(self.within, "timeline", ())
 
     @property
-    def words(self) -> Words:
-        return WORDS[self.desk.opened.language]
+    def words(self) -> ConsultationPromptText:
+        return PROMPT_TEXT[self.desk.opened.language]
 
     def add(self, entry: Entry) -> None:
         """Tell one more entry."""
-        self.heard(entry)
-        seen = within(entry)
+        self.add_consultation_entry(entry)
+        seen = to_inner_entry(entry)
         if seen is not None:
             self.within.add(seen)
 
-    def heard(self, entry: Entry) -> None:
+    def add_consultation_entry(self, entry: Entry) -> None:
         """Take in one more entry, all but what the protocol makes of it."""
         self.apply_shared(entry)
-        if within(entry) is None:
+        if to_inner_entry(entry) is None:
             # What it cost, and how long it took, counts in every view of the session.
             self.within.keep(entry)
         match entry.fact:
             case ConsultationRequested():
                 self._requests.append(entry.fact)
             case ConsultationRefused() as fact:
-                request = self._request(fact.seat, fact.request)
-                self.refusals.append(ConsultLine(seq=entry.seq, seat=fact.seat, to=fact.to, request=request, refusal=fact.reason))
+                request = self._take_request(fact.seat, fact.request)
+                self.refusals.append(
+                    ConsultationSummary(seq=entry.seq, seat=fact.seat, to=fact.to, request=request, refusal=fact.reason)
+                )
             case ConsultationBegun() as fact:
-                request = self._request(fact.seat, fact.request)
-                self.consultations.append(ConsultLine(seq=entry.seq, seat=fact.seat, to=fact.to, request=request))
+                request = self._take_request(fact.seat, fact.request)
+                self.consultations.append(ConsultationSummary(seq=entry.seq, seat=fact.seat, to=fact.to, request=request))
             case ConsultationInsisted(seat=seat):
-                self._request(seat, None)
+                self._take_request(seat, None)
             case ConsultationAnswered(said=advice):
-                self._last(advice=advice)
+                self._update_last(advice=advice)
             case ConsultationFiled(said=filed):
-                self._last(filed=filed)
+                self._update_last(filed=filed)
             case ConsultationFailed(reason=reason):
-                self._last(failure=reason)
-            case SeatLost(ask=ask, reason=reason) if kind_of(ask) == CONSULT:
-                self._last(failure=reason)
+                self._update_last(failure=reason)
+            case SeatLost(ask=ask, reason=reason) if parse_ask_kind(ask) == CONSULT:
+                self._update_last(failure=reason)
             case _:
                 pass
 
-    def _request(self, seat: SeatId, given: ConsultRequest | None) -> ConsultRequest | None:
+    def _take_request(self, seat: SeatId, given: ConsultRequest | None) -> ConsultRequest | None:
         if given is not None:
             return given
         found = next((each for each in self._requests if each.seat == seat), None)
@@ -119,15 +121,15 @@ class ConsultedStory(TimelineBase):
         self._requests.remove(found)
         return found.said
 
-    def _last(self, **changes: Any) -> None:
+    def _update_last(self, **changes: Any) -> None:
         if self.consultations:
             self.consultations[-1] = replace(self.consultations[-1], **changes)
 
 
-def told(lines: Callable[[Any, Entry], list[str]], story: ConsultedStory, entry: Entry) -> list[str]:
+def add_and_describe_consultation(lines: Callable[[Any, Entry], list[str]], story: ConsultingTimeline, entry: Entry) -> list[str]:
     """Tell one more entry, in plain lines: those of the protocol, or those of the director."""
-    story.heard(entry)
-    seen = within(entry)
+    story.add_consultation_entry(entry)
+    seen = to_inner_entry(entry)
     if seen is not None:
         return lines(story.within, seen)
     words = story.words
@@ -152,13 +154,13 @@ def told(lines: Callable[[Any, Entry], list[str]], story: ConsultedStory, entry:
             return []
 
 
-def section(story: ConsultedStory) -> list[str]:
+def render_section(story: ConsultingTimeline) -> list[str]:
     """All consultations as a part of the minutes; nothing where there are none."""
     lines = story.consultations + story.refusals
     if not lines:
         return []
     words = story.words
-    parts = [f"## {words.consultations}", "", *format_table(words.columns, _rows(story))]
+    parts = [f"## {words.consultations}", "", *format_table(words.columns, _build_rows(story))]
     for line in story.consultations:
         question = line.request.question if line.request else ""
         parts += ["", f"**{line.seat} → {one_line(line.to)}**", "", *quote_markdown(question)]
@@ -169,15 +171,15 @@ def section(story: ConsultedStory) -> list[str]:
     return parts
 
 
-def html_section(story: ConsultedStory) -> str:
+def render_html_section(story: ConsultingTimeline) -> str:
     """The same for a page."""
-    rows = _rows(story)
+    rows = _build_rows(story)
     if not rows:
         return ""
     return f"<h2>{story.words.consultations}</h2>\n{html_table(story.words.columns, rows)}\n"
 
 
-def _rows(story: ConsultedStory) -> list[tuple[str, str, str, str, str]]:
+def _build_rows(story: ConsultingTimeline) -> list[tuple[str, str, str, str, str]]:
     words = story.words
     done = [
         (

@@ -9,7 +9,7 @@ from moot.protocols.consultation.facts import Refusal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Words:
+class ConsultationPromptText:
     consulting: str
     rules: str
     table: str
@@ -49,7 +49,7 @@ class Words:
     asked_itself: str
 
 
-EN = Words(
+EN = ConsultationPromptText(
     consulting="# Consultations",
     rules=(
         "If you are not sure, ask instead of guessing. In place of your answer you may ask the director for a consultation with "
@@ -134,7 +134,7 @@ EN = Words(
     },
     asked_itself="Your question was: {question}",
 )
-ZH = Words(
+ZH = ConsultationPromptText(
     consulting="# 咨询",
     rules=(
         "有任何不确定的问题都应该咨询，而不是自己猜测。你可以不给出回答，而请 Director 代你咨询桌上的另一位；收到回复后会再次请你回答。"
@@ -209,4 +209,4 @@ ZH = Words(
     statuses={"answered": "COMPLETED", "unknown": "COMPLETED（不知道）", "failed": "FAILED", "refused": "被拒绝", "open": "…"},
     asked_itself="你的问题：{question}",
 )
-WORDS: dict[Language, Words] = {"en": EN, "zh": ZH}
+PROMPT_TEXT: dict[Language, ConsultationPromptText] = {"en": EN, "zh": ZH}

@@ -58,7 +58,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class PipelineSettings:
     """How a pipeline runs."""
 
     steps: Annotated[tuple[Step, ...], MaxLen(MOST_STEPS)] = ()
@@ -77,7 +77,7 @@ class Artefact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class GateVerdict:
     """What a gate ends in."""
 
     verdict: Judgement
@@ -94,13 +94,13 @@ class Verdict:
             verdict = _MEANS.get(str(fields["verdict"]).strip().casefold())
             reasons = str(fields.get("content") or fields.get("reasons") or "")
         else:
-            verdict, reasons = _judged([line.strip() for line in text.strip().splitlines()])
+            verdict, reasons = _parse_verdict([line.strip() for line in text.strip().splitlines()])
         if verdict is None:
             raise ValueError("a first line that begins with APPROVED or with REJECTED was expected, and not both")
         return cls(verdict=verdict, content=reasons[:20_000])
 
 
-def _judged(lines: list[str]) -> tuple[Judgement | None, str]:
+def _parse_verdict(lines: list[str]) -> tuple[Judgement | None, str]:
     """The verdict of some lines, and what else they say."""
     first = _VERDICT.match(lines[0]) if lines else None
     if first is not None:
@@ -120,7 +120,7 @@ def _judged(lines: list[str]) -> tuple[Judgement | None, str]:
 class PipelineOpened(Opened):
     """`seats` are the agents."""
 
-    settings: Settings = Settings()
+    settings: PipelineSettings = PipelineSettings()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +130,7 @@ class WorkDone(Reply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerdictGiven(Reply):
-    said: Verdict
+    said: GateVerdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,6 +161,6 @@ KINDS: dict[str, type[Fact]] = {
 }
 FORMS: dict[str, AnswerForm] = {
     WORK: AnswerForm(kind=WORK, reply=WorkDone, shape=Artefact, form="text", max_tokens=2_000),
-    VALIDATE: AnswerForm(kind=VALIDATE, reply=VerdictGiven, shape=Verdict, form="text", max_tokens=900),
-    REVIEW: AnswerForm(kind=REVIEW, reply=VerdictGiven, shape=Verdict, form="text", max_tokens=900),
+    VALIDATE: AnswerForm(kind=VALIDATE, reply=VerdictGiven, shape=GateVerdict, form="text", max_tokens=900),
+    REVIEW: AnswerForm(kind=REVIEW, reply=VerdictGiven, shape=GateVerdict, form="text", max_tokens=900),
 }

@@ -6,16 +6,23 @@ from moot.domain.ids import parse_seat_id
 from moot.domain.roster import validate_seats
 from moot.errors import BadName, BadSetting
 from moot.ports.kit import Plan, ProtocolPlugin
-from moot.protocols.pipeline.facts import REVIEW, VALIDATE, PipelineOpened, Settings, Step
+from moot.protocols.pipeline.facts import REVIEW, VALIDATE, PipelineOpened, PipelineSettings, Step
 from moot.protocols.pipeline.rules import RULES
-from moot.protocols.pipeline.story import PipelineStory, artefacts, decided, minutes, summary, told
+from moot.protocols.pipeline.story import (
+    PipelineTimeline,
+    add_and_describe_entry,
+    build_decision,
+    build_summary,
+    render_artefacts,
+    render_minutes,
+)
 
 
-def opened(plan: Plan) -> PipelineOpened:
+def open_session(plan: Plan) -> PipelineOpened:
     """The opening of a pipeline; raises BadSetting, BadRoster."""
-    assert isinstance(plan.settings, Settings)
+    assert isinstance(plan.settings, PipelineSettings)
     seats = validate_seats(plan.seats)
-    _check(plan.settings.steps, [seat.id for seat in seats])
+    _validate_steps(plan.settings.steps, [seat.id for seat in seats])
     return PipelineOpened(
         topic=plan.topic,
         language=plan.language,
@@ -29,7 +36,7 @@ def opened(plan: Plan) -> PipelineOpened:
     )
 
 
-def _check(steps: tuple[Step, ...], agents: list[str]) -> None:
+def _validate_steps(steps: tuple[Step, ...], agents: list[str]) -> None:
     """Raises BadSetting with the first slip."""
     if not steps:
         raise BadSetting("a pipeline needs steps: each with a name, an agent and a task")
@@ -61,13 +68,13 @@ def _check(steps: tuple[Step, ...], agents: list[str]) -> None:
 PIPELINE: Final = ProtocolPlugin(
     name="pipeline",
     rules=RULES,
-    settings=Settings,
-    open=opened,
-    tell=PipelineStory,
-    decision=decided,
-    lines=told,
-    summary=summary,
-    exports={"minutes": minutes, "artefacts": artefacts},
+    settings=PipelineSettings,
+    open=open_session,
+    tell=PipelineTimeline,
+    decision=build_decision,
+    lines=add_and_describe_entry,
+    summary=build_summary,
+    exports={"minutes": render_minutes, "artefacts": render_artefacts},
     gates=frozenset({VALIDATE, REVIEW}),
     consults=True,
 )

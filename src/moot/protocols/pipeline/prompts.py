@@ -8,7 +8,7 @@ from moot.domain.fence import one_line, quote_lines
 from moot.domain.perception import ContextWindow, Perception, Utterance
 from moot.protocols.pipeline.facts import FORMS, REVIEW, VALIDATE, Step
 from moot.protocols.pipeline.state import Pipeline
-from moot.protocols.pipeline.words import WORDS, Words
+from moot.protocols.pipeline.words import PROMPT_TEXT, PipelinePromptText
 
 LONGEST_PASSED: Final = 48_000
 """Characters of all artefacts together that a step gets."""
@@ -16,12 +16,12 @@ LONGEST_PART: Final = 6_000
 MOST_INPUTS: Final = 3
 
 
-def briefed(state: Pipeline, ask: Ask) -> Brief:
+def build_brief(state: Pipeline, ask: Ask) -> Brief:
     """The brief of the step at work."""
-    words, step = WORDS[state.opened.language], state.step
+    words, step = PROMPT_TEXT[state.opened.language], state.step
     assert step is not None
     memory = ContextWindow(window=3)
-    for number, made in enumerate(state.passed_on(step), 1):
+    for number, made in enumerate(state.list_inputs(step), 1):
         memory = memory.add(Utterance(id=number, speaker=made.seat, text=made.text), 0.5)
     own = next((made.text for made in reversed(tuple(state.made.values())) if made.seat == ask.seat), "")
     return Brief(
@@ -33,15 +33,15 @@ def briefed(state: Pipeline, ask: Ask) -> Brief:
         nth=state.counts.get(f"{ask.kind}.{ask.seat}", 0) + 1,
         perception=Perception(goal=state.opened.topic, memory=memory, own_words=own),
         system=words.system,
-        shared=_shared(state, words),
-        own=_own(state, words, step, ask),
+        shared=_build_shared_prompt(state, words),
+        own=_build_own_prompt(state, words, step, ask),
         subject=step.task,
     )
 
 
-def question(state: Pipeline, gate: Step) -> ConsultRequest:
+def build_consult_request(state: Pipeline, gate: Step) -> ConsultRequest:
     """What the validator asks who made what it rejected."""
-    words, maker = WORDS[state.opened.language], state.maker(gate)
+    words, maker = PROMPT_TEXT[state.opened.language], state.maker(gate)
     reasons = state.verdict.content if state.verdict is not None else state.feedback.get(gate.name, "")
     return ConsultRequest(
         to=maker.agent,
@@ -51,7 +51,7 @@ def question(state: Pipeline, gate: Step) -> ConsultRequest:
     )
 
 
-def _shared(state: Pipeline, words: Words) -> str:
+def _build_shared_prompt(state: Pipeline, words: PipelinePromptText) -> str:
     lines = []
     for number, step in enumerate(state.steps, 1):
         form = words.gate if step.gate else words.step
@@ -59,25 +59,25 @@ def _shared(state: Pipeline, words: Words) -> str:
     return "\n".join([words.task, quote_lines(state.opened.topic), "", words.steps, *lines])
 
 
-def _own(state: Pipeline, words: Words, step: Step, ask: Ask) -> str:
+def _build_own_prompt(state: Pipeline, words: PipelinePromptText, step: Step, ask: Ask) -> str:
     seat = state.seat(ask.seat)
     lines = [words.you.format(seat=seat.id)]
     lines += [one_line(seat.stance)] if seat.stance else []
     lines += [words.instructions.format(instructions=seat.instructions.strip())] if seat.instructions else []
-    passed = state.passed_on(step)
+    passed = state.list_inputs(step)
     if passed:
         room = max(1_000, LONGEST_PASSED // len(passed))
         lines += ["", words.artefacts]
         for made in passed:
-            lines += [words.artefact.format(step=made.step, seat=made.seat), quote_lines(_cut(made.text, room))]
+            lines += [words.artefact.format(step=made.step, seat=made.seat), quote_lines(_truncate_text(made.text, room))]
     reasons = state.feedback.get(step.name, "")
     if reasons:
-        lines += ["", words.feedback, quote_lines(_cut(reasons, LONGEST_PART))]
+        lines += ["", words.feedback, quote_lines(_truncate_text(reasons, LONGEST_PART))]
     if state.inputs:
-        lines += ["", words.inputs, *(quote_lines(_cut(text, LONGEST_PART)) for text in state.inputs[-MOST_INPUTS:])]
+        lines += ["", words.inputs, *(quote_lines(_truncate_text(text, LONGEST_PART)) for text in state.inputs[-MOST_INPUTS:])]
     how = words.validate if ask.kind == VALIDATE else words.review if ask.kind == REVIEW else words.work
     return "\n".join([*lines, "", words.now.format(name=step.name, task=step.task), how])
 
 
-def _cut(text: str, room: int) -> str:
+def _truncate_text(text: str, room: int) -> str:
     return text if len(text) <= room else f"{text[:room]}…"

@@ -20,17 +20,17 @@ from moot.protocols.pipeline.facts import (
     VALIDATE,
     WORK,
     Artefact,
+    GateVerdict,
     OnReject,
     PipelineClosed,
     PipelineOpened,
     Step,
     StepRejected,
-    Verdict,
     VerdictGiven,
     WorkDone,
 )
-from moot.protocols.pipeline.prompts import briefed, question
-from moot.protocols.pipeline.state import Made, Pipeline
+from moot.protocols.pipeline.prompts import build_brief, build_consult_request
+from moot.protocols.pipeline.state import Pipeline, StepArtefact
 
 MOST_TRIES: Final = 2
 
@@ -51,15 +51,18 @@ class PipelineRules:
             return state
         fact = entry.fact
         match fact:
-            case WorkDone(ask=ask, said=Artefact() as said) if ask == _asked(state, WORK):
-                return _made(state, entry, said)
-            case VerdictGiven(ask=ask, said=Verdict() as said) if ask in {_asked(state, VALIDATE), _asked(state, REVIEW)}:
-                return _judged(state, said)
-            case SeatLost(ask=ask) if ask in {_asked(state, kind) for kind in FORMS}:
-                after = _settled(state)
+            case WorkDone(ask=ask, said=Artefact() as said) if ask == _find_open_ask(state, WORK):
+                return _apply_artefact(state, entry, said)
+            case VerdictGiven(ask=ask, said=GateVerdict() as said) if ask in {
+                _find_open_ask(state, VALIDATE),
+                _find_open_ask(state, REVIEW),
+            }:
+                return _apply_verdict(state, said)
+            case SeatLost(ask=ask) if ask in {_find_open_ask(state, kind) for kind in FORMS}:
+                after = _settle_ask(state)
                 return fast_replace(after, losses=count_loss(state.losses, fact), failed=state.failed + 1, last_loss=fact.reason)
             case StepRejected():
-                return _rejected(state, fact)
+                return _apply_rejection(state, fact)
             case InputGiven(text=text):
                 return fast_replace(state, inputs=(*state.inputs, text))
             case BudgetExhausted(budget=budget):
@@ -83,23 +86,23 @@ class PipelineRules:
         if state.stop is not None:
             return (Record(fact=PipelineClosed(outcome=state.stop, step=step.name)),)
         if state.verdict is not None:
-            return (Record(fact=_follows(state, step)),)
+            return (Record(fact=_build_rejection(state, step)),)
         if state.failed >= MOST_TRIES:
             return (Record(fact=PipelineClosed(outcome="failed", step=step.name, agent=SeatId(step.agent))),)
         kind = WORK if not step.gate else REVIEW if state.is_review else VALIDATE
-        first = question(state, step) if kind == REVIEW and state.failed == 0 else None
+        first = build_consult_request(state, step) if kind == REVIEW and state.failed == 0 else None
         seat = SeatId(step.agent)
         patience = state.opened.settings.patience
         return (Ask(id=ask_id(state.turn, kind, seat), seat=seat, kind=kind, turn=state.turn, patience=patience, first=first),)
 
     def brief(self, state: Pipeline, ask: Ask) -> Brief:
-        return briefed(state, ask)
+        return build_brief(state, ask)
 
 
 RULES: Final = PipelineRules()
 
 
-def _asked(state: Pipeline, kind: str) -> str | None:
+def _find_open_ask(state: Pipeline, kind: str) -> str | None:
     """The ask that is out, if it is of this kind."""
     step = state.step
     if step is None or state.verdict is not None or state.failed >= MOST_TRIES or state.stop is not None:
@@ -108,7 +111,7 @@ def _asked(state: Pipeline, kind: str) -> str | None:
     return ask_id(state.turn, kind, SeatId(step.agent)) if kind == expected else None
 
 
-def _settled(state: Pipeline) -> Pipeline:
+def _settle_ask(state: Pipeline) -> Pipeline:
     """The ask that is out is settled: the next has another id."""
     step = state.step
     assert step is not None
@@ -117,11 +120,11 @@ def _settled(state: Pipeline) -> Pipeline:
     return fast_replace(state, turn=state.turn + 1, counts={**state.counts, key: state.counts.get(key, 0) + 1})
 
 
-def _made(state: Pipeline, entry: Entry, said: Artefact) -> Pipeline:
+def _apply_artefact(state: Pipeline, entry: Entry, said: Artefact) -> Pipeline:
     step = state.step
     assert step is not None
     before = state.made.get(step.name)
-    made = Made(
+    made = StepArtefact(
         step=step.name,
         seat=SeatId(step.agent),
         text=said.content,
@@ -129,20 +132,20 @@ def _made(state: Pipeline, entry: Entry, said: Artefact) -> Pipeline:
         version=1 if before is None else before.version + 1,
     )
     feedback = {name: text for name, text in state.feedback.items() if name != step.name}
-    after = _settled(state)
+    after = _settle_ask(state)
     return fast_replace(
         after, made={**state.made, step.name: made}, feedback=feedback, index=state.index + 1, failed=0, inputs=()
     )
 
 
-def _judged(state: Pipeline, said: Verdict) -> Pipeline:
-    after = fast_replace(_settled(state), failed=0)
+def _apply_verdict(state: Pipeline, said: GateVerdict) -> Pipeline:
+    after = fast_replace(_settle_ask(state), failed=0)
     if said.verdict == "REJECTED":
         return fast_replace(after, verdict=said)
     return fast_replace(after, index=state.index + 1, is_review=False)
 
 
-def _follows(state: Pipeline, gate: Step) -> StepRejected:
+def _build_rejection(state: Pipeline, gate: Step) -> StepRejected:
     """What the rejection leads to."""
     maker = state.maker(gate)
     times = state.rejections.get(gate.name, 0) + 1
@@ -153,7 +156,7 @@ def _follows(state: Pipeline, gate: Step) -> StepRejected:
     return StepRejected(step=gate.name, times=times, then=then, to=maker.name if then == "back" else "")
 
 
-def _rejected(state: Pipeline, fact: StepRejected) -> Pipeline:
+def _apply_rejection(state: Pipeline, fact: StepRejected) -> Pipeline:
     step, verdict = state.step, state.verdict
     if step is None or verdict is None or fact.step != step.name:
         return state

@@ -7,11 +7,11 @@ from moot.domain.facts import Loss
 from moot.domain.ids import SeatId
 from moot.domain.losses import Losses
 from moot.domain.roster import Seat
-from moot.protocols.pipeline.facts import Outcome, PipelineOpened, Step, Verdict
+from moot.protocols.pipeline.facts import GateVerdict, Outcome, PipelineOpened, Step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
+class StepArtefact:
     """An artefact in its place; `version` counts how often its step was done."""
 
     step: str
@@ -35,8 +35,8 @@ class Pipeline:
     turn: int = 1
     failed: int = 0
     last_loss: Loss = "error"
-    made: Mapping[str, Made] = field(default_factory=dict)
-    verdict: Verdict | None = None
+    made: Mapping[str, StepArtefact] = field(default_factory=dict)
+    verdict: GateVerdict | None = None
     is_review: bool = False
     rejections: Mapping[str, int] = field(default_factory=dict)
     feedback: Mapping[str, str] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class Pipeline:
         named = next((step for step in before if step.name == gate.back_to), None)
         return named or next((step for step in reversed(before) if not step.gate), gate)
 
-    def passed_on(self, step: Step) -> tuple[Made, ...]:
+    def list_inputs(self, step: Step) -> tuple[StepArtefact, ...]:
         """The artefacts that a step gets, in the order of their steps."""
         if step.uses:
             return tuple(self.made[name] for name in step.uses if name in self.made)

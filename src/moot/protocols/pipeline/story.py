@@ -17,11 +17,11 @@ from moot.projections.words import SHARED_REPORT_TEXT
 from moot.protocols.pipeline.facts import PipelineClosed, PipelineOpened, StepRejected, VerdictGiven, WorkDone
 from moot.protocols.pipeline.rules import RULES
 from moot.protocols.pipeline.state import Pipeline
-from moot.protocols.pipeline.words import WORDS, Words
+from moot.protocols.pipeline.words import PROMPT_TEXT, PipelinePromptText
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Happened:
+class PipelineTimelineLine:
     """An artefact, a verdict or a word of the user's; `seq` is the ledger's entry that made it."""
 
     id: int
@@ -33,12 +33,12 @@ class Happened:
     verdict: str = ""
 
 
-class PipelineStory(TimelineBase):
+class PipelineTimeline(TimelineBase):
     """Told entry by entry, the opening first."""
 
     def __init__(self, session: SessionId) -> None:
         super().__init__(session)
-        self.timeline: list[Happened] = []
+        self.timeline: list[PipelineTimelineLine] = []
         self.verdicts: dict[str, str] = {}
         self._pipeline: Pipeline | None = None
 
@@ -48,8 +48,8 @@ class PipelineStory(TimelineBase):
         return self._pipeline
 
     @property
-    def words(self) -> Words:
-        return WORDS[self.pipeline.opened.language]
+    def words(self) -> PipelinePromptText:
+        return PROMPT_TEXT[self.pipeline.opened.language]
 
     def add(self, entry: Entry) -> None:
         """Tell one more entry."""
@@ -57,26 +57,26 @@ class PipelineStory(TimelineBase):
         fact = entry.fact
         if isinstance(fact, PipelineOpened):
             self._pipeline = RULES.initial(fact)
-            self._line(entry, USER, "", fact.topic)
+            self._add_line(entry, USER, "", fact.topic)
             return
         before = self.pipeline
         self._pipeline = RULES.evolve(before, entry)
         step = before.step.name if before.step is not None else ""
         match fact:
             case WorkDone(seat=seat, said=said) if self._pipeline != before:
-                self._line(entry, seat, step, said.content)
+                self._add_line(entry, seat, step, said.content)
             case VerdictGiven(seat=seat, said=said) if self._pipeline != before:
                 self.verdicts[step] = said.verdict
-                self._line(entry, seat, step, said.content, said.verdict)
+                self._add_line(entry, seat, step, said.content, said.verdict)
             case InputGiven(text=text):
-                self._line(entry, USER, "", text)
+                self._add_line(entry, USER, "", text)
             case _:
                 pass
 
-    def _line(self, entry: Entry, speaker: SeatId, step: str, text: str, verdict: str = "") -> None:
+    def _add_line(self, entry: Entry, speaker: SeatId, step: str, text: str, verdict: str = "") -> None:
         number = len(self.timeline) + 1
         self.timeline.append(
-            Happened(
+            PipelineTimelineLine(
                 id=number,
                 seq=entry.seq,
                 timestamp=format_time(entry.at),
@@ -100,7 +100,7 @@ class StepLine:
     done: int
 
 
-def step_lines(story: PipelineStory) -> list[StepLine]:
+def list_step_lines(story: PipelineTimeline) -> list[StepLine]:
     """All steps, in order."""
     pipeline = story.pipeline
     found = []
@@ -119,7 +119,7 @@ def step_lines(story: PipelineStory) -> list[StepLine]:
     return found
 
 
-def decided(story: PipelineStory) -> Decision:
+def build_decision(story: PipelineTimeline) -> Decision:
     """What the pipeline came to: its last artefact, if it was completed."""
     pipeline = story.pipeline
     closed = story.closed if isinstance(story.closed, PipelineClosed) else None
@@ -159,7 +159,7 @@ def decided(story: PipelineStory) -> Decision:
     )
 
 
-def told(story: PipelineStory, entry: Entry) -> list[str]:
+def add_and_describe_entry(story: PipelineTimeline, entry: Entry) -> list[str]:
     """Tell one more entry, in plain lines."""
     before = len(story.timeline)
     story.add(entry)
@@ -184,9 +184,9 @@ def told(story: PipelineStory, entry: Entry) -> list[str]:
     return lines
 
 
-def summary(story: PipelineStory) -> list[SummaryLine]:
+def build_summary(story: PipelineTimeline) -> list[SummaryLine]:
     """What came of it, in short."""
-    words, decision = story.words, decided(story)
+    words, decision = story.words, build_decision(story)
     shared = SHARED_REPORT_TEXT[story.pipeline.opened.language]
     spent = decision.spent
     cost = SummaryLine(f"{shared.spent.format(calls=spent.calls, tokens=spent.tokens)} · {format_money(spent)}", "dim")
@@ -204,14 +204,14 @@ def summary(story: PipelineStory) -> list[SummaryLine]:
     ]
 
 
-def minutes(story: PipelineStory) -> str:
+def render_minutes(story: PipelineTimeline) -> str:
     """The record of a pipeline at any time."""
     pipeline, words = story.pipeline, story.words
     shared = SHARED_REPORT_TEXT[pipeline.opened.language]
-    rows = [(line.name, line.agent, words.states[line.state], line.done) for line in step_lines(story)]
+    rows = [(line.name, line.agent, words.states[line.state], line.done) for line in list_step_lines(story)]
     parts = [
         [f"# {words.pipeline}: {one_line(story.session)}", "", *quote_markdown(pipeline.opened.topic)],
-        [one_line(line.text) for line in summary(story)[-3:-1] if line.text] or [words.going_on],
+        [one_line(line.text) for line in build_summary(story)[-3:-1] if line.text] or [words.going_on],
         format_table(words.columns, rows),
     ]
     for line in story.timeline[1:]:
@@ -223,7 +223,7 @@ def minutes(story: PipelineStory) -> str:
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
 
-def artefacts(story: PipelineStory) -> str:
+def render_artefacts(story: PipelineTimeline) -> str:
     """The newest artefact of every step, as JSON."""
     made: list[dict[str, Any]] = [
         {"step": each.step, "agent": each.seat, "version": each.version, "entry": each.seq, "content": each.text}

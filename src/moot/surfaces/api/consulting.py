@@ -10,7 +10,7 @@ from moot.domain.facts import Language
 from moot.domain.ids import SeatId, SessionId, parse_seat_id, parse_session_id
 from moot.domain.roster import MAILBOX, Seat
 from moot.errors import BadSetting
-from moot.protocols.consultation.story import ConsultedStory, ConsultLine
+from moot.protocols.consultation.story import ConsultationSummary, ConsultingTimeline
 from moot.surfaces.api.call import Call, Method, Wire
 from moot.surfaces.api.deliberation import seat_of
 from moot.surfaces.api.sessions import SeatRef
@@ -117,14 +117,14 @@ async def _opened(call: Call, params: ConsultParams) -> tuple[SessionId, SeatId,
     return session, asker, 0
 
 
-async def _line(call: Call, session: SessionId, seat: SeatId, after: int) -> ConsultLine | None:
+async def _line(call: Call, session: SessionId, seat: SeatId, after: int) -> ConsultationSummary | None:
     story = await call.moot.teller(session)
-    assert isinstance(story, ConsultedStory)
+    assert isinstance(story, ConsultingTimeline)
     lines = sorted((*story.consultations, *story.refusals), key=lambda line: line.seq)
     return next((line for line in lines if line.seat == seat and line.seq > after), None)
 
 
-def _told(session: str, line: ConsultLine | None, *, is_over: bool, is_in_session: bool) -> ConsultOut:
+def _told(session: str, line: ConsultationSummary | None, *, is_over: bool, is_in_session: bool) -> ConsultOut:
     on = "You are asked again: get_asks, then answer_ask." if is_in_session else "The question is settled."
     if line is None or line.status == "open" or not (line.refusal or line.failure or line.filed):
         lost = "The session has ended; there will be no reply." if is_over else None

@@ -8,7 +8,7 @@ from moot.domain.roster import Seat
 from moot.domain.subject import build_topic
 from moot.errors import BadRoster, SessionClosed, UnknownDecision, WorldError
 from moot.projections.teller import format_time
-from moot.protocols.consultation.story import ConsultedStory
+from moot.protocols.consultation.story import ConsultingTimeline
 from moot.protocols.council.table import list_challenges
 from moot.surfaces.api.call import Call, Caller, Method
 from moot.surfaces.api.shapes import (
@@ -258,7 +258,7 @@ async def _has_seat(call: Call, session: str, participant: str) -> bool:
 async def _story(call: Call, session: str) -> Any:
     """The deliberation as its own protocol tells it."""
     teller = await call.moot.teller(session)
-    return teller.within if isinstance(teller, ConsultedStory) else teller
+    return teller.within if isinstance(teller, ConsultingTimeline) else teller
 
 
 async def result_of(call: Call, session: str) -> ResultOut | None:

@@ -4,7 +4,7 @@ from typing import Any
 
 from moot.codec.answers import as_json
 from moot.domain.facts import Entry, Reply, SeatLost
-from moot.protocols.consultation.state import Consultations
+from moot.protocols.consultation.state import ConsultingState
 from moot.protocols.council.facts import DeliberationClosed, PhaseBegun
 from moot.protocols.council.state import Council
 from moot.surfaces.api.views import contribution
@@ -25,7 +25,7 @@ def entry_out(entry: Entry, state: object, reader: str = "") -> dict[str, Any]:
         told = {"reason": fact.reason} if isinstance(fact, SeatLost) else {}
         return {**found, "what": {"seat": fact.seat, "ask": fact.ask, "sealed": True, **told}}
     found["what"] = as_json(fact)
-    if isinstance(state, Consultations):
+    if isinstance(state, ConsultingState):
         state = state.inner
     is_reveal = isinstance(fact, PhaseBegun | DeliberationClosed)
     if isinstance(state, Council) and state.opened.settings.blind and is_reveal and entry.seq == state.revealed_at:

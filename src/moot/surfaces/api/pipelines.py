@@ -10,8 +10,8 @@ from moot.domain.facts import Language
 from moot.domain.ids import parse_session_id
 from moot.domain.roster import MAILBOX
 from moot.errors import BadSetting
-from moot.protocols.consultation.story import ConsultedStory
-from moot.protocols.pipeline.story import PipelineStory, decided, step_lines
+from moot.protocols.consultation.story import ConsultingTimeline
+from moot.protocols.pipeline.story import PipelineTimeline, build_decision, list_step_lines
 from moot.surfaces.api.call import Call, Method, Wire, method
 from moot.surfaces.api.deliberation import seat_of
 from moot.surfaces.api.sessions import SessionParams
@@ -91,16 +91,16 @@ def _seated(call: Call, found: PipelineFile, models: list[str]) -> PipelineFile:
 async def get_pipeline(call: Call, params: SessionParams) -> PipelineOut:
     call.caller.check_session(params.session_id)
     told = await call.moot.teller(parse_session_id(params.session_id))
-    story = told.within if isinstance(told, ConsultedStory) else told
-    if not isinstance(story, PipelineStory):
+    story = told.within if isinstance(told, ConsultingTimeline) else told
+    if not isinstance(story, PipelineTimeline):
         raise BadSetting(f"session {params.session_id!r} is no pipeline; use moot.getSession for it")
-    decision = decided(story)
-    lines = told.consultations if isinstance(told, ConsultedStory) else []
+    decision = build_decision(story)
+    lines = told.consultations if isinstance(told, ConsultingTimeline) else []
     return PipelineOut(
         session_id=params.session_id,
         status=decision.status,
         ended_by=decision.ended_by,
-        steps=[StepOut.model_validate(line) for line in step_lines(story)],
+        steps=[StepOut.model_validate(line) for line in list_step_lines(story)],
         consultations=[
             ConsultationOut(
                 seat=line.seat,

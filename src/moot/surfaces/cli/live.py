@@ -16,9 +16,9 @@ from moot.domain.ids import SeatId
 from moot.engine.events import EntryAdded, Event, TextDelta
 from moot.ports.kit import ProtocolPlugin
 from moot.projections.costs import format_money
-from moot.protocols.consultation.asks import within
-from moot.protocols.consultation.story import ConsultedStory
-from moot.protocols.consultation.story import told as told_consultations
+from moot.protocols.consultation.asks import to_inner_entry
+from moot.protocols.consultation.story import ConsultingTimeline
+from moot.protocols.consultation.story import add_and_describe_consultation as told_consultations
 from moot.protocols.persona.facts import (
     ConclusionDrafted,
     FloorGiven,
@@ -52,7 +52,7 @@ def view_of(kit: ProtocolPlugin, teller: Any, console: Console) -> View:
     """How a session is shown here; the view tells the teller."""
     if not console.is_terminal:
         return PlainView(kit, teller, console)
-    consulted = teller if isinstance(teller, ConsultedStory) else None
+    consulted = teller if isinstance(teller, ConsultingTimeline) else None
     if kit.name == "swarm" and consulted is None:
         from moot.surfaces.cli.swarm_view import SwarmView
 
@@ -162,7 +162,7 @@ class SeatsView(MovingView):
 class LiveView(MovingView):
     """A persona meeting: the finished contributions scroll by; below them, the listeners and the words of whoever speaks."""
 
-    def __init__(self, story: PersonaTimeline, console: Console, consulted: ConsultedStory | None = None) -> None:
+    def __init__(self, story: PersonaTimeline, console: Console, consulted: ConsultingTimeline | None = None) -> None:
         self._story = story
         self._consulted = consulted
         self._status: dict[SeatId, str] = {}
@@ -184,7 +184,7 @@ class LiveView(MovingView):
         else:
             for told in told_consultations(_added, self._consulted, event.entry):
                 self._console.print(Text(told, style="red" if told.startswith("  ✗") else "dim"))
-            seen = within(event.entry)
+            seen = to_inner_entry(event.entry)
             if seen is not None:
                 self._note(seen)
         for line in self._story.timeline[before:]:

@@ -9,8 +9,8 @@ from moot.domain.facts import Language
 from moot.domain.fence import one_line
 from moot.domain.ids import parse_session_id
 from moot.errors import BadSetting
-from moot.protocols.consultation.story import ConsultedStory
-from moot.protocols.pipeline.story import PipelineStory, step_lines
+from moot.protocols.consultation.story import ConsultingTimeline
+from moot.protocols.pipeline.story import PipelineTimeline, list_step_lines
 from moot.surfaces.cli import out
 from moot.surfaces.cli.duration import Duration
 from moot.surfaces.cli.meeting import Table, ended, tell_plan
@@ -133,7 +133,7 @@ def pipeline_status(session: str, as_json: bool) -> None:
             out.print_json(status_json(story, consulted, is_running=running))
             return
         words = story.words
-        for line in step_lines(story):
+        for line in list_step_lines(story):
             mark = "▶" if line.state == "current" else " "
             kind = " [gate]" if line.gate else ""
             done = f" × {line.done}" if line.done > 1 else ""
@@ -168,24 +168,24 @@ def show_pipeline(name: str | None, language: Language) -> None:
     out.run(work, as_json=False)
 
 
-async def told_pipeline(moot: Moot, session: str) -> tuple[PipelineStory, ConsultedStory | None]:
+async def told_pipeline(moot: Moot, session: str) -> tuple[PipelineTimeline, ConsultingTimeline | None]:
     """A pipeline and its consultations; raises BadSetting for a session of another kind."""
     story = await moot.teller(parse_session_id(session))
-    consulted = story if isinstance(story, ConsultedStory) else None
+    consulted = story if isinstance(story, ConsultingTimeline) else None
     within = consulted.within if consulted is not None else story
-    if not isinstance(within, PipelineStory):
+    if not isinstance(within, PipelineTimeline):
         raise BadSetting(f"session {session!r} is no pipeline; `moot show {session}` shows it")
     return within, consulted
 
 
-def status_json(story: PipelineStory, consulted: ConsultedStory | None, *, is_running: bool) -> dict[str, Any]:
+def status_json(story: PipelineTimeline, consulted: ConsultingTimeline | None, *, is_running: bool) -> dict[str, Any]:
     """Where a pipeline stands, for programs."""
     lines = [] if consulted is None else consulted.consultations
     return {
         "session": story.session,
         "running": is_running,
         "ended_by": getattr(story.closed, "outcome", None) if story.closed is not None else None,
-        "steps": step_lines(story),
+        "steps": list_step_lines(story),
         "consultations": [
             {
                 "from": each.seat,
