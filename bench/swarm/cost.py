@@ -24,7 +24,7 @@ from moot.participants.measure import MeasureParticipant
 from moot.ports.ledger import Ledger
 from moot.ports.participant import Answer, NoAnswer, OnText, Participant
 from moot.protocols.swarm.facts import LIKENESS, ConvergenceMeasured
-from moot.protocols.swarm.kit import opened
+from moot.protocols.swarm.kit import open_session
 from moot.protocols.swarm.rules import RULES
 from moot.testing.swarm_facts import swarm_plan
 from moot.wiring.clock import SystemClock
@@ -164,7 +164,7 @@ async def _run(ledger: Ledger, agents: int, count: int, amount: Amount) -> Whole
     load, marks = Load(amount), dict[int, tuple[int, int]]()
     engine = Engine(ledger=ledger, rulebooks=[RULES], codec=FactCodec(RULES.kinds), clock=SystemClock())
     plan = swarm_plan(agents, max_rounds=count, min_rounds=count, quorum_threshold=1.0, platform="script:instant")
-    session = await engine.open(opened(plan))
+    session = await engine.open(open_session(plan))
     instant, measure = Instant(load, marks), MeasureParticipant("words")
 
     def seated(seat: Seat) -> Participant:

@@ -12,7 +12,7 @@ from moot.domain.facts import Fact
 from moot.engine.batch import StepResult, step
 from moot.engine.standing import RecordWriter
 from moot.ports.kit import Plan
-from moot.protocols.swarm.kit import opened
+from moot.protocols.swarm.kit import open_session
 from moot.protocols.swarm.rules import RULES
 from moot.protocols.swarm.state import Swarm
 from moot.testing.rulebook_contract import START
@@ -31,7 +31,7 @@ class Drive:
     def __init__(self, plan: Plan, says: Says) -> None:
         self._says = says
         self._now = START
-        self._standing, first = SCRIBE.write_opening(SESSION, opened(plan), START)
+        self._standing, first = SCRIBE.write_opening(SESSION, open_session(plan), START)
         self.facts: list[Fact] = [first.entry.fact]
 
     @property

@@ -15,7 +15,6 @@ from typing import Any, Final
 from bench.swarm.world import Readings, World
 from moot.domain.effects import Brief
 from moot.protocols.swarm.answers import (
-    Ballot,
     Candidate,
     Collision,
     ConflictReview,
@@ -24,6 +23,7 @@ from moot.protocols.swarm.answers import (
     IdeaVote,
     Operation,
     RoundReport,
+    SwarmBallot,
 )
 
 FOLLOW: Final = 0.70
@@ -166,9 +166,9 @@ class Explorer:
         params = {"targetDirection": strongest, "reason": "better_alternative", "evidence": f"{better} reads better."}
         return (Operation(operation="send_stop_signal", params=params),)
 
-    def _ballot(self, brief: Brief) -> Ballot:
+    def _ballot(self, brief: Brief) -> SwarmBallot:
         mine = self.held({})
-        return Ballot(
+        return SwarmBallot(
             votes=tuple(
                 IdeaVote(idea=int(number), position="support" if name == mine else "oppose", confidence=0.7)
                 for number, name in _VOTED.findall(brief.own)

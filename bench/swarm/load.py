@@ -8,7 +8,6 @@ from typing import Final
 from bench.swarm.explorer import read
 from moot.domain.effects import Brief
 from moot.protocols.swarm.answers import (
-    Ballot,
     Candidate,
     Collision,
     ConflictReview,
@@ -16,8 +15,9 @@ from moot.protocols.swarm.answers import (
     FoundIdea,
     Operation,
     RoundReport,
+    SwarmBallot,
 )
-from moot.protocols.swarm.ideas import judged
+from moot.protocols.swarm.ideas import compare_by_words
 
 DIRECTIONS: Final = 8
 KNOWN_IDEAS: Final = 12
@@ -60,7 +60,7 @@ class Load:
     def says(self, brief: Brief) -> object:
         began = process_time()
         if brief.ask.kind == "compare":
-            found: object = judged(brief.comparing)
+            found: object = compare_by_words(brief.comparing)
             self.compared += process_time() - began
             return found
         found = self._said(brief)
@@ -74,7 +74,7 @@ class Load:
             case "collide":
                 return Collision(action="support", content="It holds where it was tried.", new_insights=("Try it elsewhere.",))
             case _:
-                return Ballot()
+                return SwarmBallot()
 
     def _report(self, brief: Brief) -> RoundReport:
         told = read(brief)

@@ -10,7 +10,7 @@ from bench.swarm.explorer import Explorer, Manner
 from bench.swarm.world import World, alone, plurality, pooled
 from moot.domain.effects import Brief
 from moot.protocols.swarm.facts import BarrierPassed, ConvergenceMeasured, SwarmClosed
-from moot.protocols.swarm.ideas import judged
+from moot.protocols.swarm.ideas import compare_by_words
 from moot.testing.swarm_facts import swarm_plan
 
 
@@ -56,7 +56,7 @@ def played(case: Case, seed: int) -> Drive:
     explorers = {seat.id: Explorer(world, seat.id, case.manner) for seat in plan.seats}
 
     def says(brief: Brief) -> object:
-        return judged(brief.comparing) if brief.ask.kind == "compare" else explorers[brief.ask.seat].says(brief)
+        return compare_by_words(brief.comparing) if brief.ask.kind == "compare" else explorers[brief.ask.seat].says(brief)
 
     run = Drive(plan, says)
     for _ in run.steps():

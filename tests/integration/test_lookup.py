@@ -176,10 +176,10 @@ def test_a_search_that_hangs_is_given_up() -> None:
     """S-27: each try has its deadline, and all of them half of the answer's time."""
     slow = Engine(None, None, None)
     said = answered(Mind("q"), Lookup(slow, seconds=0.01), brief()).said
-    assert said == REPORT.unaided()
+    assert said == REPORT.mark_unverified()
     assert len(slow.asked) == 3
     stuck = Stuck(PATIENCE / 2)
-    assert answered(Mind("q"), Lookup(stuck, seconds=PATIENCE), brief()).said == REPORT.unaided()
+    assert answered(Mind("q"), Lookup(stuck, seconds=PATIENCE), brief()).said == REPORT.mark_unverified()
     assert len(stuck.asked) == 1
 
 
@@ -206,7 +206,7 @@ def test_what_was_found_is_remembered_for_all_and_not_for_ever() -> None:
 def test_who_wants_nothing_or_cannot_be_marked_is_left_alone() -> None:
     """S-27: an answer of another kind is not asked twice."""
     assert answered(Mind(), Lookup(Engine()), brief()).said == REPORT
-    assert answered(Mind(is_lost=True), Lookup(Engine()), brief()).said == REPORT.unaided()
+    assert answered(Mind(is_lost=True), Lookup(Engine()), brief()).said == REPORT.mark_unverified()
     verdicts = Validation()
     assert answered(Mind("q", said=verdicts), Lookup(Engine(FAILED, FAILED, FAILED)), brief("validate")).said == verdicts
     mind = Mind("q")

@@ -17,7 +17,7 @@ from moot.errors import UnknownPlatform
 from moot.participants.meaning import SemanticSimilarity
 from moot.participants.measure import MeasureParticipant
 from moot.ports.participant import Answer, NoAnswer
-from moot.protocols.swarm.answers import Likenesses
+from moot.protocols.swarm.answers import SimilarityReport
 from moot.protocols.swarm.facts import FORMS
 from moot.testing.stub_server import Reply, Request, Stub
 from moot.weighing.likeness import MOST_JOINED, MOST_NEAR
@@ -106,7 +106,7 @@ def test_the_measure_answers_with_the_pairs_that_are_like() -> None:
     """S-8: places in the list of what was compared, four digits, each new text with all before it."""
     found = asyncio.run(MeasureParticipant("words").respond(comparing(), lambda _: None))
     assert isinstance(found, Answer)
-    assert isinstance(found.said, Likenesses)
+    assert isinstance(found.said, SimilarityReport)
     assert found.said.by == "words"
     assert {(pair.one, pair.other) for pair in found.said.pairs} >= {(2, 0), (3, 1)}
     assert all(pair.likeness == round(pair.likeness, 4) and pair.other < pair.one for pair in found.said.pairs)
@@ -121,7 +121,7 @@ def test_the_measure_of_a_full_round_fits_its_answer(name: str) -> None:
     brief = replace(comparing(), comparing=CompareTexts(known=texts[:300], new=texts[300:]))
     found = asyncio.run(MeasureParticipant(name).respond(brief, lambda _: None))
     assert isinstance(found, Answer)
-    assert isinstance(found.said, Likenesses)
+    assert isinstance(found.said, SimilarityReport)
     told = Counter(pair.one for pair in found.said.pairs)
     assert max(told.values(), default=0) <= MOST_JOINED + MOST_NEAR
 

@@ -8,15 +8,15 @@ import pytest
 from moot.domain.ids import SessionId
 from moot.errors import FolderUnwritable
 from moot.protocols.swarm.facts import ConvergenceMeasured
-from moot.protocols.swarm.story import SwarmStory
+from moot.protocols.swarm.story import SwarmTimeline
 from moot.testing.swarm_facts import SwarmRun, dutiful, swarm_plan
 from moot.wiring.swarm_runs import RunFolder
 
 
-def story(session: str, seed: int = 1) -> SwarmStory:
+def story(session: str, seed: int = 1) -> SwarmTimeline:
     run = SwarmRun(swarm_plan(2, seed=seed, max_rounds=1, collisions=0, vote=False))
     run.play(lambda ask, brief, state: dutiful(state, ask.seat, "x", "Idea") if ask.kind == "explore" else NotImplemented)
-    told = SwarmStory(SessionId(session))
+    told = SwarmTimeline(SessionId(session))
     for entry in run.entries:
         told.add(entry)
     return told
@@ -49,7 +49,7 @@ def test_what_is_older_than_what_was_written_changes_nothing(tmp_path: Path) -> 
     folder.write(whole)
     assert folder.path is not None
     before = (folder.path / "blackboard.json").read_bytes()
-    younger = SwarmStory(SessionId("one"))
+    younger = SwarmTimeline(SessionId("one"))
     run = SwarmRun(swarm_plan(2, max_rounds=1, collisions=0, vote=False))
     run.step()
     for entry in run.entries:
@@ -68,7 +68,7 @@ def test_a_round_adds_to_the_folder_and_the_end_completes_it(tmp_path: Path) -> 
     """S-24: what was told of a round is not written again; the reports on the whole run come at its end."""
     run = SwarmRun(swarm_plan(2, max_rounds=2, collisions=0, vote=False))
     run.play(lambda ask, brief, state: dutiful(state, ask.seat, "x", "Idea") if ask.kind == "explore" else NotImplemented)
-    folder, told = RunFolder(tmp_path / "by rounds"), SwarmStory(SessionId("one"))
+    folder, told = RunFolder(tmp_path / "by rounds"), SwarmTimeline(SessionId("one"))
     for entry in run.entries:
         told.add(entry)
         if isinstance(entry.fact, ConvergenceMeasured):

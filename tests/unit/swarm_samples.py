@@ -21,7 +21,7 @@ SWARM_SAMPLES: tuple[Fact, ...] = (
         origin=Origin(form="context", session="one"),
         subject=Topic(category="ops"),
         hosted=True,
-        settings=facts.Settings(
+        settings=facts.SwarmSettings(
             mode="hybrid",
             max_rounds=4,
             directions=("缓存",),
@@ -54,11 +54,11 @@ SWARM_SAMPLES: tuple[Fact, ...] = (
             apart=("缓存。",),
         ),
     ),
-    facts.SwarmFormed(agents=(facts.Drawn(seat=ADA, threshold=0.41, random_explore=0.13),), seeded=("缓存",)),
+    facts.SwarmFormed(agents=(facts.DrawnParameters(seat=ADA, threshold=0.41, random_explore=0.13),), seeded=("缓存",)),
     facts.RoundBegun(
         round=2,
         orders=(
-            facts.Order(
+            facts.RoundOrder(
                 seat=ADA, random=True, must_switch=True, inhibited=True, wake=True, recommended="缓存", perspective="risk"
             ),
         ),
@@ -143,18 +143,18 @@ SWARM_SAMPLES: tuple[Fact, ...] = (
     facts.Compared(
         ask=AskId("20.compare.likeness"),
         seat=facts.LIKENESS,
-        said=answers.Likenesses(by="words", pairs=(answers.LikePair(one=1, other=0, likeness=0.75, opposed=True),)),
+        said=answers.SimilarityReport(by="words", pairs=(answers.ComparedPair(one=1, other=0, likeness=0.75, opposed=True),)),
         usage=USAGE,
         key="m",
     ),
     facts.IdeasSorted(
         round=2,
         by="meaning",
-        placed=(facts.Placed(text="缓存吧。", idea=1, reason="measure", likeness=0.75, like="用缓存。"),),
+        placed=(facts.PlacedIdea(text="缓存吧。", idea=1, reason="measure", likeness=0.75, like="用缓存。"),),
     ),
     facts.RoundSettled(
         round=2,
-        evaporated=(facts.Change(direction="缓存", before=0.2, after=0.184),),
+        evaporated=(facts.ConcentrationChange(direction="缓存", before=0.2, after=0.184),),
         expired=("signal-1",),
         opinions=(facts.Opinion(seat=ADA, ideas=(1, 2)),),
         roles=(
@@ -188,13 +188,13 @@ SWARM_SAMPLES: tuple[Fact, ...] = (
         reason="not_stable",
         warnings=("diversity_warning",),
         all_random=True,
-        cut=facts.Change(direction="缓存", before=0.8, after=0.56),
+        cut=facts.ConcentrationChange(direction="缓存", before=0.8, after=0.56),
         debater=facts.RoleChange(seat=BOB, old="EXPLORER", new="DEBATER", round=3, reason="diversity_protection"),
     ),
     facts.Voted(
         ask=AskId("30.ballot.TanWei"),
         seat=ADA,
-        said=answers.Ballot(votes=(answers.IdeaVote(idea=1, position="oppose", confidence=0.6, reason="不。"),)),
+        said=answers.SwarmBallot(votes=(answers.IdeaVote(idea=1, position="oppose", confidence=0.6, reason="不。"),)),
         usage=USAGE,
         key="b",
     ),
@@ -204,7 +204,7 @@ SWARM_SAMPLES: tuple[Fact, ...] = (
         reason="converged",
         converged=True,
         resolved=(
-            facts.Resolved(
+            facts.IdeaResolution(
                 idea=1,
                 consensus_type="majority",
                 carried=True,
@@ -223,20 +223,20 @@ SWARM_SAMPLES: tuple[Fact, ...] = (
     facts.Acknowledged(
         ask=AskId("30.shutdown.溯源者"),
         seat=BOB,
-        said=answers.Goodbye(acknowledged=False, words="再见"),
+        said=answers.ShutdownReply(acknowledged=False, words="再见"),
         usage=USAGE,
         key="g",
     ),
     facts.ShutdownAnswered(acknowledged=(BOB,)),
-    facts.AgentsTerminated(ends=(facts.Ended(seat=ADA, reason="graceful"), facts.Ended(seat=BOB, reason="auto_forced"))),
+    facts.AgentsTerminated(ends=(facts.AgentEnd(seat=ADA, reason="graceful"), facts.AgentEnd(seat=BOB, reason="auto_forced"))),
     facts.SwarmClosed(reason="fault", converged=False, rounds=3, fault="2 operations were requested, 1 processed, 0 refused"),
 )
 
 NEWER_SAMPLES: tuple[Fact, ...] = (
     facts.SwarmFormed(
-        agents=(facts.Drawn(seat=ADA, threshold=0.41, random_explore=0.13),),
+        agents=(facts.DrawnParameters(seat=ADA, threshold=0.41, random_explore=0.13),),
         seeded=("缓存",),
-        laid=(facts.Change(direction="缓存", before=0.0, after=0.1),),
+        laid=(facts.ConcentrationChange(direction="缓存", before=0.0, after=0.1),),
     ),
 )
 """Samples with the fields that came later."""

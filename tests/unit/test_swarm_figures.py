@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from moot.domain.effects import Ask, Brief
 from moot.errors import BadSetting
-from moot.protocols.swarm.answers import Ballot, Collision
-from moot.protocols.swarm.blackboard import blackboard
+from moot.protocols.swarm.answers import Collision, SwarmBallot
+from moot.protocols.swarm.blackboard import render_blackboard
 from moot.protocols.swarm.facts import ConvergenceMeasured
-from moot.protocols.swarm.recount import recounted
-from moot.protocols.swarm.report import final_report
+from moot.protocols.swarm.recount import compute_what_if
+from moot.protocols.swarm.report import render_final_report
 from moot.protocols.swarm.state import Swarm
 from moot.protocols.swarm.words import agent_name
 from moot.testing.swarm_facts import Says, SwarmRun, deposit, dutiful, swarm_plan
@@ -98,7 +98,7 @@ def test_the_figures_of_a_run_can_be_reckoned_from_its_blackboard(data: st.DataO
         if ask.kind == "collide":
             return Collision(action="pass")
         if ask.kind == "ballot":
-            return Ballot()
+            return SwarmBallot()
         if ask.kind != "explore":
             return NotImplemented
         if data.draw(st.integers(0, 11)) == 11:
@@ -112,7 +112,7 @@ def test_the_figures_of_a_run_can_be_reckoned_from_its_blackboard(data: st.DataO
         return dutiful(state, ask.seat, way, *steady[ask.seat], operations=operations, agrees_with=agrees)
 
     run = SwarmRun(plan).play(says)
-    board = json.loads(blackboard(run.story))
+    board = json.loads(render_blackboard(run.story))
     for measured in board["convergence"]:
         found = figures(board, measured["round"])
         assert found == {
@@ -123,7 +123,7 @@ def test_the_figures_of_a_run_can_be_reckoned_from_its_blackboard(data: st.DataO
         }
     assert board["result"]["converged"] == (bool(board["convergence"]) and board["convergence"][-1]["converged"])
     measures = run.facts(ConvergenceMeasured)
-    again = recounted(run.story)
+    again = compute_what_if(run.story)
     assert [each.verdict.converged for each in again.rounds] == [each.converged for each in measures]
     assert [each.diversity.overall for each in again.rounds] == [each.diversity for each in measures]
 
@@ -137,7 +137,7 @@ def joined_run() -> SwarmRun:
         def report(ask: Ask, brief: Brief, state: Swarm, mine: str = mine) -> object:
             if ask.kind == "explore":
                 return dutiful(state, ask.seat, f"way {ask.seat}", mine, operations=(deposit(f"way {ask.seat}"),))
-            return Ballot() if ask.kind == "ballot" else NotImplemented
+            return SwarmBallot() if ask.kind == "ballot" else NotImplemented
 
         says[agent_name(at)] = report
     return SwarmRun(swarm_plan(5, collisions=0)).play(says)
@@ -148,13 +148,13 @@ def test_a_join_can_be_undone_and_the_figures_reckoned_anew() -> None:
     run = joined_run()
     story = run.story
     assert [join.id for join in story.joins] == ["join-1"]
-    assert recounted(story).rounds[-1].verdict.converged
-    apart = recounted(story, ["join-1"])
+    assert compute_what_if(story).rounds[-1].verdict.converged
+    apart = compute_what_if(story, ["join-1"])
     last = apart.rounds[-1]
     assert (last.verdict.converged, last.verdict.reason) == (False, "no_quorum")
     assert last.verdict.consensus_rate == pytest.approx(0.4)
-    assert "RECKONED ANEW" in final_report(story, ["join-1"])
-    assert "PARTIAL" in final_report(story, ["join-1"])
-    assert "RECKONED" not in final_report(story)
+    assert "RECKONED ANEW" in render_final_report(story, ["join-1"])
+    assert "PARTIAL" in render_final_report(story, ["join-1"])
+    assert "RECKONED" not in render_final_report(story)
     with pytest.raises(BadSetting, match="there is no join 'join-9'; known: join-1"):
-        recounted(story, ["join-9"])
+        compute_what_if(story, ["join-9"])

@@ -8,7 +8,7 @@ import pytest
 from moot.domain.ids import SeatId
 from moot.protocols.swarm.answers import Operation
 from moot.protocols.swarm.facts import OperationResult
-from moot.protocols.swarm.operations import OPERATIONS, Workbench
+from moot.protocols.swarm.operations import OPERATIONS, BlackboardEditor
 from moot.protocols.swarm.state import Swarm
 from moot.testing.swarm_facts import SwarmRun, swarm_plan
 
@@ -16,18 +16,18 @@ ADA, BOB = SeatId("TanWei"), SeatId("SuYuan")
 
 
 @pytest.fixture
-def bench() -> Workbench:
+def bench() -> BlackboardEditor:
     run = SwarmRun(swarm_plan(5))
     run.step()
     state: Swarm = run.state
-    return Workbench(state)
+    return BlackboardEditor(state)
 
 
-def do(bench: Workbench, operation: str, seat: SeatId = ADA, **params: Any) -> OperationResult:
+def do(bench: BlackboardEditor, operation: str, seat: SeatId = ADA, **params: Any) -> OperationResult:
     return bench.execute(seat, Operation(operation=operation, params=params))
 
 
-def test_a_deposit_keeps_who_and_adds_up(bench: Workbench) -> None:
+def test_a_deposit_keeps_who_and_adds_up(bench: BlackboardEditor) -> None:
     """S-5: 0.1 unless said otherwise; the same direction in other letters is the same; at most 1.0 in all."""
     first = do(bench, "deposit_pheromone", direction="Caching")
     second = do(bench, "deposit_pheromone", BOB, direction=" caching ", amount=0.3)
@@ -61,7 +61,9 @@ def test_a_deposit_keeps_who_and_adds_up(bench: Workbench) -> None:
         {"direction": "x", "agentId": "SuYuan"},
     ],
 )
-def test_a_deposit_that_is_wrong_or_forged_is_refused_and_changes_nothing(bench: Workbench, params: dict[str, Any]) -> None:
+def test_a_deposit_that_is_wrong_or_forged_is_refused_and_changes_nothing(
+    bench: BlackboardEditor, params: dict[str, Any]
+) -> None:
     """S-5, S-6, S-7: a huge amount, NaN, a concentration, in another's name."""
     result = do(bench, "deposit_pheromone", **params)
     assert (result.success, result.error) == (False, "invalid_params")
@@ -69,10 +71,10 @@ def test_a_deposit_that_is_wrong_or_forged_is_refused_and_changes_nothing(bench:
     assert bench.board().pheromones == {}
 
 
-def test_a_stop_signal_takes_thirty_percent_at_once(bench: Workbench) -> None:
+def test_a_stop_signal_takes_thirty_percent_at_once(bench: BlackboardEditor) -> None:
     """S-15."""
     do(bench, "deposit_pheromone", direction="caching", amount=0.3)
-    bench.turn_to(BOB, "caching")
+    bench.set_direction(BOB, "caching")
     done = do(bench, "send_stop_signal", targetDirection="CACHING", reason="contradictory_evidence", evidence="It was tried.")
     assert (done.before, done.detail) == (0.3, "signal-1")
     assert done.after == pytest.approx(0.21)
@@ -90,7 +92,7 @@ def test_a_stop_signal_takes_thirty_percent_at_once(bench: Workbench) -> None:
         {"targetDirection": "caching", "reason": ["better_alternative"], "evidence": "e"},
     ],
 )
-def test_a_stop_signal_that_is_wrong_or_forged_is_refused(bench: Workbench, params: dict[str, Any]) -> None:
+def test_a_stop_signal_that_is_wrong_or_forged_is_refused(bench: BlackboardEditor, params: dict[str, Any]) -> None:
     do(bench, "deposit_pheromone", direction="caching")
     result = do(bench, "send_stop_signal", **{**params, "reason": params.get("reason")})
     assert (result.success, result.error) == (False, "invalid_params")
@@ -98,7 +100,7 @@ def test_a_stop_signal_that_is_wrong_or_forged_is_refused(bench: Workbench, para
     assert bench.board().signals == ()
 
 
-def test_a_subtask_takes_three_agents(bench: Workbench) -> None:
+def test_a_subtask_takes_three_agents(bench: BlackboardEditor) -> None:
     """S-5: the fourth is refused with max_agents_reached; claiming again changes nothing."""
     seats = list(bench.agents)
     results = [do(bench, "claim_subtask", seat, description="Measure the cache.") for seat in (*seats[:3], seats[0], seats[3])]
@@ -111,7 +113,7 @@ def test_a_subtask_takes_three_agents(bench: Workbench) -> None:
     assert do(bench, "claim_subtask", description="x", maxAgents=9).error == "invalid_params"
 
 
-def test_a_finding_is_kept_with_its_marks(bench: Workbench) -> None:
+def test_a_finding_is_kept_with_its_marks(bench: BlackboardEditor) -> None:
     """S-5, S-27: flat or under `finding`, as the source has both."""
     flat = do(
         bench,
@@ -148,14 +150,14 @@ def test_a_finding_is_kept_with_its_marks(bench: Workbench) -> None:
         {"finding": "x"},
     ],
 )
-def test_a_finding_that_is_wrong_or_forged_is_refused(bench: Workbench, params: dict[str, Any]) -> None:
+def test_a_finding_that_is_wrong_or_forged_is_refused(bench: BlackboardEditor, params: dict[str, Any]) -> None:
     if params == {"coreIdea": "…"}:
         params = {"coreIdea": "..."}
     assert do(bench, "update_finding", **params).error == "invalid_params"
     assert bench.board().findings == ()
 
 
-def test_a_role_is_requested_and_not_taken(bench: Workbench) -> None:
+def test_a_role_is_requested_and_not_taken(bench: BlackboardEditor) -> None:
     """S-16: a request alone."""
     assert do(bench, "transition_role", newRole="DeepAnalyst", reason="r").success
     assert (bench.agents[ADA].role, bench.agents[ADA].wanted_role) == ("EXPLORER", "DEEP_ANALYST")
@@ -181,7 +183,7 @@ def test_a_role_is_requested_and_not_taken(bench: Workbench) -> None:
         {"current.exploringDirection": "ok", "role": "DEBATER"},
     ],
 )
-def test_an_agent_sets_its_direction_and_subtask_alone(bench: Workbench, updates: dict[str, Any]) -> None:
+def test_an_agent_sets_its_direction_and_subtask_alone(bench: BlackboardEditor, updates: dict[str, Any]) -> None:
     """S-7: the source lets an agent write any path; here that is refused, and changes nothing of what else is in the update."""
     before = dict(bench.agents)
     result = do(bench, "update_agent_state", updates=updates)
@@ -189,7 +191,7 @@ def test_an_agent_sets_its_direction_and_subtask_alone(bench: Workbench, updates
     assert bench.agents == before
 
 
-def test_an_agent_may_set_its_direction_and_give_back_its_subtask(bench: Workbench) -> None:
+def test_an_agent_may_set_its_direction_and_give_back_its_subtask(bench: BlackboardEditor) -> None:
     done = do(bench, "claim_subtask", description="Measure.")
     assert do(bench, "update_agent_state", updates={"current.exploringDirection": "hardware"}).success
     assert do(bench, "update_agent_state", updates={"current.claimedSubtask": done.target}).success
@@ -202,7 +204,7 @@ def test_an_agent_may_set_its_direction_and_give_back_its_subtask(bench: Workben
     )
 
 
-def test_every_operation_is_numbered_and_answered(bench: Workbench) -> None:
+def test_every_operation_is_numbered_and_answered(bench: BlackboardEditor) -> None:
     """S-6: also those that nobody knows, and those of nobody."""
     results = [
         do(bench, "set_concentration", direction="x", value=1),
@@ -218,6 +220,6 @@ def test_every_operation_is_numbered_and_answered(bench: Workbench) -> None:
     assert len(OPERATIONS) == 6
 
 
-def test_the_blackboard_cannot_be_flooded(bench: Workbench) -> None:
+def test_the_blackboard_cannot_be_flooded(bench: BlackboardEditor) -> None:
     results = [do(bench, "deposit_pheromone", direction=f"direction {number}") for number in range(300)]
     assert sum(each.success for each in results) == 256

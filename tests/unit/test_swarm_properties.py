@@ -11,30 +11,30 @@ from moot.domain.ids import SeatId
 from moot.domain.roster import MAILBOX, Seat
 from moot.ports.kit import Plan
 from moot.protocols.swarm.answers import (
-    Ballot,
     Candidate,
     Collision,
+    ComparedPair,
     ConflictReview,
     DecisionReport,
     FindingCheck,
     FoundIdea,
-    Goodbye,
     IdeaVote,
-    Likenesses,
-    LikePair,
     Operation,
     RoundReport,
+    ShutdownReply,
+    SimilarityReport,
+    SwarmBallot,
     Synthesis,
     Validation,
 )
-from moot.protocols.swarm.blackboard import blackboard
-from moot.protocols.swarm.facts import ConvergenceMeasured, Mode, OperationsProcessed, Settings
-from moot.protocols.swarm.kit import opened
-from moot.protocols.swarm.page import page
-from moot.protocols.swarm.report import final_report
+from moot.protocols.swarm.blackboard import render_blackboard
+from moot.protocols.swarm.facts import ConvergenceMeasured, Mode, OperationsProcessed, SwarmSettings
+from moot.protocols.swarm.kit import open_session
+from moot.protocols.swarm.page import render_html_report
+from moot.protocols.swarm.report import render_final_report
 from moot.protocols.swarm.rules import RULES
 from moot.protocols.swarm.state import Swarm
-from moot.protocols.swarm.story import SwarmStory
+from moot.protocols.swarm.story import SwarmTimeline
 from moot.testing.rulebook_contract import Played, RulebookContract, check_session, happenings
 
 LASTING = settings(
@@ -144,11 +144,11 @@ SAID: dict[str, st.SearchStrategy[object]] = {
         ).map(tuple),
     ),
     "compare": st.builds(
-        Likenesses,
+        SimilarityReport,
         by=st.sampled_from(("meaning", "words")),
         pairs=st.lists(
             st.builds(
-                LikePair,
+                ComparedPair,
                 one=st.integers(0, 9),
                 other=st.integers(0, 9),
                 likeness=st.sampled_from((0.3, 0.6, 0.95)),
@@ -157,9 +157,9 @@ SAID: dict[str, st.SearchStrategy[object]] = {
             max_size=4,
         ).map(tuple),
     ),
-    "ballot": st.builds(Ballot, votes=st.lists(votes, max_size=3).map(tuple)),
+    "ballot": st.builds(SwarmBallot, votes=st.lists(votes, max_size=3).map(tuple)),
     "synthesis": st.just(Synthesis(content="All in all.")),
-    "shutdown": st.sampled_from((Goodbye(), Goodbye(acknowledged=False))),
+    "shutdown": st.sampled_from((ShutdownReply(), ShutdownReply(acknowledged=False))),
 }
 
 
@@ -170,7 +170,7 @@ def openings(draw: st.DrawFn) -> Opened:
     seats = tuple(Seat(id=SeatId(f"agent{at}"), platform=platforms[at % len(platforms)]) for at in range(count))
     modes: tuple[Mode, ...] = ("emergent", "emergent", "emergent", "hybrid", "classic")
     mode = draw(st.sampled_from(modes))
-    chosen = Settings(
+    chosen = SwarmSettings(
         mode=mode,
         directions=("caching", "rewriting") if mode == "hybrid" else (),
         max_rounds=draw(st.integers(1, 6)),
@@ -181,7 +181,7 @@ def openings(draw: st.DrawFn) -> Opened:
         fast_before=draw(st.sampled_from((0, 5))),
         signal_seconds=draw(st.sampled_from((1.0, 300.0))),
     )
-    return opened(
+    return open_session(
         Plan(
             topic="How do we make it fast?",
             language=draw(st.sampled_from(("en", "zh"))),
@@ -197,8 +197,8 @@ def openings(draw: st.DrawFn) -> Opened:
 CONTRACT: RulebookContract[Swarm] = RulebookContract(rules=RULES, openings=openings(), happens=happenings(RULES, SAID))
 
 
-def told(played: Played) -> SwarmStory:
-    story = SwarmStory(played.standing.session)
+def told(played: Played) -> SwarmTimeline:
+    story = SwarmTimeline(played.standing.session)
     for entry in played.entries:
         story.add(entry)
     return story
@@ -246,6 +246,6 @@ def test_convergence_is_claimed_exactly_when_the_figures_hold_and_everything_can
     for fact in measures:
         holds = fact.enough_rounds and fact.stable and fact.has_quorum and fact.is_diverse and not fact.too_fast
         assert fact.converged == (holds and story.swarm.settings.mode != "classic")
-    assert blackboard(story)
-    assert "<script" not in page(story)
-    assert final_report(story)
+    assert render_blackboard(story)
+    assert "<script" not in render_html_report(story)
+    assert render_final_report(story)

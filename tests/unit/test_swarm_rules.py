@@ -17,21 +17,21 @@ from moot.domain.values import fast_replace
 from moot.errors import BadRoster, BadSetting
 from moot.protocols.swarm import compliance, ending, ideas, measuring, operations, rounds, rules, settlement
 from moot.protocols.swarm.answers import (
-    Ballot,
     Candidate,
     Collision,
+    ComparedPair,
     FindingCheck,
-    Goodbye,
     IdeaVote,
-    Likenesses,
-    LikePair,
     Operation,
     RoundReport,
+    ShutdownReply,
+    SimilarityReport,
+    SwarmBallot,
     Synthesis,
     Validation,
 )
-from moot.protocols.swarm.blackboard import blackboard
-from moot.protocols.swarm.execution import Execution
+from moot.protocols.swarm.blackboard import render_blackboard
+from moot.protocols.swarm.execution import ExecutionProgress
 from moot.protocols.swarm.facts import (
     KINDS,
     AgentsTerminated,
@@ -48,11 +48,11 @@ from moot.protocols.swarm.facts import (
     SwarmFormed,
     SwarmOpened,
 )
-from moot.protocols.swarm.kit import opened
-from moot.protocols.swarm.operations import Workbench
+from moot.protocols.swarm.kit import open_session
+from moot.protocols.swarm.operations import BlackboardEditor
 from moot.protocols.swarm.rules import RULES
 from moot.protocols.swarm.state import Swarm
-from moot.protocols.swarm.story import decided
+from moot.protocols.swarm.story import build_decision
 from moot.protocols.swarm.words import agent_name
 from moot.testing.rulebook_contract import START
 from moot.testing.swarm_facts import SESSION, Says, SwarmRun, deposit, dutiful, stop, swarm_plan
@@ -60,7 +60,7 @@ from moot.weighing.stigmergy import Diversity
 
 ADA, BOB, EVE = SeatId("TanWei"), SeatId("SuYuan"), SeatId("DongCha")
 CACHE, BUY = "Put a cache at the edge.", "Buy faster machines."
-BALLOT = Ballot(votes=(IdeaVote(idea=1, position="support", confidence=0.7),))
+BALLOT = SwarmBallot(votes=(IdeaVote(idea=1, position="support", confidence=0.7),))
 
 
 def explorer(*ideas: str, direction: str = "caching", vote: str = "support") -> Says:
@@ -72,7 +72,7 @@ def explorer(*ideas: str, direction: str = "caching", vote: str = "support") -> 
         if ask.kind == "collide":
             return Collision(action="pass")
         if ask.kind == "ballot":
-            return Ballot(votes=tuple(_vote(number, vote) for number in range(1, 4)))
+            return SwarmBallot(votes=tuple(_vote(number, vote) for number in range(1, 4)))
         return NotImplemented
 
     return says
@@ -97,7 +97,7 @@ def exploring(report: Callable[[Ask, Swarm], object]) -> Says:
             return report(ask, state)
         if ask.kind == "collide":
             return Collision(action="pass")
-        return Ballot() if ask.kind == "ballot" else NotImplemented
+        return SwarmBallot() if ask.kind == "ballot" else NotImplemented
 
     return says
 
@@ -117,28 +117,30 @@ def test_explorers_have_their_names_and_then_numbers() -> None:
 
 def test_a_swarm_has_two_to_sixty_four_explorers() -> None:
     """S-1."""
-    assert len(opened(swarm_plan(64)).seats) == 65
+    assert len(open_session(swarm_plan(64)).seats) == 65
     for count in (1, 65):
         with pytest.raises(BadRoster, match="2 to 64"):
-            opened(swarm_plan(count))
+            open_session(swarm_plan(count))
 
 
 def test_the_validator_is_a_model_where_there_is_one_and_likeness_is_always_measured() -> None:
     """S-2, S-8: all explorers are equal, so that a panel's stances do not reach them."""
     plan = swarm_plan(2, platform="openai:gpt-5-mini")
-    found = opened(replace(plan, seats=tuple(replace(seat, stance="sceptic", instructions="Doubt.") for seat in plan.seats)))
+    found = open_session(
+        replace(plan, seats=tuple(replace(seat, stance="sceptic", instructions="Doubt.") for seat in plan.seats))
+    )
     assert [(seat.id, seat.platform) for seat in found.seats[2:]] == [
         ("validator", "openai:gpt-5-mini"),
         ("likeness", "measure"),
     ]
     assert {(seat.stance, seat.instructions) for seat in found.seats} == {("", "")}
-    assert [seat.id for seat in opened(swarm_plan(2)).seats] == ["TanWei", "SuYuan", "likeness"]
+    assert [seat.id for seat in open_session(swarm_plan(2)).seats] == ["TanWei", "SuYuan", "likeness"]
 
 
 def test_a_person_explores_by_mailbox() -> None:
     """S-10: a report has lists that a terminal does not ask for field by field."""
     with pytest.raises(BadRoster, match="seat a person as mailbox"):
-        opened(swarm_plan(2, platform="human"))
+        open_session(swarm_plan(2, platform="human"))
 
 
 def test_any_mind_can_take_the_seat_of_the_measure() -> None:
@@ -150,8 +152,8 @@ def test_any_mind_can_take_the_seat_of_the_measure() -> None:
         if ask.kind == "compare":
             assert "| 0. Idea of TanWei\n| 1. Idea of SuYuan\n| 2. Idea of DongCha" in brief.own
             assert "from number 0 on" in brief.own
-            assert brief.fault(Likenesses(by="meaning", pairs=(LikePair(one=0, other=1, likeness=1.0),))) is not None
-            return Likenesses(by="meaning", pairs=(LikePair(one=2, other=1, likeness=0.7),))
+            assert brief.fault(SimilarityReport(by="meaning", pairs=(ComparedPair(one=0, other=1, likeness=1.0),))) is not None
+            return SimilarityReport(by="meaning", pairs=(ComparedPair(one=2, other=1, likeness=0.7),))
         return dutiful(state, ask.seat, "x", f"Idea of {ask.seat}")
 
     run.play(says)
@@ -161,9 +163,9 @@ def test_any_mind_can_take_the_seat_of_the_measure() -> None:
 def test_directions_belong_to_the_hybrid_mode() -> None:
     """S-1."""
     with pytest.raises(BadSetting, match="hybrid only"):
-        opened(swarm_plan(2, directions=("caching",)))
+        open_session(swarm_plan(2, directions=("caching",)))
     with pytest.raises(BadSetting, match="needs directions"):
-        opened(swarm_plan(2, mode="hybrid"))
+        open_session(swarm_plan(2, mode="hybrid"))
     run = SwarmRun(swarm_plan(2, mode="hybrid", directions=("Caching", "hardware")))
     run.step()
     found = run.state.board.pheromones
@@ -188,7 +190,7 @@ def test_the_same_seed_and_answers_give_the_same_blackboard_whoever_answers_firs
     def board(seed: int, order: int) -> str:
         run = SwarmRun(swarm_plan(5, seed=seed), shuffle=lambda asks: asks[order:] + asks[:order])
         says: dict[str, Says] = {agent_name(at): explorer(CACHE, direction=f"way {at}") for at in range(1, 6)}
-        return blackboard(run.play(says).story)
+        return render_blackboard(run.play(says).story)
 
     assert board(1, 0) == board(1, 2) == board(1, 4)
     assert board(1, 0) != board(2, 0)
@@ -261,7 +263,7 @@ def test_an_unconfirmed_step_is_an_error() -> None:
     after = RULES.evolve(broken, Entry(seq=9, at=START, fact=effect.fact))
     assert {agent.ended for agent in after.agents.values()} == {"graceful"}
     with pytest.raises(ValueError, match="after ROUND:broadcast_round_start comes ROUND:wait_responses"):
-        run.state.execution.confirmed("ROUND:settle_round")
+        run.state.execution.with_confirmed("ROUND:settle_round")
 
 
 def test_operations_that_do_not_add_up_stop_the_run() -> None:
@@ -299,7 +301,7 @@ def test_an_operation_that_is_lost_or_doubled_stops_the_run(change: str, told: s
 def test_a_report_that_is_not_carried_out_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     """S-6: also where the rulebook itself would lose one."""
     run = SwarmRun(swarm_plan(2, collisions=0))
-    monkeypatch.setattr(rules, "worked", Workbench)
+    monkeypatch.setattr(rules, "worked", BlackboardEditor)
     run.play(exploring(lambda ask, state: dutiful(state, ask.seat, "caching", CACHE)))
     (closed,) = run.facts(SwarmClosed)
     assert (closed.reason, closed.fault) == ("fault", "2 operations were requested, 0 processed, 0 refused")
@@ -347,7 +349,7 @@ def _shaken(reckon: Callable[..., Any]) -> Callable[..., Any]:
 def test_a_run_is_told_the_same_where_figures_come_out_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     """S-3, S-17: the record is what happened; another machine, or a later version, reads it and reckons nothing anew."""
     run = busy()
-    before, state = blackboard(run.story), run.state
+    before, state = render_blackboard(run.story), run.state
     assert {type(entry.fact) for entry in run.entries} >= {SwarmFormed, SwarmCompleted, SwarmClosed}
     assert any(fact.by == "words (fallback)" for fact in run.facts(IdeasSorted))
     assert any(fact.roles for fact in run.facts(RoundSettled))
@@ -355,10 +357,10 @@ def test_a_run_is_told_the_same_where_figures_come_out_otherwise(monkeypatch: py
         for name in ("deposited", "evaporated", "stopped", "inhibition", "effective", "response", "diversity"):
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, _shaken(getattr(module, name)))
-    monkeypatch.setattr(ideas, "judged", lambda compared: Likenesses(by="words"))
+    monkeypatch.setattr(ideas, "judged", lambda compared: SimilarityReport(by="words"))
     monkeypatch.setattr(ending, "resolutions", lambda state: ())
     assert folded(run.entries) == state
-    assert blackboard(run.story) == before
+    assert render_blackboard(run.story) == before
 
 
 def test_a_step_of_other_seats_or_another_round_changes_nothing() -> None:
@@ -378,7 +380,7 @@ def test_the_steps_of_the_source_are_confirmed_in_their_order() -> None:
     assert run.state.execution.count == 4 + rounds * (6 + 3) + 1 + 4
     kinds = [type(entry.fact) for entry in run.entries if type(entry.fact) in {BarrierPassed, OperationsProcessed, IdeasSorted}]
     assert kinds == [BarrierPassed, OperationsProcessed, IdeasSorted] * rounds
-    assert not Execution().may("ROUND:broadcast_round_start")
+    assert not ExecutionProgress().can_confirm("ROUND:broadcast_round_start")
 
 
 def test_settlement_goes_in_its_order() -> None:
@@ -753,8 +755,8 @@ def test_ideas_are_joined_by_words_by_agreement_and_by_measure() -> None:
         if ask.kind == "compare":
             assert brief.comparing.known == ()
             assert brief.comparing.new == (texts[0], texts[2], texts[4])
-            pairs = (LikePair(one=1, other=0, likeness=0.8), LikePair(one=2, other=0, likeness=0.9, opposed=True))
-            return Likenesses(by="meaning", pairs=pairs)
+            pairs = (ComparedPair(one=1, other=0, likeness=0.8), ComparedPair(one=2, other=0, likeness=0.9, opposed=True))
+            return SimilarityReport(by="meaning", pairs=pairs)
         if ask.kind == "explore":
             at = state.explorers.index(ask.seat)
             return dutiful(state, ask.seat, "caching", texts[at], agrees_with=(CACHE,) if at == 3 else ())
@@ -779,8 +781,8 @@ def test_no_chain_of_likenesses_joins() -> None:
 
     def says(ask: Ask, brief: Brief, state: Swarm) -> object:
         if ask.kind == "compare":
-            near = (LikePair(one=1, other=0, likeness=0.8), LikePair(one=2, other=1, likeness=0.8))
-            return Likenesses(by="meaning", pairs=(*near, LikePair(one=2, other=0, likeness=0.9, opposed=True)))
+            near = (ComparedPair(one=1, other=0, likeness=0.8), ComparedPair(one=2, other=1, likeness=0.8))
+            return SimilarityReport(by="meaning", pairs=(*near, ComparedPair(one=2, other=0, likeness=0.9, opposed=True)))
         return dutiful(state, ask.seat, "price", texts[state.explorers.index(ask.seat)])
 
     run.play(says)
@@ -851,7 +853,7 @@ def test_four_of_five_converge_in_the_third_round_and_vote() -> None:
     assert (closed.reason, closed.converged, closed.rounds) == ("converged", True, 3)
     reasons = [fact.reason for fact in run.facts(ConvergenceMeasured)]
     assert reasons == ["min_rounds", "min_rounds", ""]
-    decision = decided(run.story)
+    decision = build_decision(run.story)
     assert decision.decision is not None
     assert (decision.decision.text, decision.consensus_type, decision.heads) == (CACHE, "majority", 5)
     assert [(voice.seat, voice.kind) for voice in decision.dissent] == [("XiLi", "oppose")]
@@ -901,7 +903,7 @@ def test_the_last_round_gives_a_partial_report_without_a_claim() -> None:
     run.play({ADA: explorer(CACHE), BOB: explorer(BUY), EVE: explorer("Rewrite it all.")})
     closed = run.facts(SwarmClosed)[0]
     assert (closed.reason, closed.converged) == ("max_rounds", False)
-    assert decided(run.story).decision is None
+    assert build_decision(run.story).decision is None
 
 
 # Compliance
@@ -1005,7 +1007,7 @@ def test_agents_elsewhere_say_goodbye_and_others_are_not_troubled() -> None:
     def says(ask: Ask, brief: Brief, state: Swarm) -> object:
         if ask.kind == "shutdown":
             assert ask.patience == 20.0
-            return {ADA: Goodbye(), BOB: None, EVE: Goodbye(acknowledged=False)}[ask.seat]
+            return {ADA: ShutdownReply(), BOB: None, EVE: ShutdownReply(acknowledged=False)}[ask.seat]
         return explorer(f"Idea of {ask.seat}")(ask, brief, state)
 
     run.play(says)
@@ -1074,7 +1076,7 @@ def test_the_classic_mode_explores_once_from_a_menu_and_ends_with_a_synthesis() 
     assert [order.perspective for order in begun.orders] == ["technical", "economic", "user"]
     closed = run.facts(SwarmClosed)[0]
     assert (closed.reason, closed.converged, closed.rounds) == ("synthesis", False, 1)
-    decision = decided(run.story)
+    decision = build_decision(run.story)
     assert decision.decision is not None
     assert (decision.decision.text, decision.author) == ("All in all: cache.", BOB)
     assert {ask.kind for ask in run.asks} == {"explore", "synthesis"}

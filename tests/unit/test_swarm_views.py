@@ -10,15 +10,15 @@ import pytest
 
 from moot.domain.effects import Ask, Brief
 from moot.domain.facts import Language
-from moot.protocols.swarm.answers import Ballot, Collision, IdeaVote, Operation
-from moot.protocols.swarm.blackboard import blackboard, operation_log, run_config
+from moot.protocols.swarm.answers import Collision, IdeaVote, Operation, SwarmBallot
+from moot.protocols.swarm.blackboard import render_blackboard, render_operation_log, render_run_config
 from moot.protocols.swarm.files import file_name, folder_name, run_files, task_slug
-from moot.protocols.swarm.page import page
-from moot.protocols.swarm.report import convergence_report, final_report
+from moot.protocols.swarm.page import render_html_report
+from moot.protocols.swarm.report import render_convergence_report, render_final_report
 from moot.protocols.swarm.rules import RULES
 from moot.protocols.swarm.state import Swarm
-from moot.protocols.swarm.story import SwarmStory
-from moot.protocols.swarm.telling import summary, told
+from moot.protocols.swarm.story import SwarmTimeline
+from moot.protocols.swarm.telling import add_and_describe_entry, build_summary
 from moot.testing.snapshots import check_snapshot
 from moot.testing.swarm_facts import SESSION, SwarmRun, deposit, dutiful, stop, swarm_plan
 from moot.weighing.positions import VotePosition
@@ -36,7 +36,7 @@ def evil_run(language: Language = "en") -> SwarmRun:
         if ask.kind == "collide":
             return Collision(action="challenge", content=EVIL, new_insights=(EVIL,))
         if ask.kind == "ballot":
-            return Ballot(votes=(IdeaVote(idea=1, position="oppose", confidence=0.9, reason=EVIL),))
+            return SwarmBallot(votes=(IdeaVote(idea=1, position="oppose", confidence=0.9, reason=EVIL),))
         return NotImplemented
 
     return SwarmRun(swarm_plan(3, max_rounds=3, language=language)).play(says)
@@ -45,25 +45,25 @@ def evil_run(language: Language = "en") -> SwarmRun:
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_what_agents_say_is_harmless_in_every_file(language: Language) -> None:
     story = evil_run(language).story
-    found = page(story)
+    found = render_html_report(story)
     assert "<script" not in found
     assert "http-equiv" in found
     assert not re.search(r'(src|href)="(?!#)', found)
     for text in (
-        final_report(story),
-        convergence_report(story),
+        render_final_report(story),
+        render_convergence_report(story),
         *(file.text for file in run_files(story) if file.path[-1].endswith(".md")),
     ):
         assert "<script" not in text
         assert "\x1b" not in text
         assert "![x]" not in text
-    assert "\x1b" not in "\n".join(line.text for line in summary(story))
+    assert "\x1b" not in "\n".join(line.text for line in build_summary(story))
 
 
 def test_the_report_has_what_the_template_of_the_source_has() -> None:
     """S-25: in Markdown and as a page with charts."""
     story = evil_run().story
-    text = final_report(story)
+    text = render_final_report(story)
     for part in (
         "## Convergence figures",
         "β-stability │ ██",
@@ -80,13 +80,13 @@ def test_the_report_has_what_the_template_of_the_source_has() -> None:
         "PARTIAL REPORT",
     ):
         assert part in text, part
-    found = page(story)
+    found = render_html_report(story)
     assert (found.count("<svg"), found.count('class="bar')) == (3, 3 + len(story.swarm.board.pheromones))
     assert "<polyline" in found
 
 
 def test_the_report_speaks_the_language_of_the_run() -> None:
-    text = final_report(evil_run("zh").story)
+    text = render_final_report(evil_run("zh").story)
     assert "## 收敛指标" in text
     assert "## 信息素分布" in text
     assert "部分报告" in text
@@ -105,7 +105,7 @@ def test_the_files_of_a_run() -> None:
         "final-research-report.md",
         "final-research-report.html",
     ]
-    config, board, log = (json.loads(make(story)) for make in (run_config, blackboard, operation_log))
+    config, board, log = (json.loads(make(story)) for make in (render_run_config, render_blackboard, render_operation_log))
     assert config["config"] == board["config"]
     assert config["config"]["evaporation"] == 0.08
     assert [each["operationId"] for each in log] == [f"op-{number}" for number in range(1, len(log) + 1)]
@@ -126,9 +126,9 @@ def test_the_files_of_a_run() -> None:
 
 def test_a_story_told_line_by_line_is_the_story_told_at_once() -> None:
     run = evil_run()
-    story = SwarmStory(SESSION)
-    lines = [line for entry in run.entries for line in told(story, entry)]
-    assert blackboard(story) == blackboard(run.story)
+    story = SwarmTimeline(SESSION)
+    lines = [line for entry in run.entries for line in add_and_describe_entry(story, entry)]
+    assert render_blackboard(story) == render_blackboard(run.story)
     assert any(line.startswith("── Round 1") for line in lines)
     assert not any("\x1b" in line for line in lines)
 
@@ -173,7 +173,7 @@ def played(language: Language) -> SwarmRun:
             return Collision(action="challenge", content="Why?", new_insights=("Measure first.",))
         if ask.kind == "ballot":
             position: VotePosition = "oppose" if ask.seat == "XiLi" else "support"
-            return Ballot(votes=(IdeaVote(idea=1, position=position, confidence=0.8, reason="So it is."),))
+            return SwarmBallot(votes=(IdeaVote(idea=1, position=position, confidence=0.8, reason="So it is."),))
         if ask.kind != "explore":
             return NotImplemented
         if ask.seat == "QiuSuo" and state.round == 2:
@@ -191,8 +191,8 @@ def played(language: Language) -> SwarmRun:
 def test_the_reports_of_a_run(language: Language) -> None:
     """S-25: as people read them."""
     story = played(language).story
-    check_snapshot(SNAPSHOTS / f"swarm_report_{language}.md", final_report(story))
-    check_snapshot(SNAPSHOTS / f"swarm_page_{language}.html", page(story))
+    check_snapshot(SNAPSHOTS / f"swarm_report_{language}.md", render_final_report(story))
+    check_snapshot(SNAPSHOTS / f"swarm_page_{language}.html", render_html_report(story))
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

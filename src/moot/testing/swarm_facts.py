@@ -26,18 +26,18 @@ from moot.protocols.swarm.answers import (
     ConflictReview,
     DecisionReport,
     FoundIdea,
-    Goodbye,
     Operation,
     RoundReport,
+    ShutdownReply,
     Validation,
 )
-from moot.protocols.swarm.facts import Settings
-from moot.protocols.swarm.ideas import judged
-from moot.protocols.swarm.kit import opened
-from moot.protocols.swarm.rounds import weighed
+from moot.protocols.swarm.facts import SwarmSettings
+from moot.protocols.swarm.ideas import compare_by_words
+from moot.protocols.swarm.kit import open_session
+from moot.protocols.swarm.rounds import weigh_directions
 from moot.protocols.swarm.rules import RULES
 from moot.protocols.swarm.state import Swarm
-from moot.protocols.swarm.story import SwarmStory
+from moot.protocols.swarm.story import SwarmTimeline
 from moot.protocols.swarm.words import agent_name
 from moot.testing.rulebook_contract import START
 
@@ -56,7 +56,7 @@ def swarm_plan(agents: int = 3, *, seed: int = 1, platform: str = "script:x", la
         seats=tuple(Seat(id=SeatId(name), platform=platform) for name in names),
         budget=Budget(),
         outside_patience=60.0,
-        settings=Settings(**chosen),
+        settings=SwarmSettings(**chosen),
         subject=Topic(),
     )
 
@@ -74,7 +74,7 @@ def dutiful(
     agent = state.agents[SeatId(seat)]
     candidates = tuple(
         Candidate(direction=each.direction, concentration=each.effective, response_prob=each.probability)
-        for each in weighed(state, agent, 3)
+        for each in weigh_directions(state, agent, 3)
     )
     return RoundReport(
         direction=direction,
@@ -108,7 +108,7 @@ class SwarmRun:
         self._shuffle = shuffle
         self.seconds = seconds
         self.now: datetime = START
-        self.standing, first = self._scribe.write_opening(SESSION, opened(plan), START)
+        self.standing, first = self._scribe.write_opening(SESSION, open_session(plan), START)
         self.entries: list[Entry] = [first.entry]
         self.asks: list[Ask] = []
 
@@ -118,8 +118,8 @@ class SwarmRun:
         return found
 
     @property
-    def story(self) -> SwarmStory:
-        story = SwarmStory(SESSION)
+    def story(self) -> SwarmTimeline:
+        story = SwarmTimeline(SESSION)
         for entry in self.entries:
             story.add(entry)
         return story
@@ -159,7 +159,7 @@ class SwarmRun:
 def usual(ask: Ask, brief: Brief, state: Swarm) -> object:
     """What the seats that nobody speaks for say: the measure judges by words, the validator nothing, all others go gently."""
     if ask.kind == "compare":
-        return judged(brief.comparing)
+        return compare_by_words(brief.comparing)
     if ask.kind == "validate":
         return Validation()
-    return Goodbye() if ask.kind == "shutdown" else None
+    return ShutdownReply() if ask.kind == "shutdown" else None

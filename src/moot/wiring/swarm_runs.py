@@ -21,10 +21,10 @@ from moot.engine.events import EntryAdded
 from moot.errors import FolderUnwritable
 from moot.ports.kit import ProtocolPlugin
 from moot.protocols.consultation.story import unwrap_timeline
-from moot.protocols.swarm.blackboard import run_config
+from moot.protocols.swarm.blackboard import render_run_config
 from moot.protocols.swarm.facts import ConvergenceMeasured
 from moot.protocols.swarm.files import CONFIG, RunFile, folder_name, round_files, run_files
-from moot.protocols.swarm.story import SwarmStory
+from moot.protocols.swarm.story import SwarmTimeline
 from moot.wiring.moot import Moot
 
 RUNS: Final = "swarm-runs"
@@ -59,17 +59,17 @@ class RunFolder:
         self._known = 0
         self._lock = Lock()
 
-    def write(self, story: SwarmStory) -> None:
+    def write(self, story: SwarmTimeline) -> None:
         """Write what has changed since the last writing; what is older than that changes nothing. Raises FolderUnwritable."""
         self._keep(story, run_files)
 
-    def write_round(self, story: SwarmStory) -> None:
+    def write_round(self, story: SwarmTimeline) -> None:
         """The same after a round, without the reports on the whole run. Raises FolderUnwritable."""
         self._keep(story, round_files)
         # Of a round that was measured nothing is still to come.
         self._known = max(self._known, len(story.reports))
 
-    def _keep(self, story: SwarmStory, files: Callable[[SwarmStory, int], Iterable[RunFile]]) -> None:
+    def _keep(self, story: SwarmTimeline, files: Callable[[SwarmTimeline, int], Iterable[RunFile]]) -> None:
         with self._lock:
             if story.seq < self._seq:
                 return
@@ -79,7 +79,7 @@ class RunFolder:
                 raise _unwritable(self.base, cause) from cause
             self._seq = story.seq
 
-    def _write(self, story: SwarmStory, files: Iterable[RunFile]) -> None:
+    def _write(self, story: SwarmTimeline, files: Iterable[RunFile]) -> None:
         if self.path is None:
             self.path = _own_folder(self.base, story)
         for path, text in files:
@@ -88,10 +88,10 @@ class RunFolder:
                 self._written[path] = text
 
 
-def _own_folder(base: Path, story: SwarmStory) -> Path:
+def _own_folder(base: Path, story: SwarmTimeline) -> Path:
     """The session's folder: the one that it has already, else a new one under the first name that is free."""
     base.mkdir(parents=True, exist_ok=True)
-    name, config = folder_name(story.opened_at, story.swarm.opened.topic), run_config(story)
+    name, config = folder_name(story.opened_at, story.swarm.opened.topic), render_run_config(story)
     for number in range(1, MOST_SUFFIXES):
         path = base / (name if number == 1 else f"{name}-{number}")
         if _is_own(path, config) or (not path.exists() and _made(path, config)):

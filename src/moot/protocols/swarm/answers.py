@@ -20,16 +20,16 @@ Confidence = Literal["high", "medium", "low"]
 Scalar = Text | bool | int | Number | None
 Param = Scalar | tuple[Scalar, ...] | dict[str, Scalar | tuple[Scalar, ...]]
 Action = Literal["challenge", "support", "extend", "synthesize", "pass"]
-Checked = Literal["confirmed", "refuted", "unclear"]
+CheckVerdict = Literal["confirmed", "refuted", "unclear"]
 Measure = Literal["meaning", "words"]
 
 
-def _camel(name: str) -> str:
+def _to_camel_case(name: str) -> str:
     first, *rest = name.split("_")
     return first + "".join(word.capitalize() for word in rest)
 
 
-_WIRE: Final[dict[str, Any]] = {"alias_generator": _camel, "populate_by_name": True}
+_WIRE: Final[dict[str, Any]] = {"alias_generator": _to_camel_case, "populate_by_name": True}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,8 +45,8 @@ class FoundIdea:
     needs_validation: bool = False
     search_attempted: bool = False
 
-    def unaided(self) -> Self:
-        return replace(self, confidence=_doubted(self.confidence), needs_validation=True, search_attempted=True)
+    def mark_unverified(self) -> Self:
+        return replace(self, confidence=_lower_confidence(self.confidence), needs_validation=True, search_attempted=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,21 +57,21 @@ class Operation:
     params: Annotated[Mapping[str, Param], MaxLen(32)] | None = None
     summary: Line = ""
 
-    def unaided(self) -> Self:
+    def mark_unverified(self) -> Self:
         if self.operation != "update_finding" or self.params is None:
             return self
         # The protocol's source wraps a finding in another object; both forms are understood.
         inner = self.params.get("finding")
         if isinstance(inner, Mapping):
-            return replace(self, params={**self.params, "finding": {**inner, **_marks(inner.get("confidence"))}})
-        return replace(self, params={**self.params, **_marks(self.params.get("confidence"))})
+            return replace(self, params={**self.params, "finding": {**inner, **_build_unverified_marks(inner.get("confidence"))}})
+        return replace(self, params={**self.params, **_build_unverified_marks(self.params.get("confidence"))})
 
 
-def _marks(confidence: object) -> dict[str, Scalar]:
-    return {"confidence": _doubted(confidence), "needsValidation": True, "searchAttempted": True}
+def _build_unverified_marks(confidence: object) -> dict[str, Scalar]:
+    return {"confidence": _lower_confidence(confidence), "needsValidation": True, "searchAttempted": True}
 
 
-def _doubted(confidence: object) -> Confidence:
+def _lower_confidence(confidence: object) -> Confidence:
     return "low" if confidence == "low" else "medium"
 
 
@@ -125,12 +125,12 @@ class RoundReport:
     def is_silent(self) -> bool:
         return not self.findings and not self.operations
 
-    def unaided(self) -> Self:
+    def mark_unverified(self) -> Self:
         """The report of somebody whose search failed: every finding is marked (S-27)."""
         return replace(
             self,
-            findings=tuple(finding.unaided() for finding in self.findings),
-            operations=tuple(operation.unaided() for operation in self.operations),
+            findings=tuple(finding.mark_unverified() for finding in self.findings),
+            operations=tuple(operation.mark_unverified() for operation in self.operations),
         )
 
 
@@ -150,7 +150,7 @@ class FindingCheck:
     """The validator's word on one finding."""
 
     finding: Annotated[str, MaxLen(40)]
-    verdict: Checked
+    verdict: CheckVerdict
     reason: Text = ""
 
 
@@ -162,7 +162,7 @@ class Validation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LikePair:
+class ComparedPair:
     """How like the new text `one` is to the text `other`; both are places in the list of what was compared."""
 
     one: Annotated[int, Ge(0)]
@@ -172,11 +172,11 @@ class LikePair:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Likenesses:
+class SimilarityReport:
     """What a measure found: the pairs that are like at all."""
 
     by: Measure
-    pairs: Annotated[tuple[LikePair, ...], MaxLen(20_000)] = ()
+    pairs: Annotated[tuple[ComparedPair, ...], MaxLen(20_000)] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,7 +190,7 @@ class IdeaVote:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ballot:
+class SwarmBallot:
     """The votes of one agent; an idea without one is abstained on."""
 
     votes: Annotated[tuple[IdeaVote, ...], MaxLen(20)] = ()
@@ -208,7 +208,7 @@ class Synthesis:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Goodbye:
+class ShutdownReply:
     """The answer to a request to shut down."""
 
     acknowledged: bool = True

@@ -12,36 +12,36 @@ from moot.projections.jsontext import dump_json
 from moot.projections.markdown import format_cell, format_table, quote_markdown
 from moot.projections.teller import format_time
 from moot.protocols.swarm.facts import ConvergenceMeasured
-from moot.protocols.swarm.prompts import agent_state
+from moot.protocols.swarm.prompts import build_agent_state
 from moot.protocols.swarm.state import Agent, Finding, Idea, Swarm
-from moot.protocols.swarm.story import LoggedOperation, SwarmStory, Told
+from moot.protocols.swarm.story import LoggedOperation, ReceivedReport, SwarmTimeline
 from moot.protocols.swarm.words import DISPLAY_NAMES
 from moot.weighing.likeness import JOIN_AT
 
 VERSION = "2.4"
 
 
-def _camel(name: str) -> str:
+def _to_camel_case(name: str) -> str:
     first, *rest = name.split("_")
     return first + "".join(word.capitalize() for word in rest)
 
 
-def _text(value: object) -> str:
+def _dump_json_text(value: object) -> str:
     return dump_json(value, indent=2) + "\n"
 
 
-def config(swarm: Swarm) -> dict[str, Any]:
+def build_config(swarm: Swarm) -> dict[str, Any]:
     """Every setting of the run, also those at their defaults."""
     settings = swarm.settings
-    found = {_camel(each.name): getattr(settings, each.name) for each in fields(settings)}
+    found = {_to_camel_case(each.name): getattr(settings, each.name) for each in fields(settings)}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in {**found, "joinAt": JOIN_AT}.items()}
 
 
-def run_config(story: SwarmStory) -> str:
+def render_run_config(story: SwarmTimeline) -> str:
     """`run-config.json`: what was run, by whom, when."""
     swarm = story.swarm
     opened = swarm.opened
-    return _text(
+    return _dump_json_text(
         {
             "protocol": "swarm",
             "version": VERSION,
@@ -56,17 +56,17 @@ def run_config(story: SwarmStory) -> str:
                 "money": opened.budget.money,
                 "seconds": opened.budget.seconds,
             },
-            "config": config(swarm),
+            "config": build_config(swarm),
         }
     )
 
 
-def blackboard(story: SwarmStory) -> str:
+def render_blackboard(story: SwarmTimeline) -> str:
     """`blackboard.json`: the whole state, canonical."""
-    return _text(board_json(story))
+    return _dump_json_text(build_board_json(story))
 
 
-def board_json(story: SwarmStory) -> dict[str, Any]:
+def build_board_json(story: SwarmTimeline) -> dict[str, Any]:
     """The blackboard as plain JSON."""
     swarm = story.swarm
     board = swarm.board
@@ -78,7 +78,7 @@ def board_json(story: SwarmStory) -> dict[str, Any]:
         "seed": swarm.opened.seed,
         "currentRound": swarm.round,
         "stage": swarm.stage,
-        "pheromones": _pheromones(story),
+        "pheromones": _build_pheromones(story),
         "claims": {
             claim.id: {
                 "description": claim.description,
@@ -101,8 +101,8 @@ def board_json(story: SwarmStory) -> dict[str, Any]:
             }
             for signal in story.signals.values()
         ],
-        "findings": [_finding(finding) for finding in board.findings],
-        "ideas": [_idea(story, idea) for idea in board.ideas],
+        "findings": [_build_finding(finding) for finding in board.findings],
+        "ideas": [_build_idea(story, idea) for idea in board.ideas],
         "joins": [
             {
                 "id": join.id,
@@ -123,18 +123,18 @@ def board_json(story: SwarmStory) -> dict[str, Any]:
             }
             for settled in story.settlements
         ],
-        "convergence": [convergence_json(measured, swarm) for measured in story.measures],
-        "agentStates": {seat: _agent(agent) for seat, agent in swarm.agents.items()},
+        "convergence": [build_convergence_json(measured, swarm) for measured in story.measures],
+        "agentStates": {seat: _build_agent(agent) for seat, agent in swarm.agents.items()},
         "operations": {"requested": board.requests, "processed": board.operations, "failed": board.refused},
-        "votes": {} if swarm.is_sealed else _votes(swarm),
-        "result": _result(story),
+        "votes": {} if swarm.is_sealed else _build_votes(swarm),
+        "result": _build_result(story),
         "execution": {"lastStep": swarm.execution.last, "confirmedSteps": swarm.execution.count},
         "events": story.events,
-        "config": config(swarm),
+        "config": build_config(swarm),
     }
 
 
-def _pheromones(story: SwarmStory) -> dict[str, Any]:
+def _build_pheromones(story: SwarmTimeline) -> dict[str, Any]:
     deposits: dict[str, list[dict[str, Any]]] = {}
     changes: dict[str, list[dict[str, Any]]] = {}
     for event in story.events:
@@ -158,7 +158,7 @@ def _pheromones(story: SwarmStory) -> dict[str, Any]:
     }
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def _build_finding(finding: Finding) -> dict[str, Any]:
     return {
         "id": finding.id,
         "agentId": finding.seat,
@@ -190,7 +190,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _idea(story: SwarmStory, idea: Idea) -> dict[str, Any]:
+def _build_idea(story: SwarmTimeline, idea: Idea) -> dict[str, Any]:
     return {
         "id": idea.id,
         "text": idea.text,
@@ -201,7 +201,7 @@ def _idea(story: SwarmStory, idea: Idea) -> dict[str, Any]:
     }
 
 
-def convergence_json(measured: ConvergenceMeasured, swarm: Swarm) -> dict[str, Any]:
+def build_convergence_json(measured: ConvergenceMeasured, swarm: Swarm) -> dict[str, Any]:
     """The figures of one round with their inputs."""
     return {
         "round": measured.round,
@@ -242,9 +242,9 @@ def convergence_json(measured: ConvergenceMeasured, swarm: Swarm) -> dict[str, A
     }
 
 
-def _agent(agent: Agent) -> dict[str, Any]:
+def _build_agent(agent: Agent) -> dict[str, Any]:
     return {
-        **agent_state(agent),
+        **build_agent_state(agent),
         "roleHistory": [
             {"from": each.old, "to": each.new, "reason": each.reason, "round": each.round} for each in agent.role_history
         ],
@@ -256,7 +256,7 @@ def _agent(agent: Agent) -> dict[str, Any]:
     }
 
 
-def _votes(swarm: Swarm) -> dict[str, Any]:
+def _build_votes(swarm: Swarm) -> dict[str, Any]:
     return {
         seat: [
             {"idea": f"idea-{vote.idea}", "position": vote.position, "confidence": vote.confidence, "reason": vote.reason}
@@ -267,7 +267,7 @@ def _votes(swarm: Swarm) -> dict[str, Any]:
     }
 
 
-def _result(story: SwarmStory) -> dict[str, Any] | None:
+def _build_result(story: SwarmTimeline) -> dict[str, Any] | None:
     done = story.completed
     if done is None:
         return None
@@ -292,12 +292,12 @@ def _result(story: SwarmStory) -> dict[str, Any] | None:
     }
 
 
-def operation_log(story: SwarmStory) -> str:
+def render_operation_log(story: SwarmTimeline) -> str:
     """`operation-log.json`: every operation as it was asked for, and what became of it."""
-    return _text([_logged(each) for each in story.operations])
+    return _dump_json_text([_build_log_entry(each) for each in story.operations])
 
 
-def _logged(each: LoggedOperation) -> dict[str, Any]:
+def _build_log_entry(each: LoggedOperation) -> dict[str, Any]:
     result = each.result
     return {
         "operationId": f"op-{result.number}",
@@ -305,7 +305,7 @@ def _logged(each: LoggedOperation) -> dict[str, Any]:
         "timestamp": each.timestamp,
         "from": result.seat,
         "operation": result.operation,
-        "params": _plain(each.wanted.params or {}),
+        "params": _to_plain_json(each.wanted.params or {}),
         "status": "completed" if result.success else "failed",
         "result": {
             "type": "operation_result",
@@ -319,13 +319,13 @@ def _logged(each: LoggedOperation) -> dict[str, Any]:
     }
 
 
-def _plain(value: Any) -> Any:
+def _to_plain_json(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {str(name): _plain(each) for name, each in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, tuple) else value
+        return {str(name): _to_plain_json(each) for name, each in value.items()}
+    return [_to_plain_json(each) for each in value] if isinstance(value, tuple) else value
 
 
-def agent_report(story: SwarmStory, told: Told) -> str:
+def render_agent_report(story: SwarmTimeline, told: ReceivedReport) -> str:
     """`agent-reports/round-N/NAME.md`: one report for people."""
     words, report = story.words, told.report
     shown = DISPLAY_NAMES.get(told.seat)

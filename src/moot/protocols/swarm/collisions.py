@@ -13,7 +13,7 @@ from moot.domain.values import fast_replace
 from moot.protocols.swarm.answers import Action, Collision, Validation
 from moot.protocols.swarm.facts import CollisionMode
 from moot.protocols.swarm.operations import direction_key
-from moot.protocols.swarm.state import Agent, Finding, Invitation, Review, Swarm
+from moot.protocols.swarm.state import Agent, CollisionReview, Finding, Invitation, Swarm
 
 WEIGHTS: Final[dict[Action, float]] = {"challenge": 1.5, "support": 0.8, "extend": 1.2, "synthesize": 1.0, "pass": 0.0}
 FEWEST_FINDINGS: Final = 2
@@ -26,7 +26,7 @@ LOOKED_AT: Final = 60
 MOST_CHECKED: Final = 10
 
 
-def mode_of(state: Swarm, agent: Agent) -> CollisionMode:
+def choose_mode(state: Swarm, agent: Agent) -> CollisionMode:
     """How an idle agent collides."""
     if agent.role == "SYNTHESIZER":
         return "early_synthesis"
@@ -35,7 +35,7 @@ def mode_of(state: Swarm, agent: Agent) -> CollisionMode:
     return "debate" if len(state.board.perspectives) > DEBATE_ABOVE else "review_challenge"
 
 
-def invitations(state: Swarm) -> tuple[Invitation, ...]:
+def build_invitations(state: Swarm) -> tuple[Invitation, ...]:
     """Who collides with what in this round; agents in an order of chance, no more than two on one direction."""
     most = state.settings.collisions
     if state.settings.mode == "classic" or not most or len(state.board.findings) < FEWEST_FINDINGS or state.stop:
@@ -48,26 +48,26 @@ def invitations(state: Swarm) -> tuple[Invitation, ...]:
         if len(found) == most:
             break
         agent = state.agents[seat]
-        mode = mode_of(state, agent)
-        targets = _targets(state, agent, mode, crowd)
+        mode = choose_mode(state, agent)
+        targets = _select_targets(state, agent, mode, crowd)
         if targets:
-            crowd[_place(targets[0])] = crowd.get(_place(targets[0]), 0) + 1
+            crowd[_find_direction_key(targets[0])] = crowd.get(_find_direction_key(targets[0]), 0) + 1
             found.append(Invitation(seat=seat, mode=mode, targets=tuple(each.number for each in targets)))
     return tuple(found)
 
 
-def _place(finding: Finding) -> str:
+def _find_direction_key(finding: Finding) -> str:
     return direction_key(finding.direction) or finding.id
 
 
-def _targets(state: Swarm, agent: Agent, mode: CollisionMode, crowd: Mapping[str, int]) -> list[Finding]:
+def _select_targets(state: Swarm, agent: Agent, mode: CollisionMode, crowd: Mapping[str, int]) -> list[Finding]:
     """The findings that suit the mode, the first of them the one to answer."""
     strength = {key: each.concentration for key, each in state.board.pheromones.items()}
     own = {finding.perspective for finding in state.board.findings[-LOOKED_AT:] if finding.seat == agent.seat}
     others = [
         finding
         for finding in state.board.findings[-LOOKED_AT:]
-        if finding.seat != agent.seat and crowd.get(_place(finding), 0) < MOST_ON_ONE
+        if finding.seat != agent.seat and crowd.get(_find_direction_key(finding), 0) < MOST_ON_ONE
     ]
 
     def rank(finding: Finding) -> tuple[float, float, int]:
@@ -82,7 +82,7 @@ def _targets(state: Swarm, agent: Agent, mode: CollisionMode, crowd: Mapping[str
     return sorted(others, key=rank)[:SHOWN]
 
 
-def to_check(state: Swarm) -> tuple[int, ...]:
+def list_findings_to_check(state: Swarm) -> tuple[int, ...]:
     """The findings that the validator is asked about."""
     if state.stop:
         return ()
@@ -90,14 +90,14 @@ def to_check(state: Swarm) -> tuple[int, ...]:
     return tuple(found)[:MOST_CHECKED]
 
 
-def collided(state: Swarm) -> Swarm:
+def apply_reviews(state: Swarm) -> Swarm:
     """The swarm with what collisions and the validator said written beside the findings."""
-    reviews: dict[int, list[Review]] = {}
+    reviews: dict[int, list[CollisionReview]] = {}
     for invitation in state.review.invitations:
         said = state.review.collisions.get(invitation.seat)
         if said is not None and said.action != "pass":
-            reviews.setdefault(_aim(state, invitation, said), []).append(_review(invitation, said))
-    verdicts = _verdicts(state, state.review.validation)
+            reviews.setdefault(_find_target(state, invitation, said), []).append(_build_review(invitation, said))
+    verdicts = _collect_verdicts(state, state.review.validation)
     if not reviews and not verdicts:
         return state
     findings = tuple(
@@ -114,14 +114,14 @@ def collided(state: Swarm) -> Swarm:
     return fast_replace(state, board=fast_replace(state.board, findings=findings))
 
 
-def _aim(state: Swarm, invitation: Invitation, said: Collision) -> int:
+def _find_target(state: Swarm, invitation: Invitation, said: Collision) -> int:
     """The finding that an answer is about: one of those shown, else the first of them."""
     found = state.board.finding(said.target_finding_id)
     return found.number if found is not None and found.number in invitation.targets else invitation.targets[0]
 
 
-def _review(invitation: Invitation, said: Collision) -> Review:
-    return Review(
+def _build_review(invitation: Invitation, said: Collision) -> CollisionReview:
+    return CollisionReview(
         seat=invitation.seat,
         mode=invitation.mode,
         action=said.action,
@@ -131,7 +131,7 @@ def _review(invitation: Invitation, said: Collision) -> Review:
     )
 
 
-def _verdicts(state: Swarm, said: Validation | None) -> dict[int, Finding]:
+def _collect_verdicts(state: Swarm, said: Validation | None) -> dict[int, Finding]:
     found: dict[int, Finding] = {}
     for each in said.verdicts if said is not None else ():
         finding = state.board.finding(each.finding)
@@ -140,6 +140,6 @@ def _verdicts(state: Swarm, said: Validation | None) -> dict[int, Finding]:
     return found
 
 
-def colliding(state: Swarm, seat: SeatId) -> Invitation | None:
+def find_invitation(state: Swarm, seat: SeatId) -> Invitation | None:
     """What an agent is invited to in the round under way."""
     return next((each for each in state.review.invitations if each.seat == seat), None)

@@ -24,15 +24,15 @@ SEVERITIES: Final[dict[str, Severity]] = {
 """As the source has them; what it does not list is a warning."""
 
 
-def violations(state: Swarm, agent: Agent, report: RoundReport) -> list[Violation]:
+def find_violations(state: Swarm, agent: Agent, report: RoundReport) -> list[Violation]:
     """The rules that a report breaks, at most one of each kind. The classic mode has none of them."""
     if state.settings.mode == "classic":
         return []
     checks = (
-        _operations(agent, report),
-        _decision(state, agent, report),
-        _conflicts(report),
-        _random(state, agent, report),
+        _check_operations(agent, report),
+        _check_decision(state, agent, report),
+        _check_conflicts(report),
+        _check_random_exploration(state, agent, report),
     )
     return [
         Violation(
@@ -43,10 +43,10 @@ def violations(state: Swarm, agent: Agent, report: RoundReport) -> list[Violatio
     ]
 
 
-Found = tuple[str, str] | None
+RuleBreach = tuple[str, str] | None
 
 
-def _operations(agent: Agent, report: RoundReport) -> Found:
+def _check_operations(agent: Agent, report: RoundReport) -> RuleBreach:
     """C1: what it says was carried out for it must be in the log, under its name."""
     for name in report.confirmed_operations:
         if name not in agent.done:
@@ -54,26 +54,26 @@ def _operations(agent: Agent, report: RoundReport) -> Found:
     return None
 
 
-def _decision(state: Swarm, agent: Agent, report: RoundReport) -> Found:
+def _check_decision(state: Swarm, agent: Agent, report: RoundReport) -> RuleBreach:
     """C2: the decision report is complete, and its probabilities are right."""
     decision = report.decision_report
     if decision is None:
         return "decision_report_missing", ""
-    missing = _missing(decision)
+    missing = _find_missing_part(decision)
     if missing:
         return f"decision_report_missing_{missing}", ""
     assert decision.threshold is not None
     if abs(decision.threshold - agent.threshold) > TOLERANCE:
         return "response_prob_calculation_error", f"threshold {decision.threshold:g}, yours is {agent.threshold:.4f}"
     for candidate in decision.candidates or ():
-        expected = _expected(state, agent, candidate)
+        expected = _compute_probabilities(state, agent, candidate)
         if candidate.response_prob is None or all(abs(candidate.response_prob - each) > TOLERANCE for each in expected):
             told = " or ".join(f"{each:.4f}" for each in sorted(set(expected)))
             return "response_prob_calculation_error", f"{candidate.direction}: {candidate.response_prob}, expected {told}"
     return None
 
 
-def _missing(decision: DecisionReport) -> str:
+def _find_missing_part(decision: DecisionReport) -> str:
     if decision.threshold is None:
         return "threshold"
     if decision.candidates is None:
@@ -83,7 +83,7 @@ def _missing(decision: DecisionReport) -> str:
     return "" if decision.selection_reason.strip() else "selectionReason"
 
 
-def _expected(state: Swarm, agent: Agent, candidate: Candidate) -> tuple[float, ...]:
+def _compute_probabilities(state: Swarm, agent: Agent, candidate: Candidate) -> tuple[float, ...]:
     """P(S, θ) by the blackboard as the agent was shown it: for the raw concentration and for the effective one."""
     key = direction_key(one_line(candidate.direction))
     found = state.board.pheromones.get(key)
@@ -98,12 +98,12 @@ def _expected(state: Swarm, agent: Agent, candidate: Candidate) -> tuple[float, 
     )
 
 
-def _conflicts(report: RoundReport) -> Found:
+def _check_conflicts(report: RoundReport) -> RuleBreach:
     """C3: a conflict review, also where it found none."""
     return ("conflict_review_missing", "") if report.conflict_review is None else None
 
 
-def _random(state: Swarm, agent: Agent, report: RoundReport) -> Found:
+def _check_random_exploration(state: Swarm, agent: Agent, report: RoundReport) -> RuleBreach:
     """C4: random exploration was carried out where it was ordered."""
     order = state.orders.get(agent.seat)
     if order is not None and order.random and not report.random_explore_forced:

@@ -21,7 +21,7 @@ STEPS: Final[dict[str, tuple[str, ...]]] = {
 NOTHING: Final = ""
 
 
-def _following() -> dict[str, frozenset[str]]:
+def _build_following() -> dict[str, frozenset[str]]:
     linear = [f"{phase}:{step}" for phase, steps in STEPS.items() for step in steps]
     found = {one: {other} for one, other in zip([NOTHING, *linear], linear, strict=False)}
     # A round that leads to no end is followed by another; an end may be called for before the first.
@@ -30,17 +30,17 @@ def _following() -> dict[str, frozenset[str]]:
     return {one: frozenset(others) for one, others in found.items()}
 
 
-FOLLOWING: Final = _following()
+FOLLOWING: Final = _build_following()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Execution:
+class ExecutionProgress:
     """The last step that was confirmed, and how many were."""
 
     last: str = NOTHING
     count: int = 0
 
-    def may(self, *steps: str) -> bool:
+    def can_confirm(self, *steps: str) -> bool:
         """Whether these steps, in this order, are the next."""
         last = self.last
         for step in steps:
@@ -49,18 +49,18 @@ class Execution:
             last = step
         return True
 
-    def confirmed(self, *steps: str) -> "Execution":
+    def with_confirmed(self, *steps: str) -> "ExecutionProgress":
         """With these steps confirmed; raises ValueError when one of them would pass over another."""
-        if not self.may(*steps):
+        if not self.can_confirm(*steps):
             raise ValueError(
-                f"after {self.last or 'the opening'} comes {_named(self.last)}, not {steps[0] if steps else 'nothing'}"
+                f"after {self.last or 'the opening'} comes {_format_next_steps(self.last)}, not {steps[0] if steps else 'nothing'}"
             )
-        return Execution(last=steps[-1], count=self.count + len(steps)) if steps else self
+        return ExecutionProgress(last=steps[-1], count=self.count + len(steps)) if steps else self
 
     @property
     def is_over(self) -> bool:
         return self.last == "SHUTDOWN:mark_all_terminated"
 
 
-def _named(last: str) -> str:
+def _format_next_steps(last: str) -> str:
     return " or ".join(sorted(FOLLOWING.get(last, ()))) or "nothing"

@@ -13,12 +13,12 @@ from moot.domain.effects import AnswerForm
 from moot.domain.facts import Closed, Fact, Opened, Reply
 from moot.domain.ids import SeatId
 from moot.protocols.swarm.answers import (
-    Ballot,
     Collision,
-    Goodbye,
-    Likenesses,
     Line,
     RoundReport,
+    ShutdownReply,
+    SimilarityReport,
+    SwarmBallot,
     Synthesis,
     Validation,
 )
@@ -44,7 +44,7 @@ Share = Annotated[float, Ge(0), Le(1)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class SwarmSettings:
     """How a swarm runs; the defaults are those of version 2.4.
 
     `directions` are the user's own, for the mode `hybrid`. `quorum` says whose support counts. `apart` are ideas that are never
@@ -87,11 +87,11 @@ class Settings:
 class SwarmOpened(Opened):
     """`seats` are the explorers in their order, then the validator, if there is one, and the measure of likeness."""
 
-    settings: Settings = Settings()
+    settings: SwarmSettings = SwarmSettings()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drawn:
+class DrawnParameters:
     """What chance gave an explorer."""
 
     seat: SeatId
@@ -100,7 +100,7 @@ class Drawn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class ConcentrationChange:
     """A concentration before and after."""
 
     direction: str
@@ -112,13 +112,13 @@ class Change:
 class SwarmFormed(Fact):
     """The blackboard stands, with the explorers on it. `seeded` are the user's directions, `laid` what they came to."""
 
-    agents: tuple[Drawn, ...]
+    agents: tuple[DrawnParameters, ...]
     seeded: tuple[str, ...] = ()
-    laid: tuple[Change, ...] = ()
+    laid: tuple[ConcentrationChange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class RoundOrder:
     """What one explorer is told to do in a round. `perspective` is the one given out in the classic mode."""
 
     seat: SeatId
@@ -135,7 +135,7 @@ class RoundBegun(Fact):
     """All active explorers were told to begin."""
 
     round: int
-    orders: tuple[Order, ...]
+    orders: tuple[RoundOrder, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,11 +213,11 @@ class Validated(Reply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared(Reply):
-    said: Likenesses
+    said: SimilarityReport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Placed:
+class PlacedIdea:
     """A text that nobody had said before, and the idea that it is taken for. `like` is the idea's own text."""
 
     text: str
@@ -233,7 +233,7 @@ class IdeasSorted(Fact):
 
     round: int
     by: str = ""
-    placed: tuple[Placed, ...] = ()
+    placed: tuple[PlacedIdea, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,7 +262,7 @@ class RoundSettled(Fact):
     """In this order: evaporation, expired signals, opinions, roles, round counts."""
 
     round: int
-    evaporated: tuple[Change, ...] = ()
+    evaporated: tuple[ConcentrationChange, ...] = ()
     expired: tuple[str, ...] = ()
     opinions: tuple[Opinion, ...] = ()
     roles: tuple[RoleChange, ...] = ()
@@ -307,13 +307,13 @@ class ConvergenceMeasured(Fact):
     reason: str = ""
     warnings: tuple[str, ...] = ()
     all_random: bool = False
-    cut: Change | None = None
+    cut: ConcentrationChange | None = None
     debater: RoleChange | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Voted(Reply):
-    said: Ballot
+    said: SwarmBallot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -322,7 +322,7 @@ class Synthesized(Reply):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Resolved:
+class IdeaResolution:
     """What the votes on one idea came to."""
 
     idea: int
@@ -343,7 +343,7 @@ class SwarmCompleted(Fact):
     round: int
     reason: EndReason
     converged: bool
-    resolved: tuple[Resolved, ...] = ()
+    resolved: tuple[IdeaResolution, ...] = ()
     synced: tuple[SeatId, ...] = ()
     fault: str = ""
 
@@ -357,7 +357,7 @@ class ShutdownNoticed(Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Acknowledged(Reply):
-    said: Goodbye
+    said: ShutdownReply
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -368,7 +368,7 @@ class ShutdownAnswered(Fact):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class AgentEnd:
     """How an agent ended."""
 
     seat: SeatId
@@ -379,7 +379,7 @@ class Ended:
 class AgentsTerminated(Fact):
     """Everyone who was left was ended, each with its reason; none is left."""
 
-    ends: tuple[Ended, ...]
+    ends: tuple[AgentEnd, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -419,8 +419,8 @@ FORMS: dict[str, AnswerForm] = {
     "explore": AnswerForm(kind="explore", reply=Reported, shape=RoundReport, form="json", max_tokens=1_500, looks_up=True),
     "collide": AnswerForm(kind="collide", reply=Collided, shape=Collision, form="json", max_tokens=500),
     "validate": AnswerForm(kind="validate", reply=Validated, shape=Validation, form="json", max_tokens=800, looks_up=True),
-    "compare": AnswerForm(kind="compare", reply=Compared, shape=Likenesses, form="json", max_tokens=2_000),
-    "ballot": AnswerForm(kind="ballot", reply=Voted, shape=Ballot, form="json", max_tokens=600),
+    "compare": AnswerForm(kind="compare", reply=Compared, shape=SimilarityReport, form="json", max_tokens=2_000),
+    "ballot": AnswerForm(kind="ballot", reply=Voted, shape=SwarmBallot, form="json", max_tokens=600),
     "synthesis": AnswerForm(kind="synthesis", reply=Synthesized, shape=Synthesis, form="text", max_tokens=1_200),
-    "shutdown": AnswerForm(kind="shutdown", reply=Acknowledged, shape=Goodbye, form="json", max_tokens=50),
+    "shutdown": AnswerForm(kind="shutdown", reply=Acknowledged, shape=ShutdownReply, form="json", max_tokens=50),
 }

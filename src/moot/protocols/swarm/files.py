@@ -7,10 +7,10 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Final, NamedTuple
 
-from moot.protocols.swarm.blackboard import agent_report, blackboard, operation_log, run_config
-from moot.protocols.swarm.page import page
-from moot.protocols.swarm.report import convergence_report, final_report
-from moot.protocols.swarm.story import SwarmStory
+from moot.protocols.swarm.blackboard import render_agent_report, render_blackboard, render_operation_log, render_run_config
+from moot.protocols.swarm.page import render_html_report
+from moot.protocols.swarm.report import render_convergence_report, render_final_report
+from moot.protocols.swarm.story import SwarmTimeline
 
 CONFIG: Final = "run-config.json"
 LONGEST_SLUG: Final = 30
@@ -46,18 +46,18 @@ def file_name(seat: str) -> str:
     return f"{kept}-{sha256(seat.encode()).hexdigest()[:8]}.md"
 
 
-def run_files(story: SwarmStory, known: int = 0) -> Iterator[RunFile]:
+def run_files(story: SwarmTimeline, known: int = 0) -> Iterator[RunFile]:
     """Every file of the run as it stands, but for the first `known` reports of agents."""
     yield from round_files(story, known)
-    yield RunFile(("convergence-report.md",), convergence_report(story))
-    yield RunFile(("final-research-report.md",), final_report(story))
-    yield RunFile(("final-research-report.html",), page(story))
+    yield RunFile(("convergence-report.md",), render_convergence_report(story))
+    yield RunFile(("final-research-report.md",), render_final_report(story))
+    yield RunFile(("final-research-report.html",), render_html_report(story))
 
 
-def round_files(story: SwarmStory, known: int = 0) -> Iterator[RunFile]:
+def round_files(story: SwarmTimeline, known: int = 0) -> Iterator[RunFile]:
     """What grows from round to round; the first `known` reports of agents are left out."""
-    yield RunFile((CONFIG,), run_config(story))
-    yield RunFile(("blackboard.json",), blackboard(story))
-    yield RunFile(("operation-log.json",), operation_log(story))
+    yield RunFile((CONFIG,), render_run_config(story))
+    yield RunFile(("blackboard.json",), render_blackboard(story))
+    yield RunFile(("operation-log.json",), render_operation_log(story))
     for told in story.reports[known:]:
-        yield RunFile(("agent-reports", f"round-{told.round}", file_name(told.seat)), agent_report(story, told))
+        yield RunFile(("agent-reports", f"round-{told.round}", file_name(told.seat)), render_agent_report(story, told))

@@ -23,13 +23,13 @@ from moot.protocols.swarm.facts import (
 from moot.protocols.swarm.state import Swarm
 
 
-def fits(state: Swarm, fact: Fact) -> bool:
+def is_valid_step(state: Swarm, fact: Fact) -> bool:
     """Whether a computed step is of this swarm and this round."""
     if isinstance(fact, SwarmFormed):
         return tuple(each.seat for each in fact.agents) == state.explorers
     if isinstance(fact, IdeasSorted) and not _is_numbered(state, fact):
         return False
-    return _is_of_round(state, fact) and all(seat in state.agents for seat in _seats(fact))
+    return _is_of_round(state, fact) and all(seat in state.agents for seat in _list_seats(fact))
 
 
 def _is_of_round(state: Swarm, fact: Fact) -> bool:
@@ -59,7 +59,7 @@ def _is_numbered(state: Swarm, fact: IdeasSorted) -> bool:
     return True
 
 
-def _seats(fact: Fact) -> Iterator[SeatId]:
+def _list_seats(fact: Fact) -> Iterator[SeatId]:
     """Every seat that a fact changes something of."""
     match fact:
         case RoundBegun(orders=orders):

@@ -6,13 +6,13 @@ from typing import Final
 from moot.domain.roster import HELPING_SEATS, MOST_SEATS, Seat, validate_seats
 from moot.errors import BadRoster, BadSetting
 from moot.ports.kit import Plan, ProtocolPlugin
-from moot.protocols.swarm.blackboard import blackboard, operation_log, run_config
-from moot.protocols.swarm.facts import FEWEST_AGENTS, LIKENESS, MOST_AGENTS, VALIDATOR, Settings, SwarmOpened
-from moot.protocols.swarm.page import page
-from moot.protocols.swarm.report import convergence_report, final_report
+from moot.protocols.swarm.blackboard import render_blackboard, render_operation_log, render_run_config
+from moot.protocols.swarm.facts import FEWEST_AGENTS, LIKENESS, MOST_AGENTS, VALIDATOR, SwarmOpened, SwarmSettings
+from moot.protocols.swarm.page import render_html_report
+from moot.protocols.swarm.report import render_convergence_report, render_final_report
 from moot.protocols.swarm.rules import RULES
-from moot.protocols.swarm.story import SwarmStory, decided
-from moot.protocols.swarm.telling import summary, told
+from moot.protocols.swarm.story import SwarmTimeline, build_decision
+from moot.protocols.swarm.telling import add_and_describe_entry, build_summary
 
 MEASURE: Final = "measure"
 """The platform of the measure of likeness: the best that is at hand."""
@@ -20,14 +20,14 @@ MEASURE: Final = "measure"
 _NO_MODEL: Final = frozenset(("mailbox", "human", "script", "measure"))
 
 
-def opened(plan: Plan) -> SwarmOpened:
+def open_session(plan: Plan) -> SwarmOpened:
     """The opening of a swarm; raises BadRoster or BadSetting.
 
     Every seat but `validator` and `likeness` is an explorer, and all explorers are equal: what a panel says of each is left out.
     Without a seat called `validator` the first explorer's model validates; where no explorer is a model, nobody does.
     """
     settings = plan.settings
-    assert isinstance(settings, Settings)
+    assert isinstance(settings, SwarmSettings)
     if settings.directions and settings.mode != "hybrid":
         raise BadSetting(f"directions are laid down in the mode hybrid only; the mode is {settings.mode}")
     if not all(direction.strip() for direction in settings.directions):
@@ -46,7 +46,7 @@ def opened(plan: Plan) -> SwarmOpened:
         topic=plan.topic,
         language=plan.language,
         seed=plan.seed,
-        seats=validate_seats((*explorers, *_helpers(plan, explorers)), fewest=2, most=MOST_SEATS + HELPING_SEATS),
+        seats=validate_seats((*explorers, *_build_helper_seats(plan, explorers)), fewest=2, most=MOST_SEATS + HELPING_SEATS),
         budget=plan.budget,
         outside_patience=plan.outside_patience,
         subject=plan.subject,
@@ -55,7 +55,7 @@ def opened(plan: Plan) -> SwarmOpened:
     )
 
 
-def _helpers(plan: Plan, explorers: list[Seat]) -> list[Seat]:
+def _build_helper_seats(plan: Plan, explorers: list[Seat]) -> list[Seat]:
     given = {seat.id: seat for seat in plan.seats}
     model = next((seat for seat in explorers if seat.platform.partition(":")[0] not in _NO_MODEL), None)
     found = []
@@ -70,18 +70,18 @@ def _helpers(plan: Plan, explorers: list[Seat]) -> list[Seat]:
 SWARM: Final = ProtocolPlugin(
     name="swarm",
     rules=RULES,
-    settings=Settings,
-    open=opened,
-    tell=SwarmStory,
-    decision=decided,
-    lines=told,
-    summary=summary,
+    settings=SwarmSettings,
+    open=open_session,
+    tell=SwarmTimeline,
+    decision=build_decision,
+    lines=add_and_describe_entry,
+    summary=build_summary,
     exports={
-        "minutes": final_report,
-        "html": page,
-        "blackboard": blackboard,
-        "operations": operation_log,
-        "convergence": convergence_report,
-        "config": run_config,
+        "minutes": render_final_report,
+        "html": render_html_report,
+        "blackboard": render_blackboard,
+        "operations": render_operation_log,
+        "convergence": render_convergence_report,
+        "config": render_run_config,
     },
 )

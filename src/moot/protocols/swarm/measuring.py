@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from moot.domain.values import fast_replace
-from moot.protocols.swarm.facts import Backing, Change, ConvergenceMeasured, EndReason, RoleChange
-from moot.protocols.swarm.ideas import backing
+from moot.protocols.swarm.facts import Backing, ConcentrationChange, ConvergenceMeasured, EndReason, RoleChange
+from moot.protocols.swarm.ideas import compute_backing
 from moot.protocols.swarm.settlement import with_role
 from moot.protocols.swarm.state import Swarm, with_changes
 from moot.weighing.convergence import ConvergenceBounds, compute_share, find_quorum_ideas, judge_convergence
@@ -17,7 +17,7 @@ STAGNANT_ROUNDS: Final = 3
 FEWEST_ACTIVE: Final = 2
 
 
-def bounds(state: Swarm) -> ConvergenceBounds:
+def build_bounds(state: Swarm) -> ConvergenceBounds:
     """What this run asks of convergence."""
     settings = state.settings
     return ConvergenceBounds(
@@ -30,10 +30,10 @@ def bounds(state: Swarm) -> ConvergenceBounds:
     )
 
 
-def measured(state: Swarm) -> ConvergenceMeasured:
+def measure_convergence(state: Swarm) -> ConvergenceMeasured:
     """The figures of the round that was just settled."""
-    board, limits = state.board, bounds(state)
-    backed = backing(state)
+    board, limits = state.board, build_bounds(state)
+    backed = compute_backing(state)
     counted = {number: own if state.settings.quorum == "independent" else everyone for number, (everyone, own) in backed.items()}
     active = len(state.active)
     reached = find_quorum_ideas(counted, active, limits.quorum)
@@ -75,10 +75,10 @@ def measured(state: Swarm) -> ConvergenceMeasured:
         converged=verdict.converged and state.settings.mode != "classic",
         reason=verdict.reason,
     )
-    return found if _ends(state, found) else _protected(state, found)
+    return found if _is_finished(state, found) else _with_protection(state, found)
 
 
-def _protected(state: Swarm, found: ConvergenceMeasured) -> ConvergenceMeasured:
+def _with_protection(state: Swarm, found: ConvergenceMeasured) -> ConvergenceMeasured:
     """With what is done before the next round where the swarm is too much of one mind, and where it does not move."""
     warnings = []
     if state.unchanged >= STAGNANT_ROUNDS:
@@ -88,17 +88,17 @@ def _protected(state: Swarm, found: ConvergenceMeasured) -> ConvergenceMeasured:
     warnings.insert(0, "diversity_warning")
     if not state.settings.protection:
         return replace(found, warnings=tuple(warnings))
-    protection = _protection(state)
+    protection = _build_protection(state)
     return replace(found, warnings=tuple(warnings), all_random=True, cut=protection.cut, debater=protection.debater)
 
 
 @dataclass(frozen=True, slots=True)
 class Protection:
-    cut: Change | None
+    cut: ConcentrationChange | None
     debater: RoleChange | None
 
 
-def _protection(state: Swarm) -> Protection:
+def _build_protection(state: Swarm) -> Protection:
     explorer = next((state.agents[seat] for seat in state.active if state.agents[seat].role == "EXPLORER"), None)
     debater = None
     if explorer is not None:
@@ -106,11 +106,13 @@ def _protection(state: Swarm) -> Protection:
     top = max(state.board.pheromones.values(), key=lambda each: each.concentration, default=None)
     cut = None
     if top is not None and top.concentration > DOMINANT:
-        cut = Change(direction=top.direction, before=top.concentration, after=apply_stop_signal(top.concentration, CUT))
+        cut = ConcentrationChange(
+            direction=top.direction, before=top.concentration, after=apply_stop_signal(top.concentration, CUT)
+        )
     return Protection(cut, debater)
 
 
-def after_measuring(state: Swarm, found: ConvergenceMeasured) -> Swarm:
+def apply_measurement(state: Swarm, found: ConvergenceMeasured) -> Swarm:
     """The swarm with the verdict, and with the protection carried out."""
     board, agents = state.board, dict(state.agents)
     if found.cut is not None:
@@ -121,7 +123,7 @@ def after_measuring(state: Swarm, found: ConvergenceMeasured) -> Swarm:
     return fast_replace(state, board=board, agents=agents, measured=found, all_random=found.all_random, warnings=found.warnings)
 
 
-def ending(state: Swarm) -> EndReason | None:
+def find_end_reason(state: Swarm) -> EndReason | None:
     """Why the exploring is over; None while it goes on. What the figures say comes before what stopped the run."""
     found = state.measured
     if found is None or found.round != state.round:
@@ -135,5 +137,5 @@ def ending(state: Swarm) -> EndReason | None:
     return "max_rounds" if state.round >= state.settings.max_rounds else state.stop
 
 
-def _ends(state: Swarm, found: ConvergenceMeasured) -> bool:
-    return ending(fast_replace(state, measured=found)) is not None
+def _is_finished(state: Swarm, found: ConvergenceMeasured) -> bool:
+    return find_end_reason(fast_replace(state, measured=found)) is not None

@@ -15,8 +15,8 @@ from moot.domain.ids import SeatId
 from moot.domain.subject import normalize_label
 from moot.domain.values import fast_replace
 from moot.protocols.swarm.answers import Confidence, FoundIdea, Operation, RoundReport
-from moot.protocols.swarm.facts import OperationResult, Role, Settings
-from moot.protocols.swarm.state import Agent, Board, Claim, Finding, Pheromone, Signal, Swarm
+from moot.protocols.swarm.facts import OperationResult, Role, SwarmSettings
+from moot.protocols.swarm.state import Agent, Board, Finding, Pheromone, Signal, SubtaskClaim, Swarm
 from moot.weighing.likeness import normalize_idea
 from moot.weighing.stigmergy import add_deposit, apply_stop_signal
 
@@ -36,7 +36,7 @@ _FINDING: Final = (
 )
 
 
-class Refused(Exception):
+class OperationRefused(Exception):
     """An operation that cannot be carried out: `error` as the protocol names it, and what was expected."""
 
     def __init__(self, error: str, detail: str = "") -> None:
@@ -45,18 +45,18 @@ class Refused(Exception):
         self.detail = detail
 
 
-class Done:
+class OperationEffect:
     """What an operation did."""
 
     def __init__(self, target: str = "", before: float | None = None, after: float | None = None, detail: str = "") -> None:
         self.target, self.before, self.after, self.detail = target, before, after, detail
 
 
-class Workbench:
+class BlackboardEditor:
     """The blackboard while the operations of one round are carried out: copied once, not once for each of them."""
 
     def __init__(self, state: Swarm) -> None:
-        self.settings: Settings = state.settings
+        self.settings: SwarmSettings = state.settings
         self.round = state.round
         self.clock = state.clock
         self.agents = dict(state.agents)
@@ -75,8 +75,8 @@ class Workbench:
         number = self._board.operations + self._board.refused + len(self.results) + 1
         name = one_line(wanted.operation)[:100]
         try:
-            done = self._handled(seat, name, wanted.params or {})
-        except Refused as refused:
+            done = self._handle(seat, name, wanted.params or {})
+        except OperationRefused as refused:
             result = OperationResult(
                 number=number, seat=seat, operation=name, success=False, error=refused.error, detail=refused.detail
             )
@@ -94,29 +94,29 @@ class Workbench:
         self.results.append(result)
         return result
 
-    def redo(self, seat: SeatId, wanted: Operation, told: OperationResult) -> None:
+    def replay(self, seat: SeatId, wanted: Operation, told: OperationResult) -> None:
         """Carry one out as the record tells: what it came to is read, not reckoned."""
         self.results.append(told)
         if not told.success:
             return
         self._told = told
         try:
-            self._handled(seat, told.operation, wanted.params or {})
-        except Refused:
+            self._handle(seat, told.operation, wanted.params or {})
+        except OperationRefused:
             # An earlier rulebook took what this one would not: its result stands, and a replay tells the difference.
             pass
         finally:
             self._told = None
 
-    def _came_to(self, reckoned: float) -> float:
+    def _choose_concentration(self, reckoned: float) -> float:
         return reckoned if self._told is None or self._told.after is None else self._told.after
 
-    def _place(self, direction: str) -> str:
+    def _find_direction_key(self, direction: str) -> str:
         """The key of a direction; where the record says which direction it is, that one's."""
         if self._told is not None:
             known = next((key for key, each in self._pheromones.items() if each.direction == self._told.target), None)
-            return known or _key(self._told.target or direction)
-        return _key(direction)
+            return known or _build_key(self._told.target or direction)
+        return _build_key(direction)
 
     def board(self) -> Board:
         """The blackboard after all of them."""
@@ -133,32 +133,32 @@ class Workbench:
             refused=self._board.refused + failed,
         )
 
-    def _handled(self, seat: SeatId, name: str, params: Mapping[str, object]) -> Done:
+    def _handle(self, seat: SeatId, name: str, params: Mapping[str, object]) -> OperationEffect:
         handler = _HANDLERS.get(name)
         if handler is None:
-            raise Refused("unknown_operation", f"known: {', '.join(_HANDLERS)}")
+            raise OperationRefused("unknown_operation", f"known: {', '.join(_HANDLERS)}")
         agent = self.agents.get(seat)
         if agent is None or agent.status in {"terminated", "removed"}:
-            raise Refused("agent_not_found", "this agent takes no part any more")
+            raise OperationRefused("agent_not_found", "this agent takes no part any more")
         return handler(self, agent, params)
 
-    def _deposit(self, agent: Agent, params: Mapping[str, object]) -> Done:
-        _only(params, "direction", "amount")
-        direction = _text(params, "direction", LONGEST_DIRECTION)
-        amount = _number(params.get("amount", self.settings.deposit), "amount")
+    def _deposit_pheromone(self, agent: Agent, params: Mapping[str, object]) -> OperationEffect:
+        _validate_names(params, "direction", "amount")
+        direction = _read_text(params, "direction", LONGEST_DIRECTION)
+        amount = _read_number(params.get("amount", self.settings.deposit), "amount")
         if not 0 < amount <= self.settings.most_deposit:
-            raise Refused("invalid_params", f"amount must be more than 0 and at most {self.settings.most_deposit:g}")
-        key = self._place(direction)
+            raise OperationRefused("invalid_params", f"amount must be more than 0 and at most {self.settings.most_deposit:g}")
+        key = self._find_direction_key(direction)
         found = self._pheromones.get(key)
         if found is None and len(self._pheromones) >= MOST_DIRECTIONS:
-            raise Refused("invalid_params", f"the blackboard has {MOST_DIRECTIONS} directions already")
+            raise OperationRefused("invalid_params", f"the blackboard has {MOST_DIRECTIONS} directions already")
         before = found.concentration if found is not None else 0.0
-        after = self._came_to(add_deposit(before, amount))
-        self._lay(key, direction, agent.seat, after)
-        self._change(agent, deposits=agent.deposits + 1)
-        return Done(self._pheromones[key].direction, before, after)
+        after = self._choose_concentration(add_deposit(before, amount))
+        self._set_pheromone(key, direction, agent.seat, after)
+        self._change_agent(agent, deposits=agent.deposits + 1)
+        return OperationEffect(self._pheromones[key].direction, before, after)
 
-    def _lay(self, key: str, direction: str, by: SeatId, after: float) -> None:
+    def _set_pheromone(self, key: str, direction: str, by: SeatId, after: float) -> None:
         found = self._pheromones.get(key)
         if found is None:
             self._pheromones[key] = Pheromone(direction=direction, concentration=after, deposited_by=(by,), round=self.round)
@@ -170,23 +170,23 @@ class Workbench:
         """Lay down a direction of the user's."""
         words = one_line(direction)[:LONGEST_DIRECTION]
         if words:
-            key = _key(words)
+            key = _build_key(words)
             before = self._pheromones[key].concentration if key in self._pheromones else 0.0
-            self._lay(key, words, by, add_deposit(before, self.settings.deposit))
+            self._set_pheromone(key, words, by, add_deposit(before, self.settings.deposit))
 
-    def _stop(self, agent: Agent, params: Mapping[str, object]) -> Done:
-        _only(params, "targetDirection", "reason", "evidence")
-        direction = _text(params, "targetDirection", LONGEST_DIRECTION)
+    def _send_stop_signal(self, agent: Agent, params: Mapping[str, object]) -> OperationEffect:
+        _validate_names(params, "targetDirection", "reason", "evidence")
+        direction = _read_text(params, "targetDirection", LONGEST_DIRECTION)
         reason = params.get("reason")
         if reason not in REASONS:
-            raise Refused("invalid_params", f"reason must be one of: {', '.join(REASONS)}")
-        evidence = _text(params, "evidence", 4_000)
+            raise OperationRefused("invalid_params", f"reason must be one of: {', '.join(REASONS)}")
+        evidence = _read_text(params, "evidence", 4_000)
         if not self.settings.stop_signals:
-            raise Refused("invalid_params", "stop signals are switched off in this run")
-        key = self._place(direction)
+            raise OperationRefused("invalid_params", "stop signals are switched off in this run")
+        key = self._find_direction_key(direction)
         found = self._pheromones.get(key)
         if found is None:
-            raise Refused("invalid_params", "targetDirection is not on the blackboard")
+            raise OperationRefused("invalid_params", "targetDirection is not on the blackboard")
         self._signals_made += 1
         signal = Signal(
             id=f"signal-{self._signals_made}",
@@ -199,136 +199,138 @@ class Workbench:
             at=self.clock,
         )
         self._signals.append(signal)
-        after = self._came_to(apply_stop_signal(found.concentration, signal.strength))
+        after = self._choose_concentration(apply_stop_signal(found.concentration, signal.strength))
         self._pheromones[key] = replace(found, concentration=after)
-        self._change(agent, signals_sent=agent.signals_sent + 1)
+        self._change_agent(agent, signals_sent=agent.signals_sent + 1)
         for seat, other in self.agents.items():
-            if seat != agent.seat and _key(other.direction) == key:
-                self._change(other, signals_received=other.signals_received + 1)
-        return Done(found.direction, found.concentration, after, signal.id)
+            if seat != agent.seat and _build_key(other.direction) == key:
+                self._change_agent(other, signals_received=other.signals_received + 1)
+        return OperationEffect(found.direction, found.concentration, after, signal.id)
 
-    def _claim(self, agent: Agent, params: Mapping[str, object]) -> Done:
-        _only(params, "description")
-        description = _text(params, "description", 500)
+    def _claim_subtask(self, agent: Agent, params: Mapping[str, object]) -> OperationEffect:
+        _validate_names(params, "description")
+        description = _read_text(params, "description", 500)
         name = f"subtask-{sha256(normalize_label(description).encode()).hexdigest()[:8]}"
         if self._told is not None:
             name = self._told.target or name
         found = self._claims.get(name)
         if found is None:
             if len(self._claims) >= MOST_CLAIMS:
-                raise Refused("invalid_params", f"the blackboard has {MOST_CLAIMS} subtasks already")
-            found = Claim(id=name, description=description, claimed_by=(), round=self.round)
+                raise OperationRefused("invalid_params", f"the blackboard has {MOST_CLAIMS} subtasks already")
+            found = SubtaskClaim(id=name, description=description, claimed_by=(), round=self.round)
         if agent.seat not in found.claimed_by:
             if len(found.claimed_by) >= self.settings.agents_per_task:
-                raise Refused("max_agents_reached", f"{self.settings.agents_per_task} agents work on it already")
+                raise OperationRefused("max_agents_reached", f"{self.settings.agents_per_task} agents work on it already")
             found = replace(found, claimed_by=(*found.claimed_by, agent.seat))
         self._claims[name] = found
-        self._change(agent, subtask=name)
-        return Done(name)
+        self._change_agent(agent, subtask=name)
+        return OperationEffect(name)
 
-    def _find(self, agent: Agent, params: Mapping[str, object]) -> Done:
+    def _add_finding(self, agent: Agent, params: Mapping[str, object]) -> OperationEffect:
         if set(params) == {"finding"}:
             inner = params["finding"]
             if not isinstance(inner, Mapping):
-                raise Refused("invalid_params", "finding must be an object")
+                raise OperationRefused("invalid_params", "finding must be an object")
             params = inner
-        _only(params, *_FINDING)
-        idea = _text(params, "coreIdea", 500)
+        _validate_names(params, *_FINDING)
+        idea = _read_text(params, "coreIdea", 500)
         if not normalize_idea(idea):
-            raise Refused("invalid_params", "coreIdea must say something")
+            raise OperationRefused("invalid_params", "coreIdea must say something")
         confidence: Confidence | None = None
         if params.get("confidence") is not None:
             known = {str(each): each for each in get_args(Confidence)}
             confidence = known.get(str(params["confidence"]))
             if confidence is None:
-                raise Refused("invalid_params", "confidence must be high, medium or low")
+                raise OperationRefused("invalid_params", "confidence must be high, medium or low")
         finding = Finding(
             number=len(self._findings) + 1,
             seat=agent.seat,
             round=self.round,
             direction=agent.direction,
             core_idea=idea,
-            perspective=_text(params, "perspective", 100, is_needed=False),
-            details=strip_control(_text(params, "details", 4_000, is_needed=False, is_line=False)),
-            agrees_with=_texts(params.get("agreesWith")),
+            perspective=_read_text(params, "perspective", 100, is_needed=False),
+            details=strip_control(_read_text(params, "details", 4_000, is_needed=False, is_line=False)),
+            agrees_with=_read_texts(params.get("agreesWith")),
             confidence=confidence,
-            needs_validation=_flag(params, "needsValidation"),
-            search_attempted=_flag(params, "searchAttempted"),
+            needs_validation=_read_flag(params, "needsValidation"),
+            search_attempted=_read_flag(params, "searchAttempted"),
         )
         self._findings.append(finding)
         if finding.perspective:
             self._perspectives.add(normalize_label(finding.perspective))
-        self._change(agent, findings=agent.findings + 1)
-        return Done(finding.id)
+        self._change_agent(agent, findings=agent.findings + 1)
+        return OperationEffect(finding.id)
 
-    def _ask_role(self, agent: Agent, params: Mapping[str, object]) -> Done:
-        _only(params, "newRole", "reason")
+    def _request_role(self, agent: Agent, params: Mapping[str, object]) -> OperationEffect:
+        _validate_names(params, "newRole", "reason")
         roles: dict[object, Role] = {str(role).replace("_", ""): role for role in get_args(Role)}
         wanted = params.get("newRole")
         role = roles.get(wanted.upper().replace("_", "")) if isinstance(wanted, str) else None
         if role is None:
-            raise Refused("invalid_params", f"newRole must be one of: {', '.join(get_args(Role))}")
-        _text(params, "reason", 4_000, is_needed=False)
-        self._change(agent, wanted_role=role)
-        return Done(role, detail="requested: granted at the end of the round if the rule allows it")
+            raise OperationRefused("invalid_params", f"newRole must be one of: {', '.join(get_args(Role))}")
+        _read_text(params, "reason", 4_000, is_needed=False)
+        self._change_agent(agent, wanted_role=role)
+        return OperationEffect(role, detail="requested: granted at the end of the round if the rule allows it")
 
-    def _own_state(self, agent: Agent, params: Mapping[str, object]) -> Done:
-        _only(params, "updates")
+    def _update_own_state(self, agent: Agent, params: Mapping[str, object]) -> OperationEffect:
+        _validate_names(params, "updates")
         updates = params.get("updates")
         if not isinstance(updates, Mapping) or not updates:
-            raise Refused("invalid_params", f"updates must be an object with {' or '.join(OWN_FIELDS)}")
+            raise OperationRefused("invalid_params", f"updates must be an object with {' or '.join(OWN_FIELDS)}")
         forbidden = [one_line(str(name))[:100] for name in updates if name not in OWN_FIELDS]
         if forbidden:
-            raise Refused("invalid_params", f"{forbidden[0]!r} is not yours to set; you may set {' and '.join(OWN_FIELDS)}")
+            raise OperationRefused(
+                "invalid_params", f"{forbidden[0]!r} is not yours to set; you may set {' and '.join(OWN_FIELDS)}"
+            )
         direction, subtask = agent.direction, agent.subtask
         if OWN_FIELDS[0] in updates:
-            direction = "" if updates[OWN_FIELDS[0]] is None else _text(updates, OWN_FIELDS[0], LONGEST_DIRECTION)
+            direction = "" if updates[OWN_FIELDS[0]] is None else _read_text(updates, OWN_FIELDS[0], LONGEST_DIRECTION)
         if OWN_FIELDS[1] in updates:
-            subtask = "" if updates[OWN_FIELDS[1]] is None else _text(updates, OWN_FIELDS[1], 100)
+            subtask = "" if updates[OWN_FIELDS[1]] is None else _read_text(updates, OWN_FIELDS[1], 100)
             claim = self._claims.get(subtask)
             if subtask and (claim is None or agent.seat not in claim.claimed_by):
-                raise Refused("invalid_params", "claimedSubtask must be null or one that you have claimed")
-        self._change(agent, direction=direction, subtask=subtask)
-        return Done(agent.seat)
+                raise OperationRefused("invalid_params", "claimedSubtask must be null or one that you have claimed")
+        self._change_agent(agent, direction=direction, subtask=subtask)
+        return OperationEffect(agent.seat)
 
-    def turn_to(self, seat: SeatId, direction: str) -> None:
+    def set_direction(self, seat: SeatId, direction: str) -> None:
         """An agent's report says which direction it took."""
         words = one_line(direction)[:LONGEST_DIRECTION]
         if words and seat in self.agents:
-            self._change(self.agents[seat], direction=words)
+            self._change_agent(self.agents[seat], direction=words)
 
-    def _change(self, agent: Agent, **changes: object) -> None:
+    def _change_agent(self, agent: Agent, **changes: object) -> None:
         self.agents[agent.seat] = fast_replace(self.agents[agent.seat], **changes)  # type: ignore[arg-type]  # fields of Agent
 
 
-_HANDLERS: Final[dict[str, Callable[[Workbench, Agent, Mapping[str, object]], Done]]] = {
-    "deposit_pheromone": Workbench._deposit,
-    "send_stop_signal": Workbench._stop,
-    "claim_subtask": Workbench._claim,
-    "update_finding": Workbench._find,
-    "transition_role": Workbench._ask_role,
-    "update_agent_state": Workbench._own_state,
+_HANDLERS: Final[dict[str, Callable[[BlackboardEditor, Agent, Mapping[str, object]], OperationEffect]]] = {
+    "deposit_pheromone": BlackboardEditor._deposit_pheromone,
+    "send_stop_signal": BlackboardEditor._send_stop_signal,
+    "claim_subtask": BlackboardEditor._claim_subtask,
+    "update_finding": BlackboardEditor._add_finding,
+    "transition_role": BlackboardEditor._request_role,
+    "update_agent_state": BlackboardEditor._update_own_state,
 }
 OPERATIONS: Final = tuple(_HANDLERS)
 
 
 def direction_key(direction: str) -> str:
     """A direction as it is compared: without case, width and surrounding marks."""
-    return _key(direction)
+    return _build_key(direction)
 
 
-def _key(direction: str) -> str:
+def _build_key(direction: str) -> str:
     return normalize_label(direction) or direction
 
 
-def requested(report: RoundReport) -> Iterator[Operation]:
+def list_operations(report: RoundReport) -> Iterator[Operation]:
     """The operations that a report asks for: those it lists, then its findings."""
     yield from report.operations
     for finding in report.findings:
-        yield Operation(operation="update_finding", params=_params(finding))
+        yield Operation(operation="update_finding", params=_build_params(finding))
 
 
-def _params(finding: FoundIdea) -> dict[str, str | bool | tuple[str, ...] | None]:
+def _build_params(finding: FoundIdea) -> dict[str, str | bool | tuple[str, ...] | None]:
     return {
         "coreIdea": finding.core_idea,
         "perspective": finding.perspective,
@@ -340,83 +342,83 @@ def _params(finding: FoundIdea) -> dict[str, str | bool | tuple[str, ...] | None
     }
 
 
-def turns(seats: Sequence[SeatId], number: int) -> tuple[SeatId, ...]:
+def rotate_seats(seats: Sequence[SeatId], number: int) -> tuple[SeatId, ...]:
     """Whose operations come first: it goes round, so that nobody is always before the others; never by who answered first."""
     at = (number - 1) % len(seats) if seats else 0
     return (*seats[at:], *seats[:at])
 
 
-def worked(state: Swarm) -> Workbench:
+def run_operations(state: Swarm) -> BlackboardEditor:
     """All operations of the round carried out, agent by agent."""
-    bench = Workbench(state)
-    for seat, report in _in_turn(state):
-        bench.turn_to(seat, report.direction)
-        for wanted in requested(report):
+    bench = BlackboardEditor(state)
+    for seat, report in _list_reports_in_turn(state):
+        bench.set_direction(seat, report.direction)
+        for wanted in list_operations(report):
             bench.execute(seat, wanted)
     return bench
 
 
-def redone(state: Swarm, results: Iterable[OperationResult]) -> Workbench:
+def replay_operations(state: Swarm, results: Iterable[OperationResult]) -> BlackboardEditor:
     """All operations of the round as the record tells them."""
-    bench = Workbench(state)
+    bench = BlackboardEditor(state)
     told = iter(results)
-    for seat, report in _in_turn(state):
-        bench.turn_to(seat, report.direction)
-        for wanted, result in zip(requested(report), told, strict=False):
-            bench.redo(seat, wanted, result)
+    for seat, report in _list_reports_in_turn(state):
+        bench.set_direction(seat, report.direction)
+        for wanted, result in zip(list_operations(report), told, strict=False):
+            bench.replay(seat, wanted, result)
     bench.results.extend(told)
     return bench
 
 
-def _in_turn(state: Swarm) -> Iterator[tuple[SeatId, RoundReport]]:
-    for seat in turns(state.explorers, state.round):
+def _list_reports_in_turn(state: Swarm) -> Iterator[tuple[SeatId, RoundReport]]:
+    for seat in rotate_seats(state.explorers, state.round):
         report = state.answered.get(seat)
         if report is not None:
             yield seat, report
 
 
-def _only(params: Mapping[str, object], *known: str) -> None:
+def _validate_names(params: Mapping[str, object], *known: str) -> None:
     unknown = [one_line(str(name))[:100] for name in params if name not in known]
     if unknown:
-        raise Refused("invalid_params", f"unknown parameter {unknown[0]!r}; known: {', '.join(known)}")
+        raise OperationRefused("invalid_params", f"unknown parameter {unknown[0]!r}; known: {', '.join(known)}")
 
 
-def _text(params: Mapping[str, object], name: str, longest: int, *, is_needed: bool = True, is_line: bool = True) -> str:
+def _read_text(params: Mapping[str, object], name: str, longest: int, *, is_needed: bool = True, is_line: bool = True) -> str:
     value = params.get(name)
     if value is None and not is_needed:
         return ""
     if not isinstance(value, str):
-        raise Refused("invalid_params", f"{name} must be a text")
+        raise OperationRefused("invalid_params", f"{name} must be a text")
     words = one_line(value) if is_line else value.strip()
     if is_needed and not words:
-        raise Refused("invalid_params", f"{name} is empty")
+        raise OperationRefused("invalid_params", f"{name} is empty")
     if len(words) > longest:
-        raise Refused("invalid_params", f"{name} has {len(words)} characters; at most {longest} are taken")
+        raise OperationRefused("invalid_params", f"{name} has {len(words)} characters; at most {longest} are taken")
     return words
 
 
-def _texts(value: object) -> tuple[str, ...]:
+def _read_texts(value: object) -> tuple[str, ...]:
     if value is None:
         return ()
     listed = (value,) if isinstance(value, str) else value
     if not isinstance(listed, tuple | list) or not all(isinstance(each, str) for each in listed):
-        raise Refused("invalid_params", "agreesWith must be a list of texts")
+        raise OperationRefused("invalid_params", "agreesWith must be a list of texts")
     return tuple(words for each in listed[:10] if (words := one_line(each)[:500]))
 
 
-def _number(value: object, name: str) -> float:
+def _read_number(value: object, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise Refused("invalid_params", f"{name} must be a number")
+        raise OperationRefused("invalid_params", f"{name} must be a number")
     if isinstance(value, int):
         # Beyond any bound it is as wrong as at this one, and no float holds every whole number.
         return float(max(-1_000, min(1_000, value)))
     if not math.isfinite(value):
-        raise Refused("invalid_params", f"{name} must be a finite number")
+        raise OperationRefused("invalid_params", f"{name} must be a finite number")
     return value
 
 
-def _flag(params: Mapping[str, object], name: str) -> bool:
+def _read_flag(params: Mapping[str, object], name: str) -> bool:
     value = params.get(name, False)
     if not isinstance(value, bool):
-        raise Refused("invalid_params", f"{name} must be true or false")
+        raise OperationRefused("invalid_params", f"{name} must be true or false")
     return value

@@ -7,24 +7,24 @@ from moot.domain.fence import one_line
 from moot.projections.costs import build_cost_rows
 from moot.projections.html import LIST_STYLE, STYLE, escape_text, render_bullets, render_document, render_table
 from moot.projections.summary import format_percent
-from moot.protocols.swarm.recount import Recount, recounted
+from moot.protocols.swarm.recount import WhatIfResult, compute_what_if
 from moot.protocols.swarm.report import (
     agent_rows,
     consensus_rows,
     evolution_lines,
-    figures,
-    happened,
+    format_agent_name,
+    format_verdict,
     has_validator,
     insight_lines,
     join_rows,
-    name_of,
+    list_event_lines,
+    list_figures,
+    list_unique_ideas,
     round_rows,
-    unique_ideas,
     validation_lines,
-    verdict_line,
     vote_rows,
 )
-from moot.protocols.swarm.story import SwarmStory, decided
+from moot.protocols.swarm.story import SwarmTimeline, build_decision
 
 WIDTH: Final = 720
 HEIGHT: Final = 220
@@ -44,9 +44,9 @@ border-radius:.2rem;margin-right:.35rem;vertical-align:-.08rem}pre{white-space:p
 """
 
 
-def page(story: SwarmStory, apart: Collection[str] = ()) -> str:
+def render_html_report(story: SwarmTimeline, apart: Collection[str] = ()) -> str:
     """The whole page, at any time of a run."""
-    swarm, words, found = story.swarm, story.words, recounted(story, apart)
+    swarm, words, found = story.swarm, story.words, compute_what_if(story, apart)
     body = [
         f"<h1>{escape_text(one_line(swarm.opened.topic))}</h1>",
         f'<p class="soft">{escape_text(words.report)} · {escape_text(story.session)} · {escape_text(words.modes[swarm.settings.mode])} · '
@@ -55,17 +55,17 @@ def page(story: SwarmStory, apart: Collection[str] = ()) -> str:
     if found.undone:
         body.append(f'<p class="card">{escape_text(words.undone.format(joins=", ".join(found.undone)))}</p>')
     body.append(
-        f'<section class="card decision"><strong>{escape_text(verdict_line(story, found))}</strong>{_decision(story)}</section>'
+        f'<section class="card decision"><strong>{escape_text(format_verdict(story, found))}</strong>{_render_decision(story)}</section>'
     )
     if found.rounds:
-        body += _measured(story, found)
-    body += _agents(story)
-    body += _rest(story, found)
+        body += _render_measurements(story, found)
+    body += _render_agents(story)
+    body += _render_other_sections(story, found)
     return render_document(swarm.opened.language, one_line(swarm.opened.topic)[:80], STYLE + LIST_STYLE + _STYLE, body)
 
 
-def _decision(story: SwarmStory) -> str:
-    decision = decided(story)
+def _render_decision(story: SwarmTimeline) -> str:
+    decision = build_decision(story)
     said = f'<p class="said">{escape_text(decision.decision.text)}</p>' if decision.decision is not None else ""
     for each in story.completed.resolved if story.completed is not None else ():
         told = story.words.by_vote.format(
@@ -79,9 +79,9 @@ def _decision(story: SwarmStory) -> str:
     return said
 
 
-def _measured(story: SwarmStory, found: Recount) -> list[str]:
+def _render_measurements(story: SwarmTimeline, found: WhatIfResult) -> list[str]:
     words, last = story.words, found.rounds[-1]
-    parts = [f"<h2>{escape_text(words.figures)}</h2>", f'<div class="card">{_gauges(story, found)}</div>']
+    parts = [f"<h2>{escape_text(words.figures)}</h2>", f'<div class="card">{_render_gauges(story, found)}</div>']
     head = words.consensus.format(threshold=format_percent(story.swarm.settings.quorum_threshold))
     rows = consensus_rows(story, last)
     parts.append(f"<h2>{escape_text(head)}</h2>")
@@ -99,38 +99,42 @@ def _measured(story: SwarmStory, found: Recount) -> list[str]:
     ]
     if lines:
         parts += [f"<h2>{escape_text(words.who)}</h2>", render_bullets(lines), f'<p class="soft">{escape_text(words.weak)}</p>']
-    unique = unique_ideas(found)[:40]
+    unique = list_unique_ideas(found)[:40]
     if unique:
         parts += [
             f"<h2>{escape_text(words.unique)}</h2>",
-            render_bullets(f"{escape_text(idea)} ({escape_text(name_of(seat))})" for idea, seat in unique),
+            render_bullets(f"{escape_text(idea)} ({escape_text(format_agent_name(seat))})" for idea, seat in unique),
         ]
     parts += [
         f"<h2>{escape_text(words.by_round)}</h2>",
-        _card(_convergence_chart(story, found)),
+        _render_card(_render_convergence_chart(story, found)),
         render_table(words.round_heads, round_rows(story, found)),
     ]
-    parts += [f"<h2>{escape_text(words.pheromones)}</h2>", _card(_pheromone_chart(story)), _card(_pheromone_bars(story))]
+    parts += [
+        f"<h2>{escape_text(words.pheromones)}</h2>",
+        _render_card(_render_pheromone_chart(story)),
+        _render_card(_render_pheromone_bars(story)),
+    ]
     return parts
 
 
-def _card(inner: str) -> str:
+def _render_card(inner: str) -> str:
     return f'<div class="card">{inner}</div>' if inner else ""
 
 
-def _agents(story: SwarmStory) -> list[str]:
+def _render_agents(story: SwarmTimeline) -> list[str]:
     words = story.words
     lines = "\n".join(evolution_lines(story))
     return [
         f"<h2>{escape_text(words.agent_table)}</h2>",
         render_table(words.agent_heads, agent_rows(story)),
         f"<h2>{escape_text(words.evolution)}</h2>",
-        _card(_roles_chart(story)),
+        _render_card(_render_roles_chart(story)),
         f'<details class="card"><summary>{escape_text(words.evolution)}</summary><pre>{escape_text(lines)}</pre></details>',
     ]
 
 
-def _rest(story: SwarmStory, found: Recount) -> list[str]:
+def _render_other_sections(story: SwarmTimeline, found: WhatIfResult) -> list[str]:
     words, parts = story.words, []
     joins = join_rows(story)
     if joins:
@@ -146,7 +150,7 @@ def _rest(story: SwarmStory, found: Recount) -> list[str]:
     insights = insight_lines(story)
     if insights:
         parts += [f"<h2>{escape_text(words.insights)}</h2>", render_bullets(escape_text(line) for line in insights)]
-    lines = happened(story)
+    lines = list_event_lines(story)
     if lines:
         inner = "".join(f"<li>{escape_text(line)}</li>" for line in lines)
         parts.append(f'<details class="card"><summary>{escape_text(words.what_happened)}</summary><ul>{inner}</ul></details>')
@@ -154,58 +158,58 @@ def _rest(story: SwarmStory, found: Recount) -> list[str]:
     return [*parts, f"<h2>{escape_text(words.cost)}</h2>", render_table(words.cost_heads, rows)]
 
 
-def _svg(inner: str, label: str) -> str:
+def _render_svg(inner: str, label: str) -> str:
     view = f'viewBox="0 0 {WIDTH} {HEIGHT}"'
     return f'<div class="chart"><svg {view} role="img" aria-label="{escape_text(label)}">{inner}</svg></div>'
 
 
-def _track(value: float, kind: str) -> str:
+def _render_track(value: float, kind: str) -> str:
     return f'<div class="track"><i class="{kind}" style="width:{max(0.0, min(1.0, value)) * 100:.1f}%"></i></div>'
 
 
-def _gauges(story: SwarmStory, found: Recount) -> str:
+def _render_gauges(story: SwarmTimeline, found: WhatIfResult) -> str:
     return "".join(
-        f'<div class="bar"><span>{escape_text(name)}</span>{_track(value, "good" if holds else "bad")}'
+        f'<div class="bar"><span>{escape_text(name)}</span>{_render_track(value, "good" if holds else "bad")}'
         f"<span>{'✓' if holds else '✗'} {escape_text(told)}</span></div>"
-        for name, value, holds, told in figures(story, found)
+        for name, value, holds, told in list_figures(story, found)
     )
 
 
-def _x(at: int, count: int) -> float:
+def _scale_x(at: int, count: int) -> float:
     return LEFT + (WIDTH - LEFT - RIGHT) * (at / max(1, count - 1) if count > 1 else 0.5)
 
 
-def _y(value: float) -> float:
+def _scale_y(value: float) -> float:
     return TOP + (HEIGHT - TOP - BOTTOM) * (1 - max(0.0, min(1.0, value)))
 
 
-def _axes(labels: Sequence[str]) -> str:
+def _render_axes(labels: Sequence[str]) -> str:
     grid = "".join(
-        f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{_y(value):.1f}" y2="{_y(value):.1f}"/>'
-        f'<text x="{LEFT - 8}" y="{_y(value) + 4:.1f}" text-anchor="end">{value:g}</text>'
+        f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{_scale_y(value):.1f}" y2="{_scale_y(value):.1f}"/>'
+        f'<text x="{LEFT - 8}" y="{_scale_y(value) + 4:.1f}" text-anchor="end">{value:g}</text>'
         for value in (0.0, 0.25, 0.5, 0.75, 1.0)
     )
     step = max(1, len(labels) // 20)
     ticks = "".join(
-        f'<text x="{_x(at, len(labels)):.1f}" y="{HEIGHT - 8}" text-anchor="middle">{escape_text(label)}</text>'
+        f'<text x="{_scale_x(at, len(labels)):.1f}" y="{HEIGHT - 8}" text-anchor="middle">{escape_text(label)}</text>'
         for at, label in enumerate(labels)
         if at % step == 0
     )
     return grid + ticks
 
 
-def _line(values: Sequence[float | None], count: int, color: str, first: int = 0) -> str:
-    points = [(_x(at + first, count), _y(value)) for at, value in enumerate(values) if value is not None]
+def _render_line(values: Sequence[float | None], count: int, color: str, first: int = 0) -> str:
+    points = [(_scale_x(at + first, count), _scale_y(value)) for at, value in enumerate(values) if value is not None]
     dots = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.6" fill="{color}"/>' for x, y in points)
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     return f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="2"/>{dots}'
 
 
-def _limit(value: float) -> str:
-    return f'<line class="limit" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{_y(value):.1f}" y2="{_y(value):.1f}"/>'
+def _render_limit(value: float) -> str:
+    return f'<line class="limit" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{_scale_y(value):.1f}" y2="{_scale_y(value):.1f}"/>'
 
 
-def _key(names: Sequence[str]) -> str:
+def _render_legend(names: Sequence[str]) -> str:
     inner = "".join(
         f'<span><i style="background:{_COLORS[at % len(_COLORS)]}"></i>{escape_text(name)}</span>'
         for at, name in enumerate(names)
@@ -213,42 +217,46 @@ def _key(names: Sequence[str]) -> str:
     return f'<div class="key">{inner}</div>'
 
 
-def _convergence_chart(story: SwarmStory, found: Recount) -> str:
+def _render_convergence_chart(story: SwarmTimeline, found: WhatIfResult) -> str:
     """Best support and diversity by round, with the two bounds."""
     words, settings, rounds = story.words, story.swarm.settings, found.rounds
     count = len(rounds)
-    inner = _axes([str(each.round) for each in rounds]) + _limit(settings.quorum_threshold) + _limit(settings.min_diversity)
-    inner += _line([each.verdict.consensus_rate for each in rounds], count, _COLORS[0])
-    inner += _line([each.diversity.overall for each in rounds], count, _COLORS[1])
-    return _svg(inner, words.by_round) + _key([words.quorum, words.diversity])
+    inner = (
+        _render_axes([str(each.round) for each in rounds])
+        + _render_limit(settings.quorum_threshold)
+        + _render_limit(settings.min_diversity)
+    )
+    inner += _render_line([each.verdict.consensus_rate for each in rounds], count, _COLORS[0])
+    inner += _render_line([each.diversity.overall for each in rounds], count, _COLORS[1])
+    return _render_svg(inner, words.by_round) + _render_legend([words.quorum, words.diversity])
 
 
-def _pheromone_chart(story: SwarmStory) -> str:
+def _render_pheromone_chart(story: SwarmTimeline) -> str:
     """The strongest directions over the rounds."""
     settlements = story.settlements
     if not settlements or not story.swarm.board.pheromones:
         return ""
     ranked = sorted(story.swarm.board.pheromones.values(), key=lambda each: (-each.concentration, each.direction))[:MOST_LINES]
-    inner = _axes([str(each.round) for each in settlements])
+    inner = _render_axes([str(each.round) for each in settlements])
     for at, each in enumerate(ranked):
         values = [
             next((change.after for change in settled.evaporated if change.direction == each.direction), None)
             for settled in settlements
         ]
-        inner += _line(values, len(settlements), _COLORS[at % len(_COLORS)])
-    return _svg(inner, story.words.pheromones) + _key([each.direction for each in ranked])
+        inner += _render_line(values, len(settlements), _COLORS[at % len(_COLORS)])
+    return _render_svg(inner, story.words.pheromones) + _render_legend([each.direction for each in ranked])
 
 
-def _pheromone_bars(story: SwarmStory) -> str:
+def _render_pheromone_bars(story: SwarmTimeline) -> str:
     ranked = sorted(story.swarm.board.pheromones.values(), key=lambda each: (-each.concentration, each.direction))[:MOST_BARS]
     return "".join(
         f'<div class="bar named"><span>{each.concentration:.2f} {escape_text(one_line(each.direction)[:70])}</span>'
-        f"{_track(each.concentration, 'mark')}</div>"
+        f"{_render_track(each.concentration, 'mark')}</div>"
         for each in ranked
     )
 
 
-def _roles_chart(story: SwarmStory) -> str:
+def _render_roles_chart(story: SwarmTimeline) -> str:
     """How the crew is made up, round by round."""
     roles = ("EXPLORER", "DEEP_ANALYST", "DEBATER", "SYNTHESIZER")
     crews = story.crews
@@ -267,4 +275,4 @@ def _roles_chart(story: SwarmStory) -> str:
                 f'fill="{_COLORS[number]}"/>'
             )
         inner.append(f'<text x="{LEFT + (at + 0.5) * width:.1f}" y="{HEIGHT - 8}" text-anchor="middle">T{at}</text>')
-    return _svg("".join(inner), story.words.evolution) + _key(roles)
+    return _render_svg("".join(inner), story.words.evolution) + _render_legend(roles)

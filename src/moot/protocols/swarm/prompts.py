@@ -12,14 +12,14 @@ from moot.domain.effects import Ask, Brief, CompareTexts, no_fault
 from moot.domain.fence import one_line, quote_lines
 from moot.domain.ids import SeatId
 from moot.domain.perception import ContextWindow, Perception, Utterance
-from moot.protocols.swarm.answers import Likenesses
-from moot.protocols.swarm.collisions import colliding
-from moot.protocols.swarm.ending import ballot_ideas
-from moot.protocols.swarm.facts import FORMS, LIKENESS, VALIDATOR, OperationResult, Order
-from moot.protocols.swarm.ideas import comparing
-from moot.protocols.swarm.rounds import TOP, active_signals, is_ping, weighed
+from moot.protocols.swarm.answers import SimilarityReport
+from moot.protocols.swarm.collisions import find_invitation
+from moot.protocols.swarm.ending import list_ballot_ideas
+from moot.protocols.swarm.facts import FORMS, LIKENESS, VALIDATOR, OperationResult, RoundOrder
+from moot.protocols.swarm.ideas import build_comparison
+from moot.protocols.swarm.rounds import TOP, count_active_signals, is_ping, weigh_directions
 from moot.protocols.swarm.state import Agent, Finding, Swarm
-from moot.protocols.swarm.words import DISPLAY_NAMES, WORDS, Words
+from moot.protocols.swarm.words import DISPLAY_NAMES, PROMPT_TEXT, SwarmPromptText
 from moot.weighing.stigmergy import compute_effective_concentration, compute_inhibition
 
 LONGEST_TASK: Final = 20_000
@@ -34,11 +34,11 @@ MOST_RESULTS: Final = 20
 LONGEST_INPUT: Final = 2_000
 
 
-def briefed(state: Swarm, ask: Ask) -> Brief:
+def build_brief(state: Swarm, ask: Ask) -> Brief:
     """The brief of an ask."""
-    words = WORDS[state.opened.language]
+    words = PROMPT_TEXT[state.opened.language]
     agent = state.agents.get(ask.seat)
-    own = _own(state, words, ask, agent)
+    own = _build_own_prompt(state, words, ask, agent)
     last = next((each for each in reversed(state.board.findings[-200:]) if each.seat == ask.seat), None)
     return Brief(
         ask=ask,
@@ -46,45 +46,45 @@ def briefed(state: Swarm, ask: Ask) -> Brief:
         form=FORMS[ask.kind],
         language=state.opened.language,
         seed=state.opened.seed,
-        nth=_nth(state, ask, agent),
-        perception=Perception(goal=state.opened.topic, memory=_memory(state), own_words=last.core_idea if last else ""),
+        nth=_count_ask(state, ask, agent),
+        perception=Perception(goal=state.opened.topic, memory=_build_memory(state), own_words=last.core_idea if last else ""),
         system={VALIDATOR: words.validator, LIKENESS: words.measure}.get(ask.seat, words.system),
-        shared=_shared(state, words, ask),
+        shared=_build_shared_prompt(state, words, ask),
         own=own,
         subject=state.opened.topic,
-        fault=_fault(state, ask),
-        comparing=comparing(state) if ask.kind == "compare" else CompareTexts(),
+        fault=_build_validator(state, ask),
+        comparing=build_comparison(state) if ask.kind == "compare" else CompareTexts(),
     )
 
 
-def _nth(state: Swarm, ask: Ask, agent: Agent | None) -> int:
+def _count_ask(state: Swarm, ask: Ask, agent: Agent | None) -> int:
     if ask.kind == "explore" and agent is not None:
         return agent.asked + 1
     return max(1, state.round) if ask.kind in {"collide", "validate", "compare"} else 1
 
 
-def _memory(state: Swarm) -> ContextWindow:
+def _build_memory(state: Swarm) -> ContextWindow:
     memory = ContextWindow(window=MOST_FINDINGS)
     for finding in state.board.findings[-MOST_FINDINGS:]:
         memory = memory.add(Utterance(id=finding.number, speaker=finding.seat, text=finding.core_idea), 0.5)
     return memory
 
 
-def _fault(state: Swarm, ask: Ask) -> Callable[[object], str | None]:
+def _build_validator(state: Swarm, ask: Ask) -> Callable[[object], str | None]:
     if ask.kind != "compare":
         return no_fault
-    found = comparing(state)
+    found = build_comparison(state)
     first, end = len(found.known), len(found.known) + len(found.new)
 
-    def fault(said: object) -> str | None:
-        assert isinstance(said, Likenesses)
+    def find_fault(said: object) -> str | None:
+        assert isinstance(said, SimilarityReport)
         stray = next((pair for pair in said.pairs if not (first <= pair.one < end and pair.other < pair.one)), None)
         return None if stray is None else f"there is no pair {stray.one}, {stray.other} to compare"
 
-    return fault
+    return find_fault
 
 
-def _shared(state: Swarm, words: Words, ask: Ask) -> str:
+def _build_shared_prompt(state: Swarm, words: SwarmPromptText, ask: Ask) -> str:
     task = f"{words.task}\n{quote_lines(state.opened.topic[:LONGEST_TASK])}"
     if ask.kind in {"compare", "shutdown"}:
         return task
@@ -93,25 +93,25 @@ def _shared(state: Swarm, words: Words, ask: Ask) -> str:
     parts = [task]
     if ask.kind == "explore":
         parts.append(words.strategy)
-    parts.append(snapshot(state, words))
+    parts.append(render_snapshot(state, words))
     return "\n\n".join(parts)
 
 
-def snapshot(state: Swarm, words: Words) -> str:
+def render_snapshot(state: Swarm, words: SwarmPromptText) -> str:
     """The blackboard in short."""
     return "\n".join(
         [
             words.board.format(round=state.round),
-            *_pheromones(state, words),
-            *_signals(state, words),
-            *_claims(state, words),
-            *_ideas(state, words),
-            *_findings(state, words),
+            *_format_pheromones(state, words),
+            *_format_signals(state, words),
+            *_format_claims(state, words),
+            *_format_ideas(state, words),
+            *_format_findings(state, words),
         ]
     )
 
 
-def _listed(words: Words, head: str, lines: Sequence[str], total: int) -> list[str]:
+def _format_section(words: SwarmPromptText, head: str, lines: Sequence[str], total: int) -> list[str]:
     """A part of the snapshot: its head, its lines, and how many were left out."""
     if not lines:
         return []
@@ -119,33 +119,33 @@ def _listed(words: Words, head: str, lines: Sequence[str], total: int) -> list[s
     return [head, *lines, *([words.more.format(count=rest)] if rest > 0 else [])]
 
 
-def _pheromones(state: Swarm, words: Words) -> list[str]:
-    settings, counts = state.settings, active_signals(state.board)
+def _format_pheromones(state: Swarm, words: SwarmPromptText) -> list[str]:
+    settings, counts = state.settings, count_active_signals(state.board)
     ranked = sorted(state.board.pheromones.items(), key=lambda each: (-each[1].concentration, each[0]))
     lines = []
     for key, each in ranked[:MOST_DIRECTIONS]:
         strength = compute_inhibition(counts.get(key, 0), settings.signal_strength, settings.most_inhibition)
         left = f" ({compute_effective_concentration(each.concentration, strength):.4f})" if strength else ""
         lines.append(quote_lines(f"{each.concentration:.4f}{left} {each.direction}"))
-    return _listed(words, words.pheromones, lines, len(ranked)) or [words.no_pheromones]
+    return _format_section(words, words.pheromones, lines, len(ranked)) or [words.no_pheromones]
 
 
-def _signals(state: Swarm, words: Words) -> list[str]:
+def _format_signals(state: Swarm, words: SwarmPromptText) -> list[str]:
     lines = []
     for signal in reversed(state.board.signals[-MOST_SIGNALS:]):
         found = state.board.pheromones.get(signal.target)
         target = found.direction if found is not None else signal.target
-        lines.append(quote_lines(f"{signal.id} {signal.sender} → {target}: {signal.reason}, {_short(signal.evidence)}"))
-    return _listed(words, words.signals, lines, len(state.board.signals))
+        lines.append(quote_lines(f"{signal.id} {signal.sender} → {target}: {signal.reason}, {_shorten_text(signal.evidence)}"))
+    return _format_section(words, words.signals, lines, len(state.board.signals))
 
 
-def _claims(state: Swarm, words: Words) -> list[str]:
+def _format_claims(state: Swarm, words: SwarmPromptText) -> list[str]:
     claims = [*state.board.claims.values()][-MOST_CLAIMS:][::-1]
     lines = [quote_lines(f"{each.id} {each.description} ({', '.join(each.claimed_by)})") for each in claims]
-    return _listed(words, words.claims, lines, len(state.board.claims))
+    return _format_section(words, words.claims, lines, len(state.board.claims))
 
 
-def _ideas(state: Swarm, words: Words) -> list[str]:
+def _format_ideas(state: Swarm, words: SwarmPromptText) -> list[str]:
     held: dict[int, list[SeatId]] = {}
     for seat, agent in state.agents.items():
         for number in agent.holds:
@@ -156,75 +156,78 @@ def _ideas(state: Swarm, words: Words) -> list[str]:
         idea = state.board.idea(number)
         if idea is not None:
             lines.append(quote_lines(f"{idea.id} ({', '.join(held[number])}) {idea.text}"))
-    return _listed(words, words.ideas, lines, len(ranked))
+    return _format_section(words, words.ideas, lines, len(ranked))
 
 
-def _findings(state: Swarm, words: Words) -> list[str]:
+def _format_findings(state: Swarm, words: SwarmPromptText) -> list[str]:
     newest = state.board.findings[-MOST_FINDINGS:][::-1]
-    return _listed(words, words.findings, [_finding(each) for each in newest], len(state.board.findings))
+    return _format_section(words, words.findings, [_format_finding(each) for each in newest], len(state.board.findings))
 
 
-def _finding(finding: Finding) -> str:
+def _format_finding(finding: Finding) -> str:
     marks = [finding.perspective] if finding.perspective else []
     if finding.needs_validation:
         marks.append(finding.verdict or "needsValidation")
-    marks += [f"{review.action} {review.seat}: {_short(review.content)}" for review in finding.reviews[-2:]]
-    detail = f" — {_short(finding.details)}" if finding.details else ""
+    marks += [f"{review.action} {review.seat}: {_shorten_text(review.content)}" for review in finding.reviews[-2:]]
+    detail = f" — {_shorten_text(finding.details)}" if finding.details else ""
     return quote_lines(f"{finding.id} {finding.seat} [{'; '.join(marks)}] {finding.core_idea}{detail}")
 
 
-def _short(text: str) -> str:
+def _shorten_text(text: str) -> str:
     line = one_line(text)
     return line if len(line) <= LONGEST_DETAIL else f"{line[: LONGEST_DETAIL - 1]}…"
 
 
-def _own(state: Swarm, words: Words, ask: Ask, agent: Agent | None) -> str:
+def _build_own_prompt(state: Swarm, words: SwarmPromptText, ask: Ask, agent: Agent | None) -> str:
     match ask.kind:
         case "validate":
-            chosen = [_finding(state.board.findings[number - 1]) for number in state.review.to_check]
+            chosen = [_format_finding(state.board.findings[number - 1]) for number in state.review.to_check]
             return "\n".join([*chosen, words.validate])
         case "compare":
-            return _comparison(state, words)
+            return _format_comparison(state, words)
         case "synthesis":
-            return "\n".join([*(_finding(each) for each in state.board.findings[-100:]), words.synthesis])
+            return "\n".join([*(_format_finding(each) for each in state.board.findings[-100:]), words.synthesis])
         case "shutdown":
             return words.shutdown
         case "ballot":
-            ideas = [idea for number in ballot_ideas(state) if (idea := state.board.idea(number)) is not None]
+            ideas = [idea for number in list_ballot_ideas(state) if (idea := state.board.idea(number)) is not None]
             return "\n".join([*(quote_lines(f"{idea.number}. {idea.text}") for idea in ideas), words.ballot])
         case "collide":
-            return _collision(state, words, ask)
+            return _format_collision(state, words, ask)
         case _:
             assert agent is not None, "only explorers are asked to explore"
-            return _round_start(state, words, agent)
+            return _format_round_start(state, words, agent)
 
 
-def _comparison(state: Swarm, words: Words) -> str:
+def _format_comparison(state: Swarm, words: SwarmPromptText) -> str:
     """The texts by their numbers, for a mind that takes the measure's seat; a measure has them beside the prompt."""
-    found = comparing(state)
+    found = build_comparison(state)
     lines = [quote_lines(f"{at}. {one_line(text)[:LONGEST_IDEA]}") for at, text in enumerate((*found.known, *found.new))]
     is_measure = state.seat(LIKENESS).platform.partition(":")[0] == "measure"
     return "\n".join([*([] if is_measure else lines), words.compare.format(first=len(found.known))])
 
 
-def _collision(state: Swarm, words: Words, ask: Ask) -> str:
-    found = colliding(state, ask.seat)
+def _format_collision(state: Swarm, words: SwarmPromptText, ask: Ask) -> str:
+    found = find_invitation(state, ask.seat)
     targets = found.targets if found is not None else ()
     mode = found.mode if found is not None else "review_challenge"
-    lines = [words.you.format(name=_name(ask.seat)), *(_finding(state.board.findings[number - 1]) for number in targets)]
+    lines = [
+        words.you.format(name=_format_name(ask.seat)),
+        *(_format_finding(state.board.findings[number - 1]) for number in targets),
+    ]
     return "\n".join([*lines, words.collide.format(mode=mode, what=words.modes[mode])])
 
 
-def _round_start(state: Swarm, words: Words, agent: Agent) -> str:
+def _format_round_start(state: Swarm, words: SwarmPromptText, agent: Agent) -> str:
     order = state.orders[agent.seat]
-    you = words.you.format(name=_name(agent.seat))
+    you = words.you.format(name=_format_name(agent.seat))
     if state.settings.mode == "classic":
         return "\n".join([you, words.perspective.format(perspective=order.perspective), words.explore_classic])
-    told = [quote_lines(_json(each)) for each in _message(state, agent, order)]
-    return "\n".join([you, *told, *_news(state, words, agent), *_orders(state, words, order), words.explore])
+    told = [quote_lines(_dump_json(each)) for each in _build_message(state, agent, order)]
+    return "\n".join([you, *told, *_format_news(state, words, agent), *_format_orders(state, words, order), words.explore])
 
 
-def _message(state: Swarm, agent: Agent, order: Order) -> list[dict[str, object]]:
+def _build_message(state: Swarm, agent: Agent, order: RoundOrder) -> list[dict[str, object]]:
     """The parts of `round_start` as the protocol writes them."""
     support = [
         {
@@ -233,10 +236,10 @@ def _message(state: Swarm, agent: Agent, order: Order) -> list[dict[str, object]
             "effectiveConcentration": round(each.effective, 4),
             "responseProbability": round(each.probability, 4),
         }
-        for each in weighed(state, agent, TOP)
+        for each in weigh_directions(state, agent, TOP)
     ]
     parts: list[dict[str, object]] = [
-        {"type": "round_start", "round": state.round, "agentState": agent_state(agent)},
+        {"type": "round_start", "round": state.round, "agentState": build_agent_state(agent)},
         {"decisionSupport": {"threshold": round(agent.threshold, 4), "topDirections": support}},
         {
             "instructions": {
@@ -248,11 +251,11 @@ def _message(state: Swarm, agent: Agent, order: Order) -> list[dict[str, object]
         },
     ]
     if agent.results:
-        parts.append({"operationResults": [_result(each) for each in agent.results[:MOST_RESULTS]]})
+        parts.append({"operationResults": [_build_result(each) for each in agent.results[:MOST_RESULTS]]})
     return parts
 
 
-def _news(state: Swarm, words: Words, agent: Agent) -> list[str]:
+def _format_news(state: Swarm, words: SwarmPromptText, agent: Agent) -> list[str]:
     """What has changed for an agent, and what the user put in."""
     lines = []
     if agent.role_news is not None:
@@ -268,7 +271,7 @@ def _news(state: Swarm, words: Words, agent: Agent) -> list[str]:
     return lines
 
 
-def _orders(state: Swarm, words: Words, order: Order) -> list[str]:
+def _format_orders(state: Swarm, words: SwarmPromptText, order: RoundOrder) -> list[str]:
     """What an agent must heed this time, in words."""
     lines = []
     if state.lost.get(order.seat):
@@ -286,7 +289,7 @@ def _orders(state: Swarm, words: Words, order: Order) -> list[str]:
     return lines
 
 
-def _result(result: OperationResult) -> dict[str, object]:
+def _build_result(result: OperationResult) -> dict[str, object]:
     found: dict[str, object] = {
         "type": "operation_result",
         "operationId": f"op-{result.number}",
@@ -302,7 +305,7 @@ def _result(result: OperationResult) -> dict[str, object]:
     return found
 
 
-def agent_state(agent: Agent) -> dict[str, object]:
+def build_agent_state(agent: Agent) -> dict[str, object]:
     """An agent's state as the protocol writes it."""
     return {
         "role": agent.role,
@@ -324,10 +327,10 @@ def agent_state(agent: Agent) -> dict[str, object]:
     }
 
 
-def _name(seat: SeatId) -> str:
+def _format_name(seat: SeatId) -> str:
     shown = DISPLAY_NAMES.get(seat)
     return f"{seat} ({shown})" if shown else seat
 
 
-def _json(value: object) -> str:
+def _dump_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from moot.domain.ids import SeatId
 from moot.errors import BadSetting
 from moot.protocols.swarm.facts import ConvergenceMeasured, RoundSettled
-from moot.protocols.swarm.ideas import named
-from moot.protocols.swarm.measuring import bounds
+from moot.protocols.swarm.ideas import find_named_idea
+from moot.protocols.swarm.measuring import build_bounds
 from moot.protocols.swarm.state import Finding
-from moot.protocols.swarm.story import SwarmStory
+from moot.protocols.swarm.story import SwarmTimeline
 from moot.weighing.convergence import ConvergenceVerdict, compute_share, find_quorum_ideas, judge_convergence
 from moot.weighing.likeness import normalize_idea
 from moot.weighing.stigmergy import Diversity, compute_diversity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Backed:
+class BackedIdea:
     """An idea with its backers at the end of a round; `independent` held it before they could read it."""
 
     number: int
@@ -27,12 +27,12 @@ class Backed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counted:
+class WhatIfRound:
     """One round reckoned anew."""
 
     round: int
     ideas: frozenset[int]
-    backed: tuple[Backed, ...]
+    backed: tuple[BackedIdea, ...]
     quorum: tuple[int, ...]
     active: int
     diversity: Diversity
@@ -40,16 +40,16 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recount:
+class WhatIfResult:
     """All rounds, and the texts of all ideas, with these joins undone."""
 
     undone: tuple[str, ...]
-    rounds: tuple[Counted, ...]
+    rounds: tuple[WhatIfRound, ...]
     texts: dict[int, str]
     owners: dict[int, tuple[SeatId, ...]]
 
 
-def recounted(story: SwarmStory, apart: Collection[str] = ()) -> Recount:
+def compute_what_if(story: SwarmTimeline, apart: Collection[str] = ()) -> WhatIfResult:
     """The figures with the joins `apart` undone; raises BadSetting for a join that there is not."""
     known = {join.id: join for join in story.joins}
     for name in apart:
@@ -62,18 +62,18 @@ def recounted(story: SwarmStory, apart: Collection[str] = ()) -> Recount:
         texts[number] = known[name].placed.text
         separate[normalize_idea(known[name].placed.text)] = number
     tally = _Tally(story, separate)
-    rounds = tuple(tally.count(settled.round, measured, texts) for settled, measured in _measured(story))
-    return Recount(undone=tuple(sorted(set(apart))), rounds=rounds, texts=texts, owners=tally.owners())
+    rounds = tuple(tally.count(settled.round, measured, texts) for settled, measured in _pair_rounds(story))
+    return WhatIfResult(undone=tuple(sorted(set(apart))), rounds=rounds, texts=texts, owners=tally.owners())
 
 
-def _measured(story: SwarmStory) -> Iterator[tuple[RoundSettled, ConvergenceMeasured]]:
+def _pair_rounds(story: SwarmTimeline) -> Iterator[tuple[RoundSettled, ConvergenceMeasured]]:
     return zip(story.settlements, story.measures, strict=False)
 
 
 class _Tally:
     """Who holds what, round by round, with some texts standing apart."""
 
-    def __init__(self, story: SwarmStory, separate: dict[str, int]) -> None:
+    def __init__(self, story: SwarmTimeline, separate: dict[str, int]) -> None:
         self._swarm = story.swarm
         self._separate = separate
         self._active = {settled.round: [each.seat for each in settled.opinions] for settled in story.settlements}
@@ -87,13 +87,13 @@ class _Tally:
         self._stated = 0
         self._history: list[frozenset[int]] = []
 
-    def count(self, number: int, measured: ConvergenceMeasured, texts: Mapping[int, str]) -> Counted:
+    def count(self, number: int, measured: ConvergenceMeasured, texts: Mapping[int, str]) -> WhatIfRound:
         """The figures of the next round."""
-        self._hear(number)
+        self._add_findings(number)
         active = self._active[number]
-        backed = self._backed(active, texts)
+        backed = self._build_backed_ideas(active, texts)
         self._history.append(frozenset(each.number for each in backed))
-        limits, is_strict = bounds(self._swarm), self._swarm.settings.quorum == "independent"
+        limits, is_strict = build_bounds(self._swarm), self._swarm.settings.quorum == "independent"
         counts = {each.number: each.independent if is_strict else each.backers for each in backed}
         spread = compute_diversity(
             perspectives=measured.perspectives,
@@ -110,7 +110,7 @@ class _Tally:
             diversity=spread.overall,
             bounds=limits,
         )
-        return Counted(
+        return WhatIfRound(
             round=number,
             ideas=self._history[-1],
             backed=backed,
@@ -127,10 +127,10 @@ class _Tally:
             found.setdefault(idea, []).append(seat)
         return {idea: tuple(seats) for idea, seats in found.items()}
 
-    def _hear(self, number: int) -> None:
+    def _add_findings(self, number: int) -> None:
         fresh: dict[SeatId, set[int]] = {}
         for finding in self._findings.get(number, ()):
-            own, *also = self._ideas(finding)
+            own, *also = self._list_ideas(finding)
             self._stated += 1
             self._distinct.add(own)
             fresh.setdefault(finding.seat, set()).update((own, *also))
@@ -139,7 +139,7 @@ class _Tally:
                 self._since.setdefault((idea, finding.seat), number)
         self._holds |= fresh
 
-    def _ideas(self, finding: Finding) -> tuple[int, ...]:
+    def _list_ideas(self, finding: Finding) -> tuple[int, ...]:
         """What a finding says, and what else it backs: what it agrees with stays where its words point."""
         board = self._swarm.board
         own = self._separate.get(normalize_idea(finding.core_idea), finding.idea)
@@ -148,18 +148,18 @@ class _Tally:
         for name in finding.agrees_with:
             other = board.finding(name) if name.startswith("finding-") else None
             key = normalize_idea(other.core_idea if other is not None else name)
-            idea = named(board, {}, name)
+            idea = find_named_idea(board, {}, name)
             if idea in meant:
                 also.append(self._separate.get(key, idea))
         return (own, *(idea for idea in dict.fromkeys(also) if idea != own))
 
-    def _backed(self, active: Sequence[SeatId], texts: Mapping[int, str]) -> tuple[Backed, ...]:
+    def _build_backed_ideas(self, active: Sequence[SeatId], texts: Mapping[int, str]) -> tuple[BackedIdea, ...]:
         backers: dict[int, list[SeatId]] = {}
         for seat in active:
             for idea in sorted(self._holds.get(seat, ())):
                 backers.setdefault(idea, []).append(seat)
         return tuple(
-            Backed(
+            BackedIdea(
                 number=idea,
                 text=texts.get(idea, ""),
                 backers=tuple(seats),

@@ -6,17 +6,17 @@ from typing import Final
 from moot.projections.costs import build_cost_rows
 from moot.projections.markdown import format_cell, format_table, quote_markdown
 from moot.projections.summary import format_percent
-from moot.protocols.swarm.ending import ballot_ideas
+from moot.protocols.swarm.ending import list_ballot_ideas
 from moot.protocols.swarm.facts import VALIDATOR, SwarmClosed
 from moot.protocols.swarm.operations import direction_key
-from moot.protocols.swarm.recount import Backed, Counted, Recount, recounted
-from moot.protocols.swarm.story import SwarmStory, decided
+from moot.protocols.swarm.recount import BackedIdea, WhatIfResult, WhatIfRound, compute_what_if
+from moot.protocols.swarm.story import SwarmTimeline, build_decision
 from moot.protocols.swarm.words import DISPLAY_NAMES
 
 BAR: Final = 20
 MOST_UNIQUE: Final = 40
 MOST_EVENTS: Final = 200
-_TOLD: Final = frozenset(
+_SHOWN_EVENTS: Final = frozenset(
     (
         "round_degraded",
         "response_lost",
@@ -42,19 +42,19 @@ _TOLD: Final = frozenset(
 """The events that a reader wants to hear of."""
 
 
-def bar(value: float) -> str:
+def format_bar(value: float) -> str:
     """A share as a bar of twenty blocks."""
     filled = round(max(0.0, min(1.0, value)) * BAR)
     return "█" * filled + "░" * (BAR - filled)
 
 
-def name_of(seat: str) -> str:
+def format_agent_name(seat: str) -> str:
     """An agent as reports name it."""
     shown = DISPLAY_NAMES.get(seat)
     return f"{seat} ({shown})" if shown else seat
 
 
-def verdict_line(story: SwarmStory, found: Recount) -> str:
+def format_verdict(story: SwarmTimeline, found: WhatIfResult) -> str:
     """What it came to, in one plain sentence; a run that did not converge says so first."""
     words = story.words
     if story.closed is None:
@@ -73,7 +73,7 @@ def verdict_line(story: SwarmStory, found: Recount) -> str:
     return f"{words.partial} {told}"
 
 
-def figures(story: SwarmStory, found: Recount) -> list[tuple[str, float, bool, str]]:
+def list_figures(story: SwarmTimeline, found: WhatIfResult) -> list[tuple[str, float, bool, str]]:
     """The three figures: their name, how full their bar is, whether they hold, and the numbers."""
     words, settings, last = story.words, story.swarm.settings, found.rounds[-1]
     stable = 0
@@ -101,20 +101,20 @@ def figures(story: SwarmStory, found: Recount) -> list[tuple[str, float, bool, s
     ]
 
 
-def pheromone_of(story: SwarmStory, idea: int) -> float | None:
+def find_strongest_pheromone(story: SwarmTimeline, idea: int) -> float | None:
     """The strongest concentration among the directions in which an idea was found."""
     board = story.swarm.board
     keys = {direction_key(each.direction) for each in board.findings if each.idea == idea and each.direction}
     return max((board.pheromones[key].concentration for key in keys if key in board.pheromones), default=None)
 
 
-def consensus_rows(story: SwarmStory, last: Counted) -> list[tuple[object, ...]]:
+def consensus_rows(story: SwarmTimeline, last: WhatIfRound) -> list[tuple[object, ...]]:
     """The ideas that reached the quorum."""
     backed = {each.number: each for each in last.backed}
     rows: list[tuple[object, ...]] = []
     for number in last.quorum:
         each = backed[number]
-        strength = pheromone_of(story, number)
+        strength = find_strongest_pheromone(story, number)
         rows.append(
             (
                 f"idea-{number}",
@@ -128,15 +128,15 @@ def consensus_rows(story: SwarmStory, last: Counted) -> list[tuple[object, ...]]
     return rows
 
 
-def unique_ideas(found: Recount) -> list[tuple[str, str]]:
+def list_unique_ideas(found: WhatIfResult) -> list[tuple[str, str]]:
     """The ideas that one agent alone had, with its name."""
     return [(found.texts[number], seats[0]) for number, seats in sorted(found.owners.items()) if len(seats) == 1]
 
 
-def agent_rows(story: SwarmStory) -> list[tuple[object, ...]]:
+def agent_rows(story: SwarmTimeline) -> list[tuple[object, ...]]:
     return [
         (
-            name_of(seat),
+            format_agent_name(seat),
             agent.role,
             agent.status,
             agent.ended or "–",
@@ -149,14 +149,14 @@ def agent_rows(story: SwarmStory) -> list[tuple[object, ...]]:
     ]
 
 
-def evolution_lines(story: SwarmStory) -> list[str]:
+def evolution_lines(story: SwarmTimeline) -> list[str]:
     """How many agents had which role, round by round."""
     return [
         f"T{at}: " + ", ".join(f"{role} × {count}" for role, count in sorted(crew.items())) for at, crew in enumerate(story.crews)
     ]
 
 
-def round_rows(story: SwarmStory, found: Recount) -> list[tuple[object, ...]]:
+def round_rows(story: SwarmTimeline, found: WhatIfResult) -> list[tuple[object, ...]]:
     words = story.words
     return [
         (
@@ -172,9 +172,9 @@ def round_rows(story: SwarmStory, found: Recount) -> list[tuple[object, ...]]:
     ]
 
 
-def conclusion(story: SwarmStory) -> list[str]:
+def conclusion_lines(story: SwarmTimeline) -> list[str]:
     """What the run decided, and by how much."""
-    words, decision = story.words, decided(story)
+    words, decision = story.words, build_decision(story)
     if decision.decision is None:
         lines = [words.no_consensus if not story.swarm.consensus else words.not_carried if story.swarm.ballots else words.no_vote]
     else:
@@ -191,25 +191,25 @@ def conclusion(story: SwarmStory) -> list[str]:
     return lines
 
 
-def convergence_report(story: SwarmStory, apart: Collection[str] = ()) -> str:
+def render_convergence_report(story: SwarmTimeline, apart: Collection[str] = ()) -> str:
     """`convergence-report.md`."""
-    words, found = story.words, recounted(story, apart)
+    words, found = story.words, compute_what_if(story, apart)
     parts = [
         [f"# {words.convergence_report}: {format_cell(story.session)}"],
-        *_undone(story, found),
-        [verdict_line(story, found)],
+        *_render_undone_joins(story, found),
+        [format_verdict(story, found)],
     ]
     if found.rounds:
-        parts.append([f"## {words.figures}", "", *_bars(story, found)])
+        parts.append([f"## {words.figures}", "", *_render_bars(story, found)])
         parts.append([f"## {words.by_round}", "", *format_table(words.round_heads, round_rows(story, found))])
-        parts.append(_consensus(story, found.rounds[-1]))
-    parts.append(_joins(story))
-    return _joined(parts)
+        parts.append(_render_consensus(story, found.rounds[-1]))
+    parts.append(_render_joins(story))
+    return _join_parts(parts)
 
 
-def final_report(story: SwarmStory, apart: Collection[str] = ()) -> str:
+def render_final_report(story: SwarmTimeline, apart: Collection[str] = ()) -> str:
     """`final-research-report.md`, at any time of a run."""
-    swarm, words, found = story.swarm, story.words, recounted(story, apart)
+    swarm, words, found = story.swarm, story.words, compute_what_if(story, apart)
     active = swarm.measured.active if swarm.measured is not None else len(swarm.active)
     head = [
         f"# {words.report}: {format_cell(story.session)}",
@@ -223,47 +223,56 @@ def final_report(story: SwarmStory, apart: Collection[str] = ()) -> str:
         f"- {words.time}: {words.minutes.format(minutes=story.spent.seconds / 60)}",
         f"- {words.rounds}: {swarm.round}/{swarm.settings.max_rounds if swarm.settings.mode != 'classic' else 1}",
     ]
-    parts = [head, *_undone(story, found), [f"**{verdict_line(story, found)}**"]]
+    parts = [head, *_render_undone_joins(story, found), [f"**{format_verdict(story, found)}**"]]
     if found.rounds:
         last = found.rounds[-1]
-        parts.append([f"## {words.figures}", "", *_bars(story, found)])
-        parts += [_consensus(story, last), _independence(story, last), _unique(story, found)]
+        parts.append([f"## {words.figures}", "", *_render_bars(story, found)])
+        parts += [_render_consensus(story, last), _render_independence(story, last), _render_unique_ideas(story, found)]
     parts.append([f"## {words.agent_table}", "", *format_table(words.agent_heads, agent_rows(story))])
     parts.append([f"## {words.evolution}", "", "```", *evolution_lines(story), "```"])
-    parts.append([f"## {words.pheromones}", "", *_pheromones(story)])
+    parts.append([f"## {words.pheromones}", "", *_render_pheromones(story)])
     if found.rounds:
         parts.append([f"## {words.by_round}", "", *format_table(words.round_heads, round_rows(story, found))])
-    parts += [_joins(story), _votes(story), _validation(story), _insights(story), _happened(story)]
-    parts.append([f"## {words.conclusion}", "", f"**{verdict_line(story, found)}**", "", *conclusion(story)])
+    parts += [
+        _render_joins(story),
+        _render_votes(story),
+        _render_validation(story),
+        _render_insights(story),
+        _render_events(story),
+    ]
+    parts.append([f"## {words.conclusion}", "", f"**{format_verdict(story, found)}**", "", *conclusion_lines(story)])
     rows = build_cost_rows(story.costs, swarm.seats, story.spent, words.total)
     parts.append([f"## {words.cost}", "", *format_table(words.cost_heads, rows)])
-    return _joined(parts)
+    return _join_parts(parts)
 
 
-def _joined(parts: list[list[str]]) -> str:
+def _join_parts(parts: list[list[str]]) -> str:
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
 
-def _undone(story: SwarmStory, found: Recount) -> list[list[str]]:
+def _render_undone_joins(story: SwarmTimeline, found: WhatIfResult) -> list[list[str]]:
     return [[story.words.undone.format(joins=", ".join(found.undone))]] if found.undone else []
 
 
-def _bars(story: SwarmStory, found: Recount) -> list[str]:
-    lines = [f"{name} │ {bar(value)} │ {'✓' if holds else '✗'} {told}" for name, value, holds, told in figures(story, found)]
+def _render_bars(story: SwarmTimeline, found: WhatIfResult) -> list[str]:
+    lines = [
+        f"{name} │ {format_bar(value)} │ {'✓' if holds else '✗'} {told}"
+        for name, value, holds, told in list_figures(story, found)
+    ]
     return ["```", *lines, "```"]
 
 
-def _consensus(story: SwarmStory, last: Counted) -> list[str]:
+def _render_consensus(story: SwarmTimeline, last: WhatIfRound) -> list[str]:
     words = story.words
     head = f"## {words.consensus.format(threshold=format_percent(story.swarm.settings.quorum_threshold))}"
     rows = consensus_rows(story, last)
     return [head, "", *(format_table(words.consensus_heads, rows) if rows else [words.no_consensus])]
 
 
-def _independence(story: SwarmStory, last: Counted) -> list[str]:
+def _render_independence(story: SwarmTimeline, last: WhatIfRound) -> list[str]:
     words = story.words
     backed = {each.number: each for each in last.backed}
-    chosen: list[Backed] = [backed[number] for number in last.quorum]
+    chosen: list[BackedIdea] = [backed[number] for number in last.quorum]
     if not chosen:
         return []
     lines = [
@@ -276,19 +285,19 @@ def _independence(story: SwarmStory, last: Counted) -> list[str]:
     return [f"## {words.who}", "", *lines, "", words.weak]
 
 
-def _unique(story: SwarmStory, found: Recount) -> list[str]:
+def _render_unique_ideas(story: SwarmTimeline, found: WhatIfResult) -> list[str]:
     words = story.words
-    lines = [f"- {format_cell(text)} ({name_of(seat)})" for text, seat in unique_ideas(found)[:MOST_UNIQUE]]
+    lines = [f"- {format_cell(text)} ({format_agent_name(seat)})" for text, seat in list_unique_ideas(found)[:MOST_UNIQUE]]
     return [f"## {words.unique}", "", *(lines or [words.none])]
 
 
-def _pheromones(story: SwarmStory) -> list[str]:
+def _render_pheromones(story: SwarmTimeline) -> list[str]:
     ranked = sorted(story.swarm.board.pheromones.values(), key=lambda each: (-each.concentration, each.direction))
-    lines = [f"- `{bar(each.concentration)}` {each.concentration:.2f} {format_cell(each.direction)}" for each in ranked]
+    lines = [f"- `{format_bar(each.concentration)}` {each.concentration:.2f} {format_cell(each.direction)}" for each in ranked]
     return lines or [story.words.none]
 
 
-def join_rows(story: SwarmStory) -> list[tuple[object, ...]]:
+def join_rows(story: SwarmTimeline) -> list[tuple[object, ...]]:
     """Which ideas were joined, and why."""
     return [
         (
@@ -302,18 +311,18 @@ def join_rows(story: SwarmStory) -> list[tuple[object, ...]]:
     ]
 
 
-def _joins(story: SwarmStory) -> list[str]:
+def _render_joins(story: SwarmTimeline) -> list[str]:
     words, rows = story.words, join_rows(story)
     if not rows:
         return []
     return [f"## {words.joined}", "", *format_table(words.joined_heads, rows), "", words.joined_how.format(session=story.session)]
 
 
-def vote_rows(story: SwarmStory) -> list[tuple[object, ...]]:
+def vote_rows(story: SwarmTimeline) -> list[tuple[object, ...]]:
     swarm = story.swarm
     return [
-        (f"idea-{vote.idea}", name_of(seat), vote.position, f"{vote.confidence:.2f}", vote.reason)
-        for idea in ballot_ideas(swarm)
+        (f"idea-{vote.idea}", format_agent_name(seat), vote.position, f"{vote.confidence:.2f}", vote.reason)
+        for idea in list_ballot_ideas(swarm)
         for seat in swarm.explorers
         if (ballot := swarm.ballots.get(seat)) is not None
         for vote in ballot.votes
@@ -321,12 +330,12 @@ def vote_rows(story: SwarmStory) -> list[tuple[object, ...]]:
     ]
 
 
-def _votes(story: SwarmStory) -> list[str]:
+def _render_votes(story: SwarmTimeline) -> list[str]:
     rows = vote_rows(story)
     return [f"## {story.words.votes}", "", *format_table(story.words.vote_heads, rows)] if rows else []
 
 
-def validation_lines(story: SwarmStory) -> list[str]:
+def validation_lines(story: SwarmTimeline) -> list[str]:
     """The findings that need validation, each with the validator's word on it."""
     words = story.words
     return [
@@ -336,11 +345,11 @@ def validation_lines(story: SwarmStory) -> list[str]:
     ]
 
 
-def has_validator(story: SwarmStory) -> bool:
+def has_validator(story: SwarmTimeline) -> bool:
     return VALIDATOR in story.swarm.helpers
 
 
-def _validation(story: SwarmStory) -> list[str]:
+def _render_validation(story: SwarmTimeline) -> list[str]:
     words = story.words
     lines = [f"- {format_cell(line)}" for line in validation_lines(story)]
     if not lines:
@@ -348,7 +357,7 @@ def _validation(story: SwarmStory) -> list[str]:
     return [f"## {words.validator}", "", *lines, *([] if has_validator(story) else ["", words.no_validator])]
 
 
-def insight_lines(story: SwarmStory) -> list[str]:
+def insight_lines(story: SwarmTimeline) -> list[str]:
     """What collisions brought up, each with its author."""
     lines = [
         f"{text} ({review.seat}, {review.action} {each.id})"
@@ -359,24 +368,24 @@ def insight_lines(story: SwarmStory) -> list[str]:
     return lines[:MOST_UNIQUE]
 
 
-def _insights(story: SwarmStory) -> list[str]:
+def _render_insights(story: SwarmTimeline) -> list[str]:
     lines = [f"- {format_cell(line)}" for line in insight_lines(story)]
     return [f"## {story.words.insights}", "", *lines] if lines else []
 
 
-def happened(story: SwarmStory) -> list[str]:
+def list_event_lines(story: SwarmTimeline) -> list[str]:
     """What a reader wants to hear of, one line each, the newest kept where there is too much."""
-    found = [event for event in story.events if event["type"] in _TOLD]
-    return [_event_line(event) for event in found[-MOST_EVENTS:]]
+    found = [event for event in story.events if event["type"] in _SHOWN_EVENTS]
+    return [_format_event(event) for event in found[-MOST_EVENTS:]]
 
 
-def _event_line(event: Mapping[str, object]) -> str:
-    told = {name: _told(value) for name, value in event.items() if name not in {"id", "type", "round"}}
+def _format_event(event: Mapping[str, object]) -> str:
+    told = {name: _format_value(value) for name, value in event.items() if name not in {"id", "type", "round"}}
     rest = ", ".join(f"{name} {value}" for name, value in told.items() if value)
     return f"[{event['round']}] {event['type']}" + (f": {rest}" if rest else "")
 
 
-def _told(value: object) -> str:
+def _format_value(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
@@ -384,5 +393,5 @@ def _told(value: object) -> str:
     return ", ".join(str(each) for each in value) if isinstance(value, list) else str(value)
 
 
-def _happened(story: SwarmStory) -> list[str]:
-    return [f"## {story.words.what_happened}", "", *(f"- {format_cell(line)}" for line in happened(story))]
+def _render_events(story: SwarmTimeline) -> list[str]:
+    return [f"## {story.words.what_happened}", "", *(f"- {format_cell(line)}" for line in list_event_lines(story))]

@@ -8,19 +8,19 @@ from moot.domain.chance import random_unit
 from moot.domain.facts import Loss
 from moot.domain.ids import USER, SeatId
 from moot.domain.values import fast_replace
-from moot.protocols.swarm.compliance import SCORES, TERMINATED_AT, violations
+from moot.protocols.swarm.compliance import SCORES, TERMINATED_AT, find_violations
 from moot.protocols.swarm.facts import (
     BarrierPassed,
-    Change,
-    Drawn,
-    Order,
+    ConcentrationChange,
+    DrawnParameters,
+    RoundOrder,
     Status,
     StatusChange,
     SwarmFormed,
     Termination,
     Violation,
 )
-from moot.protocols.swarm.operations import Workbench, direction_key
+from moot.protocols.swarm.operations import BlackboardEditor, direction_key
 from moot.protocols.swarm.state import Agent, Board, Swarm, with_changes
 from moot.protocols.swarm.words import PERSPECTIVES
 from moot.weighing.stigmergy import compute_effective_concentration, compute_inhibition, compute_response
@@ -36,15 +36,15 @@ BROKEN_OFF: Final[frozenset[Loss]] = frozenset(("error", "gave_up"))
 """Losses after which an agent counts as interrupted: its connection or its process broke off."""
 
 
-Become = Callable[[SeatId, Status, str], None]
+StatusSetter = Callable[[SeatId, Status, str], None]
 """How a status changes: the agent, its new status, the reason."""
 
 
-def drawn(state: Swarm) -> tuple[Drawn, ...]:
+def draw_parameters(state: Swarm) -> tuple[DrawnParameters, ...]:
     """What chance gives each explorer: θ in [0.3, 0.6), random exploration in [0.1, 0.2)."""
     seed = state.opened.seed
     return tuple(
-        Drawn(
+        DrawnParameters(
             seat=seat,
             threshold=0.3 + 0.3 * random_unit(seed, "threshold", seat),
             random_explore=0.1 + 0.1 * random_unit(seed, "random_explore", seat),
@@ -53,32 +53,32 @@ def drawn(state: Swarm) -> tuple[Drawn, ...]:
     )
 
 
-def formed(state: Swarm) -> SwarmFormed:
+def build_formation(state: Swarm) -> SwarmFormed:
     """The agents, and the user's directions as they are laid down."""
     seeds = state.settings.directions if state.settings.mode == "hybrid" else ()
-    laid = _sown(state, seeds).pheromones.values()
-    changes = tuple(Change(direction=each.direction, before=0.0, after=each.concentration) for each in laid)
-    return SwarmFormed(agents=drawn(state), seeded=seeds, laid=changes)
+    laid = _seed_board(state, seeds).pheromones.values()
+    changes = tuple(ConcentrationChange(direction=each.direction, before=0.0, after=each.concentration) for each in laid)
+    return SwarmFormed(agents=draw_parameters(state), seeded=seeds, laid=changes)
 
 
-def _sown(state: Swarm, seeds: Sequence[str]) -> Board:
-    bench = Workbench(state)
+def _seed_board(state: Swarm, seeds: Sequence[str]) -> Board:
+    bench = BlackboardEditor(state)
     for direction in seeds:
         bench.seed(direction, USER)
     return bench.board()
 
 
-def after_forming(state: Swarm, fact: SwarmFormed) -> Swarm:
+def apply_formation(state: Swarm, fact: SwarmFormed) -> Swarm:
     """The swarm with its agents, and with the user's directions on the blackboard."""
     agents = {
         each.seat: Agent(seat=each.seat, threshold=each.threshold, random_explore=each.random_explore) for each in fact.agents
     }
-    board = _sown(state, fact.seeded)
+    board = _seed_board(state, fact.seeded)
     return fast_replace(state, agents=agents, board=with_changes(board, fact.laid))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Weighed:
+class WeighedDirection:
     """A direction as an agent responds to it."""
 
     key: str
@@ -89,10 +89,10 @@ class Weighed:
     signals: int
 
 
-def weighed(state: Swarm, agent: Agent, most: int | None = None) -> list[Weighed]:
+def weigh_directions(state: Swarm, agent: Agent, most: int | None = None) -> list[WeighedDirection]:
     """The directions of the blackboard as this agent responds to them, the strongest first."""
     board, settings = state.board, state.settings
-    counts = active_signals(board)
+    counts = count_active_signals(board)
     found = []
     for key, each in board.pheromones.items():
         strength = compute_inhibition(counts.get(key, 0), settings.signal_strength, settings.most_inhibition)
@@ -100,7 +100,7 @@ def weighed(state: Swarm, agent: Agent, most: int | None = None) -> list[Weighed
         found.append((-value, key, each, strength))
     found.sort(key=lambda each: each[:2])
     return [
-        Weighed(
+        WeighedDirection(
             key=key,
             direction=each.direction,
             raw=each.concentration,
@@ -112,7 +112,7 @@ def weighed(state: Swarm, agent: Agent, most: int | None = None) -> list[Weighed
     ]
 
 
-def active_signals(board: Board) -> dict[str, int]:
+def count_active_signals(board: Board) -> dict[str, int]:
     """How many signals are active on each direction."""
     counts: dict[str, int] = {}
     for signal in board.signals:
@@ -120,23 +120,23 @@ def active_signals(board: Board) -> dict[str, int]:
     return counts
 
 
-def ordered(state: Swarm) -> tuple[Order, ...]:
+def build_orders(state: Swarm) -> tuple[RoundOrder, ...]:
     """What each explorer is told at the beginning of the next round."""
     number = state.round + 1
     asked = [agent for agent in state.agents.values() if agent.is_asked]
-    return tuple(_order(state, agent, number, at) for at, agent in enumerate(asked))
+    return tuple(_build_order(state, agent, number, at) for at, agent in enumerate(asked))
 
 
-def _order(state: Swarm, agent: Agent, number: int, at: int) -> Order:
+def _build_order(state: Swarm, agent: Agent, number: int, at: int) -> RoundOrder:
     seed, settings = state.opened.seed, state.settings
     if settings.mode == "classic":
         menu = PERSPECTIVES[state.opened.language]
-        return Order(seat=agent.seat, perspective=menu[at % len(menu)])
+        return RoundOrder(seat=agent.seat, perspective=menu[at % len(menu)])
     wake = agent.silence >= SILENT_ROUNDS
     by_chance = settings.random_exploration and random_unit(seed, "explore", number, agent.seat) < agent.random_explore
     random = wake or state.all_random or by_chance
     own = direction_key(agent.direction) if agent.direction else ""
-    signals = active_signals(state.board).get(own, 0)
+    signals = count_active_signals(state.board).get(own, 0)
     must_switch = inhibited = False
     if own and signals:
         found = state.board.pheromones.get(own)
@@ -144,17 +144,19 @@ def _order(state: Swarm, agent: Agent, number: int, at: int) -> Order:
         value = compute_effective_concentration(found.concentration, strength) if found is not None else 0.0
         must_switch = value < agent.threshold
         inhibited = must_switch or random_unit(seed, "inhibit", number, agent.seat) >= compute_response(value, agent.threshold)
-    choices = [each for each in weighed(state, agent, TOP + 1) if not (must_switch and each.key == own)]
+    choices = [each for each in weigh_directions(state, agent, TOP + 1) if not (must_switch and each.key == own)]
     recommended = "" if random or not choices else choices[0].direction
-    return Order(seat=agent.seat, random=random, must_switch=must_switch, inhibited=inhibited, wake=wake, recommended=recommended)
+    return RoundOrder(
+        seat=agent.seat, random=random, must_switch=must_switch, inhibited=inhibited, wake=wake, recommended=recommended
+    )
 
 
-def waiting(state: Swarm) -> tuple[SeatId, ...]:
+def list_waiting_seats(state: Swarm) -> tuple[SeatId, ...]:
     """Who is still to bring a report in this round."""
-    return tuple(seat for seat in state.orders if seat not in state.answered and asked_again(state, seat))
+    return tuple(seat for seat in state.orders if seat not in state.answered and is_asked_again(state, seat))
 
 
-def asked_again(state: Swarm, seat: SeatId) -> bool:
+def is_asked_again(state: Swarm, seat: SeatId) -> bool:
     """Whether an agent that failed in this round is asked once more.
 
     A first timeout is retried with a reminder; one that broke off is pinged; a degraded agent gets neither.
@@ -176,13 +178,13 @@ def is_ping(state: Swarm, seat: SeatId) -> bool:
     return bool(losses) and losses[-1] in BROKEN_OFF
 
 
-def passed(state: Swarm) -> BarrierPassed:
+def build_barrier(state: Swarm) -> BarrierPassed:
     """Who answered, who was lost, who broke rules, and what each agent is after that."""
     agents = dict(state.agents)
     changes: list[StatusChange] = []
     broken: list[Violation] = []
 
-    def become(seat: SeatId, status: Status, reason: str) -> None:
+    def set_status(seat: SeatId, status: Status, reason: str) -> None:
         agent = agents[seat]
         if agent.status != status:
             changes.append(StatusChange(seat=seat, old=agent.status, new=status, reason=reason))
@@ -190,17 +192,17 @@ def passed(state: Swarm) -> BarrierPassed:
 
     for seat in state.orders:
         report, agent = state.answered.get(seat), agents[seat]
-        found = violations(state, agent, report) if report is not None else []
+        found = find_violations(state, agent, report) if report is not None else []
         broken += found
-        agents[seat] = after = _counted(state, agent, found)
+        agents[seat] = after = _count_round(state, agent, found)
         if report is None:
-            _give_up(state, after, become)
+            _give_up(state, after, set_status)
         else:
             if agent.status == "interrupted":
-                become(seat, "active", "recovered")
-            _punish(agents, agent, found, become)
+                set_status(seat, "active", "recovered")
+            _punish(agents, agent, found, set_status)
         if after.wakes >= MOST_WAKES and agents[seat].status == "active":
-            become(seat, "degraded", "prolonged_silence")
+            set_status(seat, "degraded", "prolonged_silence")
     answered = tuple(seat for seat in state.orders if seat in state.answered)
     lost = tuple(seat for seat in state.orders if seat not in state.answered)
     return BarrierPassed(
@@ -213,13 +215,13 @@ def passed(state: Swarm) -> BarrierPassed:
     )
 
 
-def after_barrier(state: Swarm, fact: BarrierPassed) -> dict[SeatId, Agent]:
+def apply_barrier(state: Swarm, fact: BarrierPassed) -> dict[SeatId, Agent]:
     """The agents with the rules that they broke, and as what they became."""
     broken: dict[SeatId, list[Violation]] = {}
     for each in fact.violations:
         broken.setdefault(each.seat, []).append(each)
     agents = {
-        seat: _counted(state, agent, broken.get(seat, ())) if seat in state.orders else agent
+        seat: _count_round(state, agent, broken.get(seat, ())) if seat in state.orders else agent
         for seat, agent in state.agents.items()
     }
     for change in fact.changes:
@@ -229,10 +231,10 @@ def after_barrier(state: Swarm, fact: BarrierPassed) -> dict[SeatId, Agent]:
     return agents
 
 
-def _counted(state: Swarm, agent: Agent, found: Sequence[Violation]) -> Agent:
+def _count_round(state: Swarm, agent: Agent, found: Sequence[Violation]) -> Agent:
     """The agent with this round in its counts."""
     report = state.answered.get(agent.seat)
-    agent = _missed(state, agent) if report is None else fast_replace(agent, strikes=0, missed=False)
+    agent = _count_misses(state, agent) if report is None else fast_replace(agent, strikes=0, missed=False)
     for each in found:
         agent = fast_replace(agent, violations=(*agent.violations, each), score=agent.score + SCORES[each.severity])
         if _is_over(each, agent.score):
@@ -246,7 +248,7 @@ def _is_over(last: Violation, score: int) -> bool:
     return last.severity == "CRITICAL" or score >= TERMINATED_AT
 
 
-def _missed(state: Swarm, agent: Agent) -> Agent:
+def _count_misses(state: Swarm, agent: Agent) -> Agent:
     losses = state.lost.get(agent.seat, ())
     late = sum(loss not in BROKEN_OFF for loss in losses)
     broken = len(losses) - late
@@ -259,7 +261,7 @@ def _missed(state: Swarm, agent: Agent) -> Agent:
     return fast_replace(agent, strikes=strikes, missed=bool(losses))
 
 
-def _give_up(state: Swarm, agent: Agent, become: Become) -> None:
+def _give_up(state: Swarm, agent: Agent, become: StatusSetter) -> None:
     losses = state.lost.get(agent.seat, ())
     if not losses:
         # The run was stopped before it could answer: nobody's fault.
@@ -273,7 +275,7 @@ def _give_up(state: Swarm, agent: Agent, become: Become) -> None:
         become(agent.seat, "active", "the round ended before it was back")
 
 
-def _punish(agents: Mapping[SeatId, Agent], before: Agent, found: Sequence[Violation], become: Become) -> None:
+def _punish(agents: Mapping[SeatId, Agent], before: Agent, found: Sequence[Violation], become: StatusSetter) -> None:
     score = before.score
     for each in found:
         score += SCORES[each.severity]

@@ -29,9 +29,25 @@ from moot.domain.losses import count_loss
 from moot.domain.roster import swap_seats
 from moot.domain.running import RunningTime, compute_running_time, update_pending
 from moot.domain.values import fast_replace
-from moot.protocols.swarm.answers import Ballot, Collision, Goodbye, Likenesses, RoundReport, Synthesis, Validation
-from moot.protocols.swarm.collisions import collided, invitations, to_check
-from moot.protocols.swarm.ending import awaited, completed, ends, synced, terminated, voting, writing
+from moot.protocols.swarm.answers import (
+    Collision,
+    RoundReport,
+    ShutdownReply,
+    SimilarityReport,
+    SwarmBallot,
+    Synthesis,
+    Validation,
+)
+from moot.protocols.swarm.collisions import apply_reviews, build_invitations, list_findings_to_check
+from moot.protocols.swarm.ending import (
+    apply_completion,
+    apply_termination,
+    build_agent_ends,
+    build_completion,
+    find_synthesis_writer,
+    list_awaited_seats,
+    list_missing_voters,
+)
 from moot.protocols.swarm.facts import (
     FORMS,
     KINDS,
@@ -52,25 +68,25 @@ from moot.protocols.swarm.facts import (
     SwarmFormed,
     SwarmOpened,
 )
-from moot.protocols.swarm.fitting import fits
-from moot.protocols.swarm.ideas import fresh, sorted_ideas, to_compare, with_ideas
-from moot.protocols.swarm.measuring import after_measuring, ending, measured
-from moot.protocols.swarm.operations import redone, worked
-from moot.protocols.swarm.prompts import briefed
+from moot.protocols.swarm.fitting import is_valid_step
+from moot.protocols.swarm.ideas import list_fresh_texts, select_comparison, sort_ideas, with_ideas
+from moot.protocols.swarm.measuring import apply_measurement, find_end_reason, measure_convergence
+from moot.protocols.swarm.operations import replay_operations, run_operations
+from moot.protocols.swarm.prompts import build_brief
 from moot.protocols.swarm.rounds import (
     BROKEN_OFF,
     PINGS,
-    after_barrier,
-    after_forming,
-    asked_again,
-    formed,
+    apply_barrier,
+    apply_formation,
+    build_barrier,
+    build_formation,
+    build_orders,
+    is_asked_again,
     is_ping,
-    ordered,
-    passed,
-    waiting,
+    list_waiting_seats,
 )
-from moot.protocols.swarm.settlement import after_settling, settled
-from moot.protocols.swarm.state import Reviewing, Stage, Swarm
+from moot.protocols.swarm.settlement import apply_settlement, build_settlement
+from moot.protocols.swarm.state import RoundReview, Stage, Swarm
 
 CONFIRMS: Final[dict[type[Fact], tuple[str, ...]]] = {
     SwarmFormed: ("INIT:create_team", "INIT:create_blackboard", "INIT:init_agent_states", "INIT:spawn_agents"),
@@ -87,7 +103,7 @@ CONFIRMS: Final[dict[type[Fact], tuple[str, ...]]] = {
 }
 """Which steps of the execution state machine a fact confirms."""
 
-_AT: Final[dict[type[Fact], frozenset[Stage]]] = {
+_ALLOWED_STAGES: Final[dict[type[Fact], frozenset[Stage]]] = {
     SwarmFormed: frozenset(("init",)),
     RoundBegun: frozenset(("begin",)),
     BarrierPassed: frozenset(("explore",)),
@@ -117,13 +133,13 @@ class SwarmRules:
     def evolve(self, state: Swarm, entry: Entry) -> Swarm:
         if state.stage == "closed":
             return state
-        state = _ticked(state, entry)
+        state = _advance_clock(state, entry)
         fact = entry.fact
         match fact:
             case Reply():
-                return _replied(state, fact) if _is_asked(state, fact.ask, fact.seat) else state
+                return _apply_reply(state, fact) if _is_asked(state, fact.ask, fact.seat) else state
             case SeatLost():
-                return _lost(state, fact) if _is_asked(state, fact.ask, fact.seat) else state
+                return _apply_loss(state, fact) if _is_asked(state, fact.ask, fact.seat) else state
             case InputGiven(text=text):
                 return fast_replace(state, inputs=(*state.inputs, text)[-MOST_INPUTS:])
             case BudgetExhausted(budget=budget):
@@ -134,35 +150,37 @@ class SwarmRules:
                 return fast_replace(state, seats=swap_seats(state.seats, swaps))
             case Closed():
                 # One that is cancelled, or that broke, leaves nobody running either.
-                return fast_replace(state if state.stage == "close" else terminated(state, ends(state)), stage="closed")
+                return fast_replace(
+                    state if state.stage == "close" else apply_termination(state, build_agent_ends(state)), stage="closed"
+                )
             case _:
-                after = _stepped(state, fact)
+                after = _apply_step(state, fact)
                 begins = after.stage != state.stage and after.stage in {"explore", "vote"}
                 return fast_replace(after, sealed_after=entry.seq) if begins else after
 
     def decide(self, state: Swarm) -> tuple[Effect, ...]:
         if state.stage == "closed":
             return ()
-        fault = _broken(state)
+        fault = _find_run_fault(state)
         if fault:
-            return (Record(fact=_stopped(state, fault)),)
-        asks = asked(state)
+            return (Record(fact=_build_fault_closing(state, fault)),)
+        asks = build_asks(state)
         if asks:
             return asks
-        fact = follows(state)
+        fact = build_next_fact(state)
         steps = CONFIRMS.get(type(fact), ())
-        if not state.execution.may(*steps):
-            fact = _stopped(state, f"the step {steps[0]} would follow {state.execution.last or 'nothing'}")
+        if not state.execution.can_confirm(*steps):
+            fact = _build_fault_closing(state, f"the step {steps[0]} would follow {state.execution.last or 'nothing'}")
         return (Record(fact=fact),)
 
     def brief(self, state: Swarm, ask: Ask) -> Brief:
-        return briefed(state, ask)
+        return build_brief(state, ask)
 
 
 RULES: Final = SwarmRules()
 
 
-def _ticked(state: Swarm, entry: Entry) -> Swarm:
+def _advance_clock(state: Swarm, entry: Entry) -> Swarm:
     """The run's clock: it stands still while no process runs the session.
 
     While only agents elsewhere are awaited it goes on, since signals expire and agents are silent then too, but for no longer
@@ -175,31 +193,31 @@ def _ticked(state: Swarm, entry: Entry) -> Swarm:
     )
 
 
-def asked(state: Swarm) -> tuple[Ask, ...]:
+def build_asks(state: Swarm) -> tuple[Ask, ...]:
     """Who is asked for what now."""
     match state.stage:
         case "explore" if state.stop is None:
-            return tuple(_explore(state, seat) for seat in waiting(state))
+            return tuple(_build_explore_ask(state, seat) for seat in list_waiting_seats(state))
         case "review" if state.stop is None:
-            return tuple(_ask(state, kind, seat, _patience(state)) for seat, kind in _reviewers(state).items())
+            return tuple(_build_ask(state, kind, seat, _find_patience(state)) for seat, kind in _list_reviewers(state).items())
         case "vote":
-            writer = writing(state)
+            writer = find_synthesis_writer(state)
             if writer is not None:
-                return (_ask(state, "synthesis", writer, _patience(state)),)
-            return tuple(_ask(state, "ballot", seat, _patience(state)) for seat in voting(state))
+                return (_build_ask(state, "synthesis", writer, _find_patience(state)),)
+            return tuple(_build_ask(state, "ballot", seat, _find_patience(state)) for seat in list_missing_voters(state))
         case "graceful":
             seconds = state.settings.notice_seconds + state.settings.graceful_seconds
-            return tuple(_ask(state, "shutdown", seat, seconds) for seat in state.awaited if seat not in state.goodbyes)
+            return tuple(_build_ask(state, "shutdown", seat, seconds) for seat in state.awaited if seat not in state.goodbyes)
         case _:
             return ()
 
 
-def follows(state: Swarm) -> Fact:
+def build_next_fact(state: Swarm) -> Fact:
     """The fact that the state leads to by itself, once nobody is asked for anything."""
-    return _FOLLOWS[state.stage](state)
+    return _NEXT_FACT[state.stage](state)
 
 
-def _broken(state: Swarm) -> str:
+def _find_run_fault(state: Swarm) -> str:
     """What is wrong with the run itself; empty if nothing is. Then it stops, and says so on the record."""
     board = state.board
     if board.requests != board.operations + board.refused:
@@ -207,25 +225,25 @@ def _broken(state: Swarm) -> str:
     return ""
 
 
-def _stopped(state: Swarm, fault: str) -> SwarmClosed:
+def _build_fault_closing(state: Swarm, fault: str) -> SwarmClosed:
     return SwarmClosed(reason="fault", converged=False, rounds=state.round, fault=fault)
 
 
-def _patience(state: Swarm) -> float:
+def _find_patience(state: Swarm) -> float:
     return state.settings.round_timeout
 
 
-def _explore(state: Swarm, seat: SeatId) -> Ask:
-    patience = state.settings.recovery_seconds / PINGS if is_ping(state, seat) else _patience(state)
-    return _ask(state, "explore", seat, patience, len(state.lost.get(seat, ())))
+def _build_explore_ask(state: Swarm, seat: SeatId) -> Ask:
+    patience = state.settings.recovery_seconds / PINGS if is_ping(state, seat) else _find_patience(state)
+    return _build_ask(state, "explore", seat, patience, len(state.lost.get(seat, ())))
 
 
-def _ask(state: Swarm, kind: str, seat: SeatId, patience: float, attempt: int = 0) -> Ask:
+def _build_ask(state: Swarm, kind: str, seat: SeatId, patience: float, attempt: int = 0) -> Ask:
     name = ask_id(state.round * 10 + attempt, kind, seat)
     return Ask(id=name, seat=seat, kind=kind, turn=state.round, patience=patience, firm=True)
 
 
-def _reviewers(state: Swarm) -> dict[SeatId, str]:
+def _list_reviewers(state: Swarm) -> dict[SeatId, str]:
     """Who has still to say something between the operations and the settlement."""
     review = state.review
     found: dict[SeatId, str] = {each.seat: "collide" for each in review.invitations}
@@ -240,12 +258,12 @@ def _reviewers(state: Swarm) -> dict[SeatId, str]:
 def _is_asked(state: Swarm, ask: str, seat: SeatId) -> bool:
     if state.stage == "explore":
         # The one stage in which many answer: looked up for this seat alone.
-        is_waiting = state.stop is None and seat in state.orders and seat not in state.answered and asked_again(state, seat)
-        return is_waiting and _explore(state, seat).id == ask
-    return any(each.id == ask and each.seat == seat for each in asked(state))
+        is_waiting = state.stop is None and seat in state.orders and seat not in state.answered and is_asked_again(state, seat)
+        return is_waiting and _build_explore_ask(state, seat).id == ask
+    return any(each.id == ask and each.seat == seat for each in build_asks(state))
 
 
-def _replied(state: Swarm, fact: Reply) -> Swarm:
+def _apply_reply(state: Swarm, fact: Reply) -> Swarm:
     seat = fact.seat
     agent = state.agents.get(seat)
     if agent is not None:
@@ -257,37 +275,37 @@ def _replied(state: Swarm, fact: Reply) -> Swarm:
             wanted = state.wanted + len(report.operations) + len(report.findings)
             return fast_replace(state, agents=agents, answered={**state.answered, seat: report}, wanted=wanted)
         case Collision() as said:
-            return _reviewed(state, seat, collisions={**state.review.collisions, seat: said})
+            return _with_review(state, seat, collisions={**state.review.collisions, seat: said})
         case Validation() as said:
-            return _reviewed(state, seat, validation=said)
-        case Likenesses() as said:
-            return _reviewed(state, seat, likenesses=said)
-        case Ballot() as said:
+            return _with_review(state, seat, validation=said)
+        case SimilarityReport() as said:
+            return _with_review(state, seat, likenesses=said)
+        case SwarmBallot() as said:
             return fast_replace(state, ballots={**state.ballots, seat: said})
         case Synthesis(content=content):
             return fast_replace(state, synthesis=content, author=seat)
-        case Goodbye(acknowledged=is_fine):
+        case ShutdownReply(acknowledged=is_fine):
             return fast_replace(state, goodbyes={**state.goodbyes, seat: is_fine})
         case _:
             return state
 
 
-def _reviewed(state: Swarm, seat: SeatId, **changes: object) -> Swarm:
+def _with_review(state: Swarm, seat: SeatId, **changes: object) -> Swarm:
     review = fast_replace(state.review, settled=state.review.settled | {seat}, **changes)  # type: ignore[arg-type]  # its fields
     return fast_replace(state, review=review)
 
 
-def _lost(state: Swarm, fact: SeatLost) -> Swarm:
+def _apply_loss(state: Swarm, fact: SeatLost) -> Swarm:
     state = fast_replace(state, losses=count_loss(state.losses, fact))
     seat, agent = fact.seat, state.agents.get(fact.seat)
     if agent is not None:
         state = fast_replace(state, agents={**state.agents, seat: fast_replace(agent, missed=True)})
     if state.stage == "review":
-        return _reviewed(state, seat)
+        return _with_review(state, seat)
     if state.stage == "graceful":
         return fast_replace(state, goodbyes={**state.goodbyes, seat: False})
     if state.stage == "vote":
-        if writing(state) == seat:
+        if find_synthesis_writer(state) == seat:
             return fast_replace(state, writers_lost=(*state.writers_lost, seat))
         return fast_replace(state, ballots={**state.ballots, seat: None})
     assert agent is not None, "only explorers are asked to explore"
@@ -297,30 +315,30 @@ def _lost(state: Swarm, fact: SeatLost) -> Swarm:
     return fast_replace(state, agents={**state.agents, seat: agent}, lost=lost)
 
 
-def _stepped(state: Swarm, fact: Fact) -> Swarm:
+def _apply_step(state: Swarm, fact: Fact) -> Swarm:
     """The state after a computed step as it was recorded; one that is not the next, or of other seats, changes nothing.
 
     What the step came to is read from the fact and never reckoned again: another machine, or a later version, may differ in the
     last digit, and the record is what happened. A replay compares.
     """
     kind = type(fact)
-    if state.stage not in _AT.get(kind, ()) or not state.execution.may(*CONFIRMS[kind]) or asked(state):
+    if state.stage not in _ALLOWED_STAGES.get(kind, ()) or not state.execution.can_confirm(*CONFIRMS[kind]) or build_asks(state):
         return state
-    if not fits(state, fact):
+    if not is_valid_step(state, fact):
         return state
-    after = _AFTER[kind](state, fact)
-    return fast_replace(after, execution=state.execution.confirmed(*CONFIRMS[kind]))
+    after = _APPLY_STEP[kind](state, fact)
+    return fast_replace(after, execution=state.execution.with_confirmed(*CONFIRMS[kind]))
 
 
-def _begun(state: Swarm) -> Fact:
-    reason = ending(state)
+def _build_round_start(state: Swarm) -> Fact:
+    reason = find_end_reason(state)
     if reason is not None:
-        return completed(state, reason)
-    return RoundBegun(round=state.round + 1, orders=ordered(state))
+        return build_completion(state, reason)
+    return RoundBegun(round=state.round + 1, orders=build_orders(state))
 
 
-def _processed(state: Swarm) -> Fact:
-    bench = worked(state)
+def _build_processed_operations(state: Swarm) -> Fact:
+    bench = run_operations(state)
     failed = sum(not result.success for result in bench.results)
     return OperationsProcessed(
         round=state.round,
@@ -331,60 +349,60 @@ def _processed(state: Swarm) -> Fact:
     )
 
 
-def _sorted(state: Swarm) -> Fact:
-    found = sorted_ideas(state)
+def _build_sorted_ideas(state: Swarm) -> Fact:
+    found = sort_ideas(state)
     return IdeasSorted(round=state.round, by=found.by, placed=found.placed)
 
 
-def _ended(state: Swarm) -> Fact:
-    reason = ending(state)
+def _build_final_completion(state: Swarm) -> Fact:
+    reason = find_end_reason(state)
     assert reason is not None, "a vote is held when the exploring is over"
-    return completed(state, reason)
+    return build_completion(state, reason)
 
 
-def _closed(state: Swarm) -> Fact:
+def _build_closing(state: Swarm) -> Fact:
     done = state.completed
     assert done is not None, "a swarm is closed after it was completed"
     return SwarmClosed(reason=done.reason, converged=done.converged, rounds=state.round, fault=done.fault)
 
 
-_FOLLOWS: Final[dict[Stage, Callable[[Swarm], Fact]]] = {
-    "init": formed,
-    "begin": _begun,
-    "explore": passed,
-    "process": _processed,
-    "review": _sorted,
-    "settle": settled,
-    "measure": measured,
-    "vote": _ended,
-    "notice": lambda state: ShutdownNoticed(awaited=awaited(state)),
+_NEXT_FACT: Final[dict[Stage, Callable[[Swarm], Fact]]] = {
+    "init": build_formation,
+    "begin": _build_round_start,
+    "explore": build_barrier,
+    "process": _build_processed_operations,
+    "review": _build_sorted_ideas,
+    "settle": build_settlement,
+    "measure": measure_convergence,
+    "vote": _build_final_completion,
+    "notice": lambda state: ShutdownNoticed(awaited=list_awaited_seats(state)),
     "graceful": lambda state: ShutdownAnswered(
         acknowledged=tuple(seat for seat in state.awaited if state.goodbyes.get(seat, False))
     ),
-    "terminate": lambda state: AgentsTerminated(ends=ends(state)),
-    "close": _closed,
+    "terminate": lambda state: AgentsTerminated(ends=build_agent_ends(state)),
+    "close": _build_closing,
 }
 
 
-def _after_formed(state: Swarm, fact: Fact) -> Swarm:
+def _apply_formation(state: Swarm, fact: Fact) -> Swarm:
     assert isinstance(fact, SwarmFormed)
-    return fast_replace(after_forming(state, fact), stage="begin")
+    return fast_replace(apply_formation(state, fact), stage="begin")
 
 
-def _after_begun(state: Swarm, fact: Fact) -> Swarm:
+def _apply_round_start(state: Swarm, fact: Fact) -> Swarm:
     assert isinstance(fact, RoundBegun)
     orders = {order.seat: order for order in fact.orders}
-    return fast_replace(state, stage="explore", round=fact.round, orders=orders, answered={}, lost={}, review=Reviewing())
+    return fast_replace(state, stage="explore", round=fact.round, orders=orders, answered={}, lost={}, review=RoundReview())
 
 
-def _after_barrier(state: Swarm, fact: Fact) -> Swarm:
+def _apply_barrier(state: Swarm, fact: Fact) -> Swarm:
     assert isinstance(fact, BarrierPassed)
-    return fast_replace(state, stage="process", agents=after_barrier(state, fact))
+    return fast_replace(state, stage="process", agents=apply_barrier(state, fact))
 
 
-def _after_operations(state: Swarm, fact: Fact) -> Swarm:
+def _apply_operations(state: Swarm, fact: Fact) -> Swarm:
     assert isinstance(fact, OperationsProcessed)
-    bench = redone(state, fact.results)
+    bench = replay_operations(state, fact.results)
     agents = bench.agents
     by_seat: dict[SeatId, list[OperationResult]] = {}
     for result in bench.results:
@@ -394,57 +412,59 @@ def _after_operations(state: Swarm, fact: Fact) -> Swarm:
         done = agents[seat].done | {f"op-{result.number}" for result in results}
         agents[seat] = fast_replace(agents[seat], results=results, done=done)
     state = fast_replace(state, stage="review", agents=agents, board=fast_replace(bench.board(), requests=state.wanted))
-    texts = fresh(state)
-    known, compared = to_compare(state, texts)
-    review = Reviewing(invitations=invitations(state), to_check=to_check(state), fresh=texts, known=known, compared=compared)
+    texts = list_fresh_texts(state)
+    known, compared = select_comparison(state, texts)
+    review = RoundReview(
+        invitations=build_invitations(state), to_check=list_findings_to_check(state), fresh=texts, known=known, compared=compared
+    )
     return fast_replace(state, review=review)
 
 
-def _after_sorting(state: Swarm, fact: Fact) -> Swarm:
+def _apply_sorted_ideas(state: Swarm, fact: Fact) -> Swarm:
     assert isinstance(fact, IdeasSorted)
-    return fast_replace(with_ideas(collided(state), fact.placed), stage="settle")
+    return fast_replace(with_ideas(apply_reviews(state), fact.placed), stage="settle")
 
 
-def _after_settling(state: Swarm, fact: Fact) -> Swarm:
+def _apply_settlement(state: Swarm, fact: Fact) -> Swarm:
     assert isinstance(fact, RoundSettled)
-    return fast_replace(after_settling(state, fact), stage="measure")
+    return fast_replace(apply_settlement(state, fact), stage="measure")
 
 
-def _after_measuring(state: Swarm, fact: Fact) -> Swarm:
+def _apply_measurement(state: Swarm, fact: Fact) -> Swarm:
     assert isinstance(fact, ConvergenceMeasured)
-    after = after_measuring(state, fact)
-    return fast_replace(after, stage="begin" if ending(after) is None else "vote")
+    after = apply_measurement(state, fact)
+    return fast_replace(after, stage="begin" if find_end_reason(after) is None else "vote")
 
 
-def _after_completing(state: Swarm, fact: Fact) -> Swarm:
+def _apply_completion(state: Swarm, fact: Fact) -> Swarm:
     assert isinstance(fact, SwarmCompleted)
-    return fast_replace(synced(state, fact), stage="notice")
+    return fast_replace(apply_completion(state, fact), stage="notice")
 
 
-def _after_notice(state: Swarm, fact: Fact) -> Swarm:
+def _apply_shutdown_notice(state: Swarm, fact: Fact) -> Swarm:
     assert isinstance(fact, ShutdownNoticed)
     return fast_replace(state, stage="graceful", awaited=fact.awaited)
 
 
-def _after_goodbyes(state: Swarm, fact: Fact) -> Swarm:
+def _apply_shutdown_answers(state: Swarm, fact: Fact) -> Swarm:
     return fast_replace(state, stage="terminate")
 
 
-def _after_terminating(state: Swarm, fact: Fact) -> Swarm:
+def _apply_termination(state: Swarm, fact: Fact) -> Swarm:
     assert isinstance(fact, AgentsTerminated)
-    return fast_replace(terminated(state, fact.ends), stage="close")
+    return fast_replace(apply_termination(state, fact.ends), stage="close")
 
 
-_AFTER: Final[dict[type[Fact], Callable[[Swarm, Fact], Swarm]]] = {
-    SwarmFormed: _after_formed,
-    RoundBegun: _after_begun,
-    BarrierPassed: _after_barrier,
-    OperationsProcessed: _after_operations,
-    IdeasSorted: _after_sorting,
-    RoundSettled: _after_settling,
-    ConvergenceMeasured: _after_measuring,
-    SwarmCompleted: _after_completing,
-    ShutdownNoticed: _after_notice,
-    ShutdownAnswered: _after_goodbyes,
-    AgentsTerminated: _after_terminating,
+_APPLY_STEP: Final[dict[type[Fact], Callable[[Swarm, Fact], Swarm]]] = {
+    SwarmFormed: _apply_formation,
+    RoundBegun: _apply_round_start,
+    BarrierPassed: _apply_barrier,
+    OperationsProcessed: _apply_operations,
+    IdeasSorted: _apply_sorted_ideas,
+    RoundSettled: _apply_settlement,
+    ConvergenceMeasured: _apply_measurement,
+    SwarmCompleted: _apply_completion,
+    ShutdownNoticed: _apply_shutdown_notice,
+    ShutdownAnswered: _apply_shutdown_answers,
+    AgentsTerminated: _apply_termination,
 }

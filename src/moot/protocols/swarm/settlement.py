@@ -5,7 +5,7 @@ from typing import Final
 from moot.domain.chance import random_unit
 from moot.domain.ids import SeatId
 from moot.domain.values import fast_replace
-from moot.protocols.swarm.facts import Change, Opinion, Role, RoleChange, RoundSettled
+from moot.protocols.swarm.facts import ConcentrationChange, Opinion, Role, RoleChange, RoundSettled
 from moot.protocols.swarm.state import Agent, Board, Signal, Swarm, with_changes
 from moot.weighing.stigmergy import DIGITS, compute_response, evaporate
 
@@ -15,11 +15,11 @@ SYNTHESIZER_ROUNDS: Final = 2
 SYNTHESIZER_PROBABILITY: Final = 0.8
 
 
-def settled(state: Swarm) -> RoundSettled:
+def build_settlement(state: Swarm) -> RoundSettled:
     """The round's settlement."""
     changes = _evaporate(state)
     active = state.active
-    roles = _transitions(state, with_changes(state.board, changes))
+    roles = _list_role_changes(state, with_changes(state.board, changes))
     return RoundSettled(
         round=state.round,
         evaporated=changes,
@@ -31,19 +31,21 @@ def settled(state: Swarm) -> RoundSettled:
     )
 
 
-def after_settling(state: Swarm, fact: RoundSettled) -> Swarm:
+def apply_settlement(state: Swarm, fact: RoundSettled) -> Swarm:
     """The swarm as its settlement left it."""
     board = with_changes(state.board, fact.evaporated)
     board = fast_replace(board, signals=tuple(signal for signal in board.signals if signal.id not in fact.expired))
     ideas = frozenset(idea for opinion in fact.opinions for idea in opinion.ideas)
     unchanged = state.unchanged + 1 if state.history and state.history[-1] == ideas else 0
-    return fast_replace(state, agents=_agents(state, fact), board=board, history=(*state.history, ideas), unchanged=unchanged)
+    return fast_replace(
+        state, agents=_apply_to_agents(state, fact), board=board, history=(*state.history, ideas), unchanged=unchanged
+    )
 
 
-def _evaporate(state: Swarm) -> tuple[Change, ...]:
+def _evaporate(state: Swarm) -> tuple[ConcentrationChange, ...]:
     rate, floor = state.settings.evaporation, state.settings.floor
     return tuple(
-        Change(direction=each.direction, before=each.concentration, after=evaporate(each.concentration, rate, floor))
+        ConcentrationChange(direction=each.direction, before=each.concentration, after=evaporate(each.concentration, rate, floor))
         for each in state.board.pheromones.values()
     )
 
@@ -52,18 +54,18 @@ def _is_expired(state: Swarm, signal: Signal) -> bool:
     return state.clock - signal.at >= state.settings.signal_seconds
 
 
-def _transitions(state: Swarm, board: Board) -> tuple[RoleChange, ...]:
+def _list_role_changes(state: Swarm, board: Board) -> tuple[RoleChange, ...]:
     if state.settings.mode == "classic":
         return ()
-    found = (_transition(state, board, state.agents[seat]) for seat in state.active)
+    found = (_find_role_change(state, board, state.agents[seat]) for seat in state.active)
     return tuple(role for role in found if role is not None)
 
 
-def _transition(state: Swarm, board: Board, agent: Agent) -> RoleChange | None:
+def _find_role_change(state: Swarm, board: Board, agent: Agent) -> RoleChange | None:
     """The first rule that applies; what an agent asked for itself needs the rule, not the luck."""
     if agent.role != "EXPLORER":
         return None
-    for role, probability in rules(agent, board).items():
+    for role, probability in list_open_roles(agent, board).items():
         chance = random_unit(state.opened.seed, "role", state.round, agent.seat, role)
         if agent.wanted_role == role or chance < probability:
             reason = "requested" if agent.wanted_role == role else "rule"
@@ -73,7 +75,7 @@ def _transition(state: Swarm, board: Board, agent: Agent) -> RoleChange | None:
     return None
 
 
-def rules(agent: Agent, board: Board) -> dict[Role, float]:
+def list_open_roles(agent: Agent, board: Board) -> dict[Role, float]:
     """The roles that an explorer may take now, in the order in which they are checked, each with its probability (§5.1)."""
     found: dict[Role, float] = {}
     strongest = board.strongest
@@ -86,7 +88,7 @@ def rules(agent: Agent, board: Board) -> dict[Role, float]:
     return found
 
 
-def _agents(state: Swarm, fact: RoundSettled) -> dict[SeatId, Agent]:
+def _apply_to_agents(state: Swarm, fact: RoundSettled) -> dict[SeatId, Agent]:
     roles = {role.seat: role for role in fact.roles}
     agents = dict(state.agents)
     for seat, agent in agents.items():

@@ -15,23 +15,32 @@ from moot.domain.losses import Losses
 from moot.domain.roster import Seat
 from moot.domain.running import PendingAsk
 from moot.domain.values import fast_replace
-from moot.protocols.swarm.answers import Action, Ballot, Checked, Collision, Confidence, Likenesses, RoundReport, Validation
-from moot.protocols.swarm.execution import Execution
+from moot.protocols.swarm.answers import (
+    Action,
+    CheckVerdict,
+    Collision,
+    Confidence,
+    RoundReport,
+    SimilarityReport,
+    SwarmBallot,
+    Validation,
+)
+from moot.protocols.swarm.execution import ExecutionProgress
 from moot.protocols.swarm.facts import (
     LIKENESS,
     VALIDATOR,
-    Change,
     CollisionMode,
+    ConcentrationChange,
     ConvergenceMeasured,
     EndReason,
     OperationResult,
-    Order,
     Role,
     RoleChange,
-    Settings,
+    RoundOrder,
     Status,
     SwarmCompleted,
     SwarmOpened,
+    SwarmSettings,
     Termination,
     Violation,
 )
@@ -64,7 +73,7 @@ class Pheromone:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class SubtaskClaim:
     """A part of the task, and who works on it."""
 
     id: str
@@ -88,7 +97,7 @@ class Signal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Review:
+class CollisionReview:
     """What a collision said to a finding."""
 
     seat: SeatId
@@ -116,8 +125,8 @@ class Finding:
     search_attempted: bool = False
     idea: int = 0
     also: tuple[int, ...] = ()
-    reviews: tuple[Review, ...] = ()
-    verdict: Checked | None = None
+    reviews: tuple[CollisionReview, ...] = ()
+    verdict: CheckVerdict | None = None
     checked: str = ""
 
     @property
@@ -197,7 +206,7 @@ class Board:
     """What is shared. Directions and ideas are found by their normal form; `by_text` names the idea of each text."""
 
     pheromones: Mapping[str, Pheromone] = field(default_factory=dict)
-    claims: Mapping[str, Claim] = field(default_factory=dict)
+    claims: Mapping[str, SubtaskClaim] = field(default_factory=dict)
     signals: tuple[Signal, ...] = ()
     signals_made: int = 0
     findings: tuple[Finding, ...] = ()
@@ -221,7 +230,7 @@ class Board:
         return max((each.concentration for each in self.pheromones.values()), default=0.0)
 
 
-def with_changes(board: Board, changes: Iterable[Change]) -> Board:
+def with_changes(board: Board, changes: Iterable[ConcentrationChange]) -> Board:
     """The blackboard with these directions at what they changed to."""
     after = {change.direction: change.after for change in changes}
     return fast_replace(
@@ -243,7 +252,7 @@ class Invitation:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reviewing:
+class RoundReview:
     """What is asked between a round's operations and its settlement, and what came of it; None for what was lost.
 
     `fresh` are the texts that nobody had said before; of them those are compared that no `agreesWith` places.
@@ -256,7 +265,7 @@ class Reviewing:
     compared: tuple[str, ...] = ()
     collisions: Mapping[SeatId, Collision | None] = field(default_factory=dict)
     validation: Validation | None = None
-    likenesses: Likenesses | None = None
+    likenesses: SimilarityReport | None = None
     settled: frozenset[SeatId] = frozenset()
 
 
@@ -278,21 +287,21 @@ class Swarm:
     clock: float = 0.0
     pending: Mapping[AskId, PendingAsk] = field(default_factory=dict)
     stage: Stage = "init"
-    execution: Execution = Execution()
+    execution: ExecutionProgress = ExecutionProgress()
     round: int = 0
     agents: Mapping[SeatId, Agent] = field(default_factory=dict)
     board: Board = Board()
-    orders: Mapping[SeatId, Order] = field(default_factory=dict)
+    orders: Mapping[SeatId, RoundOrder] = field(default_factory=dict)
     answered: Mapping[SeatId, RoundReport] = field(default_factory=dict)
     lost: Mapping[SeatId, tuple[Loss, ...]] = field(default_factory=dict)
     wanted: int = 0
-    review: Reviewing = Reviewing()
+    review: RoundReview = RoundReview()
     history: tuple[frozenset[int], ...] = ()
     unchanged: int = 0
     all_random: bool = False
     warnings: tuple[str, ...] = ()
     measured: ConvergenceMeasured | None = None
-    ballots: Mapping[SeatId, Ballot | None] = field(default_factory=dict)
+    ballots: Mapping[SeatId, SwarmBallot | None] = field(default_factory=dict)
     synthesis: str = ""
     author: SeatId | None = None
     writers_lost: tuple[SeatId, ...] = ()
@@ -310,7 +319,7 @@ class Swarm:
         return self.stage in {"explore", "vote"}
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> SwarmSettings:
         return self.opened.settings
 
     def seat(self, name: SeatId) -> Seat:

@@ -12,17 +12,17 @@ from moot.domain.ids import USER, SeatId, SessionId
 from moot.projections.decision import Decision, Dissent, SeatLoss, SeatPosition, SourcedClaim
 from moot.projections.teller import TimelineBase, format_time
 from moot.protocols.swarm.answers import Operation, RoundReport
-from moot.protocols.swarm.ending import ballot_ideas, voice_position
+from moot.protocols.swarm.ending import find_vote, list_ballot_ideas
 from moot.protocols.swarm.facts import (
     AgentsTerminated,
     BarrierPassed,
-    Change,
+    ConcentrationChange,
     ConvergenceMeasured,
+    IdeaResolution,
     IdeasSorted,
     OperationResult,
     OperationsProcessed,
-    Placed,
-    Resolved,
+    PlacedIdea,
     RoleChange,
     RoundBegun,
     RoundSettled,
@@ -33,15 +33,15 @@ from moot.protocols.swarm.facts import (
     SwarmFormed,
     SwarmOpened,
 )
-from moot.protocols.swarm.operations import requested, turns
+from moot.protocols.swarm.operations import list_operations, rotate_seats
 from moot.protocols.swarm.rules import RULES
 from moot.protocols.swarm.state import Finding, Signal, Swarm
-from moot.protocols.swarm.view_words import VIEW_WORDS, ViewWords
+from moot.protocols.swarm.view_words import REPORT_TEXT, SwarmReportText
 from moot.weighing.positions import compute_weight
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TimelineLine:
+class SwarmTimelineLine:
     """The task, a finding or a word of the user's; `seq` is the ledger's entry that made it."""
 
     id: int
@@ -62,13 +62,13 @@ class LoggedOperation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Join:
+class IdeaJoin:
     """A text that was taken for an idea that stood already."""
 
     number: int
     round: int
     by: str
-    placed: Placed
+    placed: PlacedIdea
 
     @property
     def id(self) -> str:
@@ -76,7 +76,7 @@ class Join:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class ReceivedReport:
     """A report as it was brought."""
 
     round: int
@@ -84,18 +84,18 @@ class Told:
     report: RoundReport
 
 
-class SwarmStory(TimelineBase):
+class SwarmTimeline(TimelineBase):
     """Told entry by entry, the opening first."""
 
     def __init__(self, session: SessionId) -> None:
         super().__init__(session)
-        self.timeline: list[TimelineLine] = []
+        self.timeline: list[SwarmTimelineLine] = []
         self.events: list[dict[str, Any]] = []
         self.operations: list[LoggedOperation] = []
         self.logged: dict[tuple[int, SeatId], list[LoggedOperation]] = {}
-        self.reports: list[Told] = []
-        self.joins: list[Join] = []
-        self.placed: list[tuple[int, Placed]] = []
+        self.reports: list[ReceivedReport] = []
+        self.joins: list[IdeaJoin] = []
+        self.placed: list[tuple[int, PlacedIdea]] = []
         self.settlements: list[RoundSettled] = []
         self.measures: list[ConvergenceMeasured] = []
         self.barriers: list[BarrierPassed] = []
@@ -110,8 +110,8 @@ class SwarmStory(TimelineBase):
         return self._swarm
 
     @property
-    def words(self) -> ViewWords:
-        return VIEW_WORDS[self.swarm.opened.language]
+    def words(self) -> SwarmReportText:
+        return REPORT_TEXT[self.swarm.opened.language]
 
     def add(self, entry: Entry) -> None:
         """Tell one more entry."""
@@ -119,35 +119,35 @@ class SwarmStory(TimelineBase):
         fact = entry.fact
         if isinstance(fact, SwarmOpened):
             self._swarm = RULES.initial(fact)
-            self._line(entry, USER, fact.topic)
+            self._add_line(entry, USER, fact.topic)
             return
         before = self.swarm
         self._swarm = after = RULES.evolve(before, entry)
         if isinstance(fact, InputGiven):
-            self._line(entry, USER, fact.text)
+            self._add_line(entry, USER, fact.text)
         for finding in after.board.findings[len(before.board.findings) :]:
-            self._line(entry, finding.seat, finding.core_idea)
+            self._add_line(entry, finding.seat, finding.core_idea)
         if before.stage != after.stage:
-            self._tell(entry, before, after)
+            self._record_entry(entry, before, after)
 
-    def _line(self, entry: Entry, speaker: SeatId, text: str) -> None:
+    def _add_line(self, entry: Entry, speaker: SeatId, text: str) -> None:
         number = len(self.timeline) + 1
         self.timeline.append(
-            TimelineLine(id=number, seq=entry.seq, timestamp=format_time(entry.at), speaker=speaker, content=text)
+            SwarmTimelineLine(id=number, seq=entry.seq, timestamp=format_time(entry.at), speaker=speaker, content=text)
         )
 
-    def _event(self, kind: str, number: int, **fields: Any) -> None:
+    def _add_event(self, kind: str, number: int, **fields: Any) -> None:
         self.events.append({"id": len(self.events) + 1, "type": kind, "round": number, **fields})
 
-    def _change(self, kind: str, number: int, change: Change, **fields: Any) -> None:
-        self._event(kind, number, direction=change.direction, before=change.before, after=change.after, **fields)
+    def _add_change_event(self, kind: str, number: int, change: ConcentrationChange, **fields: Any) -> None:
+        self._add_event(kind, number, direction=change.direction, before=change.before, after=change.after, **fields)
 
-    def _tell(self, entry: Entry, before: Swarm, after: Swarm) -> None:
+    def _record_entry(self, entry: Entry, before: Swarm, after: Swarm) -> None:
         fact = entry.fact
         match fact:
             case SwarmFormed():
                 for each in after.board.pheromones.values():
-                    self._event(
+                    self._add_event(
                         "pheromone_deposited",
                         0,
                         direction=each.direction,
@@ -157,52 +157,52 @@ class SwarmStory(TimelineBase):
                     )
                 self._count_roles(after)
             case RoundBegun():
-                self._tell_orders(fact)
+                self._record_orders(fact)
             case BarrierPassed():
-                self._tell_barrier(before, fact)
+                self._record_barrier(before, fact)
             case OperationsProcessed():
-                self._tell_operations(entry, before, after, fact)
+                self._record_operations(entry, before, after, fact)
             case IdeasSorted():
-                self._tell_ideas(before, fact)
+                self._record_ideas(before, fact)
             case RoundSettled():
-                self._tell_settlement(after, fact)
+                self._record_settlement(after, fact)
             case ConvergenceMeasured():
-                self._tell_measure(fact)
+                self._record_measurement(fact)
             case _:
-                self._tell_end(fact, after)
+                self._record_end(fact, after)
 
-    def _tell_orders(self, fact: RoundBegun) -> None:
-        self._event("round_start", fact.round, agents=[order.seat for order in fact.orders])
+    def _record_orders(self, fact: RoundBegun) -> None:
+        self._add_event("round_start", fact.round, agents=[order.seat for order in fact.orders])
         for order in fact.orders:
             if order.wake:
-                self._event("force_wake", fact.round, agentId=order.seat)
+                self._add_event("force_wake", fact.round, agentId=order.seat)
             if order.random:
-                self._event("force_random_explore", fact.round, agentId=order.seat)
+                self._add_event("force_random_explore", fact.round, agentId=order.seat)
             if order.must_switch:
-                self._event("must_switch_direction", fact.round, agentId=order.seat)
+                self._add_event("must_switch_direction", fact.round, agentId=order.seat)
 
-    def _tell_barrier(self, before: Swarm, fact: BarrierPassed) -> None:
+    def _record_barrier(self, before: Swarm, fact: BarrierPassed) -> None:
         self.barriers.append(fact)
         for seat in before.orders:
             for reason in before.lost.get(seat, ()):
-                self._event("response_lost", fact.round, agentId=seat, reason=reason)
+                self._add_event("response_lost", fact.round, agentId=seat, reason=reason)
             if seat in before.answered:
-                self.reports.append(Told(round=fact.round, seat=seat, report=before.answered[seat]))
+                self.reports.append(ReceivedReport(round=fact.round, seat=seat, report=before.answered[seat]))
         if fact.is_degraded:
-            self._event("round_degraded", fact.round, lost=list(fact.lost), of=len(before.orders))
+            self._add_event("round_degraded", fact.round, lost=list(fact.lost), of=len(before.orders))
         for each in fact.violations:
-            self._event(
+            self._add_event(
                 "violation", fact.round, agentId=each.seat, violation=each.violation, severity=each.severity, detail=each.detail
             )
         for change in fact.changes:
-            self._event(f"agent_{change.new}", fact.round, agentId=change.seat, was=change.old, reason=change.reason)
+            self._add_event(f"agent_{change.new}", fact.round, agentId=change.seat, was=change.old, reason=change.reason)
 
-    def _tell_operations(self, entry: Entry, before: Swarm, after: Swarm, fact: OperationsProcessed) -> None:
+    def _record_operations(self, entry: Entry, before: Swarm, after: Swarm, fact: OperationsProcessed) -> None:
         wanted = [
             operation
-            for seat in turns(before.explorers, before.round)
+            for seat in rotate_seats(before.explorers, before.round)
             if seat in before.answered
-            for operation in requested(before.answered[seat])
+            for operation in list_operations(before.answered[seat])
         ]
         self.signals |= {signal.id: signal for signal in after.board.signals}
         names = {"deposit_pheromone": "pheromone_deposited", "send_stop_signal": "pheromone_stopped"}
@@ -211,14 +211,16 @@ class SwarmStory(TimelineBase):
             self.operations.append(done)
             self.logged.setdefault((fact.round, result.seat), []).append(done)
             if result.before is not None and result.after is not None:
-                change = Change(direction=result.target, before=result.before, after=result.after)
-                self._change(names[result.operation], fact.round, change, agentId=result.seat, operation=f"op-{result.number}")
+                change = ConcentrationChange(direction=result.target, before=result.before, after=result.after)
+                self._add_change_event(
+                    names[result.operation], fact.round, change, agentId=result.seat, operation=f"op-{result.number}"
+                )
 
-    def _tell_ideas(self, before: Swarm, fact: IdeasSorted) -> None:
+    def _record_ideas(self, before: Swarm, fact: IdeasSorted) -> None:
         review = before.review
         for invitation in review.invitations:
             said = review.collisions.get(invitation.seat)
-            self._event(
+            self._add_event(
                 "collision",
                 fact.round,
                 agentId=invitation.seat,
@@ -226,13 +228,13 @@ class SwarmStory(TimelineBase):
                 action=said.action if said is not None else None,
             )
         if fact.by.endswith("(fallback)"):
-            self._event("measure_lost", fact.round, by=fact.by)
+            self._add_event("measure_lost", fact.round, by=fact.by)
         for placed in fact.placed:
             self.placed.append((fact.round, placed))
             if placed.reason != "new":
-                join = Join(number=len(self.joins) + 1, round=fact.round, by=fact.by, placed=placed)
+                join = IdeaJoin(number=len(self.joins) + 1, round=fact.round, by=fact.by, placed=placed)
                 self.joins.append(join)
-                self._event(
+                self._add_event(
                     "ideas_joined",
                     fact.round,
                     join=join.id,
@@ -242,20 +244,20 @@ class SwarmStory(TimelineBase):
                     likeness=placed.likeness,
                 )
 
-    def _tell_settlement(self, after: Swarm, fact: RoundSettled) -> None:
+    def _record_settlement(self, after: Swarm, fact: RoundSettled) -> None:
         self.settlements.append(fact)
         for change in fact.evaporated:
-            self._change("pheromone_evaporated", fact.round, change)
+            self._add_change_event("pheromone_evaporated", fact.round, change)
         for signal in fact.expired:
-            self._event("stop_signal_expired", fact.round, signal=signal)
+            self._add_event("stop_signal_expired", fact.round, signal=signal)
         for role in fact.roles:
-            self._tell_role(role)
+            self._record_role(role)
         for seat in fact.refused:
-            self._event("role_request_refused", fact.round, agentId=seat)
+            self._add_event("role_request_refused", fact.round, agentId=seat)
         self._count_roles(after)
 
-    def _tell_role(self, role: RoleChange) -> None:
-        self._event(
+    def _record_role(self, role: RoleChange) -> None:
+        self._add_event(
             "role_transition_executed",
             role.round,
             agentId=role.seat,
@@ -266,32 +268,32 @@ class SwarmStory(TimelineBase):
             drawn=role.drawn,
         )
 
-    def _tell_measure(self, fact: ConvergenceMeasured) -> None:
+    def _record_measurement(self, fact: ConvergenceMeasured) -> None:
         self.measures.append(fact)
-        self._event("convergence_checked", fact.round, converged=fact.converged, reason=fact.reason)
+        self._add_event("convergence_checked", fact.round, converged=fact.converged, reason=fact.reason)
         for name in fact.warnings:
-            self._event(name, fact.round, diversity=fact.diversity, consensusRate=fact.consensus_rate)
+            self._add_event(name, fact.round, diversity=fact.diversity, consensusRate=fact.consensus_rate)
         if fact.cut is not None:
-            self._change("pheromone_protected", fact.round, fact.cut)
+            self._add_change_event("pheromone_protected", fact.round, fact.cut)
         if fact.debater is not None:
-            self._tell_role(fact.debater)
+            self._record_role(fact.debater)
 
-    def _tell_end(self, fact: object, after: Swarm) -> None:
+    def _record_end(self, fact: object, after: Swarm) -> None:
         number = after.round
         match fact:
             case SwarmCompleted():
                 self.completed = fact
-                self._event("swarm_completed", number, reason=fact.reason, converged=fact.converged, agents=list(fact.synced))
+                self._add_event("swarm_completed", number, reason=fact.reason, converged=fact.converged, agents=list(fact.synced))
             case ShutdownNoticed(awaited=awaited):
-                self._event("shutdown_imminent", number, awaited=list(awaited))
+                self._add_event("shutdown_imminent", number, awaited=list(awaited))
             case ShutdownAnswered(acknowledged=acknowledged):
-                self._event("shutdown_request", number, acknowledged=list(acknowledged))
+                self._add_event("shutdown_request", number, acknowledged=list(acknowledged))
             case AgentsTerminated(ends=ends):
                 for each in ends:
                     kind = "agent_terminated" if each.reason == "graceful" else "agent_force_terminated"
-                    self._event(kind, number, agentId=each.seat, reason=each.reason)
+                    self._add_event(kind, number, agentId=each.seat, reason=each.reason)
             case SwarmClosed(reason="fault", fault=fault):
-                self._event("fault", number, detail=fault)
+                self._add_event("fault", number, detail=fault)
             case _:
                 pass
 
@@ -301,13 +303,13 @@ class SwarmStory(TimelineBase):
             crew[agent.role] = crew.get(agent.role, 0) + 1
         self.crews.append(crew)
 
-    def finding_line(self, finding: Finding) -> int:
+    def find_finding_line(self, finding: Finding) -> int:
         """The number of the timeline line of a finding."""
         found = [line.id for line in self.timeline if line.speaker == finding.seat and line.content == finding.core_idea]
         return found[0] if found else 1
 
 
-def ended_by(story: SwarmStory) -> str | None:
+def find_ending(story: SwarmTimeline) -> str | None:
     """Why it ended; None while it goes on."""
     closed = story.closed
     if closed is None:
@@ -315,46 +317,48 @@ def ended_by(story: SwarmStory) -> str | None:
     return closed.reason if isinstance(closed, SwarmClosed) else "cancelled"
 
 
-def carried(story: SwarmStory) -> tuple[Resolved, ...]:
+def list_carried_ideas(story: SwarmTimeline) -> tuple[IdeaResolution, ...]:
     """The consensus ideas that the vote carried."""
     return tuple(each for each in story.completed.resolved if each.carried) if story.completed is not None else ()
 
 
-def decided(story: SwarmStory) -> Decision:
+def build_decision(story: SwarmTimeline) -> Decision:
     """The decision as it stands: the consensus ideas that the vote carried; in the classic mode the synthesis."""
     swarm = story.swarm
     is_over = isinstance(story.closed, SwarmClosed)
-    ideas = [idea for each in carried(story) if (idea := swarm.board.idea(each.idea)) is not None] if is_over else []
-    first = next(iter(carried(story) or (story.completed.resolved if story.completed else ())), None) if is_over else None
-    claim = _claim(story, [idea.number for idea in ideas]) if ideas else None
+    ideas = [idea for each in list_carried_ideas(story) if (idea := swarm.board.idea(each.idea)) is not None] if is_over else []
+    first = (
+        next(iter(list_carried_ideas(story) or (story.completed.resolved if story.completed else ())), None) if is_over else None
+    )
+    claim = _build_claim(story, [idea.number for idea in ideas]) if ideas else None
     if is_over and swarm.synthesis:
         claim = SourcedClaim(text=swarm.synthesis)
     return Decision(
         session=story.session,
         topic=swarm.opened.topic,
         status="thinking" if story.closed is None else "concluded" if is_over else "cancelled",
-        ended_by=ended_by(story),
+        ended_by=find_ending(story),
         decision=claim,
         author=swarm.author if is_over else None,
         confidence=first.confidence if first else None,
         support=first.support if first else None,
         turnout=first.turnout if first else None,
-        reasons=_reasons(swarm, first) if claim is not None else (),
-        positions=_positions(story, first),
-        dissent=_dissent(story) if is_over else (),
+        reasons=_build_reasons(swarm, first) if claim is not None else (),
+        positions=_build_positions(story, first),
+        dissent=_build_dissent(story) if is_over else (),
         open_questions=(),
-        lost=_lost(swarm),
+        lost=_list_lost_seats(swarm),
         could_differ=first.could_differ if first else False,
         turns=len(story.reports),
         spent=story.spent,
         consensus_type=first.consensus_type if first else None,
         heads=first.heads if first else 0,
         effective=first.effective if first else None,
-        open_challenges=_challenges(story) if is_over else (),
+        open_challenges=_collect_challenges(story) if is_over else (),
     )
 
 
-def _claim(story: SwarmStory, numbers: list[int]) -> SourcedClaim:
+def _build_claim(story: SwarmTimeline, numbers: list[int]) -> SourcedClaim:
     swarm = story.swarm
     texts = [idea.text for number in numbers if (idea := swarm.board.idea(number)) is not None]
     lines = {line.content: line.id for line in reversed(story.timeline)}
@@ -363,7 +367,7 @@ def _claim(story: SwarmStory, numbers: list[int]) -> SourcedClaim:
     return SourcedClaim(text=text, entries=tuple(rests))
 
 
-def _votes(swarm: Swarm, idea: int) -> Mapping[SeatId, Any]:
+def _collect_votes(swarm: Swarm, idea: int) -> Mapping[SeatId, Any]:
     found = {}
     for seat in swarm.explorers:
         ballot = swarm.ballots.get(seat)
@@ -373,19 +377,19 @@ def _votes(swarm: Swarm, idea: int) -> Mapping[SeatId, Any]:
     return found
 
 
-def _reasons(swarm: Swarm, first: Resolved | None) -> tuple[SourcedClaim, ...]:
-    votes = _votes(swarm, first.idea) if first is not None else {}
+def _build_reasons(swarm: Swarm, first: IdeaResolution | None) -> tuple[SourcedClaim, ...]:
+    votes = _collect_votes(swarm, first.idea) if first is not None else {}
     return tuple(SourcedClaim(text=vote.reason) for vote in votes.values() if vote.position == "support" and vote.reason)
 
 
-def _positions(story: SwarmStory, first: Resolved | None) -> tuple[SeatPosition, ...]:
+def _build_positions(story: SwarmTimeline, first: IdeaResolution | None) -> tuple[SeatPosition, ...]:
     swarm = story.swarm
     opening = {told.seat: told.report for told in reversed(story.reports)}
     found = []
     for name in swarm.explorers:
         seat, report = swarm.seat(name), opening.get(name)
-        position, confidence = voice_position(swarm, name, first.idea) if first is not None else (None, 0.0)
-        vote = _votes(swarm, first.idea).get(name) if first is not None else None
+        position, confidence = find_vote(swarm, name, first.idea) if first is not None else (None, 0.0)
+        vote = _collect_votes(swarm, first.idea).get(name) if first is not None else None
         if report is None and position is None:
             continue
         before = "; ".join(each.core_idea for each in report.findings) if report is not None else ""
@@ -405,12 +409,12 @@ def _positions(story: SwarmStory, first: Resolved | None) -> tuple[SeatPosition,
     return tuple(found)
 
 
-def _dissent(story: SwarmStory) -> tuple[Dissent, ...]:
+def _build_dissent(story: SwarmTimeline) -> tuple[Dissent, ...]:
     """Every opposing or conditional vote."""
     swarm = story.swarm
     voiced = []
-    for idea in ballot_ideas(swarm):
-        for seat, vote in _votes(swarm, idea).items():
+    for idea in list_ballot_ideas(swarm):
+        for seat, vote in _collect_votes(swarm, idea).items():
             if vote.position == "oppose":
                 voiced.append(Dissent(seat=seat, kind="oppose", text=vote.reason))
             if vote.position == "conditional_support":
@@ -418,12 +422,12 @@ def _dissent(story: SwarmStory) -> tuple[Dissent, ...]:
     return tuple(voiced)
 
 
-def _challenges(story: SwarmStory) -> tuple[SourcedClaim, ...]:
+def _collect_challenges(story: SwarmTimeline) -> tuple[SourcedClaim, ...]:
     """Challenges of collisions against findings that back a consensus idea."""
     swarm = story.swarm
-    backed = set(ballot_ideas(swarm))
+    backed = set(list_ballot_ideas(swarm))
     return tuple(
-        SourcedClaim(text=f"{review.seat}: {review.content}", entries=(story.finding_line(each),))
+        SourcedClaim(text=f"{review.seat}: {review.content}", entries=(story.find_finding_line(each),))
         for each in swarm.board.findings
         if each.idea in backed
         for review in each.reviews
@@ -431,7 +435,7 @@ def _challenges(story: SwarmStory) -> tuple[SourcedClaim, ...]:
     )
 
 
-def _lost(swarm: Swarm) -> tuple[SeatLoss, ...]:
+def _list_lost_seats(swarm: Swarm) -> tuple[SeatLoss, ...]:
     total = sum(seat.weight for seat in swarm.seats)
     return tuple(
         SeatLoss(

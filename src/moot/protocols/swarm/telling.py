@@ -16,12 +16,12 @@ from moot.protocols.swarm.facts import (
     RoundSettled,
     SwarmClosed,
 )
-from moot.protocols.swarm.recount import recounted
-from moot.protocols.swarm.report import verdict_line
-from moot.protocols.swarm.story import SwarmStory, decided
+from moot.protocols.swarm.recount import compute_what_if
+from moot.protocols.swarm.report import format_verdict
+from moot.protocols.swarm.story import SwarmTimeline, build_decision
 
 
-def told(story: SwarmStory, entry: Entry) -> list[str]:
+def add_and_describe_entry(story: SwarmTimeline, entry: Entry) -> list[str]:
     """Tell one more entry, in plain lines."""
     story.add(entry)
     words, fact = story.words, entry.fact
@@ -42,7 +42,7 @@ def told(story: SwarmStory, entry: Entry) -> list[str]:
                 *(f"  ✗ {each.seat}: {each.old} → {each.new} ({each.reason})" for each in fact.changes),
             ]
         case OperationsProcessed():
-            return _operations(fact)
+            return _describe_operations(fact)
         case IdeasSorted():
             return [
                 f"  ≈ {one_line(each.text)} = {one_line(each.like)} ({each.reason}"
@@ -53,12 +53,12 @@ def told(story: SwarmStory, entry: Entry) -> list[str]:
         case RoundSettled():
             return [f"  ⇄ {role.seat}: {role.old} → {role.new} ({role.reason})" for role in fact.roles]
         case ConvergenceMeasured():
-            return _measure(story, fact)
+            return _describe_measurement(story, fact)
         case _:
-            return _rest(story, entry)
+            return _describe_other(story, entry)
 
 
-def _operations(fact: OperationsProcessed) -> list[str]:
+def _describe_operations(fact: OperationsProcessed) -> list[str]:
     lines = [
         f"  · {each.operation} {each.seat} {one_line(each.target)} {each.before:.2f} → {each.after:.2f}"
         for each in fact.results
@@ -68,7 +68,7 @@ def _operations(fact: OperationsProcessed) -> list[str]:
     return lines
 
 
-def _measure(story: SwarmStory, fact: ConvergenceMeasured) -> list[str]:
+def _describe_measurement(story: SwarmTimeline, fact: ConvergenceMeasured) -> list[str]:
     words = story.words
     stable = "✓" if fact.stable else "✗"
     line = (
@@ -78,7 +78,7 @@ def _measure(story: SwarmStory, fact: ConvergenceMeasured) -> list[str]:
     return [line, *(f"  ! {name}" for name in fact.warnings)]
 
 
-def _rest(story: SwarmStory, entry: Entry) -> list[str]:
+def _describe_other(story: SwarmTimeline, entry: Entry) -> list[str]:
     words, fact = story.words, entry.fact
     match fact:
         case SeatLost(seat=seat, reason=reason, detail=detail):
@@ -98,14 +98,14 @@ def _rest(story: SwarmStory, entry: Entry) -> list[str]:
             return []
 
 
-def summary(story: SwarmStory) -> list[SummaryLine]:
+def build_summary(story: SwarmTimeline) -> list[SummaryLine]:
     """The conclusion in short."""
-    words, decision, found = story.words, decided(story), recounted(story)
+    words, decision, found = story.words, build_decision(story), compute_what_if(story)
     if decision.status != "concluded":
         return [SummaryLine(words.still_open if decision.status == "thinking" else words.cancelled, "strong")]
     spent = decision.spent
-    first = strip_control(decision.decision.text) if decision.decision is not None else _nothing(story)
-    lines = [SummaryLine(first, "strong"), SummaryLine(""), SummaryLine(verdict_line(story, found))]
+    first = strip_control(decision.decision.text) if decision.decision is not None else _describe_no_result(story)
+    lines = [SummaryLine(first, "strong"), SummaryLine(""), SummaryLine(format_verdict(story, found))]
     if decision.consensus_type is not None:
         support = f"{decision.consensus_type}, {format_percent(decision.support)}, {decision.heads}/{len(story.swarm.explorers)}"
         lines.append(SummaryLine(f"{words.votes}: {support}"))
@@ -123,7 +123,7 @@ def summary(story: SwarmStory) -> list[SummaryLine]:
     return lines
 
 
-def _nothing(story: SwarmStory) -> str:
+def _describe_no_result(story: SwarmTimeline) -> str:
     words = story.words
     if not story.swarm.consensus:
         return words.no_consensus

@@ -7,7 +7,7 @@ from moot.projections.words import SHARED_REPORT_TEXT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ViewWords:
+class SwarmReportText:
     report: str
     convergence_report: str
     task: str
@@ -83,7 +83,7 @@ class ViewWords:
     insights: str
 
 
-EN = ViewWords(
+EN = SwarmReportText(
     report="Swarm report",
     convergence_report="Convergence report",
     task="Task",
@@ -172,7 +172,7 @@ EN = ViewWords(
     validated="validator: {verdict}. {reason}",
     insights="New insights from collisions",
 )
-ZH = ViewWords(
+ZH = SwarmReportText(
     report="Swarm 协作完成报告",
     convergence_report="Swarm 收敛报告",
     task="任务",
@@ -261,4 +261,4 @@ ZH = ViewWords(
     validated="验证者：{verdict}。{reason}",
     insights="碰撞产生的新洞察",
 )
-VIEW_WORDS: dict[Language, ViewWords] = {"en": EN, "zh": ZH}
+REPORT_TEXT: dict[Language, SwarmReportText] = {"en": EN, "zh": ZH}

@@ -12,9 +12,9 @@ from moot.domain.roster import MAILBOX
 from moot.domain.subject import build_topic
 from moot.errors import BadRoster, BadSetting
 from moot.ports.kit import ProtocolPlugin
-from moot.protocols.swarm.blackboard import board_json, convergence_json
+from moot.protocols.swarm.blackboard import build_board_json, build_convergence_json
 from moot.protocols.swarm.facts import LIKENESS, VALIDATOR
-from moot.protocols.swarm.story import SwarmStory
+from moot.protocols.swarm.story import SwarmTimeline
 from moot.protocols.swarm.words import agent_name
 from moot.surfaces.api.call import Call, Method, Wire, method
 from moot.surfaces.api.deliberation import seat_of
@@ -149,7 +149,7 @@ async def swarm_status(call: Call, params: SwarmStatusParams) -> SwarmOut:
     story, kit = await _story(call, params.session_id), await _kit(call, params.session_id)
     swarm = story.swarm
     decision = kit.decision(story)
-    whole = board_json(story)
+    whole = build_board_json(story)
     shown = whole if params.whole else {name: _newest(value) for name, value in whole.items() if name not in {"events", "config"}}
     return SwarmOut(
         session_id=params.session_id,
@@ -161,7 +161,7 @@ async def swarm_status(call: Call, params: SwarmStatusParams) -> SwarmOut:
         waiting_for=sorted({ask.split(".", 2)[2] for ask in story.desk.pending}),
         ended_by=decision.ended_by,
         converged=story.completed.converged if story.completed is not None else False,
-        convergence=convergence_json(story.measures[-1], swarm) if story.measures else None,
+        convergence=build_convergence_json(story.measures[-1], swarm) if story.measures else None,
         blackboard=shown,
         cursor=story.seq,
     )
@@ -205,15 +205,15 @@ async def _kit(call: Call, session: str) -> ProtocolPlugin:
     return kit
 
 
-async def _story(call: Call, session: str) -> SwarmStory:
+async def _story(call: Call, session: str) -> SwarmTimeline:
     """The swarm as it is told; told anew only when something was added."""
     await _kit(call, session)
     told = call.house.told
     standing = await call.moot.engine.load_snapshot(parse_session_id(session))
     story = told.pop(session, None)
-    if not isinstance(story, SwarmStory) or story.seq != standing.seq:
+    if not isinstance(story, SwarmTimeline) or story.seq != standing.seq:
         story = await call.moot.teller(session)
-        assert isinstance(story, SwarmStory), "a swarm is told by its story"
+        assert isinstance(story, SwarmTimeline), "a swarm is told by its story"
     told[session] = story
     while len(told) > MOST_TOLD:
         del told[next(iter(told))]

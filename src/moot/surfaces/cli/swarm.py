@@ -12,12 +12,12 @@ from moot.domain.roster import Seat
 from moot.domain.subject import build_topic
 from moot.errors import BadRoster, BadSetting
 from moot.projections.markdown import format_cell
-from moot.protocols.swarm.blackboard import blackboard
+from moot.protocols.swarm.blackboard import render_blackboard
 from moot.protocols.swarm.facts import FEWEST_AGENTS, LIKENESS, MOST_AGENTS, VALIDATOR
-from moot.protocols.swarm.page import page
-from moot.protocols.swarm.recount import recounted
-from moot.protocols.swarm.report import convergence_report, final_report
-from moot.protocols.swarm.story import SwarmStory
+from moot.protocols.swarm.page import render_html_report
+from moot.protocols.swarm.recount import compute_what_if
+from moot.protocols.swarm.report import render_convergence_report, render_final_report
+from moot.protocols.swarm.story import SwarmTimeline
 from moot.protocols.swarm.words import agent_name
 from moot.surfaces.cli import out
 from moot.surfaces.cli.meeting import Table, ended, millionths, pairs, tell_found, tell_plan
@@ -172,7 +172,7 @@ def swarm_report(session: str, apart: tuple[str, ...], form: str, folder: Path |
             )
         async with Moot() as moot:
             story = await moot.teller(session)
-        if not isinstance(story, SwarmStory):
+        if not isinstance(story, SwarmTimeline):
             raise BadSetting(f"{session!r} is no swarm; `moot show {session}` tells it")
         if folder is not None:
             run = RunFolder(folder)
@@ -180,13 +180,13 @@ def swarm_report(session: str, apart: tuple[str, ...], form: str, folder: Path |
             out.say(f"{run.path}/")
             return
         if as_json:
-            found = recounted(story, apart)
+            found = compute_what_if(story, apart)
             out.print_json({"joins": [{"id": join.id, **_join(join.placed)} for join in story.joins], "rounds": found.rounds})
             return
         if form == "blackboard":
-            out.say(blackboard(story).rstrip("\n"))
+            out.say(render_blackboard(story).rstrip("\n"))
             return
-        told = {"md": final_report, "html": page, "convergence": convergence_report}[form]
+        told = {"md": render_final_report, "html": render_html_report, "convergence": render_convergence_report}[form]
         out.say(told(story, apart).rstrip("\n"))
 
     out.run(work, as_json=as_json)

@@ -11,8 +11,8 @@ from moot.engine.events import EntryAdded, Event
 from moot.ports.kit import ProtocolPlugin
 from moot.projections.costs import format_money
 from moot.projections.summary import format_percent
-from moot.protocols.swarm.report import name_of
-from moot.protocols.swarm.story import SwarmStory
+from moot.protocols.swarm.report import format_agent_name
+from moot.protocols.swarm.story import SwarmTimeline
 from moot.surfaces.cli.live import COLORS, MovingView
 
 BAR: Final = 20
@@ -23,7 +23,7 @@ MOST_AGENTS: Final = 12
 class SwarmView(MovingView):
     """The live view of a swarm."""
 
-    def __init__(self, kit: ProtocolPlugin, story: SwarmStory, console: Console) -> None:
+    def __init__(self, kit: ProtocolPlugin, story: SwarmTimeline, console: Console) -> None:
         self._kit = kit
         self._story = story
         self._asked: dict[str, str] = {}
@@ -67,7 +67,7 @@ class SwarmView(MovingView):
         agents = sorted(swarm.agents.items(), key=lambda each: each[0] not in self._asked)[:MOST_AGENTS]
         for at, (seat, agent) in enumerate(agents):
             table.add_row(
-                Text(name_of(seat), style=f"bold {COLORS[at % len(COLORS)]}"),
+                Text(format_agent_name(seat), style=f"bold {COLORS[at % len(COLORS)]}"),
                 Text(agent.role),
                 Text(agent.status, style="" if agent.status in {"active", "completed"} else "red"),
                 Text(f"{agent.findings} · {agent.deposits}", style="dim"),
