@@ -21,7 +21,7 @@ from moot.ports.kit import Plan
 from moot.ports.participant import Answer, NoAnswer, OnText
 from moot.protocols.council.facts import AdviceResponse, Contribution
 from moot.wiring.clock import SystemClock
-from moot.wiring.protocols import all_kinds, protocol, protocols
+from moot.wiring.protocols import collect_kinds, get_protocol, load_protocols
 
 SEATS = 5
 
@@ -73,11 +73,11 @@ agree blind, the proposals are all there is."""
 
 async def counted(name: str, *, agrees: bool) -> Counter[str]:
     """The calls of one whole session, by what was asked for."""
-    kit, mind = protocol(name), Mind(agrees)
+    kit, mind = get_protocol(name), Mind(agrees)
     engine = Engine(
         ledger=MemoryLedger(),
-        rulebooks=[each.rules for each in protocols().values()],
-        codec=FactCodec(all_kinds()),
+        rulebooks=[each.rules for each in load_protocols().values()],
+        codec=FactCodec(collect_kinds()),
         clock=SystemClock(),
     )
     seats = tuple(Seat(id=SeatId(f"seat{number}"), platform="counted") for number in range(1, SEATS + 1))

@@ -15,8 +15,8 @@ from tests.acceptance.doors import Cli, Done
 from moot import Moot
 from moot.domain.ids import SeatId
 from moot.domain.roster import Seat
-from moot.surfaces.files.found import Found, Given
-from moot.surfaces.files.hall import Hall
+from moot.surfaces.files.found import AcceptedSpeech, ConferenceStatus
+from moot.surfaces.files.hall import ConferenceProject
 
 T = TypeVar("T")
 
@@ -120,7 +120,7 @@ class Desk(Files):
         self.folder = root / ".roundtable" / name
         self._runner = asyncio.Runner()
         self._moot = Moot(environ={"MOOT_HOME": str(home or root / "home"), "HOME": str(root)})
-        self.hall = Hall(self._moot, root)
+        self.hall = ConferenceProject(self._moot, root)
 
     def __enter__(self) -> Self:
         self._runner.__enter__()
@@ -134,14 +134,14 @@ class Desk(Files):
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         return self._runner.run(work)
 
-    def new(self, *roles: str, rounds: int = 2, topic: str = "Which cache?") -> Found:
+    def new(self, *roles: str, rounds: int = 2, topic: str = "Which cache?") -> ConferenceStatus:
         named = [Seat(id=SeatId(role), platform="mailbox") for role in roles or ("architect", "reviewer")]
-        return self.run(self.hall.new(self.name, topic, roles=named, max_rounds=rounds))
+        return self.run(self.hall.create_conference(self.name, topic, roles=named, max_rounds=rounds))
 
-    def say(self, role: str, text: str = "") -> Given:
+    def say(self, role: str, text: str = "") -> AcceptedSpeech:
         return self.run(self.hall.say(self.name, role, text or speech(role, fresh())))
 
-    def status(self) -> Found:
+    def status(self) -> ConferenceStatus:
         return self.run(self.hall.status(self.name))
 
     def damage(self) -> list[tuple[str, int, str]]:

@@ -30,7 +30,7 @@ from tests.acceptance.mcp_doors import (
 from moot import Seat
 from moot.domain.ids import parse_seat_id, parse_session_id
 from moot.domain.roster import MAILBOX
-from moot.wiring.deliberations import Deliberations, Place
+from moot.wiring.deliberations import Deliberations, DeliberationState
 
 TOPIC = "Should we adopt HSM architecture for long-context processing?"
 MOTION = "Adopt HSM with attention fallback for sequential tasks"
@@ -401,8 +401,8 @@ def test_a_wait_that_falls_together_with_the_close_is_not_refused(cli: Cli) -> N
             class Closing(Deliberations):
                 """The session is closed by somebody else behind the first look at it."""
 
-                async def place(self, session: str) -> Place:
-                    found = await super().place(session)
+                async def place(self, session: str) -> DeliberationState:
+                    found = await super().load_state(session)
                     if not found.standing.is_closed:
                         await moot.engine.call_close(parse_session_id(session))
                     return found

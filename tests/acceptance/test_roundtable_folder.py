@@ -42,9 +42,9 @@ def test_a_name_that_could_lead_elsewhere_makes_nothing(desk: Desk) -> None:
     before = tree(desk.root, "home")
     for name in REFUSED:
         with pytest.raises(BadName):
-            desk.run(desk.hall.new(name, "Which?", roles=[seat("a")]))
+            desk.run(desk.hall.create_conference(name, "Which?", roles=[seat("a")]))
         with pytest.raises(BadName):
-            desk.run(desk.hall.new("fresh", "Which?", roles=[seat("a"), seat(name)]))
+            desk.run(desk.hall.create_conference("fresh", "Which?", roles=[seat("a"), seat(name)]))
         for call in (desk.hall.status, desk.hall.repair, desk.hall.check, desk.hall.minutes):
             with pytest.raises((UnknownConference, BadName)):
                 desk.run(call(name))

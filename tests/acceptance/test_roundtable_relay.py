@@ -262,7 +262,9 @@ def relayed(desk: Desk, **platforms: str) -> None:
     async def held() -> None:
         async with asyncio.timeout(DEADLINE):
             roles = [Seat(id=SeatId(role), platform=platform) for role, platform in platforms.items() if role != "moderator"]
-            await desk.hall.new("cache", "Q?", roles=roles, moderator=platforms["moderator"], max_rounds=1, check=False)
+            await desk.hall.create_conference(
+                "cache", "Q?", roles=roles, moderator=platforms["moderator"], max_rounds=1, check=False
+            )
             await Relay(desk.hall._moot, desk.hall, "cache", lambda _: None, 0.2).run()
 
     desk.run(held())
@@ -272,7 +274,9 @@ def test_the_patience_that_was_given_holds_for_agents(cli: Cli) -> None:
     """R-10: `--patience` says how long a role that Moot drives may take."""
     with Desk(cli.cwd, home=cli.home) as desk:
         found = desk.run(
-            desk.hall.new("cache", "Q?", roles=[Seat(id=SeatId("a"), platform=bad(cli, "hang"))], patience=2.0, check=False)
+            desk.hall.create_conference(
+                "cache", "Q?", roles=[Seat(id=SeatId("a"), platform=bad(cli, "hang"))], patience=2.0, check=False
+            )
         )
         assert found.conference.seats[0].patience in {None, 2.0}
 

@@ -18,7 +18,7 @@ from moot.ledgers.postgres import PostgresLedger
 from moot.ledgers.sqlite import SqliteLedger
 from moot.ports.ledger import Ledger
 from moot.testing.ledger_contract import ONE, LastingLedgerContract, LedgerContract, bounded, chained, entered, refused
-from moot.wiring.settings import opened_ledger
+from moot.wiring.settings import open_ledger
 
 
 class TestMemoryLedger(LedgerContract):
@@ -111,7 +111,7 @@ async def free_at_last(ledger: Ledger) -> None:
 
 def test_a_claim_of_a_killed_process_is_free_again(address: str) -> None:
     async def work(process: "subprocess.Popen[str]") -> None:
-        async with opened_ledger(address) as ledger:
+        async with open_ledger(address) as ledger:
             await refused(SessionBusy, entered(ledger.claim(ONE)))
             process.kill()
             await asyncio.to_thread(process.wait)
@@ -123,7 +123,7 @@ def test_a_claim_of_a_killed_process_is_free_again(address: str) -> None:
 
 def test_a_claim_that_another_process_gives_back_is_free(address: str) -> None:
     async def claim() -> None:
-        async with opened_ledger(address) as ledger:
+        async with open_ledger(address) as ledger:
             await entered(ledger.claim(ONE))
 
     with child(HOLDS_A_CLAIM, address) as process:
@@ -135,7 +135,7 @@ def test_a_claim_that_another_process_gives_back_is_free(address: str) -> None:
 
 def test_changed_wakes_when_another_process_appends(address: str) -> None:
     async def work(process: "subprocess.Popen[str]") -> list[StoredRecord]:
-        async with opened_ledger(address) as ledger:
+        async with open_ledger(address) as ledger:
             waiter = asyncio.create_task(ledger.changed(ONE, 0))
             assert await ledger.read(ONE) == []
             await asyncio.to_thread(process.communicate, "\n", 60)

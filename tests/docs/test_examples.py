@@ -13,8 +13,8 @@ import pytest
 
 from moot.participants.agents import find_recipe
 from moot.surfaces.cli.main import main
-from moot.wiring.panels import parsed_panel
-from moot.wiring.pipelines import parsed_pipeline
+from moot.wiring.panels import parse_panel
+from moot.wiring.pipelines import parse_pipeline
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
@@ -67,13 +67,13 @@ def test_the_scripted_meeting_of_the_docs_is_held(tmp_path: Path) -> None:
 def test_the_panel_of_the_docs_is_one() -> None:
     text = next(block for page, block in blocks("toml") if page == "panels.md")
     assert tomllib.loads(text)
-    assert [seat.id for seat in parsed_panel(text, "the docs", Path()).seats] == ["ops", "lead"]
+    assert [seat.id for seat in parse_panel(text, "the docs", Path()).seats] == ["ops", "lead"]
 
 
 def test_the_pipeline_of_the_docs_is_one() -> None:
     """C-10"""
     text = next(block for page, block in blocks("toml") if page == "consultation.md")
-    found = parsed_pipeline(text, "the docs", Path())
+    found = parse_pipeline(text, "the docs", Path())
     assert [agent.id for agent in found.agents] == ["modeler", "validator"]
     assert "@modeler (what a rejection is about)" in found.agents[1].instructions
 

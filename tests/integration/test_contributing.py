@@ -27,7 +27,7 @@ from moot.protocols.council.facts import Contributed, Contribution, CouncilSetti
 from moot.protocols.debate.kit import DebateOpened
 from moot.protocols.persona.facts import Draft, DraftClaim, Intent, MeetingOpened, PersonaSpeech, Stand
 from moot.protocols.persona.facts import PersonaSettings as MeetingSettings
-from moot.wiring.protocols import all_kinds, protocols
+from moot.wiring.protocols import collect_kinds, load_protocols
 
 T = TypeVar("T")
 DEADLINE = 120.0
@@ -104,8 +104,8 @@ def bounded(work: Coroutine[Any, Any, T]) -> T:
 
 
 def engine(ledger: Ledger | None = None, clock: Clock | None = None) -> Engine:
-    rulebooks = [kit.rules for kit in protocols().values()]
-    return Engine(ledger=ledger or MemoryLedger(), rulebooks=rulebooks, codec=FactCodec(all_kinds()), clock=clock or Hands())
+    rulebooks = [kit.rules for kit in load_protocols().values()]
+    return Engine(ledger=ledger or MemoryLedger(), rulebooks=rulebooks, codec=FactCodec(collect_kinds()), clock=clock or Hands())
 
 
 def debate(*names: str, inside: Sequence[str] = (), order: str = "open", budget: Budget | None = None) -> DebateOpened:

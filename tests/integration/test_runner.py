@@ -28,7 +28,7 @@ from moot.protocols.council.facts import Contribution, CouncilSettings, Delibera
 from moot.protocols.debate.kit import DebateOpened
 from moot.runners import local
 from moot.runners.local import LocalRunner
-from moot.wiring.protocols import all_kinds, protocols
+from moot.wiring.protocols import collect_kinds, load_protocols
 
 T = TypeVar("T")
 DEADLINE = 120.0
@@ -116,8 +116,8 @@ def bounded(work: Coroutine[Any, Any, T]) -> T:
 
 
 def engine(ledger: MemoryLedger | None = None, clock: Steady | None = None) -> Counted:
-    rulebooks = [kit.rules for kit in protocols().values()]
-    codec = FactCodec(all_kinds())
+    rulebooks = [kit.rules for kit in load_protocols().values()]
+    codec = FactCodec(collect_kinds())
     return Counted(ledger=ledger or MemoryLedger(), rulebooks=rulebooks, codec=codec, clock=clock or Steady())
 
 

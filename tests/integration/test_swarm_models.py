@@ -71,7 +71,7 @@ def test_a_swarm_of_models(tmp_path: Path) -> None:
                 assert decision.decision is not None
                 assert (decision.decision.text, decision.consensus_type, decision.ended_by) == (IDEA, "unanimous", "converged")
                 assert decision.lost == ()
-                story = await moot.teller(decision.session)
+                story = await moot.load_timeline(decision.session)
             swarm = story.swarm
             assert {agent.score for agent in swarm.agents.values()} == {0}
             assert {finding.verdict for finding in swarm.board.findings} <= {"confirmed", None}

@@ -77,10 +77,10 @@ from moot.protocols.persona.facts import (
 from moot.protocols.pipeline import facts as pipeline
 from moot.protocols.roundtable import facts as roundtable
 from moot.protocols.swarm.facts import SwarmOpened
-from moot.wiring.protocols import all_kinds
+from moot.wiring.protocols import collect_kinds
 
 GOLDEN = Path(__file__).parent / "golden" / "facts_v1.jsonl"
-CODEC = FactCodec(all_kinds())
+CODEC = FactCodec(collect_kinds())
 ADA, BOB = SeatId("ada"), SeatId("鲍勃")
 ASK = AskId("2.speech.ada")
 USAGE = Usage(tokens_in=120, tokens_out=34, cost=1_500, calls=1)
@@ -557,7 +557,7 @@ def test_upcasts_are_applied_one_after_the_other_from_the_stored_version_on() ->
 
 
 def test_an_upcast_of_one_kind_leaves_the_others_as_they_are() -> None:
-    codec = FactCodec(all_kinds(), upcasts={("input_given", 1): renamed})
+    codec = FactCodec(collect_kinds(), upcasts={("input_given", 1): renamed})
     others = [sample for sample in SAMPLES if not isinstance(sample, InputGiven)]
     assert [codec.encode(sample) for sample in others] == [CODEC.encode(sample) for sample in others]
 

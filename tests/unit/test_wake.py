@@ -15,9 +15,9 @@ from moot.protocols.roundtable.rules import RULES
 from moot.surfaces.files.waking import (
     MENTIONING,
     WITHOUT_TOOLS,
+    build_wake_recipe,
+    build_wake_text,
     is_without_tools,
-    wake_text,
-    woken_recipe,
 )
 from moot.testing.roundtable_facts import Table, seat
 
@@ -39,7 +39,7 @@ def brief(language: Language = "zh", topic: str = "用哪种缓存？", agenda: 
 @pytest.mark.parametrize("name", AGENTS)
 def test_every_known_agent_could_speak_from_its_prompt_alone(name: str) -> None:
     """R-5, R-10: agenda, last speeches, its instructions, the user's words and the sections, whether it can read files or not."""
-    told = wake_text(woken_recipe(name), brief(), WAKE)
+    told = build_wake_text(build_wake_recipe(name), brief(), WAKE)
     assert told.startswith(f"{WAKE}\n\n")
     for part in (
         quote_lines("用哪种缓存？"),
@@ -54,7 +54,7 @@ def test_every_known_agent_could_speak_from_its_prompt_alone(name: str) -> None:
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_who_has_no_tools_is_told_so_and_not_that_it_might_write_files(language: Language) -> None:
-    told = {name: wake_text(woken_recipe(name), brief(language), WAKE).split("\n\n")[1] for name in AGENTS}
+    told = {name: build_wake_text(build_wake_recipe(name), brief(language), WAKE).split("\n\n")[1] for name in AGENTS}
     handless = {"en": "You have no tools here", "zh": "你在这里没有任何工具"}[language]
     assert {name for name in AGENTS if told[name].startswith(handless)} == WITHOUT_TOOLS
     assert len({told[name] for name in AGENTS}) == 2
@@ -75,7 +75,7 @@ def test_a_file_that_is_called_as_a_known_agent_says_for_itself() -> None:
 
 def test_opencode_may_look_at_the_project_and_no_more(tmp_path: Path) -> None:
     """Unlike the others it is not kept to that by its arguments; and its last word is its answer, not all that it said."""
-    recipe = woken_recipe("opencode:some/model")
+    recipe = build_wake_recipe("opencode:some/model")
     assert recipe.environ["OPENCODE_PERMISSION"] == OPENCODE_LOOKS
     assert recipe.texts == ("type=text:part.text",)
     assert recipe.argv[-2:] == ("--model", "some/model")
@@ -94,7 +94,7 @@ def test_gemini_may_not_leave_its_plan_mode() -> None:
 @pytest.mark.parametrize("name", AGENTS)
 def test_a_file_that_somebody_mentions_is_not_read_into_the_prompt(name: str) -> None:
     """What is said is data: gemini and qwen would put the contents of `secret.txt` in the place of its name."""
-    told = wake_text(woken_recipe(name), brief(topic="See @secret.txt and bob@secret.txt"), f"{WAKE} @secret.txt")
+    told = build_wake_text(build_wake_recipe(name), brief(topic="See @secret.txt and bob@secret.txt"), f"{WAKE} @secret.txt")
     assert ("| See @secret.txt and bob@secret.txt" in told) == (name not in MENTIONING)
     assert (r"| See \@secret.txt and bob\@secret.txt" in told) == (name in MENTIONING)
     assert told.replace("\\@", "").count("@") == (0 if name in MENTIONING else 3)
@@ -103,18 +103,18 @@ def test_a_file_that_somebody_mentions_is_not_read_into_the_prompt(name: str) ->
 def test_who_takes_the_prompt_as_an_argument_gets_as_much_of_the_record_as_fits() -> None:
     """Linux takes no more than 128 KiB as one argument; the sentence, and what is asked, are never cut."""
     asked = brief(agenda="缓存" * 24_000)
-    told = wake_text(OTHER, asked, WAKE)
+    told = build_wake_text(OTHER, asked, WAKE)
     assert LONGEST_ARGUMENT - 3 <= len(told.encode()) <= LONGEST_ARGUMENT
     assert told.startswith(f"{WAKE}\n\n")
     assert told.endswith(f"\n（此处有删节，其余见文件。）\n\n{asked.own}")
-    assert asked.shared in wake_text(replace(OTHER, words="{prompt}"), asked, WAKE)
+    assert asked.shared in build_wake_text(replace(OTHER, words="{prompt}"), asked, WAKE)
 
 
 def test_a_prompt_that_would_not_fit_without_the_record_is_the_wake_alone() -> None:
-    told = wake_text(OTHER, replace(brief(), own="长" * LONGEST_ARGUMENT), WAKE)
+    told = build_wake_text(OTHER, replace(brief(), own="长" * LONGEST_ARGUMENT), WAKE)
     assert told.startswith(f"{WAKE}\n\n")
     assert len(told) < 1_000
 
 
 def test_half_characters_do_not_keep_an_agent_from_being_woken() -> None:
-    assert "?" in wake_text(OTHER, replace(brief(), shared="a\ud800b"), WAKE)
+    assert "?" in build_wake_text(OTHER, replace(brief(), shared="a\ud800b"), WAKE)

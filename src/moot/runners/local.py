@@ -18,7 +18,7 @@ LOOK_AGAIN_SECONDS: Final = 1.0
 """After how long to look again at a session that another process runs, or that could not be written."""
 LONGEST_WAIT_SECONDS: Final = 3_600.0
 
-Closed = Callable[[SessionId], Awaitable[object]]
+OnClosed = Callable[[SessionId], Awaitable[object]]
 
 log = logging.getLogger("moot")
 
@@ -26,7 +26,7 @@ log = logging.getLogger("moot")
 class LocalRunner:
     """Use as an async context manager. `closed` is called for each session that ended here."""
 
-    def __init__(self, engine: Engine, seating: ParticipantFactory, closed: Closed) -> None:
+    def __init__(self, engine: Engine, seating: ParticipantFactory, closed: OnClosed) -> None:
         self._engine = engine
         self._seating = seating
         self._closed = closed

@@ -27,7 +27,7 @@ class Consult:
     patience: float = 300.0
 
 
-def rules_for(wanted: Consult) -> ConsultRules:
+def build_consult_rules(wanted: Consult) -> ConsultRules:
     """The rules as they are recorded; raises BadSetting."""
     for what, count, most in (("seat", wanted.per_seat, MOST_PER_SEAT), ("session", wanted.per_session, MOST_PER_SESSION)):
         if not 0 <= count <= most:
@@ -49,6 +49,6 @@ def rules_for(wanted: Consult) -> ConsultRules:
     )
 
 
-def asked_kinds(forms: Mapping[str, AnswerForm]) -> dict[str, AnswerForm]:
+def select_asked_kinds(forms: Mapping[str, AnswerForm]) -> dict[str, AnswerForm]:
     """What seats can be asked for: all but what the house does itself."""
     return {kind: form for kind, form in forms.items() if kind != RECORD}

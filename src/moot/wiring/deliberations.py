@@ -31,7 +31,7 @@ Nudge = Callable[[SessionId], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DeliberationState:
     """Where a deliberation stands."""
 
     standing: Snapshot
@@ -51,9 +51,9 @@ class Place:
 
     def lines(self, seat: SeatId | None, since: int = 0) -> list[CouncilLine]:
         """The lines that a seat (None: anyone) may read and that came, or came to light, behind an entry of the ledger."""
-        return [line for line in list_visible_lines(self.council, seat) if self.shown_at(line, seat) > since]
+        return [line for line in list_visible_lines(self.council, seat) if self.find_reveal_entry(line, seat) > since]
 
-    def shown_at(self, line: CouncilLine, seat: SeatId | None) -> int:
+    def find_reveal_entry(self, line: CouncilLine, seat: SeatId | None) -> int:
         """The entry from which on a seat can read a line: what others wrote blind comes to light later."""
         is_own = line.seat in {seat, USER}
         return line.seq if is_own or not self.council.opened.settings.blind else max(line.seq, self.council.revealed_at)
@@ -65,11 +65,11 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class WaitResult:
     """What waiting came to. `cursor` is where to go on reading."""
 
     status: Literal["your_turn", "pending", "closed"]
-    place: Place
+    place: DeliberationState
     new: tuple[CouncilLine, ...]
     cursor: int
     ask: OutstandingAsk | None = None
@@ -104,13 +104,13 @@ class Deliberations:
         found = (await self._moot.engine.load_snapshot(session)).desk.opened
         again = options.copy()
         again["session"] = None
-        wanted = (await self._moot.planned(topic, **again)).opened
-        if _compared(found) != _compared(wanted):
+        wanted = (await self._moot.plan_session(topic, **again)).opened
+        if _normalize_opening(found) != _normalize_opening(wanted):
             raise KeyReused(f"the key {key!r} opened another deliberation before ({session}); use a new key")
 
-    async def place(self, session: str) -> Place:
+    async def load_state(self, session: str) -> DeliberationState:
         """Where a deliberation stands; raises UnknownSession also for sessions of other protocols."""
-        return _placed(await self._moot.engine.load_snapshot(parse_session_id(session)))
+        return _build_state(await self._moot.engine.load_snapshot(parse_session_id(session)))
 
     async def contribute(self, session: str, seat: str, said: dict[str, Any], key: str = "") -> Entry:
         """Record what a seat says; the same words, or the same key, again count once.
@@ -118,26 +118,26 @@ class Deliberations:
         Raises OutOfTurn, UnknownSeat, BadAnswer, KeyReused, SessionClosed, UnknownSession.
         """
         name, speaker = parse_session_id(session), parse_seat_id(seat)
-        await self.place(name)
+        await self.load_state(name)
         contribution = parse_answer(FORMS["free"], said)
         assert isinstance(contribution, Contribution)
 
-        def said_before(standing: Snapshot) -> int | None:
-            place = _placed(standing)
-            before = _said_before(place.council, speaker, contribution)
+        def find_earlier(standing: Snapshot) -> int | None:
+            place = _build_state(standing)
+            before = _find_repeat(place.council, speaker, contribution)
             if before is not None:
                 return before.seq
             _check_turn(place, speaker, contribution)
             return None
 
-        entry = await self._moot.engine.contribute(name, speaker, said, key, said_before=said_before)
-        await self._after(name)
+        entry = await self._moot.engine.contribute(name, speaker, said, key, said_before=find_earlier)
+        await self._follow_up(name)
         return entry
 
-    async def close(self, session: str, *, by: str = "", force: bool = False) -> Place:
+    async def close(self, session: str, *, by: str = "", force: bool = False) -> DeliberationState:
         """Compute and record the decision with the votes there are; one that is closed stays as it is. Raises OutOfTurn."""
         name = parse_session_id(session)
-        place = await self.place(name)
+        place = await self.load_state(name)
         if place.standing.is_closed:
             return place
         council = place.council
@@ -151,9 +151,9 @@ class Deliberations:
         try:
             await self._moot.engine.call_close(name, by)
         except SessionClosed:
-            return await self.place(name)
-        await self._after(name)
-        return await self.place(name)
+            return await self.load_state(name)
+        await self._follow_up(name)
+        return await self.load_state(name)
 
     async def wait(
         self,
@@ -164,7 +164,7 @@ class Deliberations:
         cursor: int | None = None,
         timeout: float = 45.0,
         progress: Progress | None = None,
-    ) -> Turn:
+    ) -> WaitResult:
         """Wait until a seat has a turn or the session ends; `pending` when neither comes in time, or when this is `stopping`.
 
         `reader` is as whom what is new is read: what is sealed is open to its author alone.
@@ -178,14 +178,14 @@ class Deliberations:
         while True:
             if progress is not None:
                 await progress(loop.time() - started, timeout)
-            turn = await self._turn(name, speaker, reader, cursor)
+            turn = await self._load_turn(name, speaker, reader, cursor)
             left = ends - loop.time()
             if turn.status != "pending" or left <= 0 or self.stopping.is_set():
                 return turn
-            if await self.changed(name, turn.place.standing.seq, min(left, PROGRESS_SECONDS)):
+            if await self.wait_for_change(name, turn.place.standing.seq, min(left, PROGRESS_SECONDS)):
                 self._nudge(name)
 
-    async def changed(self, session: SessionId, after: int, timeout: float) -> bool:
+    async def wait_for_change(self, session: SessionId, after: int, timeout: float) -> bool:
         """Whether a session went on within a time; ends at once when this is `stopping`."""
         waits = [
             asyncio.create_task(self._moot.engine.wait_for_change(session, after)),
@@ -200,13 +200,13 @@ class Deliberations:
             for wait in waits:
                 wait.cancel()
 
-    async def _turn(self, session: SessionId, seat: SeatId, reader: SeatId | None, cursor: int | None) -> Turn:
-        place = await self.place(session)
+    async def _load_turn(self, session: SessionId, seat: SeatId, reader: SeatId | None, cursor: int | None) -> WaitResult:
+        place = await self.load_state(session)
         if seat not in {known.id for known in place.council.seats}:
             raise UnknownSeat(f"{seat!r} has no seat in {session!r}")
         since = place.last_visit(seat) if cursor is None else cursor
         new = tuple(line for line in place.lines(reader, since) if cursor is not None or line.seat != seat)
-        pending = Turn(status="pending", place=place, new=new, cursor=place.standing.seq)
+        pending = WaitResult(status="pending", place=place, new=new, cursor=place.standing.seq)
         if place.standing.is_closed:
             return replace(pending, status="closed")
         try:
@@ -216,40 +216,40 @@ class Deliberations:
             is_later = True
         if is_later:
             # It went on while we looked: what is asked and what is new must be of one moment.
-            return await self._turn(session, seat, reader, cursor)
+            return await self._load_turn(session, seat, reader, cursor)
         return pending if ask is None or ask.ask.invited else replace(pending, status="your_turn", ask=ask)
 
-    async def _after(self, session: SessionId) -> None:
+    async def _follow_up(self, session: SessionId) -> None:
         """What follows from a change: the session goes on, and is remembered when it has ended."""
         self._nudge(session)
         if (await self._moot.engine.load_snapshot(session)).is_closed:
             await self._moot.remember_if_possible(session)
 
 
-def _compared(opened: Opened) -> Opened:
+def _normalize_opening(opened: Opened) -> Opened:
     """An opening without what chance and memory put into it."""
     seats = tuple(replace(seat, trust=NEUTRAL_TRUST) for seat in opened.seats)
     consult = None if opened.consult is None else replace(opened.consult, token="")
     return replace(opened, seed=0, seats=seats, subject=replace(opened.subject, bonds=()), consult=consult)
 
 
-def _placed(standing: Snapshot) -> Place:
+def _build_state(standing: Snapshot) -> DeliberationState:
     rules, state = standing.rules, standing.state
     if isinstance(rules, ConsultingRulebook):
         rules, state = rules.inner, state.inner
     if not isinstance(rules, CouncilRules):
         told = f"session {standing.session!r} is a {standing.rules.name}, no deliberation"
         raise UnknownSession(f"{told}; use the moot.* calls for it")
-    return Place(standing, rules, state)
+    return DeliberationState(standing, rules, state)
 
 
-def _said_before(council: Council, seat: SeatId, said: Contribution) -> CouncilLine | None:
+def _find_repeat(council: Council, seat: SeatId, said: Contribution) -> CouncilLine | None:
     """The same words by the same seat in this round: a retry without a key."""
     own = [line for line in council.lines if line.seat == seat and line.round == council.round]
     return own[-1] if own and own[-1].said == said else None
 
 
-def _check_turn(place: Place, seat: SeatId, said: Contribution) -> None:
+def _check_turn(place: DeliberationState, seat: SeatId, said: Contribution) -> None:
     """Raises OutOfTurn saying what was expected. Unknown seats and closed sessions are the engine's to refuse."""
     allowed = place.allowed.get(seat)
     if allowed is None or place.standing.is_closed or said.type in allowed:

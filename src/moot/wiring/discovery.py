@@ -15,7 +15,7 @@ LOCAL_SERVERS = ("ollama", "lmstudio", "llamacpp", "vllm")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class DiscoveredPlatforms:
     """Platforms that could take a seat, the better first."""
 
     models: tuple[str, ...]
@@ -28,11 +28,11 @@ class Found:
         return (*self.models, *self.servers) or (("embedded",) if self.embedded else ())
 
 
-async def discovered(environ: Mapping[str, str], seating: Seating) -> Found:
+async def discover_platforms(environ: Mapping[str, str], seating: Seating) -> DiscoveredPlatforms:
     """Look, without spending anything."""
     knocked = await asyncio.gather(*(_is_listening(name, environ) for name in LOCAL_SERVERS))
     servers = tuple(name for name, listens in zip(LOCAL_SERVERS, knocked, strict=True) if listens)
-    return Found(models=tuple(find_platforms(environ)), servers=servers, embedded=seating.has_embedded())
+    return DiscoveredPlatforms(models=tuple(find_platforms(environ)), servers=servers, embedded=seating.has_embedded())
 
 
 async def _is_listening(name: str, environ: Mapping[str, str]) -> bool:

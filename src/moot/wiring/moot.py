@@ -34,14 +34,14 @@ from moot.participants.human import AskPerson
 from moot.ports.kit import Plan, ProtocolPlugin
 from moot.projections.decision import Decision, Status
 from moot.wiring.clock import SystemClock
-from moot.wiring.consulting import Consult, asked_kinds, rules_for
-from moot.wiring.discovery import Found, discovered
-from moot.wiring.panels import Panel, chosen_panel, located, seat_word, seated
-from moot.wiring.planning import check_limits, checked_settings, checked_topic
-from moot.wiring.protocols import all_kinds, kit_of, protocol, protocols, rules_of
-from moot.wiring.remembering import bonds, kept_decision, trusted
+from moot.wiring.consulting import Consult, build_consult_rules, select_asked_kinds
+from moot.wiring.discovery import DiscoveredPlatforms, discover_platforms
+from moot.wiring.panels import Panel, assign_seats, load_panel, parse_seat_word, resolve_platform_path
+from moot.wiring.planning import check_limits, validate_settings, validate_topic
+from moot.wiring.protocols import collect_kinds, find_plugin, find_rules, get_protocol, load_protocols
+from moot.wiring.remembering import build_decision_record, load_error_correlations, with_recorded_trust
 from moot.wiring.seating import Seating
-from moot.wiring.settings import home, ledger_address, opened_ledger
+from moot.wiring.settings import open_ledger, resolve_home, resolve_ledger_address
 
 log = logging.getLogger("moot")
 
@@ -100,7 +100,7 @@ class Options(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Planned:
+class PlannedSession:
     """A session that could be opened: its opening, and the id that it was to have, if any."""
 
     opened: Opened
@@ -115,7 +115,7 @@ class Moot:
 
     def __init__(self, *, environ: Mapping[str, str] | None = None, ask_person: AskPerson | None = None) -> None:
         self.environ = dict(os.environ if environ is None else environ)
-        self.seating = Seating(home(self.environ), self.environ, ask_person)
+        self.seating = Seating(resolve_home(self.environ), self.environ, ask_person)
         self._stack = AsyncExitStack()
         self._engine: Engine | None = None
         self._memory: DecisionMemory | None = None
@@ -123,11 +123,11 @@ class Moot:
         self._is_recalled = False
 
     async def __aenter__(self) -> Self:
-        ledger = await self._stack.enter_async_context(opened_ledger(ledger_address(self.environ)))
+        ledger = await self._stack.enter_async_context(open_ledger(resolve_ledger_address(self.environ)))
         self._stack.push_async_callback(self.seating.aclose)
-        rulebooks = [kit.rules for kit in protocols().values()]
+        rulebooks = [kit.rules for kit in load_protocols().values()]
         clock = SystemClock()
-        self._engine = Engine(ledger=ledger, rulebooks=rulebooks, codec=FactCodec(all_kinds()), clock=clock, wrap=rules_of)
+        self._engine = Engine(ledger=ledger, rulebooks=rulebooks, codec=FactCodec(collect_kinds()), clock=clock, wrap=find_rules)
         self._memory, self._access = DecisionMemory(ledger, clock), TokenStore(ledger, clock)
         return self
 
@@ -151,23 +151,23 @@ class Moot:
         assert self._access is not None, "use Moot as an async context manager"
         return self._access
 
-    async def discover(self) -> Found:
+    async def discover(self) -> DiscoveredPlatforms:
         """The minds that are at hand without being named."""
-        return await discovered(self.environ, self.seating)
+        return await discover_platforms(self.environ, self.seating)
 
     async def open(self, topic: str, **options: Unpack[Options]) -> SessionId:
         """Open a session and return its id; nothing is recorded unless everything is in order, else as `planned`."""
-        found = await self.planned(topic, **options)
+        found = await self.plan_session(topic, **options)
         return await self.engine.open(found.opened, found.session)
 
-    async def planned(self, topic: str, **options: Unpack[Options]) -> Planned:
+    async def plan_session(self, topic: str, **options: Unpack[Options]) -> PlannedSession:
         """What `open` would record, after all of its checks. Raises CallerError or ProviderRefused."""
-        kit = protocol(options.get("name", "persona"))
-        question = checked_topic(topic)
+        kit = get_protocol(options.get("name", "persona"))
+        question = validate_topic(topic)
         spoken = options.get("language") or detect_language(question)
-        roster, chosen = await self._roster(spoken, options)
+        roster, chosen = await self._build_roster(spoken, options)
         about = options.get("subject", Topic())
-        roster = await trusted(self.memory, roster, about.category)
+        roster = await with_recorded_trust(self.memory, roster, about.category)
         patience = options.get("outside_patience", WEEK_SECONDS)
         seed = options.get("seed")
         opened = kit.open(
@@ -178,24 +178,24 @@ class Moot:
                 seats=roster,
                 budget=options.get("budget") or Budget(turns=DEFAULT_TURNS),
                 outside_patience=patience,
-                settings=checked_settings(kit, {**chosen.settings, **(options.get("settings") or {})}, roster),
-                subject=replace(about, bonds=await bonds(self.memory, roster)),
+                settings=validate_settings(kit, {**chosen.settings, **(options.get("settings") or {})}, roster),
+                subject=replace(about, bonds=await load_error_correlations(self.memory, roster)),
                 hosted=options.get("hosted", False),
             )
         )
         consult = options.get("consult") or (Consult() if kit.consults else None)
         if consult is not None:
-            opened = replace(opened, consult=rules_for(consult))
+            opened = replace(opened, consult=build_consult_rules(consult))
         check_limits(opened.budget, patience)
         session = options.get("session")
         wanted = None if session is None else parse_session_id(session)
         if wanted is not None and await self.engine.entries(wanted, 0, 1):
             raise SessionExists(f"session {session!r} exists already; choose another id")
-        self.seating.check_scripts(roster, asked_kinds(kit_of(opened).rules.forms))
+        self.seating.check_scripts(roster, select_asked_kinds(find_plugin(opened).rules.forms))
         if options.get("check", True):
             await self.seating.check(roster, spoken)
-            await self.seating.check_search(kit_of(opened).rules.forms)
-        return Planned(opened=opened, session=wanted)
+            await self.seating.check_search(find_plugin(opened).rules.forms)
+        return PlannedSession(opened=opened, session=wanted)
 
     async def run(self, session: str, *, wait: bool = False) -> Decision:
         """Run or resume a session until it ends or, without `wait`, waits for seats elsewhere only; the decision so far."""
@@ -211,10 +211,10 @@ class Moot:
     async def remember(self, session: str) -> None:
         """Take a session that has ended into decision memory; one that is there already stays as it is."""
         name = parse_session_id(session)
-        kit, teller = await self._told(name)
+        kit, teller = await self._load_plugin_and_timeline(name)
         if isinstance(teller.closed, SessionCancelled | SessionImported) or await self.memory.has(name):
             return
-        await self.memory.keep(kept_decision(kit, teller, (await self.engine.load_snapshot(name)).hash))
+        await self.memory.keep(build_decision_record(kit, teller, (await self.engine.load_snapshot(name)).hash))
 
     async def remember_if_possible(self, session: str) -> None:
         """`remember`, but what fails now is looked for again by the next `recall`: the session itself stands."""
@@ -240,16 +240,16 @@ class Moot:
             self._is_recalled = True
         return self.memory
 
-    async def like(self, topic: str) -> list[SearchHit]:
+    async def find_similar(self, topic: str) -> list[SearchHit]:
         """Earlier decisions on a like topic; none where there are so many that looking would hold up the opening."""
         if len(await self.memory.list_decisions(limit=MOST_COMPARED + 1)) > MOST_COMPARED:
             return []
-        hits = await self.memory.find_similar(checked_topic(topic))
+        hits = await self.memory.find_similar(validate_topic(topic))
         return [hit for hit in hits if (kept := await self.memory.get(hit.decision)) is not None and kept.record.decided]
 
     async def decision(self, session: str) -> Decision:
         """The decision as it stands."""
-        kit, teller = await self._told(session)
+        kit, teller = await self._load_plugin_and_timeline(session)
         return kit.decision(teller)
 
     def watch(self, session: str, after: int = 0) -> AsyncIterator[Event]:
@@ -280,14 +280,14 @@ class Moot:
         for head in await self.engine.heads():
             if is_register(head.session):
                 continue
-            opened, last = self._ends(head)
+            opened, last = self._read_ends(head)
             found = opened if isinstance(opened, Opened) and last is not None else None
             lines.append(
                 SessionLine(
                     session=head.session,
-                    protocol=self._kit(found).name if found else "",
+                    protocol=self._find_plugin(found).name if found else "",
                     topic=found.topic if found else "",
-                    status=_status(last) if found else "damaged",
+                    status=_derive_status(last) if found else "damaged",
                     opened_at=to_datetime(head.first.at),
                     last_at=to_datetime(head.last.at),
                     entries=head.last.seq,
@@ -300,7 +300,7 @@ class Moot:
         """The session as text: `jsonl`, or one of its protocol's forms; raises BadSetting."""
         if form == "jsonl":
             return dump_export(parse_session_id(session), await self.engine.records(parse_session_id(session)))
-        kit, teller = await self._told(session)
+        kit, teller = await self._load_plugin_and_timeline(session)
         if form not in kit.exports:
             raise BadSetting(f"a {kit.name} session has no form {form!r}; it has: jsonl, {', '.join(kit.exports)}")
         return kit.exports[form](teller)
@@ -310,8 +310,8 @@ class Moot:
     ) -> SessionId:
         """Take in an export, a `jsonl` under its own id, a context ledger as a new session; raises BadImport."""
         if text.lstrip().startswith('{"moot":'):
-            return await self._restored(text)
-        kit = protocol(name)
+            return await self._restore_export(text)
+        kit = get_protocol(name)
         if kit.read_back is None:
             raise BadImport(f"the protocol {kit.name!r} reads nothing back but jsonl")
         found = kit.read_back(text, tuple(seats), Budget(turns=DEFAULT_TURNS))
@@ -337,7 +337,7 @@ class Moot:
         if at is None:
             standing = await self.engine.load_snapshot(source)
             at = standing.seq - 1 if standing.is_closed else standing.seq
-        words = [seat_word(f"{seat}={platform}") for seat, platform in (swaps or {}).items()]
+        words = [parse_seat_word(f"{seat}={platform}") for seat, platform in (swaps or {}).items()]
         for seat in words:
             self.seating(seat)
         changes = [Swap(seat=seat.id, platform=seat.platform) for seat in words]
@@ -352,27 +352,27 @@ class Moot:
             shared += 1
         return Difference(shared=shared, left=tuple(ones[shared:]), right=tuple(others[shared:]))
 
-    async def teller(self, session: str) -> Any:
+    async def load_timeline(self, session: str) -> Any:
         """The session as its protocol tells it."""
-        return (await self._told(session))[1]
+        return (await self._load_plugin_and_timeline(session))[1]
 
-    async def kit(self, session: str) -> ProtocolPlugin:
+    async def load_plugin(self, session: str) -> ProtocolPlugin:
         """The protocol of a session; raises UnknownSession."""
-        return self._kit((await self.engine.load_snapshot(parse_session_id(session))).desk.opened)
+        return self._find_plugin((await self.engine.load_snapshot(parse_session_id(session))).desk.opened)
 
-    async def _told(self, session: str) -> tuple[ProtocolPlugin, Any]:
+    async def _load_plugin_and_timeline(self, session: str) -> tuple[ProtocolPlugin, Any]:
         name = parse_session_id(session)
         # What is shown to people is checked first: words that were changed afterwards are nobody's.
         entries = [self.engine.entry(record) for record in validate_chain(name, await self.engine.records(name))]
         opened = entries[0].fact
         assert isinstance(opened, Opened)
-        kit = self._kit(opened)
+        kit = self._find_plugin(opened)
         teller = kit.tell(name)
         for entry in entries:
             teller.add(entry)
         return kit, teller
 
-    def _ends(self, head: Head) -> tuple[Fact | None, Fact | None]:
+    def _read_ends(self, head: Head) -> tuple[Fact | None, Fact | None]:
         """The first and the last fact of a session; None for one that cannot be read."""
         found: list[Fact | None] = []
         for record in (head.first, head.last):
@@ -390,32 +390,32 @@ class Moot:
             except CallerError as cause:
                 raise BadImport(f"{cause}; say who goes on: --seat {seat.id}=PLATFORM for every seat") from cause
 
-    def _kit(self, opened: Opened) -> ProtocolPlugin:
-        return kit_of(opened)
+    def _find_plugin(self, opened: Opened) -> ProtocolPlugin:
+        return find_plugin(opened)
 
-    async def _roster(self, language: Language, options: Options) -> tuple[tuple[Seat, ...], Panel]:
+    async def _build_roster(self, language: Language, options: Options) -> tuple[tuple[Seat, ...], Panel]:
         seats, panel = options.get("seats", ()), options.get("panel")
         if isinstance(seats, Mapping):
             seats = [f"{name}={platform}" for name, platform in seats.items()]
-        words = [seat if isinstance(seat, Seat) else seat_word(seat) for seat in seats]
+        words = [seat if isinstance(seat, Seat) else parse_seat_word(seat) for seat in seats]
         chosen = panel if isinstance(panel, Panel) else Panel()
         if isinstance(panel, str) or (panel is None and not words):
-            chosen = chosen_panel(panel or "default", language)
+            chosen = load_panel(panel or "default", language)
         known = {seat.id for seat in words if seat.platform}
         missing = any(not seat.platform and seat.id not in known for seat in (*chosen.seats, *words))
-        platforms = tuple(located(each, Path()) for each in options.get("models", ())) or (
+        platforms = tuple(resolve_platform_path(each, Path()) for each in options.get("models", ())) or (
             (await self.discover()).best if missing else ()
         )
         # The protocol has the last word on how many sit there; some seat helpers beside a full table.
-        return validate_seats(seated(chosen, words, platforms), most=MOST_SEATS + HELPING_SEATS), chosen
+        return validate_seats(assign_seats(chosen, words, platforms), most=MOST_SEATS + HELPING_SEATS), chosen
 
-    async def _restored(self, text: str) -> SessionId:
+    async def _restore_export(self, text: str) -> SessionId:
         session, records = parse_export(text)
         await self.engine.restore(session, records)
         return session
 
 
-def _status(last: object) -> Status:
+def _derive_status(last: object) -> Status:
     if isinstance(last, SessionCancelled):
         return "cancelled"
     return "concluded" if isinstance(last, Closed) else "thinking"

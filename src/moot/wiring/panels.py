@@ -56,20 +56,20 @@ class Panel:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-def presets() -> list[str]:
+def list_presets() -> list[str]:
     """The names of the panels that ship with Moot."""
     return sorted({path.name.split(".")[0] for path in _folder().iterdir() if path.name.endswith(".toml")})
 
 
-def preset(name: str, language: Language) -> Panel:
+def load_preset(name: str, language: Language) -> Panel:
     """A panel that ships with Moot; raises BadPanel."""
-    if name not in presets():
-        raise BadPanel(f"no panel is called {name!r}; known: {', '.join(presets())}, or give a .toml file")
+    if name not in list_presets():
+        raise BadPanel(f"no panel is called {name!r}; known: {', '.join(list_presets())}, or give a .toml file")
     path = _folder() / f"{name}.{language}.toml"
-    return parsed_panel(path.read_text(encoding="utf-8"), f"the preset {name!r}", Path())
+    return parse_panel(path.read_text(encoding="utf-8"), f"the preset {name!r}", Path())
 
 
-def panel_file(path: Path) -> Panel:
+def load_panel_file(path: Path) -> Panel:
     """A panel from a file; raises BadPanel saying where it is wrong."""
     try:
         text = path.read_text(encoding="utf-8")
@@ -77,19 +77,19 @@ def panel_file(path: Path) -> Panel:
         raise BadPanel(f"the panel file {path} cannot be read: {cause.strerror}") from cause
     except UnicodeDecodeError as cause:
         raise BadPanel(f"the panel file {path} is not UTF-8") from cause
-    return parsed_panel(text, f"the panel file {path}", path.parent)
+    return parse_panel(text, f"the panel file {path}", path.parent)
 
 
-def parsed_panel(text: str, what: str, folder: Path) -> Panel:
+def parse_panel(text: str, what: str, folder: Path) -> Panel:
     """A panel from its text. Scripts that it names are looked for beside it."""
     try:
         form = PanelForm.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as cause:
         raise BadPanel(f"{what} is no TOML: {cause}") from cause
     except ValidationError as cause:
-        raise BadPanel(f"{what}: {_told(cause)}") from cause
+        raise BadPanel(f"{what}: {_explain(cause)}") from cause
     try:
-        seats = tuple(_seat(seat, folder) for seat in form.seat)
+        seats = tuple(_build_seat(seat, folder) for seat in form.seat)
     except MootError as cause:
         raise BadPanel(f"{what}: {cause}") from cause
     return Panel(
@@ -102,7 +102,7 @@ def parsed_panel(text: str, what: str, folder: Path) -> Panel:
     )
 
 
-def _told(cause: ValidationError) -> str:
+def _explain(cause: ValidationError) -> str:
     first = cause.errors(include_url=False)[0]
     *place, key = first["loc"]
     seat = f"seat {int(place[1]) + 1}: " if len(place) > 1 else ""
@@ -116,20 +116,20 @@ def _told(cause: ValidationError) -> str:
             return f"{seat}{key}: {first['msg']} (given: {str(first['input'])[:60]!r})"
 
 
-def chosen_panel(name: str, language: Language) -> Panel:
+def load_panel(name: str, language: Language) -> Panel:
     """A panel by its preset name or its file."""
-    return panel_file(Path(name)) if name.endswith(".toml") or "/" in name else preset(name, language)
+    return load_panel_file(Path(name)) if name.endswith(".toml") or "/" in name else load_preset(name, language)
 
 
-def seat_word(text: str) -> Seat:
+def parse_seat_word(text: str) -> Seat:
     """A seat from `name=platform`; raises BadRoster or BadName."""
     name, equals, platform = text.partition("=")
     if not equals or not platform.strip():
         raise BadRoster(f"--seat {text!r}: expected name=platform, such as ada=openai:gpt-5-mini or bob=embedded")
-    return Seat(id=parse_seat_id(name), platform=located(platform.strip(), Path()))
+    return Seat(id=parse_seat_id(name), platform=resolve_platform_path(platform.strip(), Path()))
 
 
-def located(platform: str, folder: Path) -> str:
+def resolve_platform_path(platform: str, folder: Path) -> str:
     """The platform with the file in it, if it has one, made absolute: a resumed session may be run from elsewhere."""
     kind, colon, name = platform.partition(":")
     if colon and name and (kind in {"script", "embedded"} or (kind == "command" and name.endswith(".toml"))):
@@ -137,7 +137,7 @@ def located(platform: str, folder: Path) -> str:
     return platform
 
 
-def seated(panel: Panel, words: Sequence[Seat], platforms: Sequence[str]) -> tuple[Seat, ...]:
+def assign_seats(panel: Panel, words: Sequence[Seat], platforms: Sequence[str]) -> tuple[Seat, ...]:
     """The panel's seats with those of `words` put over or beside them; seats still without a platform share `platforms` in turn.
 
     Raises BadRoster when there is none to share.
@@ -148,10 +148,10 @@ def seated(panel: Panel, words: Sequence[Seat], platforms: Sequence[str]) -> tup
         raise BadRoster(f"two seats are called {twice!r}; each needs an id of its own")
     seats = [replace(seat, platform=given[seat.id].platform) if seat.id in given else seat for seat in panel.seats]
     seats += [seat for seat in words if seat.id not in {known.id for known in panel.seats}]
-    return tuple(_patient(seat) for seat in _filled(seats, platforms))
+    return tuple(_with_patience(seat) for seat in _fill_platforms(seats, platforms))
 
 
-def _filled(seats: Iterable[Seat], platforms: Sequence[str]) -> list[Seat]:
+def _fill_platforms(seats: Iterable[Seat], platforms: Sequence[str]) -> list[Seat]:
     filled: list[Seat] = []
     shared = 0
     for seat in seats:
@@ -165,15 +165,15 @@ def _filled(seats: Iterable[Seat], platforms: Sequence[str]) -> list[Seat]:
     return filled
 
 
-def _patient(seat: Seat) -> Seat:
+def _with_patience(seat: Seat) -> Seat:
     usual = PATIENCE.get(seat.platform.partition(":")[0])
     return replace(seat, patience=usual) if usual is not None and seat.patience is None else seat
 
 
-def _seat(form: SeatForm, folder: Path) -> Seat:
+def _build_seat(form: SeatForm, folder: Path) -> Seat:
     return Seat(
         id=SeatId(parse_seat_id(form.id)),
-        platform=located(form.platform, folder),
+        platform=resolve_platform_path(form.platform, folder),
         stance=form.stance,
         weight=form.weight,
         instructions=form.instructions.strip(),

@@ -42,7 +42,7 @@ from moot.domain.roster import Seat
 from moot.errors import BadSetting, MootError
 from moot.wiring.consulting import Consult
 from moot.wiring.moot import Options
-from moot.wiring.panels import Panel, SeatForm, located, seat_word
+from moot.wiring.panels import Panel, SeatForm, parse_seat_word, resolve_platform_path
 
 _USUALLY: dict[Language, str] = {"en": "You usually consult: {pairs}.", "zh": "你通常咨询：{pairs}。"}
 
@@ -100,46 +100,46 @@ class PipelineFile:
     consult: Consult = Consult()
 
 
-def shipped() -> list[str]:
+def list_shipped() -> list[str]:
     """The names of the pipelines that ship with Moot."""
     return sorted({path.name.split(".")[0] for path in _folder().iterdir() if path.name.endswith(".pipeline.toml")})
 
 
-def shipped_path(name: str, language: Language = "en") -> Path:
+def get_shipped_path(name: str, language: Language = "en") -> Path:
     """The file of a pipeline that ships with Moot; raises BadSetting."""
-    if name not in shipped():
-        raise BadSetting(f"no pipeline is called {name!r}; known: {', '.join(shipped())}, or give a .toml file")
+    if name not in list_shipped():
+        raise BadSetting(f"no pipeline is called {name!r}; known: {', '.join(list_shipped())}, or give a .toml file")
     return Path(str(_folder() / f"{name}.{language}.pipeline.toml"))
 
 
-def shipped_text(name: str, language: Language = "en") -> str:
+def read_shipped_text(name: str, language: Language = "en") -> str:
     """The text of a pipeline that ships with Moot, to be kept elsewhere: the scripts in it are named by their whole paths."""
-    path = shipped_path(name, language)
+    path = get_shipped_path(name, language)
     return path.read_text(encoding="utf-8").replace('"script:', f'"script:{path.parent.as_posix()}/')
 
 
-def chosen_pipeline(name: str, language: Language = "en") -> PipelineFile:
+def load_pipeline(name: str, language: Language = "en") -> PipelineFile:
     """A pipeline by its file, or by the name of one that ships with Moot; raises BadSetting."""
-    path = Path(name) if name.endswith(".toml") or "/" in name else shipped_path(name, language)
+    path = Path(name) if name.endswith(".toml") or "/" in name else get_shipped_path(name, language)
     try:
         text = path.expanduser().read_text(encoding="utf-8")
     except OSError as cause:
         raise BadSetting(f"the pipeline file {path} cannot be read: {cause.strerror}") from cause
     except UnicodeDecodeError as cause:
         raise BadSetting(f"the pipeline file {path} is not UTF-8") from cause
-    return parsed_pipeline(text, f"the pipeline file {path}", path.expanduser().absolute().parent)
+    return parse_pipeline(text, f"the pipeline file {path}", path.expanduser().absolute().parent)
 
 
-def parsed_pipeline(text: str, what: str, folder: Path) -> PipelineFile:
+def parse_pipeline(text: str, what: str, folder: Path) -> PipelineFile:
     """A pipeline from its text. Scripts that it names are looked for beside it. Raises BadSetting."""
     try:
         form = PipelineForm.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as cause:
         raise BadSetting(f"{what} is no TOML: {cause}") from cause
     except ValidationError as cause:
-        raise BadSetting(f"{what}: {_told(cause)}") from cause
+        raise BadSetting(f"{what}: {_explain(cause)}") from cause
     try:
-        agents = tuple(_agent(form, each, folder) for each in form.agent)
+        agents = tuple(_build_agent(form, each, folder) for each in form.agent)
     except MootError as cause:
         raise BadSetting(f"{what}: {cause}") from cause
     known = [agent.id for agent in agents]
@@ -155,7 +155,7 @@ def parsed_pipeline(text: str, what: str, folder: Path) -> PipelineFile:
     )
 
 
-def planned(
+def build_options(
     found: PipelineFile,
     *,
     models: Sequence[str] = (),
@@ -164,12 +164,16 @@ def planned(
     language: Language | None = None,
 ) -> Options:
     """How to open a session that runs the pipeline. `models` take all agents in turn, `seats` (name=platform) some."""
-    named = {seat.id: seat.platform for seat in (seat_word(word) for word in seats)}
+    named = {seat.id: seat.platform for seat in (parse_seat_word(word) for word in seats)}
     unknown = sorted(set(named) - {agent.id for agent in found.agents})
     if unknown:
         raise BadSetting(f"no agent is called {unknown[0]!r}; the agents are: {', '.join(a.id for a in found.agents)}")
     agents = [
-        replace(agent, platform=named.get(agent.id) or (located(models[at % len(models)], Path()) if models else agent.platform))
+        replace(
+            agent,
+            platform=named.get(agent.id)
+            or (resolve_platform_path(models[at % len(models)], Path()) if models else agent.platform),
+        )
         for at, agent in enumerate(found.agents)
     ]
     return {
@@ -182,13 +186,13 @@ def planned(
     }
 
 
-def _agent(form: PipelineForm, agent: SeatForm, folder: Path) -> Seat:
+def _build_agent(form: PipelineForm, agent: SeatForm, folder: Path) -> Seat:
     pairs = [pair for pair in form.pair if pair.asker == agent.id]
     told = ", ".join(f"@{pair.to} ({pair.about})" if pair.about else f"@{pair.to}" for pair in pairs)
     usual = _USUALLY[form.pipeline.language or "en"].format(pairs=told) if pairs else ""
     return Seat(
         id=parse_seat_id(agent.id),
-        platform=located(agent.platform, folder),
+        platform=resolve_platform_path(agent.platform, folder),
         stance=agent.stance,
         weight=agent.weight,
         instructions="\n".join(part for part in (agent.instructions.strip(), usual) if part),
@@ -196,7 +200,7 @@ def _agent(form: PipelineForm, agent: SeatForm, folder: Path) -> Seat:
     )
 
 
-def _told(cause: ValidationError) -> str:
+def _explain(cause: ValidationError) -> str:
     first = cause.errors(include_url=False)[0]
     where = ".".join(str(part + 1) if isinstance(part, int) else str(part) for part in first["loc"])
     match first["type"]:

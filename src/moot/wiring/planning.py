@@ -16,7 +16,7 @@ from moot.ports.kit import ProtocolPlugin
 LONGEST_TOPIC: Final = 20_000
 
 
-def checked_topic(topic: str) -> str:
+def validate_topic(topic: str) -> str:
     """The question, if it is one; raises BadSetting."""
     question = fix_surrogates(topic).strip()
     if not question:
@@ -41,7 +41,7 @@ def check_limits(budget: Budget, patience: float) -> None:
         raise BadSetting(f"the patience is {patience} seconds; at most ten years are taken")
 
 
-def checked_settings(kit: ProtocolPlugin, given: Mapping[str, Any], seats: Sequence[Seat]) -> Any:
+def validate_settings(kit: ProtocolPlugin, given: Mapping[str, Any], seats: Sequence[Seat]) -> Any:
     """The protocol's settings; positions are taken blind from as many seats on as the protocol says, unless said otherwise."""
     names = [field.name for field in fields(kit.settings)]
     for name in given:

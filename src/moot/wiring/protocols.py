@@ -22,7 +22,7 @@ OWN = (PERSONA, DEBATE, ADVISORY, CONSENSUS, ROUNDTABLE, SWARM, CONSULTATION, PI
 
 
 @cache
-def protocols() -> dict[str, ProtocolPlugin]:
+def load_protocols() -> dict[str, ProtocolPlugin]:
     """Every protocol by its name."""
     found = {kit.name: kit for kit in OWN}
     for point in entry_points(group="moot.protocols"):
@@ -33,33 +33,33 @@ def protocols() -> dict[str, ProtocolPlugin]:
     return found
 
 
-def protocol(name: str) -> ProtocolPlugin:
+def get_protocol(name: str) -> ProtocolPlugin:
     """The protocol of this name, or of this name on the wire; raises UnknownProtocol."""
-    kit = protocols().get(name) or next((kit for kit in protocols().values() if kit.wire_name == name), None)
+    kit = load_protocols().get(name) or next((kit for kit in load_protocols().values() if kit.wire_name == name), None)
     if kit is None:
-        raise UnknownProtocol(f"unknown protocol {name!r}; known: {', '.join(sorted(protocols()))}")
+        raise UnknownProtocol(f"unknown protocol {name!r}; known: {', '.join(sorted(load_protocols()))}")
     return kit
 
 
-def all_kinds() -> dict[str, type[Fact]]:
+def collect_kinds() -> dict[str, type[Fact]]:
     """The stored facts of all protocols."""
-    found = {kind: fact for kit in protocols().values() for kind, fact in kit.rules.kinds.items()}
+    found = {kind: fact for kit in load_protocols().values() for kind, fact in kit.rules.kinds.items()}
     return {**found, **CONSULTATION_KINDS}
 
 
 @cache
 def with_consultations(name: str) -> ProtocolPlugin:
     """The protocol of this name, for sessions whose seats may consult each other."""
-    return wrap_with_consultations(protocols()[name])
+    return wrap_with_consultations(load_protocols()[name])
 
 
-def kit_of(opened: Opened) -> ProtocolPlugin:
+def find_plugin(opened: Opened) -> ProtocolPlugin:
     """The protocol that a session was opened with."""
-    kit = next(kit for kit in protocols().values() if type(opened) in kit.rules.kinds.values())
+    kit = next(kit for kit in load_protocols().values() if type(opened) in kit.rules.kinds.values())
     return kit if opened.consult is None else with_consultations(kit.name)
 
 
-def rules_of(opened: Opened, rules: Rulebook[Any]) -> Rulebook[Any]:
+def find_rules(opened: Opened, rules: Rulebook[Any]) -> Rulebook[Any]:
     """The rulebook that a session is run by: the protocol's own, or the director round it."""
     if opened.consult is None:
         return rules

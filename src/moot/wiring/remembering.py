@@ -18,7 +18,7 @@ from moot.weighing.positions import VotePosition
 LONGEST_TEXT: Final = 60_000
 LONGEST_SOURCE: Final = 500
 MOST_ITEMS: Final = 100
-MOST_BONDED: Final = 16
+MOST_CORRELATED: Final = 16
 """Seats up to which the shared records of all pairs are looked up."""
 
 _VERDICTS: dict[str, VotePosition] = {
@@ -30,7 +30,7 @@ _VERDICTS: dict[str, VotePosition] = {
 }
 
 
-def kept_decision(kit: ProtocolPlugin, teller: Any, head: bytes) -> DecisionKept:
+def build_decision_record(kit: ProtocolPlugin, teller: Any, head: bytes) -> DecisionKept:
     """What is remembered of a session that has ended."""
     assert isinstance(teller, TimelineBase)
     decision, opened = kit.decision(teller), teller.desk.opened
@@ -48,7 +48,7 @@ def kept_decision(kit: ProtocolPlugin, teller: Any, head: bytes) -> DecisionKept
         options=subject.options,
         confidence=decision.confidence,
         consensus_type=decision.consensus_type or "",
-        members=_members(decision, teller.desk.seats),
+        members=_build_members(decision, teller.desk.seats),
         dissent=tuple(voice.text for voice in decision.dissent[:MOST_ITEMS]),
         open_questions=tuple(claim.text for claim in (*decision.open_questions, *decision.open_challenges)[:MOST_ITEMS]),
         text="\n".join(line.content for line in getattr(teller, "timeline", ()))[:LONGEST_TEXT],
@@ -59,13 +59,13 @@ def kept_decision(kit: ProtocolPlugin, teller: Any, head: bytes) -> DecisionKept
     )
 
 
-def _members(decision: Decision, seats: Sequence[Seat]) -> tuple[Member, ...]:
+def _build_members(decision: Decision, seats: Sequence[Seat]) -> tuple[Member, ...]:
     positions = {position.seat: position for position in decision.positions}
     # A measure compares what others say; it has no part in the decision.
-    return tuple(_member(seat, positions.get(seat.id)) for seat in seats if seat.platform.partition(":")[0] != "measure")
+    return tuple(_build_member(seat, positions.get(seat.id)) for seat in seats if seat.platform.partition(":")[0] != "measure")
 
 
-def _member(seat: Seat, position: SeatPosition | None) -> Member:
+def _build_member(seat: Seat, position: SeatPosition | None) -> Member:
     source, kind = seat.source[:LONGEST_SOURCE], detect_family(seat.platform, seat.id)[:LONGEST_SOURCE]
     if position is None:
         return Member(source=source, seat=seat.id, family=kind)
@@ -80,15 +80,15 @@ def _member(seat: Seat, position: SeatPosition | None) -> Member:
     )
 
 
-async def trusted(memory: DecisionMemory, seats: Sequence[Seat], category: str) -> tuple[Seat, ...]:
+async def with_recorded_trust(memory: DecisionMemory, seats: Sequence[Seat], category: str) -> tuple[Seat, ...]:
     """The seats, each trusted as its track record says; what was given by hand stays."""
     found = await memory.compute_trusts([seat.source for seat in seats], category)
     return tuple(replace(seat, trust=found[seat.source]) if seat.trust == NEUTRAL_TRUST else seat for seat in seats)
 
 
-async def bonds(memory: DecisionMemory, seats: Sequence[Seat]) -> tuple[ErrorCorrelation, ...]:
+async def load_error_correlations(memory: DecisionMemory, seats: Sequence[Seat]) -> tuple[ErrorCorrelation, ...]:
     """How far seats err together, for the pairs that have a shared record (D-20)."""
-    if len(seats) > MOST_BONDED:
+    if len(seats) > MOST_CORRELATED:
         return ()
     found = []
     pairs = await memory.pair_correlations([seat.source for seat in seats])

@@ -55,23 +55,23 @@ class Seating:
         if kind == "script" and name:
             return ScriptParticipant(Path(name), seat.id)
         if kind == "command":
-            return self._searching(self._command(name, seat.id))
+            return self._with_search(self._build_command(name, seat.id))
         if kind == "measure":
             return MeasureParticipant(name)
         if seat.platform not in self._shared:
-            self._shared[seat.platform] = self._made(seat.platform)
+            self._shared[seat.platform] = self._make_participant(seat.platform)
         shared = self._shared[seat.platform]
-        return self._searching(shared) if isinstance(shared, ModelParticipant) else shared
+        return self._with_search(shared) if isinstance(shared, ModelParticipant) else shared
 
     def search(self) -> CommandParticipant | None:
         """The program that things are looked up with, None where none is named; raises UnknownPlatform or BadPanel."""
         name = self._environ.get(SEARCH, "").strip().removeprefix("command:")
         try:
-            return self._command(name, "search") if name else None
+            return self._build_command(name, "search") if name else None
         except UnknownPlatform as error:
             raise UnknownPlatform(f"{SEARCH}: {error}") from error
 
-    def _searching(self, mind: Participant) -> Participant:
+    def _with_search(self, mind: Participant) -> Participant:
         """The mind with what it can look things up with, if there is any. What was found is remembered for all seats."""
         if self._lookup is None and (program := self.search()) is not None:
             self._lookup = Lookup(program.run_prompt)
@@ -102,7 +102,7 @@ class Seating:
                     "start a local model server, or give a GGUF file that speaks Chinese as embedded:FILE"
                 )
         waiting = {seat: participant for seat, participant in participants.items() if participant is not None}
-        told = await asyncio.gather(*(_told(participant) for participant in waiting.values()))
+        told = await asyncio.gather(*(_check_ready(participant) for participant in waiting.values()))
         for seat_id, sentence in zip(waiting, told, strict=True):
             if sentence is not None:
                 raise ProviderRefused(f"seat {seat_id!r}: {sentence}")
@@ -115,10 +115,10 @@ class Seating:
 
     async def agents(self) -> dict[str, str | None]:
         """The coding agents that Moot knows, each with its version, None for those that are not installed."""
-        told = await asyncio.gather(*(self._command(name, "doctor").version() for name in AGENTS))
+        told = await asyncio.gather(*(self._build_command(name, "doctor").version() for name in AGENTS))
         return dict(zip(AGENTS, told, strict=True))
 
-    def _command(self, name: str, seat: str) -> CommandParticipant:
+    def _build_command(self, name: str, seat: str) -> CommandParticipant:
         """The program of a seat, in a folder that no other seat has."""
         recipe = find_recipe(name)
         kept = self._home / "agents"
@@ -142,7 +142,7 @@ class Seating:
         """Whether the embedded model could answer now."""
         return local_model.is_installed() and encoder.is_installed() and self.weights() is not None
 
-    def _made(self, text: str) -> Participant:
+    def _make_participant(self, text: str) -> Participant:
         kind, _, name = text.partition(":")
         if text == "human":
             return HumanParticipant(self._ask_person)
@@ -154,7 +154,7 @@ class Seating:
         return ModelParticipant(parse_platform(text), self._environ)
 
 
-async def _told(participant: Participant) -> str | None:
+async def _check_ready(participant: Participant) -> str | None:
     try:
         async with asyncio.timeout(CHECK_SECONDS):
             return await participant.ready()

@@ -14,17 +14,17 @@ from moot.ledgers.sqlite import SqliteLedger
 from moot.ports.ledger import Ledger
 
 
-def home(environ: Mapping[str, str]) -> Path:
+def resolve_home(environ: Mapping[str, str]) -> Path:
     """The folder that Moot owns."""
     return Path(environ.get("MOOT_HOME") or Path.home() / ".moot").expanduser().absolute()
 
 
-def ledger_address(environ: Mapping[str, str]) -> str:
-    return environ.get("MOOT_LEDGER") or str(home(environ) / "ledger.db")
+def resolve_ledger_address(environ: Mapping[str, str]) -> str:
+    return environ.get("MOOT_LEDGER") or str(resolve_home(environ) / "ledger.db")
 
 
 @asynccontextmanager
-async def opened_ledger(address: str) -> AsyncIterator[Ledger]:
+async def open_ledger(address: str) -> AsyncIterator[Ledger]:
     """The ledger at an address; raises LedgerUnavailable, LedgerNewer, BadSetting or MissingExtra."""
     if address == "memory:":
         yield MemoryLedger()
@@ -38,10 +38,10 @@ async def opened_ledger(address: str) -> AsyncIterator[Ledger]:
     elif "://" in address:
         raise BadSetting(f"MOOT_LEDGER = {address!r} is no ledger; expected a file, `memory:` or postgresql://…")
     else:
-        async with SqliteLedger(file_path(address)) as sqlite:
+        async with SqliteLedger(resolve_file_path(address)) as sqlite:
             yield sqlite
 
 
-def file_path(address: str) -> Path:
+def resolve_file_path(address: str) -> Path:
     """A ledger file's address as a path."""
     return Path(address).expanduser().absolute()

@@ -40,10 +40,10 @@ def check_writable(base: Path) -> None:
         with tempfile.TemporaryDirectory(prefix=".", dir=there):
             pass
     except OSError as cause:
-        raise _unwritable(base, cause) from cause
+        raise _build_unwritable(base, cause) from cause
 
 
-def _unwritable(base: Path, cause: OSError) -> FolderUnwritable:
+def _build_unwritable(base: Path, cause: OSError) -> FolderUnwritable:
     where = f"{cause.filename or base}: {cause.strerror}"
     return FolderUnwritable(f"the run's folder cannot be written ({where}); give another with --runs")
 
@@ -61,40 +61,40 @@ class RunFolder:
 
     def write(self, story: SwarmTimeline) -> None:
         """Write what has changed since the last writing; what is older than that changes nothing. Raises FolderUnwritable."""
-        self._keep(story, run_files)
+        self._write_files(story, run_files)
 
     def write_round(self, story: SwarmTimeline) -> None:
         """The same after a round, without the reports on the whole run. Raises FolderUnwritable."""
-        self._keep(story, round_files)
+        self._write_files(story, round_files)
         # Of a round that was measured nothing is still to come.
         self._known = max(self._known, len(story.reports))
 
-    def _keep(self, story: SwarmTimeline, files: Callable[[SwarmTimeline, int], Iterable[RunFile]]) -> None:
+    def _write_files(self, story: SwarmTimeline, files: Callable[[SwarmTimeline, int], Iterable[RunFile]]) -> None:
         with self._lock:
             if story.seq < self._seq:
                 return
             try:
                 self._write(story, files(story, self._known))
             except OSError as cause:
-                raise _unwritable(self.base, cause) from cause
+                raise _build_unwritable(self.base, cause) from cause
             self._seq = story.seq
 
     def _write(self, story: SwarmTimeline, files: Iterable[RunFile]) -> None:
         if self.path is None:
-            self.path = _own_folder(self.base, story)
+            self.path = _find_own_folder(self.base, story)
         for path, text in files:
             if self._written.get(path) != text:
-                _replace(self.path.joinpath(*path), text)
+                _replace_file(self.path.joinpath(*path), text)
                 self._written[path] = text
 
 
-def _own_folder(base: Path, story: SwarmTimeline) -> Path:
+def _find_own_folder(base: Path, story: SwarmTimeline) -> Path:
     """The session's folder: the one that it has already, else a new one under the first name that is free."""
     base.mkdir(parents=True, exist_ok=True)
     name, config = folder_name(story.opened_at, story.swarm.opened.topic), render_run_config(story)
     for number in range(1, MOST_SUFFIXES):
         path = base / (name if number == 1 else f"{name}-{number}")
-        if _is_own(path, config) or (not path.exists() and _made(path, config)):
+        if _is_own(path, config) or (not path.exists() and _make_folder(path, config)):
             return path
     raise OSError(0, f"there are {MOST_SUFFIXES} runs of this name", str(base / name))
 
@@ -107,7 +107,7 @@ def _is_own(path: Path, config: str) -> bool:
         return False
 
 
-def _made(path: Path, config: str) -> bool:
+def _make_folder(path: Path, config: str) -> bool:
     """Make the folder with its run-config.json in it, in one step; False when somebody else was first."""
     made = Path(tempfile.mkdtemp(prefix=".", dir=path.parent))
     try:
@@ -122,33 +122,35 @@ def _made(path: Path, config: str) -> bool:
     return True
 
 
-def _replace(path: Path, text: str) -> None:
+def _replace_file(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, text)
 
 
 @asynccontextmanager
-async def kept_folder(moot: Moot, kit: ProtocolPlugin, session: str, base: Path | None = None) -> AsyncIterator[RunFolder | None]:
+async def keep_run_folder(
+    moot: Moot, kit: ProtocolPlugin, session: str, base: Path | None = None
+) -> AsyncIterator[RunFolder | None]:
     """While a session is run here, keep its folder; None for a protocol that has none."""
     if kit.name != "swarm":
         yield None
         return
     folder = RunFolder(base or Path(RUNS))
-    keeper = asyncio.create_task(_keep(moot, kit, session, folder))
+    keeper = asyncio.create_task(_write_rounds(moot, kit, session, folder))
     try:
         yield folder
-        await _write_whole(moot, session, folder)
+        await _write_all_files(moot, session, folder)
     finally:
         keeper.cancel()
         # What went wrong with keeping is told by the last writing, or by the session itself.
         await asyncio.gather(keeper, return_exceptions=True)
 
 
-async def _write_whole(moot: Moot, session: str, folder: RunFolder) -> None:
-    await asyncio.to_thread(folder.write, unwrap_timeline(await moot.teller(session)))
+async def _write_all_files(moot: Moot, session: str, folder: RunFolder) -> None:
+    await asyncio.to_thread(folder.write, unwrap_timeline(await moot.load_timeline(session)))
 
 
-async def _keep(moot: Moot, kit: ProtocolPlugin, session: str, folder: RunFolder) -> None:
+async def _write_rounds(moot: Moot, kit: ProtocolPlugin, session: str, folder: RunFolder) -> None:
     """Write after every round. What fails now is tried again with the next one, and at the end it is told."""
     teller = kit.tell(parse_session_id(session))
     story = unwrap_timeline(teller)

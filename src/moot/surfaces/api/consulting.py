@@ -73,7 +73,7 @@ async def consult(call: Call, params: ConsultParams) -> ConsultOut:
             return _told(session, line, is_over=standing.is_closed, is_in_session=params.session_id is not None)
         if call.progress is not None:
             await call.progress(params.timeout_seconds - left, params.timeout_seconds)
-        await call.deliberations.changed(session, standing.seq, min(left, PROGRESS_SECONDS))
+        await call.deliberations.wait_for_change(session, standing.seq, min(left, PROGRESS_SECONDS))
 
 
 async def _requested(call: Call, params: ConsultParams, session: str) -> tuple[SessionId, SeatId, int]:
@@ -118,7 +118,7 @@ async def _opened(call: Call, params: ConsultParams) -> tuple[SessionId, SeatId,
 
 
 async def _line(call: Call, session: SessionId, seat: SeatId, after: int) -> ConsultationSummary | None:
-    story = await call.moot.teller(session)
+    story = await call.moot.load_timeline(session)
     assert isinstance(story, ConsultingTimeline)
     lines = sorted((*story.consultations, *story.refusals), key=lambda line: line.seq)
     return next((line for line in lines if line.seat == seat and line.seq > after), None)

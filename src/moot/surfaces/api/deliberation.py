@@ -33,9 +33,9 @@ from moot.surfaces.api.shapes import (
 )
 from moot.surfaces.api.views import contribution, next_step, resolved, silences, standing, status, summed
 from moot.wiring.consulting import Consult
-from moot.wiring.deliberations import Turn
+from moot.wiring.deliberations import WaitResult
 from moot.wiring.moot import Options
-from moot.wiring.protocols import protocol
+from moot.wiring.protocols import get_protocol
 
 CONSULTED = "You are being consulted: answer with answer_ask (moot.answer), not with contribute."
 
@@ -56,7 +56,7 @@ async def open_deliberation(call: Call, params: OpenParams) -> OpenedOut:
             raise UnknownDecision(f"builtOn: no decision {decision!r} is kept")
     options: Options = {
         "seats": [seat_of(call.caller, each) for each in params.participants],
-        "name": protocol(params.protocol).name,
+        "name": get_protocol(params.protocol).name,
         "language": params.language,
         "settings": _settings(params),
         "outside_patience": params.patience_seconds,
@@ -68,7 +68,7 @@ async def open_deliberation(call: Call, params: OpenParams) -> OpenedOut:
     session = await call.deliberations.open(params.topic, key=params.idempotency_key, by=call.caller.name, **options)
     if about.thread:
         await call.moot.memory.join_thread(about.thread, session)
-    place = await call.deliberations.place(session)
+    place = await call.deliberations.load_state(session)
     return OpenedOut(**standing(place), earlier_decisions=earlier)
 
 
@@ -102,7 +102,7 @@ def _settings(params: OpenParams) -> dict[str, Any]:
 
 async def _earlier(call: Call, topic: str) -> list[EarlierOut]:
     found = []
-    for hit in await call.moot.like(topic):
+    for hit in await call.moot.find_similar(topic):
         kept = await call.moot.memory.get(hit.decision)
         if kept is not None:
             found.append(
@@ -122,7 +122,7 @@ async def contribute(call: Call, params: ContributeParams) -> ContributedOut:
     seat = call.caller.seat_for(session, params.participant)
     said = params.model_dump(exclude={"deliberation_id", "participant", "idempotency_key"})
     entry = await call.deliberations.contribute(session, seat, said, params.idempotency_key)
-    place = await call.deliberations.place(session)
+    place = await call.deliberations.load_state(session)
     line = next((line for line in place.council.lines if line.seq == entry.seq), None)
     return ContributedOut(
         deliberation_id=session,
@@ -149,18 +149,20 @@ async def get_deliberation(call: Call, params: GetParams) -> DeliberationOut:
     call.caller.check_session(session)
     seat = _reader(call.caller, params.participant)
     teller = await _story(call, session) if params.since == 0 else None
-    place = await call.deliberations.place(session)
+    place = await call.deliberations.load_state(session)
     if teller is None and place.standing.is_closed:
         teller = await _story(call, session)
-    lines = sorted(place.lines(seat, params.since), key=lambda line: (place.shown_at(line, seat), line.id))
+    lines = sorted(place.lines(seat, params.since), key=lambda line: (place.find_reveal_entry(line, seat), line.id))
     page = lines[: params.limit]
     # Lines that came to light together stay together: the next page begins behind them.
-    page += [line for line in lines[params.limit :] if place.shown_at(line, seat) == place.shown_at(page[-1], seat)]
+    page += [
+        line for line in lines[params.limit :] if place.find_reveal_entry(line, seat) == place.find_reveal_entry(page[-1], seat)
+    ]
     is_more = len(lines) > len(page)
     return DeliberationOut(
         **standing(place),
         contributions=[contribution(line) for line in page],
-        next_since=place.shown_at(page[-1], seat) if is_more else None,
+        next_since=place.find_reveal_entry(page[-1], seat) if is_more else None,
         challenges=[
             ChallengeOut(id=each.line.id, participant=each.line.seat, state=each.state, by=each.by)
             for each in list_challenges(place.council)
@@ -198,7 +200,7 @@ async def join_deliberation(call: Call, params: JoinParams) -> TurnOut:
     return await _turn(call, turn, SeatId(seat))
 
 
-async def _turn(call: Call, turn: Turn, seat: SeatId) -> TurnOut:
+async def _turn(call: Call, turn: WaitResult, seat: SeatId) -> TurnOut:
     ask = turn.ask
     return TurnOut(
         status=turn.status,
@@ -223,7 +225,7 @@ async def _turn(call: Call, turn: Turn, seat: SeatId) -> TurnOut:
 async def list_deliberations(call: Call, params: ListParams) -> ListOut:
     found = []
     for line in reversed(await call.moot.sessions()):
-        if not protocol(line.protocol).wire_name or (call.caller.session and call.caller.session != line.session):
+        if not get_protocol(line.protocol).wire_name or (call.caller.session and call.caller.session != line.session):
             continue
         status = {"thinking": "open", "concluded": "closed"}.get(line.status, line.status)
         if params.status not in {"all", status}:
@@ -233,7 +235,7 @@ async def list_deliberations(call: Call, params: ListParams) -> ListOut:
         found.append(
             ListedOut(
                 deliberation_id=line.session,
-                protocol=protocol(line.protocol).wire_name,
+                protocol=get_protocol(line.protocol).wire_name,
                 topic=line.topic,
                 status=status,
                 opened_at=format_time(line.opened_at),
@@ -248,7 +250,7 @@ async def list_deliberations(call: Call, params: ListParams) -> ListOut:
 
 async def _has_seat(call: Call, session: str, participant: str) -> bool:
     try:
-        place = await call.deliberations.place(session)
+        place = await call.deliberations.load_state(session)
     except WorldError:
         # One that cannot be read must not hide the others.
         return False
@@ -257,13 +259,13 @@ async def _has_seat(call: Call, session: str, participant: str) -> bool:
 
 async def _story(call: Call, session: str) -> Any:
     """The deliberation as its own protocol tells it."""
-    teller = await call.moot.teller(session)
+    teller = await call.moot.load_timeline(session)
     return teller.within if isinstance(teller, ConsultingTimeline) else teller
 
 
 async def result_of(call: Call, session: str) -> ResultOut | None:
     teller = await _story(call, session)
-    return resolved(teller, await call.deliberations.place(session))
+    return resolved(teller, await call.deliberations.load_state(session))
 
 
 OPEN = Method(

@@ -16,7 +16,7 @@ from moot.surfaces.api.call import Call, Method, Wire, method
 from moot.surfaces.api.deliberation import seat_of
 from moot.surfaces.api.sessions import SessionParams
 from moot.surfaces.api.shapes import Key, ParticipantIn, Short
-from moot.wiring.pipelines import PipelineFile, chosen_pipeline, parsed_pipeline, planned
+from moot.wiring.pipelines import PipelineFile, build_options, load_pipeline, parse_pipeline
 
 
 class OpenPipelineParams(Wire):
@@ -59,7 +59,7 @@ class PipelineOut(Wire):
 
 async def open_pipeline(call: Call, params: OpenPipelineParams) -> PipelineOut:
     found = _seated(call, _file(params), params.models)
-    options = planned(found, language=params.language)
+    options = build_options(found, language=params.language)
     options["hosted"] = True
     topic = params.task or found.task
     if not topic:
@@ -74,8 +74,8 @@ def _file(params: OpenPipelineParams) -> PipelineFile:
         # A path would let a caller read files of the server's.
         if "/" in text or text.endswith(".toml"):
             raise BadSetting("give the pipeline's TOML itself, or the name of one that ships with Moot")
-        return chosen_pipeline(text, params.language or "en")
-    return parsed_pipeline(text, "the pipeline", Path.cwd())
+        return load_pipeline(text, params.language or "en")
+    return parse_pipeline(text, "the pipeline", Path.cwd())
 
 
 def _seated(call: Call, found: PipelineFile, models: list[str]) -> PipelineFile:
@@ -90,7 +90,7 @@ def _seated(call: Call, found: PipelineFile, models: list[str]) -> PipelineFile:
 
 async def get_pipeline(call: Call, params: SessionParams) -> PipelineOut:
     call.caller.check_session(params.session_id)
-    told = await call.moot.teller(parse_session_id(params.session_id))
+    told = await call.moot.load_timeline(parse_session_id(params.session_id))
     story = told.within if isinstance(told, ConsultingTimeline) else told
     if not isinstance(story, PipelineTimeline):
         raise BadSetting(f"session {params.session_id!r} is no pipeline; use moot.getSession for it")

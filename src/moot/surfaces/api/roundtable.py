@@ -15,10 +15,10 @@ from moot.protocols.roundtable.state import Status
 from moot.surfaces.api.call import Call, Method, Nothing, Wire, method
 from moot.surfaces.api.deliberation import seat_of
 from moot.surfaces.api.shapes import Key, ParticipantIn
-from moot.surfaces.files.found import Blocked, Found, Reading
-from moot.surfaces.files.hall import DEFAULT_ROUNDS, Hall
+from moot.surfaces.files.found import Blocked, ConferenceStatus, TurnBriefing
+from moot.surfaces.files.hall import DEFAULT_ROUNDS, ConferenceProject
 from moot.surfaces.files.relay import Relay
-from moot.surfaces.files.watching import changes
+from moot.surfaces.files.watching import watch_changes
 
 log = logging.getLogger("moot")
 
@@ -120,11 +120,11 @@ class MinutesOut(Wire):
     minutes: str | None = None
 
 
-def _hall(call: Call) -> Hall:
-    return Hall(call.moot, call.house.root)
+def _hall(call: Call) -> ConferenceProject:
+    return ConferenceProject(call.moot, call.house.root)
 
 
-def _out(call: Call, name: str, found: Found) -> ConferenceOut:
+def _out(call: Call, name: str, found: ConferenceStatus) -> ConferenceOut:
     turn = found.turn
     return ConferenceOut(
         conference=name,
@@ -142,23 +142,23 @@ def _out(call: Call, name: str, found: Found) -> ConferenceOut:
     )
 
 
-async def _checked(call: Call, name: str) -> Hall:
+async def _checked(call: Call, name: str) -> ConferenceProject:
     """The hall, if this caller may read the conference."""
     hall = _hall(call)
     if call.caller.session:
-        call.caller.check_session(await hall.session_of(name) or name)
+        call.caller.check_session(await hall.find_session(name) or name)
     return hall
 
 
-async def _speaker(call: Call, name: str, given: str | None) -> tuple[Hall, str]:
+async def _speaker(call: Call, name: str, given: str | None) -> tuple[ConferenceProject, str]:
     """The hall and the role that this caller speaks for; raises NotAllowed."""
     hall = _hall(call)
-    return hall, call.caller.seat_for(await hall.session_of(name) or name, given, "role")
+    return hall, call.caller.seat_for(await hall.find_session(name) or name, given, "role")
 
 
 async def new_conference(call: Call, params: NewConferenceParams) -> ConferenceOut:
     moderator = seat_of(call.caller, ParticipantIn(id=MODERATOR, platform=params.moderator))
-    found = await _hall(call).new(
+    found = await _hall(call).create_conference(
         params.conference,
         params.topic,
         roles=[seat_of(call.caller, each) for each in params.roles],
@@ -174,7 +174,7 @@ async def new_conference(call: Call, params: NewConferenceParams) -> ConferenceO
 async def list_conferences(call: Call, params: Nothing) -> ConferencesOut:
     hall, found = _hall(call), []
     for name in hall.names():
-        if call.caller.session and call.caller.session != await hall.session_of(name):
+        if call.caller.session and call.caller.session != await hall.find_session(name):
             continue
         found.append(_out(call, name, await hall.status(name)))
     return ConferencesOut(conferences=found)
@@ -192,7 +192,7 @@ async def join_conference(call: Call, params: JoinConferenceParams) -> JoinedOut
         return _joined(found)
     try:
         async with asyncio.timeout(params.timeout_seconds):
-            async for _ in changes(hall.table / params.conference):
+            async for _ in watch_changes(hall.table / params.conference):
                 found = await hall.join(params.conference, role)
                 if found.is_turn or found.turn.status == "closed" or call.deliberations.stopping.is_set():
                     break
@@ -201,7 +201,7 @@ async def join_conference(call: Call, params: JoinConferenceParams) -> JoinedOut
     return _joined(found)
 
 
-def _joined(found: Reading) -> JoinedOut:
+def _joined(found: TurnBriefing) -> JoinedOut:
     return JoinedOut(
         is_your_turn=found.is_turn,
         message=found.message or "Give your speech with say_in_conference.",
@@ -242,7 +242,7 @@ async def relay(call: Call, params: ConferenceParams) -> ConferenceOut:
     return _out(call, name, found)
 
 
-async def _relayed(call: Call, hall: Hall, name: str) -> None:
+async def _relayed(call: Call, hall: ConferenceProject, name: str) -> None:
     try:
         await Relay(call.moot, hall, name, lambda line: log.warning("conference %s: %s", name, line)).run()
     except MootError as error:

@@ -22,7 +22,7 @@ from moot.surfaces.api.shapes import MOST_ENTRIES, Key, ParticipantIn, Short
 from moot.wiring.consulting import Consult
 from moot.wiring.deliberations import MOST_WAIT_SECONDS, PROGRESS_SECONDS
 from moot.wiring.moot import Options
-from moot.wiring.protocols import protocols
+from moot.wiring.protocols import load_protocols
 
 PAGE: Final = 200
 
@@ -215,7 +215,7 @@ async def list_sessions(call: Call, params: ListSessionsParams) -> SessionsOut:
 
 async def get_session(call: Call, params: SessionParams) -> DecisionOut:
     call.caller.check_session(params.session_id)
-    kit, teller = await call.moot.kit(params.session_id), await call.moot.teller(params.session_id)
+    kit, teller = await call.moot.load_plugin(params.session_id), await call.moot.load_timeline(params.session_id)
     decision: Decision = kit.decision(teller)
     fields = as_json(decision)
     assert isinstance(fields, dict)
@@ -256,7 +256,7 @@ async def get_asks(call: Call, params: AsksParams) -> AsksOut:
             break
         if call.progress is not None:
             await call.progress(params.timeout_seconds - left, params.timeout_seconds)
-        await call.deliberations.changed(name, standing.seq, min(left, PROGRESS_SECONDS))
+        await call.deliberations.wait_for_change(name, standing.seq, min(left, PROGRESS_SECONDS))
     note = "Answer with moot.answer." if found else "The session has ended." if standing.is_closed else "Nothing yet: call again."
     return AsksOut(
         session_id=name, status="ended" if standing.is_closed else "thinking", asks=[_ask(each) for each in found], note=note
@@ -327,7 +327,7 @@ async def verify_session(call: Call, params: SessionParams) -> VerifyOut:
 
 
 async def list_protocols(call: Call, params: Nothing) -> ProtocolsOut:
-    return ProtocolsOut(protocols=sorted(protocols()))
+    return ProtocolsOut(protocols=sorted(load_protocols()))
 
 
 _METHODS: tuple[Method[Any, Any], ...] = (

@@ -199,7 +199,7 @@ async def swarm_report(call: Call, params: ReportParams) -> WrittenOut:
 async def _kit(call: Call, session: str) -> ProtocolPlugin:
     """The protocol of a swarm, without telling it; raises BadSetting for what is none."""
     call.caller.check_session(session)
-    kit = await call.moot.kit(session)
+    kit = await call.moot.load_plugin(session)
     if kit.name != "swarm":
         raise BadSetting(f"{session!r} is no swarm; moot.getSession tells it")
     return kit
@@ -212,7 +212,7 @@ async def _story(call: Call, session: str) -> SwarmTimeline:
     standing = await call.moot.engine.load_snapshot(parse_session_id(session))
     story = told.pop(session, None)
     if not isinstance(story, SwarmTimeline) or story.seq != standing.seq:
-        story = await call.moot.teller(session)
+        story = await call.moot.load_timeline(session)
         assert isinstance(story, SwarmTimeline), "a swarm is told by its story"
     told[session] = story
     while len(told) > MOST_TOLD:

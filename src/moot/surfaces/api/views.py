@@ -20,24 +20,24 @@ from moot.surfaces.api.shapes import (
     TakenIn,
     VoteOut,
 )
-from moot.wiring.deliberations import Place
-from moot.wiring.protocols import protocol
+from moot.wiring.deliberations import DeliberationState
+from moot.wiring.protocols import get_protocol
 
 
-def status(place: Place) -> Literal["open", "closed", "cancelled"]:
+def status(place: DeliberationState) -> Literal["open", "closed", "cancelled"]:
     """Whether a deliberation is open."""
     if not place.standing.is_closed:
         return "open"
     return "closed" if isinstance(place.standing.desk.closed, DeliberationClosed) else "cancelled"
 
 
-def standing(place: Place) -> dict[str, Any]:
+def standing(place: DeliberationState) -> dict[str, Any]:
     """The fields of `StandingOut`."""
     council, opened, allowed = place.council, place.council.opened, place.allowed
     return {
         "deliberation_id": place.standing.session,
         "topic": opened.topic,
-        "protocol": protocol(place.rules.name).wire_name,
+        "protocol": get_protocol(place.rules.name).wire_name,
         "category": opened.subject.category,
         "stakes": opened.subject.stakes,
         "status": status(place),
@@ -60,7 +60,7 @@ def standing(place: Place) -> dict[str, Any]:
     }
 
 
-def next_step(place: Place, seat: SeatId | None) -> str:
+def next_step(place: DeliberationState, seat: SeatId | None) -> str:
     """What to do next, in a sentence."""
     if place.standing.is_closed:
         return "The deliberation has ended; its result stands."
@@ -108,7 +108,7 @@ def contribution(line: CouncilLine) -> ContributionOut:
     )
 
 
-def resolved(teller: CouncilTimeline, place: Place) -> ResultOut | None:
+def resolved(teller: CouncilTimeline, place: DeliberationState) -> ResultOut | None:
     """The result of a deliberation; None while it has none."""
     closed = teller.resolution
     if closed is None:

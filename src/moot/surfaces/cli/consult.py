@@ -11,7 +11,7 @@ from moot.surfaces.cli import out
 from moot.surfaces.cli.meeting import Table, ended
 from moot.wiring.consulting import Consult
 from moot.wiring.moot import Options
-from moot.wiring.panels import Panel, chosen_panel, seat_word
+from moot.wiring.panels import Panel, load_panel, parse_seat_word
 
 
 @click.command(short_help="Ask one mind on behalf of another, on the record.")
@@ -58,7 +58,7 @@ def consult(
 
     async def work() -> int:
         async with table.moot() as moot:
-            chosen = None if panel is None else chosen_panel(panel, language or detect_language(question))
+            chosen = None if panel is None else load_panel(panel, language or detect_language(question))
             plan: Options = {
                 "seats": seated(asker, to, seats, chosen),
                 "panel": chosen,
@@ -86,7 +86,7 @@ def seated(asker: str, to: str, seats: tuple[str, ...], panel: Panel | None) -> 
     """The seats that were named; who asks needs no mind behind it. Raises BadSetting, BadRoster."""
     if parse_seat_id(asker) == parse_seat_id(to):
         raise BadSetting(f"{asker!r} cannot consult itself; name another seat with --to")
-    words = [seat_word(word) for word in seats]
+    words = [parse_seat_word(word) for word in seats]
     named = {seat.id for seat in (*words, *(panel.seats if panel is not None else ()))}
     if parse_seat_id(asker) not in named:
         words.append(Seat(id=parse_seat_id(asker), platform=MAILBOX))

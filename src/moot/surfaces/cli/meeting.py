@@ -26,7 +26,7 @@ from moot.surfaces.cli.person import at_terminal
 from moot.surfaces.cli.render import show_decision
 from moot.wiring.consulting import Consult
 from moot.wiring.moot import DEFAULT_TURNS, WEEK_SECONDS, Moot, Options
-from moot.wiring.swarm_runs import RUNS, kept_folder
+from moot.wiring.swarm_runs import RUNS, keep_run_folder
 
 
 @click.command(short_help="Hold a meeting on TOPIC.")
@@ -121,7 +121,7 @@ def run(
             if dry_run:
                 return await tell_plan(moot, topic, plan, as_json)
             table.session = await moot.open(topic, **plan)
-            for hit in [] if as_json else await moot.like(topic):
+            for hit in [] if as_json else await moot.find_similar(topic):
                 kept = await moot.memory.get(hit.decision)
                 about = extract_first_sentence(kept.record.topic) if kept is not None else ""
                 out.note(f"An earlier decision on a like question ({one_line(about)}): moot decisions show {hit.decision}")
@@ -178,7 +178,7 @@ def watch(session: str, after: int, as_json: bool) -> None:
                         out.print_json_line(entry_out(event.entry, state))
                 return
             console = out.console()
-            kit = await moot.kit(session)
+            kit = await moot.load_plugin(session)
             teller = kit.tell(parse_session_id(session))
             view = view_of(kit, teller, console)
             with view.shown():
@@ -215,8 +215,8 @@ class Table:
 
     async def hold(self, moot: Moot, *, as_json: bool, wait: bool) -> int:
         """Run the session, show it, print the decision; the exit code."""
-        kit = await moot.kit(self.session)
-        async with kept_folder(moot, kit, self.session, self.runs) as folder:
+        kit = await moot.load_plugin(self.session)
+        async with keep_run_folder(moot, kit, self.session, self.runs) as folder:
             code = await self._held(moot, kit, as_json=as_json, wait=wait)
         if folder is not None and not as_json:
             out.say(f"{folder.path}/")
@@ -325,7 +325,7 @@ async def tell_found(moot: Moot, session: str) -> None:
 
 async def tell_plan(moot: Moot, topic: str, plan: Options, as_json: bool) -> int:
     """Everything that `open` checks, and nothing recorded."""
-    opened = (await moot.planned(topic, **plan)).opened
+    opened = (await moot.plan_session(topic, **plan)).opened
     if as_json:
         from moot.codec.answers import as_json as plain_json
 

@@ -15,7 +15,7 @@ from moot.surfaces.cli import out
 from moot.surfaces.cli.duration import Duration
 from moot.surfaces.cli.meeting import Table, ended, tell_plan
 from moot.wiring.moot import WEEK_SECONDS, Moot
-from moot.wiring.pipelines import chosen_pipeline, planned, shipped, shipped_text
+from moot.wiring.pipelines import build_options, list_shipped, load_pipeline, read_shipped_text
 
 
 @click.group()
@@ -70,8 +70,8 @@ def run_pipeline(
 
     async def work() -> int:
         async with table.moot() as moot:
-            found = chosen_pipeline(file, language or "en")
-            plan = planned(found, models=models, seats=seats, project=project, language=language)
+            found = load_pipeline(file, language or "en")
+            plan = build_options(found, models=models, seats=seats, project=project, language=language)
             plan["budget"] = Budget(tokens=tokens, seconds=seconds)
             plan["session"] = session
             plan["outside_patience"] = patience
@@ -82,7 +82,7 @@ def run_pipeline(
             if dry_run and as_json:
                 return await tell_plan(moot, topic, plan, as_json)
             if dry_run:
-                opened = (await moot.planned(topic, **plan)).opened
+                opened = (await moot.plan_session(topic, **plan)).opened
                 for number, step in enumerate(found.settings["steps"], 1):
                     out.say(f"{number}. {one_line(step['name'])}: {step['agent']}{' (gate)' if step['gate'] else ''}")
                 for seat in opened.seats:
@@ -160,17 +160,17 @@ def show_pipeline(name: str | None, language: Language) -> None:
 
     async def work() -> None:
         if name is None:
-            for each in shipped():
+            for each in list_shipped():
                 out.say(each)
             return
-        out.say(shipped_text(name, language).rstrip("\n"))
+        out.say(read_shipped_text(name, language).rstrip("\n"))
 
     out.run(work, as_json=False)
 
 
 async def told_pipeline(moot: Moot, session: str) -> tuple[PipelineTimeline, ConsultingTimeline | None]:
     """A pipeline and its consultations; raises BadSetting for a session of another kind."""
-    story = await moot.teller(parse_session_id(session))
+    story = await moot.load_timeline(parse_session_id(session))
     consulted = story if isinstance(story, ConsultingTimeline) else None
     within = consulted.within if consulted is not None else story
     if not isinstance(within, PipelineTimeline):

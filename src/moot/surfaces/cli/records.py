@@ -15,7 +15,7 @@ from moot.domain.ids import SessionId, parse_session_id
 from moot.errors import BadImport, BadRoster, BadSetting
 from moot.surfaces.cli import out
 from moot.wiring.moot import Moot
-from moot.wiring.panels import seat_word
+from moot.wiring.panels import parse_seat_word
 
 FORMS = ("context", "jsonl", "minutes", "html", "artefacts")
 
@@ -64,7 +64,7 @@ def import_file(file: str, seats: tuple[str, ...], session: str | None, as_json:
 
     async def work() -> None:
         async with Moot() as moot:
-            found = await moot.read_back(text, seats=[seat_word(word) for word in seats], session=session)
+            found = await moot.read_back(text, seats=[parse_seat_word(word) for word in seats], session=session)
         if as_json:
             out.print_json({"session": found})
         else:
@@ -222,7 +222,7 @@ async def _entry_number(moot: Moot, session: str, at: str | None) -> int | None:
         raise BadSetting(f"--at {at!r}: expected an entry of the timeline, such as #4, or of the ledger, such as 12")
     if not at.startswith("#"):
         return int(number)
-    seqs = {line.id: line.seq for line in (await moot.teller(session)).timeline}
+    seqs = {line.id: line.seq for line in (await moot.load_timeline(session)).timeline}
     if int(number) not in seqs:
         raise BadSetting(f"--at {at}: the timeline has #1 to #{len(seqs)}")
     return int(seqs[int(number)])
@@ -230,7 +230,7 @@ async def _entry_number(moot: Moot, session: str, at: str | None) -> int | None:
 
 async def _told_after(moot: Moot, session: str, shared: int) -> list[str]:
     """What happened in a session behind an entry, in plain lines."""
-    kit = await moot.kit(session)
+    kit = await moot.load_plugin(session)
     teller = kit.tell(parse_session_id(session))
     lines: list[str] = []
     for entry in await moot.engine.entries(parse_session_id(session)):

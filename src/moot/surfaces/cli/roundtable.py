@@ -25,11 +25,11 @@ from moot.surfaces.cli import out
 from moot.surfaces.cli.duration import Duration
 from moot.surfaces.cli.live import view_of
 from moot.surfaces.cli.render import show_decision
-from moot.surfaces.files.found import Blocked, Found, Reading
-from moot.surfaces.files.hall import DEFAULT_ROUNDS, Hall, root_of
+from moot.surfaces.files.found import Blocked, ConferenceStatus, TurnBriefing
+from moot.surfaces.files.hall import DEFAULT_ROUNDS, ConferenceProject, find_project_root
 from moot.surfaces.files.relay import Relay
 from moot.wiring.moot import WEEK_SECONDS, Moot
-from moot.wiring.panels import located
+from moot.wiring.panels import resolve_platform_path
 
 LONGEST_SPEECH: Final = 50_000
 
@@ -53,11 +53,11 @@ def roundtable() -> None:
     """
 
 
-def _hall(moot: Moot, folder: Path | None) -> Hall:
-    return Hall(moot, folder.absolute() if folder is not None else root_of(Path.cwd()))
+def _hall(moot: Moot, folder: Path | None) -> ConferenceProject:
+    return ConferenceProject(moot, folder.absolute() if folder is not None else find_project_root(Path.cwd()))
 
 
-def _run(work: Callable[[Hall], Awaitable[int]], folder: Path | None, *, as_json: bool = False) -> None:
+def _run(work: Callable[[ConferenceProject], Awaitable[int]], folder: Path | None, *, as_json: bool = False) -> None:
     async def held() -> int:
         async with Moot() as moot:
             return await work(_hall(moot, folder))
@@ -110,12 +110,12 @@ def new(
 
     background = _background(agenda)
 
-    async def work(hall: Hall) -> int:
-        found = await hall.new(
+    async def work(hall: ConferenceProject) -> int:
+        found = await hall.create_conference(
             name,
             topic,
             roles=[_role(word) for word in roles],
-            moderator=located(moderator, Path()),
+            moderator=resolve_platform_path(moderator, Path()),
             agenda=background,
             prompt=prompt,
             max_rounds=rounds,
@@ -138,10 +138,10 @@ def _role(word: str) -> Seat:
     name, equals, platform = word.partition("=")
     if equals and not platform:
         raise BadRoster(f"--role {word!r}: expected NAME or NAME=PLATFORM, such as reviewer=openai:gpt-5-mini")
-    return Seat(id=SeatId(name), platform=located(platform, Path()) if platform else MAILBOX)
+    return Seat(id=SeatId(name), platform=resolve_platform_path(platform, Path()) if platform else MAILBOX)
 
 
-def _tell_next(found: Found) -> None:
+def _tell_next(found: ConferenceStatus) -> None:
     """Whose turn it is, and how that role is woken."""
     conference, turn = found.conference, found.turn
     words = PROMPT_TEXT[conference.opened.language]
@@ -156,7 +156,7 @@ def _tell_next(found: Found) -> None:
     out.say(strip_control(wake.format(conference=turn.conference, role=turn.current_speaker, prompt=turn.prompt_for_speaker)))
 
 
-def _found_json(hall: Hall, name: str, found: Found) -> dict[str, Any]:
+def _found_json(hall: ConferenceProject, name: str, found: ConferenceStatus) -> dict[str, Any]:
     return {
         "conference": name,
         "folder": str(hall.table / name),
@@ -182,7 +182,7 @@ def status(name: str | None, folder: Path | None, as_json: bool) -> None:
     moot roundtable status cache
     """
 
-    async def work(hall: Hall) -> int:
+    async def work(hall: ConferenceProject) -> int:
         if name is None:
             return await _listed(hall, as_json)
         found = await hall.status(name)
@@ -195,7 +195,7 @@ def status(name: str | None, folder: Path | None, as_json: bool) -> None:
     _run(work, folder, as_json=as_json)
 
 
-async def _listed(hall: Hall, as_json: bool) -> int:
+async def _listed(hall: ConferenceProject, as_json: bool) -> int:
     lines: list[dict[str, Any]] = []
     for each in hall.names():
         try:
@@ -215,7 +215,7 @@ async def _listed(hall: Hall, as_json: bool) -> int:
     return out.DONE
 
 
-def _standing(found: Found) -> str:
+def _standing(found: ConferenceStatus) -> str:
     turn = found.turn
     where = turn.status if turn.status != "open" else f"round {turn.round} of {turn.max_rounds}, {turn.current_speaker}'s turn"
     return where + (f", {len(found.damage)} damaged: see `check`" if found.damage else "")
@@ -225,7 +225,7 @@ def _counted(number: int, one: str, more: str = "") -> str:
     return f"{number} {one if number == 1 else more or f'{one}s'}"
 
 
-def _show(found: Found) -> None:
+def _show(found: ConferenceStatus) -> None:
     conference = found.conference
     out.say(strip_control(f"{found.turn.conference}: {_standing(found)}"))
     out.say(f"session {found.session}, {_counted(conference.taken, 'turn')} taken")
@@ -257,7 +257,7 @@ def join(name: str, role: str, folder: Path | None, as_json: bool) -> None:
     moot roundtable join cache --as architect
     """
 
-    async def work(hall: Hall) -> int:
+    async def work(hall: ConferenceProject) -> int:
         found = await hall.join(name, role)
         if as_json:
             out.print_json(asdict(found))
@@ -270,7 +270,7 @@ def join(name: str, role: str, folder: Path | None, as_json: bool) -> None:
     _run(work, folder, as_json=as_json)
 
 
-def _reading(found: Reading, role: str) -> str:
+def _reading(found: TurnBriefing, role: str) -> str:
     """The reading as one text."""
     if not found.is_turn:
         return found.message
@@ -304,7 +304,7 @@ def say(*, name: str, file: Any, role: str, key: str, folder: Path | None, as_js
     """
     text = _text(file)
 
-    async def work(hall: Hall) -> int:
+    async def work(hall: ConferenceProject) -> int:
         try:
             given = await hall.say(name, role, text, key)
         except Blocked as blocked:
@@ -390,9 +390,9 @@ def relay(name: str, roles: tuple[str, ...], folder: Path | None, as_json: bool)
     raise SystemExit(out.run(work, as_json=as_json, stopped=lambda: again))
 
 
-async def _shown(moot: Moot, carried: Relay, session: str, console: Console) -> Found:
+async def _shown(moot: Moot, carried: Relay, session: str, console: Console) -> ConferenceStatus:
     """Run it, and show it as it happens."""
-    kit = await moot.kit(session)
+    kit = await moot.load_plugin(session)
     teller = kit.tell(parse_session_id(session))
     view = view_of(kit, teller, console)
 
@@ -422,7 +422,7 @@ def check(name: str, folder: Path | None, as_json: bool) -> None:
     moot roundtable check cache
     """
 
-    async def work(hall: Hall) -> int:
+    async def work(hall: ConferenceProject) -> int:
         found = await hall.check(name)
         if as_json:
             out.print_json([asdict(each) for each in found])
@@ -447,7 +447,7 @@ def repair(name: str, folder: Path | None, as_json: bool) -> None:
     moot roundtable repair cache
     """
 
-    async def work(hall: Hall) -> int:
+    async def work(hall: ConferenceProject) -> int:
         done = await hall.repair(name)
         if as_json:
             out.print_json(done)
@@ -477,7 +477,7 @@ def minutes(name: str, write: Any, folder: Path | None, as_json: bool) -> None:
     """
     text = _text(write) if write is not None else ""
 
-    async def work(hall: Hall) -> int:
+    async def work(hall: ConferenceProject) -> int:
         if text:
             try:
                 await hall.say(name, MODERATOR, text)
@@ -509,7 +509,7 @@ def skip(name: str, role: str, why: str, folder: Path | None, as_json: bool) -> 
     moot roundtable skip cache --as reviewer --why "on holiday"
     """
 
-    async def work(hall: Hall) -> int:
+    async def work(hall: ConferenceProject) -> int:
         found = await hall.skip(name, role, why)
         if as_json:
             out.print_json(_found_json(hall, name, found))

@@ -19,9 +19,9 @@ from moot.participants.platforms import find_key_variable
 from moot.surfaces.cli import out
 from moot.wiring.discovery import LOCAL_SERVERS
 from moot.wiring.moot import Moot
-from moot.wiring.panels import chosen_panel, preset, presets, seat_word
+from moot.wiring.panels import list_presets, load_panel, load_preset, parse_seat_word
 from moot.wiring.seating import CHECK_SECONDS, SEARCH
-from moot.wiring.settings import home, ledger_address
+from moot.wiring.settings import resolve_home, resolve_ledger_address
 
 EXTRAS = {"anthropic": "anthropic", "google": "google.genai", "postgres": "asyncpg", "embedded": "xllamacpp"}
 
@@ -41,19 +41,19 @@ def panel(name: str | None, language: Language, toml: bool, as_json: bool) -> No
     """
     try:
         if name is None:
-            found = [preset(each, language) for each in presets()]
+            found = [load_preset(each, language) for each in list_presets()]
             if as_json:
                 out.print_json([{"name": each.name, "title": each.title, "description": each.description} for each in found])
                 return
             for each in found:
                 out.console().print(Text(f"{each.name:14} {each.title}: {each.description}"), soft_wrap=not sys.stdout.isatty())
             return
-        chosen = chosen_panel(name, language)
+        chosen = load_panel(name, language)
     except MootError as error:
         out.fail(error, as_json=as_json)
     if as_json:
         out.print_json(chosen)
-    elif toml and name in presets():
+    elif toml and name in list_presets():
         from importlib.resources import files
 
         out.say((files("moot.wiring") / "presets" / f"{name}.{language}.toml").read_text(encoding="utf-8").rstrip("\n"))
@@ -121,7 +121,7 @@ def doctor(seats: tuple[str, ...], as_json: bool) -> None:
 
 
 async def _checks(seats: tuple[str, ...]) -> list[Check]:
-    checks = [Check("moot", True, f"{version('moot')} on Python {machine.python_version()}, home {home(_environ())}")]
+    checks = [Check("moot", True, f"{version('moot')} on Python {machine.python_version()}, home {resolve_home(_environ())}")]
     checks.append(await _ledger())
     async with Moot(environ=_without_ledger()) as moot:
         found = await moot.discover()
@@ -152,7 +152,7 @@ async def _checks(seats: tuple[str, ...]) -> list[Check]:
 
 
 async def _ledger() -> Check:
-    address = ledger_address(_environ())
+    address = resolve_ledger_address(_environ())
     try:
         async with Moot() as moot:
             sessions = await moot.sessions()
@@ -164,7 +164,7 @@ async def _ledger() -> Check:
 
 async def _answers(moot: Moot, word: str) -> Check:
     try:
-        seat = seat_word(word if "=" in word.split("?", maxsplit=1)[0] else f"doctor={word}")
+        seat = parse_seat_word(word if "=" in word.split("?", maxsplit=1)[0] else f"doctor={word}")
         participant = moot.seating(seat)
         async with asyncio.timeout(CHECK_SECONDS):
             told = None if participant is None else await participant.ready()

@@ -22,7 +22,7 @@ from moot.protocols.swarm.words import agent_name
 from moot.surfaces.cli import out
 from moot.surfaces.cli.meeting import Table, ended, millionths, pairs, tell_found, tell_plan
 from moot.wiring.moot import Moot, Options
-from moot.wiring.panels import seat_word
+from moot.wiring.panels import parse_seat_word
 from moot.wiring.swarm_runs import RUNS, RunFolder, check_writable
 
 DEFAULT_AGENTS: Final = 5
@@ -133,7 +133,7 @@ def swarm(
 
 def crew(words: tuple[str, ...], count: int | None, has_panel: bool) -> list[Seat]:
     """The seats of a swarm: those given, then explorers by their own names up to `count`; raises BadRoster."""
-    given = [seat_word(word) for word in words]
+    given = [parse_seat_word(word) for word in words]
     explorers = [seat.id for seat in given if seat.id not in {VALIDATOR, LIKENESS}]
     if has_panel and count is not None:
         raise BadRoster("a panel says how many explore; leave out --agents, or --panel")
@@ -171,7 +171,7 @@ def swarm_report(session: str, apart: tuple[str, ...], form: str, folder: Path |
                 "the folder and the blackboard are the run's own; --apart goes with the forms md, html and convergence"
             )
         async with Moot() as moot:
-            story = await moot.teller(session)
+            story = await moot.load_timeline(session)
         if not isinstance(story, SwarmTimeline):
             raise BadSetting(f"{session!r} is no swarm; `moot show {session}` tells it")
         if folder is not None:

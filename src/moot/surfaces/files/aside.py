@@ -12,25 +12,28 @@ from moot.protocols.roundtable.files import QUARANTINE_FOLDER
 LOG: Final = "LOG.md"
 
 
-class Aside:
+class Quarantine:
     """The folder `aside` of a conference's folder; it is made when it is needed."""
 
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
 
-    def keep(self, role: str, text: str) -> str:
+    def keep_text(self, role: str, text: str) -> str:
         """Keep a text for its author, once; where."""
-        with self._opened() as aside:
+        with self._open_folder() as aside:
             number = 1
-            while aside.has(f"{role}_{number}.md") and (text_of(aside, f"{role}_{number}.md") or "").strip() != text.strip():
+            while (
+                aside.has(f"{role}_{number}.md")
+                and (read_text_if_any(aside, f"{role}_{number}.md") or "").strip() != text.strip()
+            ):
                 number += 1
             if not aside.has(f"{role}_{number}.md"):
                 aside.put(f"{role}_{number}.md", text.strip() + "\n", fresh=True)
         return f"{QUARANTINE_FOLDER}/{role}_{number}.md"
 
-    def put(self, name: str, why: str) -> str:
+    def move_file(self, name: str, why: str) -> str:
         """Move a file out of the way; nothing is ever deleted. Where it is now."""
-        with self._opened() as aside:
+        with self._open_folder() as aside:
             other, number = name, 1
             while aside.has(other):
                 number += 1
@@ -44,15 +47,15 @@ class Aside:
                 aside.append(f"LOG-{secrets.token_hex(4)}.md", line)
         return f"{QUARANTINE_FOLDER}/{other}"
 
-    def of(self, role: str) -> tuple[str, ...]:
+    def list_texts(self, role: str) -> tuple[str, ...]:
         if not self._folder.has(QUARANTINE_FOLDER):
             return ()
-        with self._opened() as aside:
+        with self._open_folder() as aside:
             names = [each.name for each in aside.list_entries()]
         own = re.compile(rf"{re.escape(role)}_\d+\.md")
         return tuple(f"{QUARANTINE_FOLDER}/{name}" for name in names if own.fullmatch(name))
 
-    def freed(self) -> str:
+    def free_folder_name(self) -> str:
         """Move away whatever has the name of the folder for what is set aside; where it is now."""
         found = next((each for each in self._folder.list_entries() if each.name == QUARANTINE_FOLDER), None)
         if found is None or found.kind == "folder":
@@ -63,13 +66,13 @@ class Aside:
         self._folder.move(QUARANTINE_FOLDER, f"{QUARANTINE_FOLDER}_{number}")
         return f"{QUARANTINE_FOLDER}_{number}"
 
-    def _opened(self) -> AbstractContextManager[Folder]:
-        self.freed()
+    def _open_folder(self) -> AbstractContextManager[Folder]:
+        self.free_folder_name()
         self._folder.make_folder(QUARANTINE_FOLDER)
         return Folder.open_folder(self._folder.path / QUARANTINE_FOLDER, inside=self._folder)
 
 
-def text_of(folder: Folder, name: str) -> str | None:
+def read_text_if_any(folder: Folder, name: str) -> str | None:
     """A file's text; None where it has none that can be read."""
     try:
         return folder.read(name)

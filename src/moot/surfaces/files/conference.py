@@ -31,10 +31,19 @@ from moot.protocols.roundtable.files import (
 from moot.protocols.roundtable.state import RECENT, Conference, SkippedTurn
 from moot.protocols.roundtable.turnfile import BadTurn, TurnFile, build_turn_file, parse_turn_file, render_turn_file
 from moot.protocols.roundtable.words import PROMPT_TEXT
-from moot.surfaces.files.aside import Aside, text_of
-from moot.surfaces.files.found import Blocked, Found, Given, Reading
-from moot.surfaces.files.mark import AGENDA_KEPT, LOCK, OWN_FOLDER, Mark, digest, read_mark, write_mark
-from moot.surfaces.files.seen import LONGEST_SPEECH, Damage, Seen, damages, is_settled, looked, normal, same_text
+from moot.surfaces.files.aside import Quarantine, read_text_if_any
+from moot.surfaces.files.found import AcceptedSpeech, Blocked, ConferenceStatus, TurnBriefing
+from moot.surfaces.files.mark import AGENDA_KEPT, LOCK, OWN_FOLDER, SyncState, compute_digest, read_sync_state, write_sync_state
+from moot.surfaces.files.seen import (
+    LONGEST_SPEECH,
+    Damage,
+    FolderScan,
+    find_damage,
+    is_settled,
+    normalize_speech,
+    read_normalized,
+    scan_folder,
+)
 
 MOST_REPAIRS: Final = 10_000
 
@@ -44,17 +53,17 @@ class ConferenceFolder:
 
     def __init__(self, folder: Folder, own: Folder, engine: Engine) -> None:
         self.folder = folder
-        self.aside = Aside(folder)
+        self.aside = Quarantine(folder)
         self._own = own
         self._engine = engine
-        self.mark = read_mark(own)
+        self.mark = read_sync_state(own)
         self.session = SessionId("")
         self.is_adopted = False
         self._accepted: set[str] = set()
 
     @classmethod
     @asynccontextmanager
-    async def opened(cls, path: Path, engine: Engine, *, make: bool = False) -> AsyncIterator["ConferenceFolder"]:
+    async def open_locked(cls, path: Path, engine: Engine, *, make: bool = False) -> AsyncIterator["ConferenceFolder"]:
         """Open and lock a conference's folder below a `.roundtable`; raises UnknownConference, BadName, SessionBusy."""
         try:
             with Folder.open_folder(path.parent) as table:
@@ -70,26 +79,26 @@ class ConferenceFolder:
         except FileNotFoundError as cause:
             raise UnknownConference(f"no conference is called {path.name!r} in {path.parent}") from cause
 
-    async def conference(self) -> Conference:
+    async def load_conference(self) -> Conference:
         """Where the ledger says that it stands, with all that follows from its entries."""
         state = (await self._engine.load_snapshot(self.session)).state
         assert isinstance(state, Conference)
         return state
 
-    async def sync(self, *, held: frozenset[str] = frozenset(), whole: bool = False) -> Found:
+    async def sync(self, *, held: frozenset[str] = frozenset(), whole: bool = False) -> ConferenceStatus:
         """Bring ledger and folder together; what does not fit is told and left as it is.
 
         `held` roles are at work under this process: their files are theirs to hand over.
         """
-        conference = await self.conference()
+        conference = await self.load_conference()
         self._publish(conference)
         writing = ""
         while True:
-            seen = looked(self.folder)
-            name, is_ready = self._coming(seen, conference)
+            seen = scan_folder(self.folder)
+            name, is_ready = self._find_next_file(seen, conference)
             if not name and self._is_ended_by(seen, conference):
                 await self._engine.call_close(self.session, TURN)
-                conference = await self.conference()
+                conference = await self.load_conference()
                 continue
             if not name:
                 break
@@ -97,21 +106,21 @@ class ConferenceFolder:
             if role in held or not is_ready:
                 writing = role
                 break
-            await self._take_in(seen, conference, name)
-            conference = await self.conference()
+            await self._record_file(seen, conference, name)
+            conference = await self.load_conference()
         self._publish(conference)
-        seen = looked(self.folder)
-        found = tuple(damages(self.folder, seen, conference, self.mark, whole=whole))
+        seen = scan_folder(self.folder)
+        found = tuple(find_damage(self.folder, seen, conference, self.mark, whole=whole))
         if writing:
             # What its author is at is not judged yet.
             found = tuple(each for each in found if each.file not in {TURN, name})
         elif not any(each.file == TURN for each in found) and seen.turn_raw is not None:
             # Another prompt in an otherwise right file is a speaker's that was slow: it stays.
-            self._note(turn=digest(seen.turn_raw))
+            self._update_sync_state(turn=compute_digest(seen.turn_raw))
         turn = seen.turn if seen.turn is not None and not found else build_turn_file(conference)
-        return Found(session=self.session, conference=conference, turn=turn, damage=found, writing=writing)
+        return ConferenceStatus(session=self.session, conference=conference, turn=turn, damage=found, writing=writing)
 
-    def _is_ended_by(self, seen: Seen, conference: Conference) -> bool:
+    def _is_ended_by(self, seen: FolderScan, conference: Conference) -> bool:
         """Whether the files say that the talk is over before its time, and there is reason to heed them.
 
         Somebody wrote the minutes as well, or the folder comes from people who keep no other record. All else is one speaker's
@@ -120,10 +129,10 @@ class ConferenceFolder:
         turn = seen.turn
         if turn is None or conference.status != "open" or turn.status == "open" or seen.highest != conference.taken:
             return False
-        has_minutes = turn.status == "closed" and bool(MINUTES in seen.files and same_text(self.folder, MINUTES))
+        has_minutes = turn.status == "closed" and bool(MINUTES in seen.files and read_normalized(self.folder, MINUTES))
         return has_minutes or self.is_adopted
 
-    def _coming(self, seen: Seen, conference: Conference) -> tuple[str, bool]:
+    def _find_next_file(self, seen: FolderScan, conference: Conference) -> tuple[str, bool]:
         """The file that would be the next step, if it is there, and whether its author is done with it."""
         if conference.status == "closed":
             return "", False
@@ -132,11 +141,14 @@ class ConferenceFolder:
         file = seen.files.get(name)
         if file is None or file.kind != "file":
             return "", False
-        text = same_text(self.folder, name)
+        text = read_normalized(self.folder, name)
         is_done = (
-            self.is_moved(seen) or self.mark.published > conference.taken or self.mark.minutes or is_settled(self.folder, name)
+            self.is_turn_changed(seen)
+            or self.mark.published > conference.taken
+            or self.mark.minutes
+            or is_settled(self.folder, name)
         )
-        if is_open and text in self._homeless(seen, conference):
+        if is_open and text in self._find_texts_without_file(seen, conference):
             # An old speech under another name.
             return "", False
         if text is None or not text or len(text) > LONGEST_SPEECH:
@@ -144,42 +156,42 @@ class ConferenceFolder:
         return name, is_done
 
     @staticmethod
-    def _homeless(seen: Seen, conference: Conference) -> set[str]:
+    def _find_texts_without_file(seen: FolderScan, conference: Conference) -> set[str]:
         """What the one whose turn it is has said in files that are missing now."""
         own = [speech for speech in conference.speeches if speech.seat == conference.current]
         return {speech.said.content for speech in own if format_speech_file_name(speech.number, speech.seat) not in seen.files}
 
-    async def _take_in(self, seen: Seen, conference: Conference, name: str) -> None:
+    async def _record_file(self, seen: FolderScan, conference: Conference, name: str) -> None:
         """Make an entry of a file that is the next step."""
         if seen.turn is not None and seen.turn_raw is not None:
-            self._accepted.add(digest(seen.turn_raw))
+            self._accepted.add(compute_digest(seen.turn_raw))
         seat = conference.current if conference.status == "open" else conference.writers[0]
-        raw = self._said(seen, conference, name)
+        raw = self._read_answer(seen, conference, name)
         if isinstance(raw, dict):
             await self._engine.contribute(self.session, seat, raw, of_any=True)
         else:
-            await self._skip(seat, raw, one_line(self.folder.read(name) or ""))
+            await self._record_skip(seat, raw, one_line(self.folder.read(name) or ""))
 
-    def is_moved(self, seen: Seen | None = None) -> bool:
+    def is_turn_changed(self, seen: FolderScan | None = None) -> bool:
         """Whether somebody else has written `turn.json` since it was last right."""
-        seen = seen or looked(self.folder)
-        return seen.turn is not None and digest(seen.turn_raw or "") != self.mark.turn
+        seen = seen or scan_folder(self.folder)
+        return seen.turn is not None and compute_digest(seen.turn_raw or "") != self.mark.turn
 
-    def handed_over(self, conference: Conference) -> dict[str, object] | None:
+    def collect_answer(self, conference: Conference) -> dict[str, object] | None:
         """What the files say for whoever is to speak now, as an answer; None where they have no next step.
 
         The `turn.json` that belongs to it counts as ours from now on: the next one may replace it.
         """
-        seen = looked(self.folder)
-        name, _ = self._coming(seen, conference)
-        raw = self._said(seen, conference, name) if name and same_text(self.folder, name) else None
+        seen = scan_folder(self.folder)
+        name, _ = self._find_next_file(seen, conference)
+        raw = self._read_answer(seen, conference, name) if name and read_normalized(self.folder, name) else None
         if not isinstance(raw, dict):
             return None
         if seen.turn is not None and seen.turn_raw is not None:
-            self._note(turn=digest(seen.turn_raw))
+            self._update_sync_state(turn=compute_digest(seen.turn_raw))
         return raw
 
-    def _said(self, seen: Seen, conference: Conference, name: str) -> dict[str, object] | Loss:
+    def _read_answer(self, seen: FolderScan, conference: Conference, name: str) -> dict[str, object] | Loss:
         """The answer in a file that is the next step; why there is none where it says that the turn is skipped."""
         text, turn = self.folder.read(name) or "", seen.turn
         if conference.status == "concluding":
@@ -199,45 +211,45 @@ class ConferenceFolder:
             "consensus": said.consensus or is_early,
         }
 
-    async def _skip(self, seat: SeatId, reason: Loss, detail: str) -> None:
-        before = (await self.conference()).taken
-        while (await self.conference()).taken == before:
+    async def _record_skip(self, seat: SeatId, reason: Loss, detail: str) -> None:
+        before = (await self.load_conference()).taken
+        while (await self.load_conference()).taken == before:
             await self._engine.pass_over(self.session, seat, reason, detail)
 
     async def skip(self, role: str, detail: str) -> None:
         """Go on without whoever is to speak; raises OutOfTurn when that is not this role."""
-        conference = await self.conference()
+        conference = await self.load_conference()
         if conference.status != "open" or role != conference.current:
-            raise OutOfTurn(self._blocked(conference))
-        await self._skip(conference.current, "passed_over", detail)
-        self._publish(await self.conference())
+            raise OutOfTurn(self._explain_blocked(conference))
+        await self._record_skip(conference.current, "passed_over", detail)
+        self._publish(await self.load_conference())
 
     def _publish(self, conference: Conference) -> None:
         """Write the files that the ledger has and the folder has not: a speech first, then `turn.json`."""
-        published = self._published(conference.taken)
+        published = self._count_published(conference.taken)
         if conference.taken < published or (self.mark.minutes and conference.status != "closed"):
             # Another ledger knows more of this folder than ours: its files are to be taken in first.
             return
         if not self.mark.agenda:
-            self._put_agenda(conference)
+            self._write_agenda(conference)
         for turn in conference.turns[published:]:
             name, text = render_finished_turn(conference, turn)
-            self._put_once(name, text, is_skip=isinstance(turn, SkippedTurn))
+            self._write_once(name, text, is_skip=isinstance(turn, SkippedTurn))
         if conference.status == "closed" and not self.mark.minutes:
-            self._put_once(MINUTES, render_minutes_file(conference))
+            self._write_once(MINUTES, render_minutes_file(conference))
         wanted = render_turn_file(build_turn_file(conference))
-        kept = self._as_written(wanted)
+        kept = self._choose_turn_text(wanted)
         if kept is None:
             return
         if kept == wanted:
             self.folder.put(TURN, wanted)
-        self._note(published=conference.taken, turn=digest(kept), minutes=conference.status == "closed")
+        self._update_sync_state(published=conference.taken, turn=compute_digest(kept), minutes=conference.status == "closed")
 
-    def _published(self, taken: int) -> int:
+    def _count_published(self, taken: int) -> int:
         """How many turns have their files; a mark that says more than there is was not written by us."""
-        return min(self.mark.published, max(taken, looked(self.folder).highest))
+        return min(self.mark.published, max(taken, scan_folder(self.folder).highest))
 
-    def _as_written(self, wanted: str) -> str | None:
+    def _choose_turn_text(self, wanted: str) -> str | None:
         """What `turn.json` is to say: what it says, if that is the same in other words; what is wanted, if it is ours to replace.
 
         None where it is neither ours nor one that was taken in: that is left for whoever repairs it.
@@ -250,7 +262,7 @@ class ConferenceFolder:
             return None if self.mark.turn else wanted
         if self._differs_in_words_only(raw, wanted):
             return raw
-        is_ours = digest(raw) == self.mark.turn or digest(raw) in self._accepted
+        is_ours = compute_digest(raw) == self.mark.turn or compute_digest(raw) in self._accepted
         return wanted if is_ours else None
 
     def _differs_in_words_only(self, raw: str, wanted: str) -> bool:
@@ -260,10 +272,10 @@ class ConferenceFolder:
             return False
         if self.is_adopted and replace(found, conference=ours.conference) == ours:
             # A copy under another name.
-            self._accepted.add(digest(raw))
+            self._accepted.add(compute_digest(raw))
         return replace(found, prompt_for_speaker=ours.prompt_for_speaker) == ours
 
-    def _put_agenda(self, conference: Conference) -> None:
+    def _write_agenda(self, conference: Conference) -> None:
         """Write the agenda, or keep the one that is there."""
         try:
             found = self.folder.read(AGENDA)
@@ -273,32 +285,32 @@ class ConferenceFolder:
         if found is None:
             self.folder.put(AGENDA, text)
         self._own.put(AGENDA_KEPT, text)
-        self._note(agenda=digest(text), language=conference.opened.language)
+        self._update_sync_state(agenda=compute_digest(text), language=conference.opened.language)
 
-    def _put_once(self, name: str, text: str, *, is_skip: bool = False) -> None:
+    def _write_once(self, name: str, text: str, *, is_skip: bool = False) -> None:
         """Write a file that never changes. Another one of that name is set aside: its author was the later of two."""
         if self.folder.has(name):
-            found = same_text(self.folder, name)
-            if found == normal(text) or (is_skip and parse_skip_reason(found or "") is not None):
+            found = read_normalized(self.folder, name)
+            if found == normalize_speech(text) or (is_skip and parse_skip_reason(found or "") is not None):
                 self.folder.make_read_only(name)
                 return
-            self.aside.put(name, "another text of this name was first")
+            self.aside.move_file(name, "another text of this name was first")
         self.folder.put(name, text, fresh=True, fixed=True)
 
-    def _note(self, **what: object) -> None:
+    def _update_sync_state(self, **what: object) -> None:
         mark = replace(self.mark, **what)  # type: ignore[arg-type]  # fields of Mark, spelled by this file
         if mark != self.mark:
-            write_mark(self._own, mark)
+            write_sync_state(self._own, mark)
             self.mark = mark
 
-    def note_sessions(self, sessions: tuple[str, ...], language: Language) -> None:
-        self._note(sessions=sessions, path=str(self.folder.path), language=language)
+    def record_sessions(self, sessions: tuple[str, ...], language: Language) -> None:
+        self._update_sync_state(sessions=sessions, path=str(self.folder.path), language=language)
 
-    def begin_anew(self) -> None:
+    def reset_sync_state(self) -> None:
         """Forget what was noted: the folder is another's copy, or known to no ledger here."""
-        self.mark = Mark()
+        self.mark = SyncState()
 
-    async def say(self, role: str, text: str, key: str = "") -> Given:
+    async def say(self, role: str, text: str, key: str = "") -> AcceptedSpeech:
         """Commit a speech (or, as the moderator, the minutes).
 
         Raises Blocked, SessionClosed, FolderDamaged, BadAnswer, UnknownSeat.
@@ -307,29 +319,29 @@ class ConferenceFolder:
         conference = found.conference
         if role not in {*conference.speakers, MODERATOR}:
             raise UnknownSeat(f"{role[:80]!r} has no role here; the roles are: {', '.join((*conference.speakers, MODERATOR))}")
-        raw = _raw(text, role)
-        before = await self._said_before(conference, role, raw, key)
+        raw = _build_raw_answer(text, role)
+        before = await self._find_earlier_file(conference, role, raw, key)
         if before:
-            return Given(file=before, turn=found.turn, language=conference.opened.language, is_repeated=True)
+            return AcceptedSpeech(file=before, turn=found.turn, language=conference.opened.language, is_repeated=True)
         if found.damage:
-            kept = self.aside.keep(role, text)
-            raise FolderDamaged(f"{told_damage(self.folder.path.name, found.damage)} Your text is kept in {kept}")
+            kept = self.aside.keep_text(role, text)
+            raise FolderDamaged(f"{describe_damage(self.folder.path.name, found.damage)} Your text is kept in {kept}")
         words = PROMPT_TEXT[conference.opened.language]
         if conference.status == "closed":
-            raise SessionClosed(f"{words.over} ({words.kept.format(file=self.aside.keep(role, text))})")
+            raise SessionClosed(f"{words.over} ({words.kept.format(file=self.aside.keep_text(role, text))})")
         if role != conference.current:
-            raise Blocked(self._blocked(conference), self.aside.keep(role, text), words.kept)
+            raise Blocked(self._explain_blocked(conference), self.aside.keep_text(role, text), words.kept)
         if found.writing:
-            raise Blocked(words.busy.format(role=role), self.aside.keep(role, text), words.kept)
+            raise Blocked(words.busy.format(role=role), self.aside.keep_text(role, text), words.kept)
         is_open = conference.status == "open"
         seat = conference.current if is_open else conference.writers[0]
         await self._engine.contribute(self.session, seat, raw, key, of_any=True)
-        after = await self.conference()
+        after = await self.load_conference()
         self._publish(after)
         file = format_speech_file_name(conference.taken + 1, role) if is_open else MINUTES
-        return Given(file=file, turn=build_turn_file(after), language=conference.opened.language)
+        return AcceptedSpeech(file=file, turn=build_turn_file(after), language=conference.opened.language)
 
-    async def _said_before(self, conference: Conference, role: str, raw: dict[str, object], key: str) -> str:
+    async def _find_earlier_file(self, conference: Conference, role: str, raw: dict[str, object], key: str) -> str:
         """The file of a text that was given before: by its key, or as the same words by somebody whose turn it is not."""
         known = (await self._engine.load_snapshot(self.session)).desk.answer_keys
         seat = SeatId(role)
@@ -345,7 +357,7 @@ class ConferenceFolder:
         own = [speech for speech in conference.speeches if speech.seat == role]
         return format_speech_file_name(own[-1].number, role) if own and own[-1].said.content == raw["content"] else ""
 
-    def _blocked(self, conference: Conference) -> str:
+    def _explain_blocked(self, conference: Conference) -> str:
         words = PROMPT_TEXT[conference.opened.language]
         if conference.status == "concluding":
             return words.concluding
@@ -358,16 +370,16 @@ class ConferenceFolder:
             found = await self.sync(whole=True)
             if not found.damage:
                 return done
-            done.append(self._mend(found.damage[0], found.conference))
+            done.append(self._repair_damage(found.damage[0], found.conference))
         raise FolderDamaged(f"{self.folder.path.name} cannot be mended: {found.damage[0]}")
 
-    def _mend(self, damage: Damage, conference: Conference) -> str:
+    def _repair_damage(self, damage: Damage, conference: Conference) -> str:
         texts = dict(render_finished_turn(conference, turn) for turn in conference.turns)
         if conference.status == "closed":
             texts[MINUTES] = render_minutes_file(conference)
         match damage.kind:
             case "aside_blocked":
-                return f"{damage}; renamed to {self.aside.freed()}"
+                return f"{damage}; renamed to {self.aside.free_folder_name()}"
             case "speech_renamed":
                 self.folder.move(damage.rename, damage.file)
                 return f"{damage}; renamed back"
@@ -377,36 +389,36 @@ class ConferenceFolder:
             case "speech_missing" | "minutes_missing":
                 self.folder.put(damage.file, texts[damage.file], fresh=True, fixed=True)
                 return f"{damage}; written again from the ledger"
-        aside = self.aside.put(damage.file, damage.said) if self.folder.has(damage.file) else ""
+        aside = self.aside.move_file(damage.file, damage.said) if self.folder.has(damage.file) else ""
         where = f"; set aside as {aside}" if aside else ""
         if damage.file == TURN:
             text = render_turn_file(build_turn_file(conference))
             self.folder.put(TURN, text)
-            self._note(turn=digest(text), published=conference.taken)
+            self._update_sync_state(turn=compute_digest(text), published=conference.taken)
             return f"{damage}{where}; rebuilt from the speeches"
         if damage.file == AGENDA:
-            text = text_of(self._own, AGENDA_KEPT) or render_agenda(conference.opened, conference.speakers)
+            text = read_text_if_any(self._own, AGENDA_KEPT) or render_agenda(conference.opened, conference.speakers)
             self.folder.put(AGENDA, text)
-            self._note(agenda=digest(text))
+            self._update_sync_state(agenda=compute_digest(text))
             return f"{damage}{where}; written again as it was"
         if damage.file in texts and damage.kind != "minutes_early":
             self.folder.put(damage.file, texts[damage.file], fresh=True, fixed=True)
             return f"{damage}{where}; written again from the ledger"
         return f"{damage}{where}"
 
-    def reading(self, role: str, turn: TurnFile) -> Reading:
+    def build_briefing(self, role: str, turn: TurnFile) -> TurnBriefing:
         """What a role should read now: the agenda, its prompt, the last speeches. Opens no other speech."""
         words = PROMPT_TEXT[self.mark.language]
         is_turn = role == turn.current_speaker and turn.status != "closed"
-        agenda = text_of(self.folder, AGENDA) or ""
+        agenda = read_text_if_any(self.folder, AGENDA) or ""
         if not is_turn:
             waiting = {"closed": words.over, "concluding": words.concluding}
             message = waiting.get(turn.status) or words.blocked.format(current_speaker=turn.current_speaker)
-            return Reading(is_turn=False, message=message, agenda=agenda, turn=turn, language=self.mark.language)
-        names = sorted(looked(self.folder).speeches.items(), key=lambda each: each[1].number)
+            return TurnBriefing(is_turn=False, message=message, agenda=agenda, turn=turn, language=self.mark.language)
+        names = sorted(scan_folder(self.folder).speeches.items(), key=lambda each: each[1].number)
         shown = names if turn.status == "concluding" else names[-RECENT:]
-        speeches = tuple((name, text_of(self.folder, name) or "") for name, _ in shown)
-        return Reading(
+        speeches = tuple((name, read_text_if_any(self.folder, name) or "") for name, _ in shown)
+        return TurnBriefing(
             is_turn=True,
             message="",
             agenda=agenda,
@@ -414,25 +426,25 @@ class ConferenceFolder:
             language=self.mark.language,
             speeches=speeches,
             earlier=len(names) - len(shown),
-            kept=self.aside.of(role),
+            kept=self.aside.list_texts(role),
         )
 
-    def as_it_was(self) -> TurnFile | None:
+    def read_unchanged_turn(self) -> TurnFile | None:
         """Where it stands by the folder alone, if nothing has changed there since it was last right; else None."""
-        seen = looked(self.folder)
-        if seen.turn is None or digest(seen.turn_raw or "") != self.mark.turn or seen.misnamed:
+        seen = scan_folder(self.folder)
+        if seen.turn is None or compute_digest(seen.turn_raw or "") != self.mark.turn or seen.misnamed:
             return None
         is_same = len(seen.speeches) == self.mark.published == seen.highest and (MINUTES in seen.files) == self.mark.minutes
         return seen.turn if is_same else None
 
 
-def told_damage(name: str, found: tuple[Damage, ...]) -> str:
+def describe_damage(name: str, found: tuple[Damage, ...]) -> str:
     """Damage in a sentence, with the remedy."""
     more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
     return f"the folder of {name!r} is damaged: {found[0]}{more}. See `moot roundtable check {name}`; mend it with `repair`."
 
 
-def _raw(text: str, role: str) -> dict[str, object]:
+def _build_raw_answer(text: str, role: str) -> dict[str, object]:
     """A text as the answer that it is, word for word."""
     if role == MODERATOR:
         return {"content": fix_surrogates(text).strip()}

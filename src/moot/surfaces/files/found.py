@@ -11,7 +11,7 @@ from moot.surfaces.files.seen import Damage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class ConferenceStatus:
     """Where a conference stands. `writing` is the role that has begun to write its files and is not done."""
 
     session: SessionId
@@ -22,7 +22,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class TurnBriefing:
     """What a role should read now. `message` is the answer where it has nothing to do; `kept` are texts of its own set aside."""
 
     is_turn: bool
@@ -36,7 +36,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class AcceptedSpeech:
     """A speech (or the minutes) that is in the ledger and in the folder."""
 
     file: str

@@ -20,23 +20,23 @@ from moot.protocols.roundtable.files import AGENDA, GUIDE, TURN, parse_agenda
 from moot.protocols.roundtable.guide import GUIDES
 from moot.protocols.roundtable.names import validate_conference_name, validate_role_name
 from moot.protocols.roundtable.turnfile import TurnFile
-from moot.surfaces.files.conference import ConferenceFolder, told_damage
-from moot.surfaces.files.found import Found, Given, Reading
-from moot.surfaces.files.mark import OWN_FOLDER, read_mark
-from moot.surfaces.files.seen import Damage, Seen, looked
+from moot.surfaces.files.conference import ConferenceFolder, describe_damage
+from moot.surfaces.files.found import AcceptedSpeech, ConferenceStatus, TurnBriefing
+from moot.surfaces.files.mark import OWN_FOLDER, read_sync_state
+from moot.surfaces.files.seen import Damage, FolderScan, scan_folder
 from moot.wiring.moot import WEEK_SECONDS, Moot
 
 TABLE: Final = ".roundtable"
 DEFAULT_ROUNDS: Final = 3
 
 
-def root_of(start: Path) -> Path:
+def find_project_root(start: Path) -> Path:
     """The nearest folder from here upwards that has conferences; `start` itself where none has."""
     here = start.absolute()
     return next((each for each in (here, *here.parents) if (each / TABLE).is_dir()), here)
 
 
-class Hall:
+class ConferenceProject:
     """Works on the ledger of one `Moot` and the folders of one project."""
 
     def __init__(self, moot: Moot, root: Path) -> None:
@@ -52,7 +52,7 @@ class Hall:
         except FileNotFoundError:
             return []
 
-    async def new(
+    async def create_conference(
         self,
         name: str,
         topic: str,
@@ -66,7 +66,7 @@ class Hall:
         patience: float | None = None,
         outside_patience: float = WEEK_SECONDS,
         check: bool = True,
-    ) -> Found:
+    ) -> ConferenceStatus:
         """Begin a conference: folder, guide, agenda, `turn.json`. `roles` are the speakers, in their order.
 
         Raises BadName, BadRoster, BadSetting, SessionExists.
@@ -80,7 +80,7 @@ class Hall:
         if patience is not None:
             settings["patience"] = patience
         session = f"rt_{secrets.token_hex(6)}"
-        plan = await self._moot.planned(
+        plan = await self._moot.plan_session(
             topic,
             name="roundtable",
             seats=seats,
@@ -91,17 +91,17 @@ class Hall:
             session=session,
             check=check,
         )
-        self._make_table(plan.opened.language)
+        self._make_conferences_folder(plan.opened.language)
         self._check_free(name)
-        async with ConferenceFolder.opened(path, self._moot.engine, make=True) as conference:
+        async with ConferenceFolder.open_locked(path, self._moot.engine, make=True) as conference:
             if conference.folder.has(TURN):
                 raise SessionExists(f"a conference is called {name!r} already; choose another name")
-            conference.begin_anew()
-            conference.note_sessions((session,), plan.opened.language)
+            conference.reset_sync_state()
+            conference.record_sessions((session,), plan.opened.language)
             conference.session = await self._moot.engine.open(plan.opened, SessionId(session))
             return await conference.sync()
 
-    def _make_table(self, language: Language) -> None:
+    def _make_conferences_folder(self, language: Language) -> None:
         try:
             self.table.mkdir(exist_ok=True)
         except FileExistsError as cause:
@@ -119,7 +119,7 @@ class Hall:
                 )
 
     @asynccontextmanager
-    async def conference(self, name: str, session: SessionId | None = None) -> AsyncIterator[ConferenceFolder]:
+    async def open_conference(self, name: str, session: SessionId | None = None) -> AsyncIterator[ConferenceFolder]:
         """A conference, open and locked; one that no ledger here knows is taken in. Raises UnknownConference, FolderDamaged.
 
         With a `session` it is that one's, whatever has become of its folder.
@@ -128,22 +128,22 @@ class Hall:
             path = self.table / validate_conference_name(name)
         except BadName as cause:
             raise UnknownConference(str(cause)) from cause
-        async with ConferenceFolder.opened(path, self._moot.engine, make=session is not None) as conference:
+        async with ConferenceFolder.open_locked(path, self._moot.engine, make=session is not None) as conference:
             mark = conference.mark
             if session is not None:
                 conference.session = session
-                conference.note_sessions((session, *(each for each in mark.sessions if each != session)), mark.language)
+                conference.record_sessions((session, *(each for each in mark.sessions if each != session)), mark.language)
                 yield conference
                 return
             if mark.path and mark.path != str(path) and _is_there(Path(mark.path), mark.sessions):
-                conference.begin_anew()
-            known = await self._known(name, conference.mark.sessions)
+                conference.reset_sync_state()
+            known = await self._find_known_session(name, conference.mark.sessions)
             conference.is_adopted = known is None
-            conference.session = known or await self._adopted(name, conference)
-            conference.note_sessions(conference.mark.sessions, conference.mark.language)
+            conference.session = known or await self._adopt_folder(name, conference)
+            conference.record_sessions(conference.mark.sessions, conference.mark.language)
             yield conference
 
-    async def _known(self, name: str, sessions: Sequence[str]) -> SessionId | None:
+    async def _find_known_session(self, name: str, sessions: Sequence[str]) -> SessionId | None:
         """The session of a conference, if this ledger has it. What a folder says of itself is not believed unseen."""
         for each in sessions:
             try:
@@ -155,7 +155,7 @@ class Hall:
                 return found
         return None
 
-    async def session_of(self, name: str) -> SessionId | None:
+    async def find_session(self, name: str) -> SessionId | None:
         """The session of a conference, if this ledger has it; takes nothing in, and changes nothing."""
         try:
             with (
@@ -165,20 +165,20 @@ class Hall:
                 if not folder.has(OWN_FOLDER):
                     return None
                 with Folder.open_folder(folder.path / OWN_FOLDER, inside=folder) as own:
-                    return await self._known(name, read_mark(own).sessions)
+                    return await self._find_known_session(name, read_sync_state(own).sessions)
         except FileNotFoundError as cause:
             raise UnknownConference(f"no conference is called {name!r} in {self.table}") from cause
         except BadName as cause:
             raise UnknownConference(str(cause)) from cause
 
-    async def _adopted(self, name: str, conference: ConferenceFolder) -> SessionId:
+    async def _adopt_folder(self, name: str, conference: ConferenceFolder) -> SessionId:
         """A new session for a folder that others made. Its speeches are taken in by the next `sync`."""
-        seen = looked(conference.folder)
+        seen = scan_folder(conference.folder)
         try:
             agenda = conference.folder.read(AGENDA) or ""
         except UnreadableFile as cause:
             raise FolderDamaged(f"{AGENDA}:{cause.line}: {cause.why}") from cause
-        order, rounds, prompt = _course(name, seen, agenda)
+        order, rounds, prompt = _parse_course(name, seen, agenda)
         try:
             seats = [Seat(id=validate_role_name(role), platform=MAILBOX) for role in order]
         except BadName as cause:
@@ -195,14 +195,14 @@ class Hall:
             session=f"rt_{secrets.token_hex(6)}",
             check=False,
         )
-        conference.note_sessions((*conference.mark.sessions, session), language)
-        self._make_table(language)
+        conference.record_sessions((*conference.mark.sessions, session), language)
+        self._make_conferences_folder(language)
         return session
 
-    async def status(self, name: str, *, whole: bool = False) -> Found:
+    async def status(self, name: str, *, whole: bool = False) -> ConferenceStatus:
         """Where a conference stands, after all that fits was taken in."""
-        async with self.conference(name) as conference:
-            was = (await conference.conference()).status
+        async with self.open_conference(name) as conference:
+            was = (await conference.load_conference()).status
             found = await conference.sync(whole=whole)
         if found.conference.status == "closed" != was:
             await self._moot.remember_if_possible(conference.session)
@@ -212,56 +212,56 @@ class Hall:
         return (await self.status(name, whole=True)).damage
 
     async def repair(self, name: str) -> list[str]:
-        async with self.conference(name) as conference:
+        async with self.open_conference(name) as conference:
             return await conference.repair()
 
-    async def join(self, name: str, role: str) -> Reading:
+    async def join(self, name: str, role: str) -> TurnBriefing:
         """What a role should read now; as quick at the end of a long conference as at its beginning. Raises FolderDamaged."""
-        async with self._as_it_stands(name) as (conference, turn):
+        async with self._open_with_turn(name) as (conference, turn):
             if role not in {*turn.speaker_order, MODERATOR}:
                 raise UnknownConference(
                     f"{role[:80]!r} has no role in {name!r}; the roles are: {', '.join((*turn.speaker_order, MODERATOR))}"
                 )
-            return conference.reading(role, turn)
+            return conference.build_briefing(role, turn)
 
     @asynccontextmanager
-    async def _as_it_stands(self, name: str) -> AsyncIterator[tuple[ConferenceFolder, TurnFile]]:
+    async def _open_with_turn(self, name: str) -> AsyncIterator[tuple[ConferenceFolder, TurnFile]]:
         """A conference, and where it stands: by its folder alone if that is as it was; only if not the ledger is looked at."""
         path = self.table / name
         if _is_name(name):
-            async with ConferenceFolder.opened(path, self._moot.engine) as conference:
-                turn = conference.as_it_was() if conference.mark.path == str(path) else None
+            async with ConferenceFolder.open_locked(path, self._moot.engine) as conference:
+                turn = conference.read_unchanged_turn() if conference.mark.path == str(path) else None
                 if turn is not None:
                     yield conference, turn
                     return
-        async with self.conference(name) as conference:
+        async with self.open_conference(name) as conference:
             found = await conference.sync()
             if found.damage:
-                raise FolderDamaged(told_damage(name, found.damage))
+                raise FolderDamaged(describe_damage(name, found.damage))
             yield conference, found.turn
 
-    async def say(self, name: str, role: str, text: str, key: str = "") -> Given:
-        async with self.conference(name) as conference:
+    async def say(self, name: str, role: str, text: str, key: str = "") -> AcceptedSpeech:
+        async with self.open_conference(name) as conference:
             given = await conference.say(role, text, key)
         if given.turn.status == "closed" and not given.is_repeated:
             await self._moot.remember_if_possible(conference.session)
         return given
 
-    async def skip(self, name: str, role: str, why: str) -> Found:
-        async with self.conference(name) as conference:
+    async def skip(self, name: str, role: str, why: str) -> ConferenceStatus:
+        async with self.open_conference(name) as conference:
             await conference.sync()
             await conference.skip(role, why)
             return await conference.sync()
 
     async def minutes(self, name: str) -> str | None:
         """MINUTES.md, if it is written."""
-        async with self.conference(name) as conference:
+        async with self.open_conference(name) as conference:
             found = await conference.sync()
             return None if found.conference.minutes is None else found.conference.minutes.content
 
-    async def reseat(self, name: str, platforms: Mapping[SeatId, str]) -> Found:
+    async def reseat(self, name: str, platforms: Mapping[SeatId, str]) -> ConferenceStatus:
         """Give roles to other minds from here on: the session goes on as a fork of itself. Raises BadRoster."""
-        async with self.conference(name) as conference:
+        async with self.open_conference(name) as conference:
             found = await conference.sync()
             seats = {seat.id: seat.platform for seat in found.conference.seats}
             changed = {role: platform for role, platform in platforms.items() if seats.get(role) != platform}
@@ -274,12 +274,12 @@ class Hall:
                 session = await self._moot.engine.fork(conference.session, head, swaps, SessionId(f"rt_{secrets.token_hex(6)}"))
                 # First the folder knows its new session: who dies before the old one is ended leaves two, not none.
                 old, conference.session = conference.session, session
-                conference.note_sessions((session,), conference.mark.language)
+                conference.record_sessions((session,), conference.mark.language)
                 await self._moot.engine.cancel(old, f"goes on as {session}")
             return await conference.sync()
 
 
-def _course(name: str, seen: Seen, agenda: str) -> tuple[tuple[str, ...], int, str]:
+def _parse_course(name: str, seen: FolderScan, agenda: str) -> tuple[tuple[str, ...], int, str]:
     """Speakers, rounds and first prompt of a folder: from its `turn.json`, else from its agenda and speeches."""
     if seen.turn is not None:
         turn = seen.turn
@@ -309,6 +309,6 @@ def _is_there(path: Path, sessions: Sequence[str]) -> bool:
     """Whether the folder from which one was copied is still there, with the same session."""
     try:
         with Folder.open_folder(path / OWN_FOLDER) as own:
-            return bool(set(sessions) & set(read_mark(own).sessions))
+            return bool(set(sessions) & set(read_sync_state(own).sessions))
     except (OSError, MootError):
         return False

@@ -21,7 +21,7 @@ _NAME: Final = "mark.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class SyncState:
     """`published` turns have their files; `turn` and `agenda` are the digests of the files as they were last right.
 
     `sessions` are the ids under which ledgers know the conference: a folder may be shared by people who each have their own.
@@ -37,20 +37,20 @@ class Mark:
     path: str = ""
 
 
-_MARK: Final = TypeAdapter(Mark)
+_SYNC_STATE: Final = TypeAdapter(SyncState)
 
 
-def digest(text: str) -> str:
+def compute_digest(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-def read_mark(own: Folder) -> Mark:
+def read_sync_state(own: Folder) -> SyncState:
     """The mark as it stands; an empty one where there is none, or none that can be read."""
     try:
-        return _MARK.validate_json(own.read(_NAME) or "{}")
+        return _SYNC_STATE.validate_json(own.read(_NAME) or "{}")
     except (UnreadableFile, ValidationError):
-        return Mark()
+        return SyncState()
 
 
-def write_mark(own: Folder, mark: Mark) -> None:
+def write_sync_state(own: Folder, mark: SyncState) -> None:
     own.put(_NAME, json.dumps(asdict(mark), ensure_ascii=False) + "\n")

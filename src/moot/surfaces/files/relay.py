@@ -14,23 +14,23 @@ from moot.participants.agents import Recipe
 from moot.participants.command import CommandParticipant
 from moot.ports.participant import Participant
 from moot.protocols.roundtable.words import PROMPT_TEXT
-from moot.surfaces.files.found import Found
-from moot.surfaces.files.hall import Hall
+from moot.surfaces.files.found import ConferenceStatus
+from moot.surfaces.files.hall import ConferenceProject
 from moot.surfaces.files.seen import SETTLE_SECONDS, Damage
-from moot.surfaces.files.waking import WokenAgent, wake_text, woken_recipe
-from moot.surfaces.files.watching import LOOK_SECONDS, changes
+from moot.surfaces.files.waking import FileAgentParticipant, build_wake_recipe, build_wake_text
+from moot.surfaces.files.watching import LOOK_SECONDS, watch_changes
 from moot.wiring.moot import Moot
-from moot.wiring.settings import home
+from moot.wiring.settings import resolve_home
 
 PASSED: Final[tuple[str, ...]] = ("MOOT_HOME", "MOOT_LEDGER")
 
-Told = Callable[[str], None]
+Notify = Callable[[str], None]
 
 
 class Relay:
     """Runs one conference to its minutes. `told` hears what people should know beside the entries."""
 
-    def __init__(self, moot: Moot, hall: Hall, name: str, told: Told, look_seconds: float = LOOK_SECONDS) -> None:
+    def __init__(self, moot: Moot, hall: ConferenceProject, name: str, told: Notify, look_seconds: float = LOOK_SECONDS) -> None:
         self._moot = moot
         self._hall = hall
         self._name = name
@@ -40,13 +40,13 @@ class Relay:
         self._session: SessionId | None = None
         self._damaged_since: float | None = None
 
-    async def run(self) -> Found:
+    async def run(self) -> ConferenceStatus:
         """Go on until the conference is over; raises SessionBusy when another process does so already."""
-        found = await self._look(at_once=True)
+        found = await self._sync_folder(at_once=True)
         # From here on it is this session's folder, whatever agents may do to it.
         session = self._session = found.session
-        running = asyncio.create_task(self._moot.engine.run(session, self._seated, wait_outside=True))
-        helpers = [asyncio.create_task(self._follow(session)), asyncio.create_task(self._watch())]
+        running = asyncio.create_task(self._moot.engine.run(session, self._seat_participant, wait_outside=True))
+        helpers = [asyncio.create_task(self._follow_ledger(session)), asyncio.create_task(self._watch_folder())]
         try:
             await asyncio.wait([running, *helpers], return_when=asyncio.FIRST_COMPLETED)
             for task in helpers:
@@ -59,25 +59,25 @@ class Relay:
                 task.cancel()
             with suppress(asyncio.CancelledError):
                 await asyncio.wait([running, *helpers])
-        found = await self._look(at_once=True)
+        found = await self._sync_folder(at_once=True)
         await self._moot.remember_if_possible(session)
         return found
 
-    async def _follow(self, session: SessionId) -> None:
+    async def _follow_ledger(self, session: SessionId) -> None:
         """Write to the folder what comes into the ledger."""
         seen = 0
         while True:
             seen = await self._moot.engine.wait_for_change(session, seen)
-            await self._look()
+            await self._sync_folder()
 
-    async def _watch(self) -> None:
+    async def _watch_folder(self) -> None:
         """Take in what comes into the folder."""
-        async for _ in changes(self._hall.table / self._name, self._look_seconds):
-            await self._look()
+        async for _ in watch_changes(self._hall.table / self._name, self._look_seconds):
+            await self._sync_folder()
 
-    async def _look(self, *, at_once: bool = False) -> Found:
+    async def _sync_folder(self, *, at_once: bool = False) -> ConferenceStatus:
         """Bring folder and ledger together; damage that stays is mended, so that nobody waits for it."""
-        async with self._hall.conference(self._name, self._session) as conference:
+        async with self._hall.open_conference(self._name, self._session) as conference:
             found = await conference.sync(held=frozenset(self._held))
             now = asyncio.get_running_loop().time()
             if not found.damage or self._held:
@@ -92,41 +92,43 @@ class Relay:
                 return await conference.sync()
             return found
 
-    def _seated(self, seat: Seat) -> Participant | None:
+    def _seat_participant(self, seat: Seat) -> Participant | None:
         kind, _, name = seat.platform.partition(":")
         if kind != "command":
             return self._moot.seating(seat)
         environ = self._moot.environ
-        recipe = woken_recipe(name)
+        recipe = build_wake_recipe(name)
         # What an agent does with `moot` itself must go into the same ledger.
         known = {variable: environ[variable] for variable in PASSED if variable in environ}
         recipe = replace(recipe, environ={**recipe.environ, **known})
-        return WokenAgent(CommandParticipant(recipe, self._hall.root, environ, home(environ) / "agents"), recipe, self)
+        return FileAgentParticipant(
+            CommandParticipant(recipe, self._hall.root, environ, resolve_home(environ) / "agents"), recipe, self
+        )
 
-    async def wake_words(self, brief: Brief, recipe: Recipe) -> str:
-        found = await self._look(at_once=True)
+    async def build_wake_prompt(self, brief: Brief, recipe: Recipe) -> str:
+        found = await self._sync_folder(at_once=True)
         words = PROMPT_TEXT[brief.language]
         wake = words.wake if brief.ask.kind == "speech" else words.wake_moderator
         prompt = one_line(found.turn.prompt_for_speaker)
-        return wake_text(recipe, brief, wake.format(conference=self._name, role=brief.seat.id, prompt=prompt))
+        return build_wake_text(recipe, brief, wake.format(conference=self._name, role=brief.seat.id, prompt=prompt))
 
     def hold(self, role: str) -> None:
         self._held.add(role)
 
-    def let_go(self, role: str) -> None:
+    def release(self, role: str) -> None:
         self._held.discard(role)
 
     async def is_written(self) -> bool:
         """Whether the files have the next step, whole."""
-        async with self._hall.conference(self._name, self._session) as conference:
+        async with self._hall.open_conference(self._name, self._session) as conference:
             found = await conference.sync(held=frozenset(self._held))
-            return bool(found.writing) and conference.is_moved()
+            return bool(found.writing) and conference.is_turn_changed()
 
-    async def handed_over(self) -> tuple[dict[str, object] | None, tuple[Damage, ...]]:
+    async def collect_answer(self) -> tuple[dict[str, object] | None, tuple[Damage, ...]]:
         """What an agent left in the files as its answer; what it broke is mended."""
-        async with self._hall.conference(self._name, self._session) as conference:
-            before = await conference.conference()
-            raw = conference.handed_over(before)
+        async with self._hall.open_conference(self._name, self._session) as conference:
+            before = await conference.load_conference()
+            raw = conference.collect_answer(before)
             if raw is not None:
                 return raw, ()
             found = await conference.sync(whole=True)

@@ -23,7 +23,7 @@ from moot.protocols.roundtable.files import (
 )
 from moot.protocols.roundtable.state import Conference, SkippedTurn
 from moot.protocols.roundtable.turnfile import BadTurn, TurnFile, build_turn_file, find_field_line, parse_turn_file
-from moot.surfaces.files.mark import Mark, digest
+from moot.surfaces.files.mark import SyncState, compute_digest
 
 LONGEST_SPEECH: Final = 50_000
 SETTLE_SECONDS: Final = 5.0
@@ -31,7 +31,7 @@ SETTLE_SECONDS: Final = 5.0
 
 _MISNAMED: Final = re.compile(r"0*(\d{1,6})[_\- .]+(.+?)\.(?:md|markdown|txt)", re.IGNORECASE)
 
-Kind = Literal[
+DamageKind = Literal[
     "turn_missing",
     "turn_torn",
     "turn_wrong",
@@ -58,7 +58,7 @@ class Damage:
 
     file: str
     line: int
-    kind: Kind
+    kind: DamageKind
     said: str
     rename: str = ""
 
@@ -67,7 +67,7 @@ class Damage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class FolderScan:
     """What was found. `turn_raw` is None where there is no turn.json; `turn` is None where it says nothing valid."""
 
     files: dict[str, FolderEntry]
@@ -82,7 +82,7 @@ class Seen:
         return max((name.number for name in self.speeches.values()), default=0)
 
 
-def looked(folder: Folder) -> Seen:
+def scan_folder(folder: Folder) -> FolderScan:
     """Look at a folder: all names, and `turn.json`."""
     files = {each.name: each for each in folder.list_entries()}
     speeches = {name: found for name in files if (found := parse_speech_file_name(name)) is not None}
@@ -98,18 +98,18 @@ def looked(folder: Folder) -> Seen:
         raw, fault = "", Damage(file=TURN, line=cause.line, kind="turn_torn", said=cause.why)
     except BadTurn as cause:
         fault = Damage(file=TURN, line=cause.line, kind="turn_torn", said=cause.why)
-    return Seen(files=files, speeches=speeches, turn_raw=raw, turn=turn, turn_fault=fault, misnamed=misnamed)
+    return FolderScan(files=files, speeches=speeches, turn_raw=raw, turn=turn, turn_fault=fault, misnamed=misnamed)
 
 
-def damages(folder: Folder, seen: Seen, conference: Conference, mark: Mark, *, whole: bool) -> list[Damage]:
+def find_damage(folder: Folder, seen: FolderScan, conference: Conference, mark: SyncState, *, whole: bool) -> list[Damage]:
     """What is wrong with a folder whose conference stands so. Only with `whole` are old speeches read and compared."""
-    found = [*_turn_damage(seen, conference, mark), *_number_damage(folder, seen, conference)]
-    found += _old_damage(folder, seen, conference, whole=whole)
-    found += _other_damage(folder, seen, conference, mark, whole=whole)
+    found = [*_find_turn_damage(seen, conference, mark), *_find_number_damage(folder, seen, conference)]
+    found += _find_old_damage(folder, seen, conference, whole=whole)
+    found += _find_other_damage(folder, seen, conference, mark, whole=whole)
     return found
 
 
-def _turn_damage(seen: Seen, conference: Conference, mark: Mark) -> Iterator[Damage]:
+def _find_turn_damage(seen: FolderScan, conference: Conference, mark: SyncState) -> Iterator[Damage]:
     if seen.turn is None:
         assert seen.turn_fault is not None
         yield seen.turn_fault
@@ -119,15 +119,17 @@ def _turn_damage(seen: Seen, conference: Conference, mark: Mark) -> Iterator[Dam
         wanted, said = getattr(expected, name), getattr(turn, name)
         if wanted != said:
             line = find_field_line(seen.turn_raw or "", name)
-            told = f"{name} does not follow from the speeches: {_plain(wanted)} was expected, it says {_plain(said)}"
+            told = (
+                f"{name} does not follow from the speeches: {_format_value(wanted)} was expected, it says {_format_value(said)}"
+            )
             yield Damage(file=TURN, line=line, kind="turn_wrong", said=told)
 
 
-def _plain(value: object) -> str:
+def _format_value(value: object) -> str:
     return repr(list(value)) if isinstance(value, tuple) else repr(value)
 
 
-def _number_damage(folder: Folder, seen: Seen, conference: Conference) -> Iterator[Damage]:
+def _find_number_damage(folder: Folder, seen: FolderScan, conference: Conference) -> Iterator[Damage]:
     """Speeches that have no place: behind the last turn, or beside one."""
     taken = {turn.number: render_finished_turn(conference, turn)[0] for turn in conference.turns}
     coming = format_speech_file_name(conference.taken + 1, conference.current) if conference.status == "open" else ""
@@ -136,19 +138,23 @@ def _number_damage(folder: Folder, seen: Seen, conference: Conference) -> Iterat
         if name == taken.get(speech.number):
             continue
         if name == coming:
-            yield from _unreadable(folder, name)
+            yield from _find_unreadable(folder, name)
         elif speech.number in taken:
             told = f"the number {speech.number:03d} is {taken[speech.number]}'s"
-            yield Damage(file=name, line=1, kind="number_taken", said=told, rename=_home(folder, name, seen, conference))
+            yield Damage(
+                file=name, line=1, kind="number_taken", said=told, rename=_find_missing_name(folder, name, seen, conference)
+            )
         elif speech.role == conference.current and conference.status == "open":
             told = f"a gap in the numbers: {conference.taken + 1:03d} comes next"
-            home = _home(folder, name, seen, conference) or ("" if coming in seen.files else coming)
+            home = _find_missing_name(folder, name, seen, conference) or ("" if coming in seen.files else coming)
             yield Damage(file=name, line=1, kind="gap", said=told, rename=home)
         else:
             told = f"{speech.role!r} spoke out of turn: it is {conference.current}'s turn"
             if conference.status != "open":
                 told = "the speeches are over"
-            yield Damage(file=name, line=1, kind="out_of_turn", said=told, rename=_home(folder, name, seen, conference))
+            yield Damage(
+                file=name, line=1, kind="out_of_turn", said=told, rename=_find_missing_name(folder, name, seen, conference)
+            )
     for name in seen.misnamed:
         found = _MISNAMED.fullmatch(name)
         if found is None or found[2] not in conference.speakers:
@@ -165,7 +171,7 @@ def is_settled(folder: Folder, name: str) -> bool:
     return abs(time.time() - folder.read_mtime(name)) > SETTLE_SECONDS
 
 
-def _unreadable(folder: Folder, name: str, kind: Kind = "speech_unreadable") -> Iterator[Damage]:
+def _find_unreadable(folder: Folder, name: str, kind: DamageKind = "speech_unreadable") -> Iterator[Damage]:
     """Why the text that comes next cannot be taken, if so."""
     try:
         text = folder.read(name) or ""
@@ -178,46 +184,50 @@ def _unreadable(folder: Folder, name: str, kind: Kind = "speech_unreadable") -> 
         yield Damage(file=name, line=1, kind=kind, said=f"more than {LONGEST_SPEECH} characters")
 
 
-def _home(folder: Folder, name: str, seen: Seen, conference: Conference) -> str:
+def _find_missing_name(folder: Folder, name: str, seen: FolderScan, conference: Conference) -> str:
     """The missing file that this one is under another name, if any."""
     missing = [render_finished_turn(conference, turn) for turn in conference.turns]
     missing = [(home, text) for home, text in missing if home not in seen.files]
     if not missing:
         return ""
-    found = same_text(folder, name)
-    return next((home for home, text in missing if found is not None and found == normal(text)), "")
+    found = read_normalized(folder, name)
+    return next((home for home, text in missing if found is not None and found == normalize_speech(text)), "")
 
 
-def _old_damage(folder: Folder, seen: Seen, conference: Conference, *, whole: bool) -> Iterator[Damage]:
+def _find_old_damage(folder: Folder, seen: FolderScan, conference: Conference, *, whole: bool) -> Iterator[Damage]:
     for turn in conference.turns:
         name, text = render_finished_turn(conference, turn)
         file = seen.files.get(name)
         if file is None:
             others = [*seen.speeches, *seen.misnamed]
-            moved = next((other for other in others if same_text(folder, other) == normal(text)), "") if whole else ""
+            moved = (
+                next((other for other in others if read_normalized(folder, other) == normalize_speech(text)), "") if whole else ""
+            )
             if moved:
                 yield Damage(file=name, line=1, kind="speech_renamed", said=f"was renamed to {moved}", rename=moved)
             else:
                 yield Damage(file=name, line=1, kind="speech_missing", said="is missing")
         elif file.kind != "file":
             yield Damage(file=name, line=1, kind="speech_unreadable", said=f"is a {file.kind}, no plain file")
-        elif whole and (line := _differs(folder, name, text, is_skip=isinstance(turn, SkippedTurn))):
+        elif whole and (line := _find_first_difference(folder, name, text, is_skip=isinstance(turn, SkippedTurn))):
             yield Damage(file=name, line=line, kind="speech_altered", said="differs from what was said, from this line on")
 
 
-def _other_damage(folder: Folder, seen: Seen, conference: Conference, mark: Mark, *, whole: bool) -> Iterator[Damage]:
+def _find_other_damage(
+    folder: Folder, seen: FolderScan, conference: Conference, mark: SyncState, *, whole: bool
+) -> Iterator[Damage]:
     if conference.status == "open" and MINUTES in seen.files:
         said = f"minutes before the end: it is {conference.current}'s turn"
         yield Damage(file=MINUTES, line=1, kind="minutes_early", said=said)
     if conference.status == "concluding" and MINUTES in seen.files:
-        yield from _unreadable(folder, MINUTES, "minutes_unreadable")
+        yield from _find_unreadable(folder, MINUTES, "minutes_unreadable")
     if QUARANTINE_FOLDER in seen.files and seen.files[QUARANTINE_FOLDER].kind != "folder":
         said = f"is a {seen.files[QUARANTINE_FOLDER].kind}; texts that are set aside need a folder of that name"
         yield Damage(file=QUARANTINE_FOLDER, line=1, kind="aside_blocked", said=said)
     if conference.status == "closed":
         if MINUTES not in seen.files:
             yield Damage(file=MINUTES, line=1, kind="minutes_missing", said="is missing")
-        elif whole and (line := _differs(folder, MINUTES, render_minutes_file(conference))):
+        elif whole and (line := _find_first_difference(folder, MINUTES, render_minutes_file(conference))):
             yield Damage(file=MINUTES, line=line, kind="minutes_altered", said="differs from what was written, from this line on")
     if not mark.agenda:
         return
@@ -225,34 +235,34 @@ def _other_damage(folder: Folder, seen: Seen, conference: Conference, mark: Mark
         agenda = folder.read(AGENDA)
         if agenda is None:
             yield Damage(file=AGENDA, line=1, kind="agenda_altered", said="is missing")
-        elif digest(agenda) != mark.agenda:
+        elif compute_digest(agenda) != mark.agenda:
             said = "was changed since the conference began; a word to all is given with `moot input`"
             yield Damage(file=AGENDA, line=1, kind="agenda_altered", said=said)
     except UnreadableFile as cause:
         yield Damage(file=AGENDA, line=cause.line, kind="agenda_altered", said=cause.why)
 
 
-def normal(text: str) -> str:
+def normalize_speech(text: str) -> str:
     """A speech's text as the record keeps it."""
     return RoundtableSpeech.from_text(text).content
 
 
-def same_text(folder: Folder, name: str) -> str | None:
+def read_normalized(folder: Folder, name: str) -> str | None:
     """A file's text as the record would keep it; None where it has none."""
     try:
         text = folder.read(name)
     except UnreadableFile:
         return None
-    return None if text is None else normal(text)
+    return None if text is None else normalize_speech(text)
 
 
-def _differs(folder: Folder, name: str, text: str, *, is_skip: bool = False) -> int:
+def _find_first_difference(folder: Folder, name: str, text: str, *, is_skip: bool = False) -> int:
     """The first line in which a file differs from a text; 0 if it does not."""
     try:
         found = folder.read(name)
     except UnreadableFile as cause:
         return cause.line
-    if found is None or normal(found) == normal(text) or (is_skip and parse_skip_reason(found) is not None):
+    if found is None or normalize_speech(found) == normalize_speech(text) or (is_skip and parse_skip_reason(found) is not None):
         return 0
     lines, wanted = found.rstrip().split("\n"), text.rstrip().split("\n")
     same = next((at for at, (one, other) in enumerate(zip(lines, wanted, strict=False)) if one != other), None)

@@ -54,20 +54,20 @@ _CUT: Final[Mapping[Language, str]] = {
 class Waker(Protocol):
     """Who carries the conference on while an agent is at work."""
 
-    async def wake_words(self, brief: Brief, recipe: Recipe) -> str: ...
+    async def build_wake_prompt(self, brief: Brief, recipe: Recipe) -> str: ...
 
     def hold(self, role: str) -> None:
         """Leave this role's files to the agent."""
         ...
 
-    def let_go(self, role: str) -> None: ...
+    def release(self, role: str) -> None: ...
 
     async def is_written(self) -> bool: ...
 
-    async def handed_over(self) -> tuple[dict[str, object] | None, tuple[Damage, ...]]: ...
+    async def collect_answer(self) -> tuple[dict[str, object] | None, tuple[Damage, ...]]: ...
 
 
-class WokenAgent:
+class FileAgentParticipant:
     """A role that a program fills: woken in the project's folder, it commits its files itself, or answers with its speech."""
 
     def __init__(self, command: CommandParticipant, recipe: Recipe, relay: Waker) -> None:
@@ -81,13 +81,13 @@ class WokenAgent:
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
         relay, role = self._relay, brief.seat.id
         name = role if brief.ask.kind == "speech" else "moderator"
-        prompt = await relay.wake_words(brief, self._recipe)
+        prompt = await relay.build_wake_prompt(brief, self._recipe)
         relay.hold(name)
         try:
-            ended = await self._ended(prompt)
-            raw, damage = await relay.handed_over()
+            ended = await self._wait_for_end(prompt)
+            raw, damage = await relay.collect_answer()
         finally:
-            relay.let_go(name)
+            relay.release(name)
         usage = ended.usage if isinstance(ended, NoAnswer) else ended[1]
         if raw is not None:
             return Answer(said=parse_answer(brief.form, raw), usage=usage)
@@ -95,9 +95,9 @@ class WokenAgent:
             return NoAnswer(reason="malformed", detail=f"it broke the files: {damage[0]}", usage=usage)
         if isinstance(ended, NoAnswer):
             return ended
-        return _spoken(brief, ended[0], usage, on_text)
+        return _parse_spoken_answer(brief, ended[0], usage, on_text)
 
-    async def _ended(self, prompt: str) -> tuple[str, Usage] | NoAnswer:
+    async def _wait_for_end(self, prompt: str) -> tuple[str, Usage] | NoAnswer:
         """Wait for the program's end; one that has written its files gets a little time for it."""
         running = asyncio.create_task(self._command.run_prompt(prompt))
         try:
@@ -113,7 +113,7 @@ class WokenAgent:
                 await running
 
 
-def _spoken(brief: Brief, text: str, usage: Usage, on_text: OnText) -> Answer | NoAnswer:
+def _parse_spoken_answer(brief: Brief, text: str, usage: Usage, on_text: OnText) -> Answer | NoAnswer:
     """The answer of an agent that wrote no files, if it has the form of one."""
     if brief.ask.kind == "speech" and not is_speechlike(text):
         told = f"it wrote no speech, neither as a file nor as its answer: {one_line(text)[:200]}"
@@ -126,14 +126,14 @@ def _spoken(brief: Brief, text: str, usage: Usage, on_text: OnText) -> Answer | 
     return Answer(said=said, usage=usage)
 
 
-def woken_recipe(name: str) -> Recipe:
+def build_wake_recipe(name: str) -> Recipe:
     """How an agent is run in the project's folder."""
     recipe = find_recipe(name)
     # Between its looks it may say what it is doing: its last word is the speech.
     return replace(recipe, texts=tuple(path.removeprefix("+") for path in recipe.texts)) if _is_known(recipe) else recipe
 
 
-def wake_text(recipe: Recipe, brief: Brief, wake: str) -> str:
+def build_wake_text(recipe: Recipe, brief: Brief, wake: str) -> str:
     """All that a woken agent is told: the sentence that wakes it, how it may answer, and what it would find in the files.
 
     Not every agent can read them, and what the user told the speakers meanwhile stands in none. A program that takes its prompt
@@ -143,10 +143,10 @@ def wake_text(recipe: Recipe, brief: Brief, wake: str) -> str:
     parts = [fix_surrogates(part) for part in (wake, how, brief.system, _BELOW[brief.language], brief.shared, brief.own)]
     if Path(recipe.argv[0]).name in MENTIONING:
         parts = [part.replace("@", "\\@") for part in parts]
-    return _fitting(parts, _CUT[brief.language]) if recipe.words is None else "\n\n".join(parts)
+    return _fit_argument(parts, _CUT[brief.language]) if recipe.words is None else "\n\n".join(parts)
 
 
-def _fitting(parts: list[str], cut: str) -> str:
+def _fit_argument(parts: list[str], cut: str) -> str:
     """The parts as one argument: of the last but one, the record, as much as there is room for."""
     *head, shared, own = parts
     over = len("\n\n".join(parts).encode()) - LONGEST_ARGUMENT

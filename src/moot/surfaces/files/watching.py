@@ -15,7 +15,7 @@ QUIET_MILLISECONDS: Final = 100
 _OWN: Final = frozenset({".moot", "aside"})
 
 
-async def changes(folder: Path, look_seconds: float = LOOK_SECONDS) -> AsyncIterator[None]:
+async def watch_changes(folder: Path, look_seconds: float = LOOK_SECONDS) -> AsyncIterator[None]:
     """Something may have changed: at once where the disk tells, and else every few seconds."""
 
     def is_theirs(change: Change, path: str) -> bool:

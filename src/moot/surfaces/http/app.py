@@ -27,7 +27,7 @@ from moot.surfaces.api.call import Call, Caller, House
 from moot.surfaces.api.entries import entry_out, is_sealed
 from moot.surfaces.api.errors import TOO_MUCH, code_of
 from moot.surfaces.api.table import TABLE
-from moot.surfaces.files.hall import root_of
+from moot.surfaces.files.hall import find_project_root
 from moot.surfaces.http.doors import Doors, Rates
 from moot.surfaces.http.metrics import Metrics
 from moot.surfaces.rpc.jsonrpc import Dispatcher, refusal
@@ -50,7 +50,7 @@ BURST: Final = 2_000.0
 async def opened_house(moot: Moot) -> AsyncIterator[House]:
     """What calls work on, with a runner that keeps sessions going while it is open."""
     async with moot, LocalRunner(moot.engine, moot.seating, moot.remember_if_possible) as runner:
-        house = House(moot, runner, Deliberations(moot, runner.nudge), root_of(Path.cwd()))
+        house = House(moot, runner, Deliberations(moot, runner.nudge), find_project_root(Path.cwd()))
         try:
             yield house
         finally:
