@@ -13,8 +13,8 @@ import pytest
 from tests.acceptance.doors import DEADLINE, Cli, until
 from tests.acceptance.server import HSM, Client, Server
 
-from moot.surfaces.http.app import built_app
-from moot.surfaces.http.doors import Rates
+from moot.surfaces.http.app import build_app
+from moot.surfaces.http.doors import RateLimiter
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,11 +265,11 @@ class _Stopped:
         return self.now
 
 
-def served(cli: Cli, rates: Rates, work: Callable[[httpx2.AsyncClient], Awaitable[None]]) -> None:
+def served(cli: Cli, rates: RateLimiter, work: Callable[[httpx2.AsyncClient], Awaitable[None]]) -> None:
     """Work on an app in this process."""
 
     async def within() -> None:
-        app = built_app(cli.moot(), is_local=True, rates=rates)
+        app = build_app(cli.moot(), is_local=True, rates=rates)
         async with asyncio.timeout(DEADLINE), app.router.lifespan_context(app):
             transport = httpx2.ASGITransport(app=app)
             async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
@@ -295,4 +295,4 @@ def test_over_the_rate_calls_are_refused_until_time_has_passed(cli: Cli) -> None
         clock.now += 1.0
         assert [(await client.post("/rpc", json=body)).status_code for _ in range(2)] == [200, 429]
 
-    served(cli, Rates(1.0, 3.0, clock), work)
+    served(cli, RateLimiter(1.0, 3.0, clock), work)

@@ -48,7 +48,7 @@ class Caller:
     seat: str = ""
 
     @classmethod
-    def of(cls, identity: Identity) -> "Caller":
+    def from_identity(cls, identity: Identity) -> "Caller":
         return cls(role=identity.role, token=identity.id, session=identity.session, seat=identity.seat)
 
     @property
@@ -60,7 +60,7 @@ class Caller:
         """Raises NotAllowed when this caller may not do such a thing at all."""
         if needs not in _MAY[self.role]:
             wanted = {"own": "an owner's token", "speak": "a seat's or an owner's token", "read": "a token"}[needs]
-            raise NotAllowed(f"this takes {wanted}; yours is {_an(self.role)}'s")
+            raise NotAllowed(f"this takes {wanted}; yours is {_with_article(self.role)}'s")
 
     def check_session(self, session: str) -> None:
         """Raises NotAllowed when this caller's token is for another session."""
@@ -84,12 +84,12 @@ class Caller:
         return given
 
 
-def _an(role: str) -> str:
+def _with_article(role: str) -> str:
     return f"an {role}" if role[0] in "aeiou" else f"a {role}"
 
 
 @dataclass(frozen=True, slots=True)
-class House:
+class ServerContext:
     """What calls work on.
 
     `root` is the folder whose conferences they may reach; `relays` those that are driven from here. `told` are sessions as they
@@ -104,7 +104,7 @@ class House:
     relays: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     told: dict[str, object] = field(default_factory=dict)
 
-    async def carried_through(self, work: Awaitable[T]) -> T:
+    async def run_to_end(self, work: Awaitable[T]) -> T:
         """Do it to its end, whether or not the caller still waits for it: half a change would leave others waiting."""
         task = asyncio.ensure_future(work)
         self.under_way.add(task)
@@ -116,7 +116,7 @@ class House:
 class Call:
     """One call under way: who makes it, on what, and how to report progress."""
 
-    house: House
+    house: ServerContext
     caller: Caller
     progress: Progress | None = None
 
@@ -161,38 +161,38 @@ class Method(Generic[P, R]):
         if self.is_of_all:
             call.caller.check_unbound(self.name)
         work = self.handler(call, self.params.model_validate(params))
-        found = await (work if self.is_reading or self.waits else call.house.carried_through(work))
-        plain: dict[str, Any] = _plain(found.model_dump(mode="json", by_alias=True))
+        found = await (work if self.is_reading or self.waits else call.house.run_to_end(work))
+        plain: dict[str, Any] = _drop_missing(found.model_dump(mode="json", by_alias=True))
         return plain
 
     def input_schema(self) -> dict[str, Any]:
-        return _taken(self.params)
+        return _build_input_schema(self.params)
 
     def output_schema(self) -> dict[str, Any]:
-        return _given(self.result)
+        return _build_output_schema(self.result)
 
 
-def _plain(value: Any) -> Any:
+def _drop_missing(value: Any) -> Any:
     """What is not there is left out, but for the decision of a result: that there is none is the answer."""
     if isinstance(value, list):
-        return [_plain(each) for each in value]
+        return [_drop_missing(each) for each in value]
     if not isinstance(value, dict):
         return value
     kept = {"decision", "confidence"} if "consensusType" in value else set()
-    return {name: _plain(each) for name, each in value.items() if each is not None or name in kept}
+    return {name: _drop_missing(each) for name, each in value.items() if each is not None or name in kept}
 
 
 @cache
-def _taken(shape: type[Wire]) -> dict[str, Any]:
+def _build_input_schema(shape: type[Wire]) -> dict[str, Any]:
     return shape.model_json_schema(by_alias=True)
 
 
 @cache
-def _given(shape: type[Wire]) -> dict[str, Any]:
+def _build_output_schema(shape: type[Wire]) -> dict[str, Any]:
     return shape.model_json_schema(by_alias=True, mode="serialization")
 
 
-def method(
+def build_method(
     name: str, does: str, handler: Callable[[Call, Any], Awaitable[Any]], needs: Needs, tool: str = ""
 ) -> Method[Any, Any]:
     """A call whose shapes are those of its handler."""
@@ -200,7 +200,7 @@ def method(
     return Method(name=name, does=does, params=shapes["params"], result=shapes["return"], handler=handler, needs=needs, tool=tool)
 
 
-def told(cause: ValidationError) -> str:
+def explain_validation_error(cause: ValidationError) -> str:
     """What was wrong with the parameters, in one sentence."""
     first = cause.errors(include_url=False)[0]
     where = ".".join(str(part) for part in first["loc"]) or "the parameters"

@@ -12,13 +12,13 @@ from moot.domain.roster import MAILBOX, Seat
 from moot.errors import BadSetting
 from moot.protocols.consultation.story import ConsultationSummary, ConsultingTimeline
 from moot.surfaces.api.call import Call, Method, Wire
-from moot.surfaces.api.deliberation import seat_of
+from moot.surfaces.api.deliberation import build_seat
 from moot.surfaces.api.sessions import SeatRef
-from moot.surfaces.api.shapes import Key, ParticipantIn
+from moot.surfaces.api.shapes import IdempotencyKey, ParticipantIn
 from moot.wiring.deliberations import MOST_WAIT_SECONDS, PROGRESS_SECONDS
 from moot.wiring.moot import Options
 
-Words = Annotated[str, Field(max_length=8_000)]
+ConsultText = Annotated[str, Field(max_length=8_000)]
 
 
 class ConsultParams(Wire):
@@ -29,7 +29,7 @@ class ConsultParams(Wire):
     seat: SeatRef = None
     to: Annotated[str, Field(min_length=1, max_length=64, description="Whom to ask: a seat's name.")]
     question: Annotated[str, Field(min_length=1, max_length=8_000)]
-    background: Words = ""
+    background: ConsultText = ""
     understanding: Annotated[
         str, Field(max_length=8_000, description="What you believe so far, to be confirmed or put right.")
     ] = ""
@@ -40,7 +40,7 @@ class ConsultParams(Wire):
     ] = []
     language: Language | None = None
     timeout_seconds: Annotated[float, Field(ge=0, le=MOST_WAIT_SECONDS, description="How long to wait for the reply.")] = 45.0
-    idempotency_key: Key = ""
+    idempotency_key: IdempotencyKey = ""
 
 
 class ConsultOut(Wire):
@@ -61,22 +61,22 @@ async def consult(call: Call, params: ConsultParams) -> ConsultOut:
     loop = asyncio.get_running_loop()
     ends = loop.time() + params.timeout_seconds
     if params.session_id is None:
-        session, seat, after = await call.house.carried_through(_opened(call, params))
+        session, seat, after = await call.house.run_to_end(_open_consultation(call, params))
     else:
-        session, seat, after = await call.house.carried_through(_requested(call, params, params.session_id))
+        session, seat, after = await call.house.run_to_end(_request_consultation(call, params, params.session_id))
     while True:
         standing = await call.moot.engine.load_snapshot(session)
-        line = await _line(call, session, seat, after)
+        line = await _find_line(call, session, seat, after)
         left = ends - loop.time()
         is_settled = line is not None and (line.refusal or line.filed is not None or line.failure == "unrecorded")
         if is_settled or standing.is_closed or left <= 0 or call.deliberations.stopping.is_set():
-            return _told(session, line, is_over=standing.is_closed, is_in_session=params.session_id is not None)
+            return _build_consult_out(session, line, is_over=standing.is_closed, is_in_session=params.session_id is not None)
         if call.progress is not None:
             await call.progress(params.timeout_seconds - left, params.timeout_seconds)
         await call.deliberations.wait_for_change(session, standing.seq, min(left, PROGRESS_SECONDS))
 
 
-async def _requested(call: Call, params: ConsultParams, session: str) -> tuple[SessionId, SeatId, int]:
+async def _request_consultation(call: Call, params: ConsultParams, session: str) -> tuple[SessionId, SeatId, int]:
     """A seat asks in place of the answer that it is asked for."""
     name = parse_session_id(session)
     seat = parse_seat_id(call.caller.seat_for(name, params.seat, "seat"))
@@ -89,12 +89,12 @@ async def _requested(call: Call, params: ConsultParams, session: str) -> tuple[S
     return name, seat, entry.seq
 
 
-async def _opened(call: Call, params: ConsultParams) -> tuple[SessionId, SeatId, int]:
+async def _open_consultation(call: Call, params: ConsultParams) -> tuple[SessionId, SeatId, int]:
     """A question on its own is a session of its own."""
     call.caller.check("own")
     call.caller.check_unbound("a consultation without a session")
     asker = parse_seat_id(params.seat or "caller")
-    seats = [seat_of(call.caller, each) for each in params.seats]
+    seats = [build_seat(call.caller, each) for each in params.seats]
     if params.to not in {seat.id for seat in seats}:
         known = ", ".join(seat.id for seat in seats) or "none"
         raise BadSetting(f"to = {params.to!r} has no seat; say in 'seats' who sits behind the name (given: {known})")
@@ -117,14 +117,14 @@ async def _opened(call: Call, params: ConsultParams) -> tuple[SessionId, SeatId,
     return session, asker, 0
 
 
-async def _line(call: Call, session: SessionId, seat: SeatId, after: int) -> ConsultationSummary | None:
+async def _find_line(call: Call, session: SessionId, seat: SeatId, after: int) -> ConsultationSummary | None:
     story = await call.moot.load_timeline(session)
     assert isinstance(story, ConsultingTimeline)
     lines = sorted((*story.consultations, *story.refusals), key=lambda line: line.seq)
     return next((line for line in lines if line.seat == seat and line.seq > after), None)
 
 
-def _told(session: str, line: ConsultationSummary | None, *, is_over: bool, is_in_session: bool) -> ConsultOut:
+def _build_consult_out(session: str, line: ConsultationSummary | None, *, is_over: bool, is_in_session: bool) -> ConsultOut:
     on = "You are asked again: get_asks, then answer_ask." if is_in_session else "The question is settled."
     if line is None or line.status == "open" or not (line.refusal or line.failure or line.filed):
         lost = "The session has ended; there will be no reply." if is_over else None

@@ -12,7 +12,6 @@ from moot.protocols.consultation.story import ConsultingTimeline
 from moot.protocols.council.table import list_challenges
 from moot.surfaces.api.call import Call, Caller, Method
 from moot.surfaces.api.shapes import (
-    AskOut,
     ChallengeOut,
     CloseParams,
     ContributedOut,
@@ -28,10 +27,19 @@ from moot.surfaces.api.shapes import (
     OpenParams,
     ParticipantIn,
     ResultOut,
+    TurnAskOut,
     TurnOut,
     WaitParams,
 )
-from moot.surfaces.api.views import contribution, next_step, resolved, silences, standing, status, summed
+from moot.surfaces.api.views import (
+    build_contribution,
+    build_result,
+    build_standing,
+    collect_silences,
+    describe_next_step,
+    find_status,
+    summarize_lines,
+)
 from moot.wiring.consulting import Consult
 from moot.wiring.deliberations import WaitResult
 from moot.wiring.moot import Options
@@ -55,24 +63,24 @@ async def open_deliberation(call: Call, params: OpenParams) -> OpenedOut:
         if not await call.moot.memory.has(decision):
             raise UnknownDecision(f"builtOn: no decision {decision!r} is kept")
     options: Options = {
-        "seats": [seat_of(call.caller, each) for each in params.participants],
+        "seats": [build_seat(call.caller, each) for each in params.participants],
         "name": get_protocol(params.protocol).name,
         "language": params.language,
-        "settings": _settings(params),
+        "settings": _build_settings(params),
         "outside_patience": params.patience_seconds,
         "subject": about,
         "hosted": True,
         "consult": Consult() if params.consult else None,
     }
-    earlier = await _earlier(call, params.topic)
+    earlier = await _find_earlier(call, params.topic)
     session = await call.deliberations.open(params.topic, key=params.idempotency_key, by=call.caller.name, **options)
     if about.thread:
         await call.moot.memory.join_thread(about.thread, session)
     place = await call.deliberations.load_state(session)
-    return OpenedOut(**standing(place), earlier_decisions=earlier)
+    return OpenedOut(**build_standing(place), earlier_decisions=earlier)
 
 
-def seat_of(caller: Caller, given: str | ParticipantIn) -> Seat:
+def build_seat(caller: Caller, given: str | ParticipantIn) -> Seat:
     """The seat for a participant that a caller names; raises BadRoster for a platform that it may not have."""
     form = ParticipantIn(id=given) if isinstance(given, str) else given
     kind = form.platform.partition(":")[0].strip().lower()
@@ -89,7 +97,7 @@ def seat_of(caller: Caller, given: str | ParticipantIn) -> Seat:
     )
 
 
-def _settings(params: OpenParams) -> dict[str, Any]:
+def _build_settings(params: OpenParams) -> dict[str, Any]:
     settings = {
         "blind": params.blind,
         "early_stop": params.early_stop,
@@ -100,7 +108,7 @@ def _settings(params: OpenParams) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if value is not None}
 
 
-async def _earlier(call: Call, topic: str) -> list[EarlierOut]:
+async def _find_earlier(call: Call, topic: str) -> list[EarlierOut]:
     found = []
     for hit in await call.moot.find_similar(topic):
         kept = await call.moot.memory.get(hit.decision)
@@ -130,15 +138,15 @@ async def contribute(call: Call, params: ContributeParams) -> ContributedOut:
         id=None if line is None else line.id,
         phase=place.council.phase,
         waiting_for=list(place.waiting_for),
-        status=status(place),
-        note=next_step(place, SeatId(seat)),
+        status=find_status(place),
+        note=describe_next_step(place, SeatId(seat)),
     )
 
 
 async def close_deliberation(call: Call, params: CloseParams) -> ResultOut:
     call.caller.check_session(params.deliberation_id)
     await call.deliberations.close(params.deliberation_id, by=call.caller.name, force=params.force)
-    found = await result_of(call, params.deliberation_id)
+    found = await find_result(call, params.deliberation_id)
     if found is None:
         raise SessionClosed(f"{params.deliberation_id!r} was cancelled; it has no result")
     return found
@@ -147,11 +155,11 @@ async def close_deliberation(call: Call, params: CloseParams) -> ResultOut:
 async def get_deliberation(call: Call, params: GetParams) -> DeliberationOut:
     session = params.deliberation_id
     call.caller.check_session(session)
-    seat = _reader(call.caller, params.participant)
-    teller = await _story(call, session) if params.since == 0 else None
+    seat = _find_reader(call.caller, params.participant)
+    teller = await _load_timeline(call, session) if params.since == 0 else None
     place = await call.deliberations.load_state(session)
     if teller is None and place.standing.is_closed:
-        teller = await _story(call, session)
+        teller = await _load_timeline(call, session)
     lines = sorted(place.lines(seat, params.since), key=lambda line: (place.find_reveal_entry(line, seat), line.id))
     page = lines[: params.limit]
     # Lines that came to light together stay together: the next page begins behind them.
@@ -160,19 +168,19 @@ async def get_deliberation(call: Call, params: GetParams) -> DeliberationOut:
     ]
     is_more = len(lines) > len(page)
     return DeliberationOut(
-        **standing(place),
-        contributions=[contribution(line) for line in page],
+        **build_standing(place),
+        contributions=[build_contribution(line) for line in page],
         next_since=place.find_reveal_entry(page[-1], seat) if is_more else None,
         challenges=[
             ChallengeOut(id=each.line.id, participant=each.line.seat, state=each.state, by=each.by)
             for each in list_challenges(place.council)
         ],
-        silences=[] if teller is None else silences(teller),
-        result=resolved(teller, place) if teller is not None and place.standing.is_closed else None,
+        silences=[] if teller is None else collect_silences(teller),
+        result=build_result(teller, place) if teller is not None and place.standing.is_closed else None,
     )
 
 
-def _reader(caller: Caller, given: str | None) -> SeatId | None:
+def _find_reader(caller: Caller, given: str | None) -> SeatId | None:
     """As whom a caller reads: what is sealed is open to its author alone. Where there are no tokens, whoever it says it is."""
     if caller.role == "seat":
         return SeatId(caller.seat)
@@ -185,32 +193,32 @@ async def wait_for_turn(call: Call, params: WaitParams) -> TurnOut:
     turn = await call.deliberations.wait(
         session,
         seat,
-        reader=_reader(call.caller, seat),
+        reader=_find_reader(call.caller, seat),
         cursor=params.cursor,
         timeout=params.timeout_seconds,
         progress=call.progress,
     )
-    return await _turn(call, turn, SeatId(seat))
+    return await _build_turn_out(call, turn, SeatId(seat))
 
 
 async def join_deliberation(call: Call, params: JoinParams) -> TurnOut:
     session = params.deliberation_id
     seat = call.caller.seat_for(session, params.participant)
-    turn = await call.deliberations.wait(session, seat, reader=_reader(call.caller, seat), cursor=0, timeout=0)
-    return await _turn(call, turn, SeatId(seat))
+    turn = await call.deliberations.wait(session, seat, reader=_find_reader(call.caller, seat), cursor=0, timeout=0)
+    return await _build_turn_out(call, turn, SeatId(seat))
 
 
-async def _turn(call: Call, turn: WaitResult, seat: SeatId) -> TurnOut:
+async def _build_turn_out(call: Call, turn: WaitResult, seat: SeatId) -> TurnOut:
     ask = turn.ask
     return TurnOut(
         status=turn.status,
         cursor=turn.cursor,
-        note=CONSULTED if ask is not None and ask.ask.kind == "consult" else next_step(turn.place, seat),
-        summary=summed(turn.new),
-        new=[contribution(line) for line in turn.new],
+        note=CONSULTED if ask is not None and ask.ask.kind == "consult" else describe_next_step(turn.place, seat),
+        summary=summarize_lines(turn.new),
+        new=[build_contribution(line) for line in turn.new],
         ask=None
         if ask is None
-        else AskOut(
+        else TurnAskOut(
             id=ask.ask.id,
             phase=ask.ask.kind,
             expected=["answer"] if ask.ask.kind == "consult" else list(turn.place.allowed[seat]),
@@ -218,7 +226,7 @@ async def _turn(call: Call, turn: WaitResult, seat: SeatId) -> TurnOut:
             instructions=strip_control(ask.brief.own),
             briefing=strip_control(ask.brief.shared),
         ),
-        result=await result_of(call, turn.place.standing.session) if turn.status == "closed" else None,
+        result=await find_result(call, turn.place.standing.session) if turn.status == "closed" else None,
     )
 
 
@@ -257,15 +265,15 @@ async def _has_seat(call: Call, session: str, participant: str) -> bool:
     return participant in {seat.id for seat in place.council.seats}
 
 
-async def _story(call: Call, session: str) -> Any:
+async def _load_timeline(call: Call, session: str) -> Any:
     """The deliberation as its own protocol tells it."""
     teller = await call.moot.load_timeline(session)
     return teller.within if isinstance(teller, ConsultingTimeline) else teller
 
 
-async def result_of(call: Call, session: str) -> ResultOut | None:
-    teller = await _story(call, session)
-    return resolved(teller, await call.deliberations.load_state(session))
+async def find_result(call: Call, session: str) -> ResultOut | None:
+    teller = await _load_timeline(call, session)
+    return build_result(teller, await call.deliberations.load_state(session))
 
 
 OPEN = Method(

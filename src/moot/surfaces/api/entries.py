@@ -7,7 +7,7 @@ from moot.domain.facts import Entry, Reply, SeatLost
 from moot.protocols.consultation.state import ConsultingState
 from moot.protocols.council.facts import DeliberationClosed, PhaseBegun
 from moot.protocols.council.state import Council
-from moot.surfaces.api.views import contribution
+from moot.surfaces.api.views import build_contribution
 
 
 def is_sealed(state: object) -> bool:
@@ -15,7 +15,7 @@ def is_sealed(state: object) -> bool:
     return bool(getattr(state, "is_sealed", False))
 
 
-def entry_out(entry: Entry, state: object, reader: str = "") -> dict[str, Any]:
+def build_entry_out(entry: Entry, state: object, reader: str = "") -> dict[str, Any]:
     """One entry. `state` is where the session stands now: it says what may be read."""
     found: dict[str, Any] = {"seq": entry.seq, "at": entry.at.isoformat(), "fact": type(entry.fact).__name__}
     fact = entry.fact
@@ -30,5 +30,7 @@ def entry_out(entry: Entry, state: object, reader: str = "") -> dict[str, Any]:
     is_reveal = isinstance(fact, PhaseBegun | DeliberationClosed)
     if isinstance(state, Council) and state.opened.settings.blind and is_reveal and entry.seq == state.revealed_at:
         written = [line for line in state.lines if line.seq < entry.seq]
-        found["revealed"] = [contribution(line).model_dump(mode="json", by_alias=True, exclude_none=True) for line in written]
+        found["revealed"] = [
+            build_contribution(line).model_dump(mode="json", by_alias=True, exclude_none=True) for line in written
+        ]
     return found

@@ -44,7 +44,7 @@ STANDARD: Final[dict[int, str]] = {
 }
 
 
-def code_of(error: MootError) -> int:
+def find_error_code(error: MootError) -> int:
     """The code of an error: its own, or its nearest ancestor's."""
     for kind in type(error).__mro__:
         if kind in CODES:

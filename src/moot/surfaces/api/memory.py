@@ -10,7 +10,7 @@ from moot.domain.ids import SeatId, parse_seat_id
 from moot.domain.roster import MAILBOX, Seat
 from moot.domain.subject import build_topic
 from moot.errors import BadName, SessionExists, UnknownDecision
-from moot.surfaces.api.call import Call, Method, Nothing, method
+from moot.surfaces.api.call import Call, Method, Nothing, build_method
 from moot.surfaces.api.memory_shapes import (
     AmplificationOut,
     AmplificationsOut,
@@ -54,7 +54,7 @@ REVIEWER: Final = "reviewer"
 """The seat that is held free for whoever reviews, where nobody with a record is known."""
 
 
-def decision_out(kept: RememberedDecision) -> DecisionOut:
+def build_decision_out(kept: RememberedDecision) -> DecisionOut:
     """A decision as it crosses the wire."""
     record = kept.record
     return DecisionOut(
@@ -85,7 +85,7 @@ def decision_out(kept: RememberedDecision) -> DecisionOut:
 
 async def review_decision(call: Call, params: ReviewParams) -> DecisionOut:
     memory = await call.moot.recall()
-    return decision_out(
+    return build_decision_out(
         await memory.review(
             params.decision_id,
             params.outcome,
@@ -100,10 +100,12 @@ async def review_decision(call: Call, params: ReviewParams) -> DecisionOut:
 async def search_decisions(call: Call, params: SearchParams) -> SearchOut:
     memory = await call.moot.recall()
     hits = await memory.search(params.query, limit=params.limit, category=params.category)
-    return SearchOut(decisions=[found for hit in hits if (found := await _found(call, hit.decision, hit.score, hit.snippet))])
+    return SearchOut(
+        decisions=[found for hit in hits if (found := await _find_search_hit(call, hit.decision, hit.score, hit.snippet))]
+    )
 
 
-async def _found(call: Call, decision: str, score: float, snippet: str) -> FoundOut | None:
+async def _find_search_hit(call: Call, decision: str, score: float, snippet: str) -> FoundOut | None:
     kept = await call.moot.memory.get(decision)
     if kept is None:
         return None
@@ -127,7 +129,7 @@ async def list_decisions(call: Call, params: DecisionsParams) -> DecisionsOut:
         before=params.before,
         limit=params.limit,
     )
-    return DecisionsOut(decisions=[decision_out(kept) for kept in found])
+    return DecisionsOut(decisions=[build_decision_out(kept) for kept in found])
 
 
 async def get_decision(call: Call, params: DecisionParams) -> DecisionOut:
@@ -135,13 +137,13 @@ async def get_decision(call: Call, params: DecisionParams) -> DecisionOut:
     kept = await (await call.moot.recall()).get(params.decision_id)
     if kept is None:
         raise UnknownDecision(f"no decision {params.decision_id!r} is kept; cstp.listDecisions shows those that are")
-    return decision_out(kept)
+    return build_decision_out(kept)
 
 
 async def record_decision(call: Call, params: RecordParams) -> RecordOut:
     """Record a decision that an agent took alone, or open the deliberation that is required instead (D-17)."""
     memory = await call.moot.recall()
-    participants = await _invited(call, params)
+    participants = await _choose_participants(call, params)
     found = await memory.decide_alone(
         params.agent,
         params.topic,
@@ -152,7 +154,7 @@ async def record_decision(call: Call, params: RecordParams) -> RecordOut:
         tags=params.tags,
         built_on=params.built_on,
         key=params.idempotency_key,
-        deliberation=_session_for(params),
+        deliberation=_build_session_id(params),
     )
     if found.is_allowed:
         note = "Recorded. Report how it turned out with reviewDecision."
@@ -171,24 +173,24 @@ async def record_decision(call: Call, params: RecordParams) -> RecordOut:
     )
 
 
-def _session_for(params: RecordParams) -> str:
+def _build_session_id(params: RecordParams) -> str:
     """The id of the deliberation that would be required: the same for the same key, so that a retry opens no second one."""
     seed = "\x1f".join((params.agent, params.idempotency_key)) if params.idempotency_key else token_hex(16)
     return f"required_{sha256(seed.encode()).hexdigest()[:20]}"
 
 
-async def _invited(call: Call, params: RecordParams) -> list[SeatId]:
+async def _choose_participants(call: Call, params: RecordParams) -> list[SeatId]:
     """The agent, and those who are named; else the outside participants with the best record in the category."""
     named = [parse_seat_id(name) for name in params.participants]
     if not named:
         ranked = sorted(await call.moot.memory.sources(), key=lambda record: -record.trust)
-        named = [seat for record in ranked if (seat := _as_seat(record.source)) and seat != params.agent][:MOST_INVITED]
-    agent = _as_seat(params.agent) or SeatId("proposer")
+        named = [seat for record in ranked if (seat := _parse_seat(record.source)) and seat != params.agent][:MOST_INVITED]
+    agent = _parse_seat(params.agent) or SeatId("proposer")
     others = [seat for seat in dict.fromkeys(named) if seat != agent]
     return [agent, *(others or [SeatId(REVIEWER)])]
 
 
-def _as_seat(source: str) -> SeatId | None:
+def _parse_seat(source: str) -> SeatId | None:
     try:
         return parse_seat_id(source)
     except BadName:
@@ -260,7 +262,7 @@ async def resume_thread(call: Call, params: ResumeThreadParams) -> ResumedOut:
         last_visit=found.last_visit,
         missed=[HappeningOut.model_validate(each) for each in found.missed],
         counts=[CountOut.model_validate(each) for each in found.counts],
-        like=[each for hit in hits if (each := await _found(call, hit.decision, hit.score, hit.snippet))],
+        like=[each for hit in hits if (each := await _find_search_hit(call, hit.decision, hit.score, hit.snippet))],
     )
 
 
@@ -303,7 +305,7 @@ async def reset_circuit(call: Call, params: ResetParams) -> CircuitOut:
 
 
 _METHODS: tuple[Method[Any, Any], ...] = (
-    method(
+    build_method(
         "cstp.recordDecision",
         "Record a decision that one agent takes alone. Where a circuit is open or the stakes forbid it, nothing is recorded: the answer "
         "is 'deliberation_required', and the deliberation is open for you to join.",
@@ -311,70 +313,76 @@ _METHODS: tuple[Method[Any, Any], ...] = (
         "own",
         "record_decision",
     ),
-    method(
+    build_method(
         "cstp.reviewDecision",
         "Report how a decision turned out: success, partial, failure or abandoned. Trust, amplification and circuit breakers follow.",
         review_decision,
         "own",
         "review_decision",
     ),
-    method(
+    build_method(
         "cstp.searchDecisions",
         "Search past decisions by their words (also Chinese): topic, decision, what was argued. Do this before you open a new one.",
         search_decisions,
         "read",
         "search_decisions",
     ),
-    method("cstp.listDecisions", "List past decisions, the newest first.", list_decisions, "read"),
-    method("cstp.getDecision", "A past decision with its members, dissent and reviews.", get_decision, "read", "get_decision"),
-    method(
+    build_method("cstp.listDecisions", "List past decisions, the newest first.", list_decisions, "read"),
+    build_method(
+        "cstp.getDecision", "A past decision with its members, dissent and reviews.", get_decision, "read", "get_decision"
+    ),
+    build_method(
         "cstp.getSourceTrust",
         "How far a participant or model is trusted, from how its stated confidences fared; 0.5 without a record.",
         get_source_trust,
         "read",
         "get_source_trust",
     ),
-    method("cstp.listSources", "Every participant and model with a track record.", list_sources, "read"),
-    method(
+    build_method("cstp.listSources", "Every participant and model with a track record.", list_sources, "read"),
+    build_method(
         "cstp.getAmplificationStats",
         "Whether groups did better than their members alone, per protocol, with the counts behind each figure.",
         get_amplification_stats,
         "read",
     ),
-    method(
+    build_method(
         "cstp.getAmplificationChain",
         "What a decision was built on, what on it, and which of these failed.",
         get_amplification_chain,
         "read",
     ),
-    method(
+    build_method(
         "cstp.createThread",
         "Begin a thread: a line of reasoning over several deliberations.",
         create_thread,
         "own",
         "create_thread",
     ),
-    method(
+    build_method(
         "cstp.resumeThread",
         "Come back to a thread: where it stands, what you missed since your last visit, the open questions.",
         resume_thread,
         "own",
         "resume_thread",
     ),
-    method("cstp.getThreadStatus", "Where a thread stands: active, paused, completed or blocked.", get_thread_status, "read"),
-    method("cstp.setThreadStatus", "Pause, complete, block or take up a thread.", set_thread_status, "own"),
-    method("cstp.askInThread", "Leave a question open in a thread.", ask_in_thread, "own"),
-    method("cstp.settleQuestion", "Say that a thread's question is answered.", settle_question, "own"),
-    method("cstp.listThreads", "All threads, the one that changed last first.", list_threads, "read"),
-    method(
+    build_method(
+        "cstp.getThreadStatus", "Where a thread stands: active, paused, completed or blocked.", get_thread_status, "read"
+    ),
+    build_method("cstp.setThreadStatus", "Pause, complete, block or take up a thread.", set_thread_status, "own"),
+    build_method("cstp.askInThread", "Leave a question open in a thread.", ask_in_thread, "own"),
+    build_method("cstp.settleQuestion", "Say that a thread's question is answered.", settle_question, "own"),
+    build_method("cstp.listThreads", "All threads, the one that changed last first.", list_threads, "read"),
+    build_method(
         "cstp.getCircuitState",
         "Whether one may decide alone in a scope: closed (yes), open (no) or half_open (one probe).",
         get_circuit_state,
         "read",
         "get_circuit_state",
     ),
-    method("cstp.listBreakers", "Every circuit that is not closed or counts a failure, and the rules.", list_breakers, "read"),
-    method("cstp.resetCircuit", "Close a circuit by hand and forget its failures.", reset_circuit, "own"),
+    build_method(
+        "cstp.listBreakers", "Every circuit that is not closed or counts a failure, and the rules.", list_breakers, "read"
+    ),
+    build_method("cstp.resetCircuit", "Close a circuit by hand and forget its failures.", reset_circuit, "own"),
 )
 
 MEMORY_METHODS: tuple[Method[Any, Any], ...] = tuple(

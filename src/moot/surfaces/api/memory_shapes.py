@@ -8,7 +8,7 @@ from pydantic import AliasChoices, Field
 from moot.decisions.facts import Outcome, ThreadStatus
 from moot.domain.subject import Stakes
 from moot.surfaces.api.call import Wire
-from moot.surfaces.api.shapes import Key, Score, Short
+from moot.surfaces.api.shapes import IdempotencyKey, Score, Short
 
 DecisionRef = Annotated[
     str,
@@ -85,7 +85,7 @@ class ReviewParams(Wire):
     outcome: Outcome
     choice: Annotated[Short, Field(description="The choice that proved right, if that is known.")] = ""
     note: Note = ""
-    idempotency_key: Key = ""
+    idempotency_key: IdempotencyKey = ""
 
 
 class SearchParams(Wire):
@@ -146,7 +146,7 @@ class RecordParams(Wire):
         list[Annotated[str, Field(max_length=64)]],
         Field(max_length=63, description="Who takes part if a deliberation is required; left out: those with the best record."),
     ] = []
-    idempotency_key: Key = ""
+    idempotency_key: IdempotencyKey = ""
 
 
 class RecordOut(Wire):

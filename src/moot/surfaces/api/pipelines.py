@@ -12,10 +12,10 @@ from moot.domain.roster import MAILBOX
 from moot.errors import BadSetting
 from moot.protocols.consultation.story import ConsultingTimeline
 from moot.protocols.pipeline.story import PipelineTimeline, build_decision, list_step_lines
-from moot.surfaces.api.call import Call, Method, Wire, method
-from moot.surfaces.api.deliberation import seat_of
+from moot.surfaces.api.call import Call, Method, Wire, build_method
+from moot.surfaces.api.deliberation import build_seat
 from moot.surfaces.api.sessions import SessionParams
-from moot.surfaces.api.shapes import Key, ParticipantIn, Short
+from moot.surfaces.api.shapes import IdempotencyKey, ParticipantIn, Short
 from moot.wiring.pipelines import PipelineFile, build_options, load_pipeline, parse_pipeline
 
 
@@ -26,7 +26,7 @@ class OpenPipelineParams(Wire):
     task: Annotated[str, Field(max_length=20_000, description="What it is about; left out: what the pipeline says.")] = ""
     models: Annotated[list[Short], Field(max_length=64, description="Platforms that take all agents, in turn.")] = []
     language: Language | None = None
-    idempotency_key: Key = ""
+    idempotency_key: IdempotencyKey = ""
 
 
 class StepOut(Wire):
@@ -58,7 +58,7 @@ class PipelineOut(Wire):
 
 
 async def open_pipeline(call: Call, params: OpenPipelineParams) -> PipelineOut:
-    found = _seated(call, _file(params), params.models)
+    found = _with_platforms(call, _find_pipeline(params), params.models)
     options = build_options(found, language=params.language)
     options["hosted"] = True
     topic = params.task or found.task
@@ -68,7 +68,7 @@ async def open_pipeline(call: Call, params: OpenPipelineParams) -> PipelineOut:
     return await get_pipeline(call, SessionParams(session_id=session))
 
 
-def _file(params: OpenPipelineParams) -> PipelineFile:
+def _find_pipeline(params: OpenPipelineParams) -> PipelineFile:
     text = params.pipeline
     if "[" not in text and "\n" not in text:
         # A path would let a caller read files of the server's.
@@ -78,13 +78,13 @@ def _file(params: OpenPipelineParams) -> PipelineFile:
     return parse_pipeline(text, "the pipeline", Path.cwd())
 
 
-def _seated(call: Call, found: PipelineFile, models: list[str]) -> PipelineFile:
+def _with_platforms(call: Call, found: PipelineFile, models: list[str]) -> PipelineFile:
     """The agents with platforms that this caller may give; one without is answered for from outside."""
     agents = []
     for at, agent in enumerate(found.agents):
         platform = models[at % len(models)] if models else agent.platform or MAILBOX
         form = ParticipantIn(id=agent.id, platform=platform, stance=agent.stance, instructions=agent.instructions)
-        agents.append(replace(seat_of(call.caller, form), weight=agent.weight, patience=agent.patience))
+        agents.append(replace(build_seat(call.caller, form), weight=agent.weight, patience=agent.patience))
     return replace(found, agents=tuple(agents))
 
 
@@ -119,7 +119,7 @@ async def get_pipeline(call: Call, params: SessionParams) -> PipelineOut:
 
 PIPELINE_METHODS: tuple[Method[Any, Any], ...] = (
     replace(
-        method(
+        build_method(
             "moot.openPipeline",
             "Start a pipeline: a director takes a task through steps, one agent at a time, with validation gates (APPROVED or REJECTED) and "
             "consultations in between. Give its TOML, or 'contest' for the one that ships with Moot. Then get_pipeline says where it stands.",
@@ -129,7 +129,7 @@ PIPELINE_METHODS: tuple[Method[Any, Any], ...] = (
         ),
         is_of_all=True,
     ),
-    method(
+    build_method(
         "moot.getPipeline",
         "Where a pipeline stands: its steps, who is at work, the consultations, and the result once all steps are done.",
         get_pipeline,

@@ -12,9 +12,9 @@ from moot.domain.roster import MAILBOX
 from moot.errors import MootError, OutOfTurn
 from moot.protocols.roundtable.facts import MODERATOR, MOST_ROUNDS
 from moot.protocols.roundtable.state import Status
-from moot.surfaces.api.call import Call, Method, Nothing, Wire, method
-from moot.surfaces.api.deliberation import seat_of
-from moot.surfaces.api.shapes import Key, ParticipantIn
+from moot.surfaces.api.call import Call, Method, Nothing, Wire, build_method
+from moot.surfaces.api.deliberation import build_seat
+from moot.surfaces.api.shapes import IdempotencyKey, ParticipantIn
 from moot.surfaces.files.found import Blocked, ConferenceStatus, TurnBriefing
 from moot.surfaces.files.hall import DEFAULT_ROUNDS, ConferenceProject
 from moot.surfaces.files.relay import Relay
@@ -24,12 +24,12 @@ log = logging.getLogger("moot")
 
 MOST_WAIT_SECONDS: Final = 45.0
 
-Name = Annotated[str, Field(max_length=64, description="The conference's name.")]
-Role = Annotated[str | None, Field(max_length=64, description="Who speaks. May be left out with a token that is a seat's.")]
+ConferenceRef = Annotated[str, Field(max_length=64, description="The conference's name.")]
+RoleRef = Annotated[str | None, Field(max_length=64, description="Who speaks. May be left out with a token that is a seat's.")]
 
 
 class ConferenceParams(Wire):
-    conference: Name
+    conference: ConferenceRef
 
 
 class NewConferenceParams(ConferenceParams):
@@ -43,16 +43,16 @@ class NewConferenceParams(ConferenceParams):
 
 
 class JoinConferenceParams(ConferenceParams):
-    role: Role = None
+    role: RoleRef = None
     timeout_seconds: Annotated[float, Field(ge=0, le=MOST_WAIT_SECONDS, description="Wait this long for the role's turn.")] = 0.0
 
 
 class SayParams(ConferenceParams):
-    role: Role = None
+    role: RoleRef = None
     text: Annotated[
         str, Field(min_length=1, max_length=50_000, description="The speech, or the moderator's minutes, in Markdown.")
     ]
-    idempotency_key: Key = ""
+    idempotency_key: IdempotencyKey = ""
 
 
 class SkipParams(ConferenceParams):
@@ -120,11 +120,11 @@ class MinutesOut(Wire):
     minutes: str | None = None
 
 
-def _hall(call: Call) -> ConferenceProject:
+def _build_project(call: Call) -> ConferenceProject:
     return ConferenceProject(call.moot, call.house.root)
 
 
-def _out(call: Call, name: str, found: ConferenceStatus) -> ConferenceOut:
+def _build_conference_out(call: Call, name: str, found: ConferenceStatus) -> ConferenceOut:
     turn = found.turn
     return ConferenceOut(
         conference=name,
@@ -142,54 +142,54 @@ def _out(call: Call, name: str, found: ConferenceStatus) -> ConferenceOut:
     )
 
 
-async def _checked(call: Call, name: str) -> ConferenceProject:
+async def _authorize_reader(call: Call, name: str) -> ConferenceProject:
     """The hall, if this caller may read the conference."""
-    hall = _hall(call)
+    hall = _build_project(call)
     if call.caller.session:
         call.caller.check_session(await hall.find_session(name) or name)
     return hall
 
 
-async def _speaker(call: Call, name: str, given: str | None) -> tuple[ConferenceProject, str]:
+async def _authorize_speaker(call: Call, name: str, given: str | None) -> tuple[ConferenceProject, str]:
     """The hall and the role that this caller speaks for; raises NotAllowed."""
-    hall = _hall(call)
+    hall = _build_project(call)
     return hall, call.caller.seat_for(await hall.find_session(name) or name, given, "role")
 
 
 async def new_conference(call: Call, params: NewConferenceParams) -> ConferenceOut:
-    moderator = seat_of(call.caller, ParticipantIn(id=MODERATOR, platform=params.moderator))
-    found = await _hall(call).create_conference(
+    moderator = build_seat(call.caller, ParticipantIn(id=MODERATOR, platform=params.moderator))
+    found = await _build_project(call).create_conference(
         params.conference,
         params.topic,
-        roles=[seat_of(call.caller, each) for each in params.roles],
+        roles=[build_seat(call.caller, each) for each in params.roles],
         moderator=moderator.platform,
         agenda=params.agenda,
         prompt=params.prompt,
         max_rounds=params.max_rounds,
         language=params.language,
     )
-    return _out(call, params.conference, found)
+    return _build_conference_out(call, params.conference, found)
 
 
 async def list_conferences(call: Call, params: Nothing) -> ConferencesOut:
-    hall, found = _hall(call), []
+    hall, found = _build_project(call), []
     for name in hall.names():
         if call.caller.session and call.caller.session != await hall.find_session(name):
             continue
-        found.append(_out(call, name, await hall.status(name)))
+        found.append(_build_conference_out(call, name, await hall.status(name)))
     return ConferencesOut(conferences=found)
 
 
-async def conference_status(call: Call, params: ConferenceParams) -> ConferenceOut:
-    hall = await _checked(call, params.conference)
-    return _out(call, params.conference, await hall.status(params.conference))
+async def get_conference_status(call: Call, params: ConferenceParams) -> ConferenceOut:
+    hall = await _authorize_reader(call, params.conference)
+    return _build_conference_out(call, params.conference, await hall.status(params.conference))
 
 
 async def join_conference(call: Call, params: JoinConferenceParams) -> JoinedOut:
-    hall, role = await _speaker(call, params.conference, params.role)
+    hall, role = await _authorize_speaker(call, params.conference, params.role)
     found = await hall.join(params.conference, role)
     if not params.timeout_seconds:
-        return _joined(found)
+        return _build_joined_out(found)
     try:
         async with asyncio.timeout(params.timeout_seconds):
             async for _ in watch_changes(hall.table / params.conference):
@@ -198,10 +198,10 @@ async def join_conference(call: Call, params: JoinConferenceParams) -> JoinedOut
                     break
     except TimeoutError:
         pass
-    return _joined(found)
+    return _build_joined_out(found)
 
 
-def _joined(found: TurnBriefing) -> JoinedOut:
+def _build_joined_out(found: TurnBriefing) -> JoinedOut:
     return JoinedOut(
         is_your_turn=found.is_turn,
         message=found.message or "Give your speech with say_in_conference.",
@@ -216,8 +216,8 @@ def _joined(found: TurnBriefing) -> JoinedOut:
     )
 
 
-async def say(call: Call, params: SayParams) -> SaidOut:
-    hall, role = await _speaker(call, params.conference, params.role)
+async def say_in_conference(call: Call, params: SayParams) -> SaidOut:
+    hall, role = await _authorize_speaker(call, params.conference, params.role)
     try:
         given = await hall.say(params.conference, role, params.text, params.idempotency_key)
     except Blocked as blocked:
@@ -227,46 +227,46 @@ async def say(call: Call, params: SayParams) -> SaidOut:
     )
 
 
-async def skip(call: Call, params: SkipParams) -> ConferenceOut:
-    hall = await _checked(call, params.conference)
-    return _out(call, params.conference, await hall.skip(params.conference, params.role, params.why))
+async def skip_turn(call: Call, params: SkipParams) -> ConferenceOut:
+    hall = await _authorize_reader(call, params.conference)
+    return _build_conference_out(call, params.conference, await hall.skip(params.conference, params.role, params.why))
 
 
-async def relay(call: Call, params: ConferenceParams) -> ConferenceOut:
-    hall, name = await _checked(call, params.conference), params.conference
+async def relay_conference(call: Call, params: ConferenceParams) -> ConferenceOut:
+    hall, name = await _authorize_reader(call, params.conference), params.conference
     found = await hall.status(name)
     if name not in call.house.relays and found.turn.status != "closed":
-        task = asyncio.create_task(_relayed(call, hall, name))
+        task = asyncio.create_task(_run_relay(call, hall, name))
         call.house.relays[name] = task
         task.add_done_callback(lambda _: call.house.relays.pop(name, None))
-    return _out(call, name, found)
+    return _build_conference_out(call, name, found)
 
 
-async def _relayed(call: Call, hall: ConferenceProject, name: str) -> None:
+async def _run_relay(call: Call, hall: ConferenceProject, name: str) -> None:
     try:
         await Relay(call.moot, hall, name, lambda line: log.warning("conference %s: %s", name, line)).run()
     except MootError as error:
         log.warning("conference %s is not relayed any more: %s", name, error)
 
 
-async def check(call: Call, params: ConferenceParams) -> CheckedOut:
-    hall = await _checked(call, params.conference)
+async def check_conference(call: Call, params: ConferenceParams) -> CheckedOut:
+    hall = await _authorize_reader(call, params.conference)
     return CheckedOut(conference=params.conference, damage=[str(each) for each in await hall.check(params.conference)])
 
 
-async def repair(call: Call, params: ConferenceParams) -> RepairedOut:
-    hall = await _checked(call, params.conference)
+async def repair_conference(call: Call, params: ConferenceParams) -> RepairedOut:
+    hall = await _authorize_reader(call, params.conference)
     return RepairedOut(conference=params.conference, done=await hall.repair(params.conference))
 
 
-async def minutes(call: Call, params: ConferenceParams) -> MinutesOut:
-    hall = await _checked(call, params.conference)
+async def get_minutes(call: Call, params: ConferenceParams) -> MinutesOut:
+    hall = await _authorize_reader(call, params.conference)
     found = await hall.status(params.conference)
     return MinutesOut(conference=params.conference, status=found.turn.status, minutes=await hall.minutes(params.conference))
 
 
 _METHODS: tuple[Method[Any, Any], ...] = (
-    method(
+    build_method(
         "moot.newConference",
         "Begin a conference in plain files: roles speak in turn, a moderator writes the minutes. Roles without a platform are agents "
         "from outside, which join with join_conference or by the files themselves. Next: relay_conference, or each role joins.",
@@ -274,11 +274,13 @@ _METHODS: tuple[Method[Any, Any], ...] = (
         "own",
         "new_conference",
     ),
-    method("moot.listConferences", "The conferences of the server's folder, and where each stands.", list_conferences, "read"),
-    method(
+    build_method(
+        "moot.listConferences", "The conferences of the server's folder, and where each stands.", list_conferences, "read"
+    ),
+    build_method(
         "moot.conferenceStatus",
         "Where a conference stands: whose turn it is, what is expected, what is wrong with its folder.",
-        conference_status,
+        get_conference_status,
         "read",
         "conference_status",
     ),
@@ -293,31 +295,39 @@ _METHODS: tuple[Method[Any, Any], ...] = (
         needs="speak",
         waits=True,
     ),
-    method(
+    build_method(
         "moot.sayInConference",
         "Give a role's speech (Markdown with the sections stance, analysis, response and questions), or the moderator's minutes. Out of "
         "turn it is refused and kept.",
-        say,
+        say_in_conference,
         "speak",
         "say_in_conference",
     ),
-    method("moot.skipSpeaker", "Go on without the role whose turn it is; the turn is marked as skipped.", skip, "own"),
-    method(
+    build_method("moot.skipSpeaker", "Go on without the role whose turn it is; the turn is marked as skipped.", skip_turn, "own"),
+    build_method(
         "moot.relayConference",
         "Let this server drive the roles that have a platform, in the background, until the minutes are written.",
-        relay,
+        relay_conference,
         "own",
         "relay_conference",
     ),
-    method("moot.checkConference", "Hold a conference's whole folder against its record.", check, "read", "check_conference"),
-    method(
+    build_method(
+        "moot.checkConference",
+        "Hold a conference's whole folder against its record.",
+        check_conference,
+        "read",
+        "check_conference",
+    ),
+    build_method(
         "moot.repairConference",
         "Mend a conference's folder; what is in the way is set aside, nothing is deleted.",
-        repair,
+        repair_conference,
         "own",
         "repair_conference",
     ),
-    method("moot.conferenceMinutes", "A conference's minutes, once they are written.", minutes, "read", "conference_minutes"),
+    build_method(
+        "moot.conferenceMinutes", "A conference's minutes, once they are written.", get_minutes, "read", "conference_minutes"
+    ),
 )
 
 ROUNDTABLE_METHODS: tuple[Method[Any, Any], ...] = tuple(

@@ -15,10 +15,10 @@ from moot.domain.subject import Stakes, build_topic
 from moot.engine.answering import OutstandingAsk
 from moot.errors import NotAllowed
 from moot.projections.decision import Decision
-from moot.surfaces.api.call import Call, Method, Nothing, Wire, method
-from moot.surfaces.api.deliberation import seat_of
-from moot.surfaces.api.entries import entry_out, is_sealed
-from moot.surfaces.api.shapes import MOST_ENTRIES, Key, ParticipantIn, Short
+from moot.surfaces.api.call import Call, Method, Nothing, Wire, build_method
+from moot.surfaces.api.deliberation import build_seat
+from moot.surfaces.api.entries import build_entry_out, is_sealed
+from moot.surfaces.api.shapes import MOST_ENTRIES, IdempotencyKey, ParticipantIn, Short
 from moot.wiring.consulting import Consult
 from moot.wiring.deliberations import MOST_WAIT_SECONDS, PROGRESS_SECONDS
 from moot.wiring.moot import Options
@@ -62,7 +62,7 @@ class OpenSessionParams(Wire):
     language: Language | None = None
     consult: Annotated[bool, Field(description="Seats may consult each other in place of an answer.")] = False
     consult_limit: Annotated[int | None, Field(ge=0, le=100, description="Consultations of one seat; implies consult.")] = None
-    idempotency_key: Key = ""
+    idempotency_key: IdempotencyKey = ""
 
 
 class SessionOut(Wire):
@@ -84,7 +84,7 @@ class ListSessionsParams(Wire):
     limit: Annotated[int, Field(ge=1, le=1_000)] = 100
 
 
-class DecisionOut(Wire):
+class SessionDecisionOut(Wire):
     session_id: str
     status: Literal["thinking", "concluded", "cancelled"]
     cursor: int
@@ -132,7 +132,7 @@ class AnswerParams(SessionParams):
         None
     )
     answer: Annotated[str | dict[str, Any], Field(description="Text for a form of text, else the fields of the answer.")]
-    idempotency_key: Key = ""
+    idempotency_key: IdempotencyKey = ""
 
 
 class WrittenOut(Wire):
@@ -142,7 +142,7 @@ class WrittenOut(Wire):
 
 class InputParams(SessionParams):
     text: Annotated[str, Field(min_length=1, max_length=20_000)]
-    idempotency_key: Key = ""
+    idempotency_key: IdempotencyKey = ""
 
 
 class CancelParams(SessionParams):
@@ -170,21 +170,21 @@ class ProtocolsOut(Wire):
     protocols: list[str]
 
 
-async def open_session(call: Call, params: OpenSessionParams) -> DecisionOut:
+async def open_session(call: Call, params: OpenSessionParams) -> SessionDecisionOut:
     options: Options = {
-        "seats": [seat_of(call.caller, each) for each in params.seats],
+        "seats": [build_seat(call.caller, each) for each in params.seats],
         "name": params.protocol,
         "language": params.language,
         "settings": params.settings,
         "subject": build_topic(category=params.category, stakes=params.stakes, tags=params.tags),
         "hosted": True,
-        "consult": consult_of(params.consult, params.consult_limit),
+        "consult": build_consult(params.consult, params.consult_limit),
     }
     session = await call.deliberations.open(params.topic, key=params.idempotency_key, by=call.caller.name, **options)
     return await get_session(call, SessionParams(session_id=session))
 
 
-def consult_of(wanted: bool, limit: int | None) -> Consult | None:
+def build_consult(wanted: bool, limit: int | None) -> Consult | None:
     """Consultations as a caller wants them; their records lie in the server's own project."""
     if not wanted and limit is None:
         return None
@@ -213,7 +213,7 @@ async def list_sessions(call: Call, params: ListSessionsParams) -> SessionsOut:
     return SessionsOut(sessions=found)
 
 
-async def get_session(call: Call, params: SessionParams) -> DecisionOut:
+async def get_session(call: Call, params: SessionParams) -> SessionDecisionOut:
     call.caller.check_session(params.session_id)
     kit, teller = await call.moot.load_plugin(params.session_id), await call.moot.load_timeline(params.session_id)
     decision: Decision = kit.decision(teller)
@@ -221,7 +221,7 @@ async def get_session(call: Call, params: SessionParams) -> DecisionOut:
     assert isinstance(fields, dict)
     if is_sealed((await call.moot.engine.load_snapshot(parse_session_id(params.session_id))).state):
         fields = {name: fields[name] for name in ("session", "topic", "status") if name in fields}
-    return DecisionOut(
+    return SessionDecisionOut(
         session_id=params.session_id,
         status=decision.status,
         cursor=teller.seq,
@@ -237,7 +237,7 @@ async def get_entries(call: Call, params: EntriesParams) -> EntriesOut:
     entries = await call.moot.engine.entries(name, params.after, params.limit)
     return EntriesOut(
         session_id=name,
-        entries=[entry_out(entry, standing.state, call.caller.seat) for entry in entries],
+        entries=[build_entry_out(entry, standing.state, call.caller.seat) for entry in entries],
         head=standing.seq,
     )
 
@@ -259,11 +259,14 @@ async def get_asks(call: Call, params: AsksParams) -> AsksOut:
         await call.deliberations.wait_for_change(name, standing.seq, min(left, PROGRESS_SECONDS))
     note = "Answer with moot.answer." if found else "The session has ended." if standing.is_closed else "Nothing yet: call again."
     return AsksOut(
-        session_id=name, status="ended" if standing.is_closed else "thinking", asks=[_ask(each) for each in found], note=note
+        session_id=name,
+        status="ended" if standing.is_closed else "thinking",
+        asks=[_build_ask_out(each) for each in found],
+        note=note,
     )
 
 
-def _ask(each: OutstandingAsk) -> AskOut:
+def _build_ask_out(each: OutstandingAsk) -> AskOut:
     return AskOut(
         ask=each.ask.id,
         seat=each.ask.seat,
@@ -276,7 +279,7 @@ def _ask(each: OutstandingAsk) -> AskOut:
     )
 
 
-async def answer(call: Call, params: AnswerParams) -> WrittenOut:
+async def answer_ask(call: Call, params: AnswerParams) -> WrittenOut:
     name = parse_session_id(params.session_id)
     seat = parse_seat_id(call.caller.seat_for(name, params.seat, "seat"))
     if params.ask is None:
@@ -331,7 +334,7 @@ async def list_protocols(call: Call, params: Nothing) -> ProtocolsOut:
 
 
 _METHODS: tuple[Method[Any, Any], ...] = (
-    method(
+    build_method(
         "moot.openSession",
         "Open a session of any protocol (persona: personas bid for the floor and a decider concludes). Seats with a platform are models "
         "that Moot asks; those without are answered for by get_asks and answer_ask.",
@@ -339,31 +342,33 @@ _METHODS: tuple[Method[Any, Any], ...] = (
         "own",
         "open_session",
     ),
-    method("moot.listSessions", "All sessions, the one that was last at work first.", list_sessions, "read"),
-    method(
+    build_method("moot.listSessions", "All sessions, the one that was last at work first.", list_sessions, "read"),
+    build_method(
         "moot.getSession",
         "A session's decision as it stands: who decided what, how sure, who dissents, who was lost, what it cost.",
         get_session,
         "read",
         "get_session",
     ),
-    method("moot.getEntries", "The entries of a session's ledger, by page.", get_entries, "read"),
-    method(
+    build_method("moot.getEntries", "The entries of a session's ledger, by page.", get_entries, "read"),
+    build_method(
         "moot.getAsks",
         "What a session asks of seats that sit elsewhere, with the form of the answer; with timeoutSeconds it waits for an ask to come.",
         get_asks,
         "speak",
         "get_asks",
     ),
-    method("moot.answer", "Answer an ask for a seat that sits elsewhere.", answer, "speak", "answer_ask"),
-    method("moot.giveInput", "Put in a word of the user's.", give_input, "own"),
-    method("moot.closeSession", "Call for the end: the session concludes with what has been said so far.", close_session, "own"),
-    method("moot.cancelSession", "End a session without a conclusion; its record stays.", cancel_session, "own"),
-    method(
+    build_method("moot.answer", "Answer an ask for a seat that sits elsewhere.", answer_ask, "speak", "answer_ask"),
+    build_method("moot.giveInput", "Put in a word of the user's.", give_input, "own"),
+    build_method(
+        "moot.closeSession", "Call for the end: the session concludes with what has been said so far.", close_session, "own"
+    ),
+    build_method("moot.cancelSession", "End a session without a conclusion; its record stays.", cancel_session, "own"),
+    build_method(
         "moot.exportSession", "A session as text: minutes or html; a persona meeting also as context.", export_session, "read"
     ),
-    method("moot.verifySession", "Check a session's hash chain.", verify_session, "read"),
-    method("moot.listProtocols", "The protocols that are installed.", list_protocols, "read"),
+    build_method("moot.verifySession", "Check a session's hash chain.", verify_session, "read"),
+    build_method("moot.listProtocols", "The protocols that are installed.", list_protocols, "read"),
 )
 
 SESSION_METHODS: tuple[Method[Any, Any], ...] = tuple(

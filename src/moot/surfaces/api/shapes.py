@@ -12,10 +12,12 @@ from moot.surfaces.api.call import Wire
 from moot.weighing.positions import VotePosition
 from moot.wiring.deliberations import MOST_WAIT_SECONDS
 
-Key = Annotated[str, Field(max_length=100, description="Idempotency key: a call that is made again with it counts once.")]
+IdempotencyKey = Annotated[
+    str, Field(max_length=100, description="Idempotency key: a call that is made again with it counts once.")
+]
 Short = Annotated[str, Field(max_length=100)]
 Score = Annotated[float, Field(ge=0, le=1)]
-SessionRef = Annotated[
+DeliberationRef = Annotated[
     str,
     Field(
         max_length=80,
@@ -67,7 +69,7 @@ class OpenParams(Wire):
     )
     language: Language | None = None
     consult: Annotated[bool, Field(description="Participants may consult each other before they contribute.")] = False
-    idempotency_key: Key = ""
+    idempotency_key: IdempotencyKey = ""
 
 
 class EarlierOut(Wire):
@@ -115,7 +117,7 @@ class TakenIn(Wire):
 
 
 class ContributeParams(Wire):
-    deliberation_id: SessionRef
+    deliberation_id: DeliberationRef
     participant: ParticipantRef = None
     type: ContributionType
     text: Annotated[
@@ -139,7 +141,7 @@ class ContributeParams(Wire):
     condition: Annotated[str, Field(max_length=2_000, description="vote: what a conditional_support depends on.")] = ""
     moved_by: Annotated[int | None, Field(ge=1, description="vote: the line that changed your mind, if any did.")] = None
     taken: Annotated[list[TakenIn], Field(max_length=200, description="The owner's decision: how each advice was taken.")] = []
-    idempotency_key: Key = ""
+    idempotency_key: IdempotencyKey = ""
 
 
 class ContributionOut(Wire):
@@ -228,13 +230,13 @@ class ResultOut(Wire):
 
 
 class CloseParams(Wire):
-    deliberation_id: SessionRef
+    deliberation_id: DeliberationRef
     force: Annotated[bool, Field(description="Close although nothing has been voted on.")] = False
-    idempotency_key: Key = ""
+    idempotency_key: IdempotencyKey = ""
 
 
 class GetParams(Wire):
-    deliberation_id: SessionRef
+    deliberation_id: DeliberationRef
     participant: ParticipantRef = None
     since: Annotated[
         int, Field(ge=0, le=MOST_ENTRIES, description="Leave out what could be read up to this entry (a cursor).")
@@ -265,7 +267,7 @@ class DeliberationOut(StandingOut):
 
 
 class WaitParams(Wire):
-    deliberation_id: SessionRef
+    deliberation_id: DeliberationRef
     participant: ParticipantRef = None
     cursor: Annotated[
         int | None, Field(ge=0, le=MOST_ENTRIES, description="From the last answer; left out: since your own last words.")
@@ -273,7 +275,7 @@ class WaitParams(Wire):
     timeout_seconds: Annotated[float, Field(ge=0, le=MOST_WAIT_SECONDS)] = 45.0
 
 
-class AskOut(Wire):
+class TurnAskOut(Wire):
     id: str
     phase: str
     expected: list[str] = Field(description="The types that may be contributed now.")
@@ -288,12 +290,12 @@ class TurnOut(Wire):
     note: str
     summary: str = Field(description="What came since the cursor, in a sentence.")
     new: list[ContributionOut] = Field(description="The same in full.")
-    ask: AskOut | None = None
+    ask: TurnAskOut | None = None
     result: ResultOut | None = None
 
 
 class JoinParams(Wire):
-    deliberation_id: SessionRef
+    deliberation_id: DeliberationRef
     participant: ParticipantRef = None
 
 

@@ -16,8 +16,8 @@ from moot.protocols.swarm.blackboard import build_board_json, build_convergence_
 from moot.protocols.swarm.facts import LIKENESS, VALIDATOR
 from moot.protocols.swarm.story import SwarmTimeline
 from moot.protocols.swarm.words import agent_name
-from moot.surfaces.api.call import Call, Method, Wire, method
-from moot.surfaces.api.deliberation import seat_of
+from moot.surfaces.api.call import Call, Method, Wire, build_method
+from moot.surfaces.api.deliberation import build_seat
 from moot.surfaces.api.sessions import (
     AnswerParams,
     AskOut,
@@ -26,10 +26,10 @@ from moot.surfaces.api.sessions import (
     SessionParams,
     SessionRef,
     WrittenOut,
-    answer,
+    answer_ask,
     get_asks,
 )
-from moot.surfaces.api.shapes import Key, ParticipantIn, Short
+from moot.surfaces.api.shapes import IdempotencyKey, ParticipantIn, Short
 from moot.wiring.deliberations import MOST_WAIT_SECONDS
 from moot.wiring.moot import Options
 
@@ -65,7 +65,7 @@ class OpenSwarmParams(Wire):
     settings: Annotated[dict[str, Any], Field(max_length=32, description="Further settings of the protocol.")] = {}
     category: Short = ""
     language: Language | None = None
-    idempotency_key: Key = ""
+    idempotency_key: IdempotencyKey = ""
 
 
 class SwarmOut(Wire):
@@ -109,11 +109,11 @@ class ReportParams(Wire):
         None
     )
     report: Annotated[dict[str, Any], Field(description="The fields that answerSchema of the ask names.")]
-    idempotency_key: Key = ""
+    idempotency_key: IdempotencyKey = ""
 
 
 async def open_swarm(call: Call, params: OpenSwarmParams) -> SwarmOut:
-    given = [seat_of(call.caller, each) for each in params.seats]
+    given = [build_seat(call.caller, each) for each in params.seats]
     explorers = [seat.id for seat in given if seat.id not in {VALIDATOR, LIKENESS}]
     wanted = params.agents or (len(explorers) if len(explorers) > 1 else 5)
     if len(explorers) > wanted:
@@ -121,7 +121,7 @@ async def open_swarm(call: Call, params: OpenSwarmParams) -> SwarmOut:
     names = [name for number in range(1, 2 * MOST_AGENTS) if (name := agent_name(number)) not in explorers]
     models = params.models or [MAILBOX]
     filled = [
-        seat_of(call.caller, ParticipantIn(id=name, platform=models[at % len(models)]))
+        build_seat(call.caller, ParticipantIn(id=name, platform=models[at % len(models)]))
         for at, name in enumerate(names[: wanted - len(explorers)])
     ]
     options: Options = {
@@ -141,16 +141,20 @@ async def open_swarm(call: Call, params: OpenSwarmParams) -> SwarmOut:
         "hosted": True,
     }
     session = await call.deliberations.open(params.task, key=params.idempotency_key, by=call.caller.name, **options)
-    return await swarm_status(call, SwarmStatusParams(session_id=session))
+    return await get_swarm_status(call, SwarmStatusParams(session_id=session))
 
 
-async def swarm_status(call: Call, params: SwarmStatusParams) -> SwarmOut:
+async def get_swarm_status(call: Call, params: SwarmStatusParams) -> SwarmOut:
     call.caller.check_session(params.session_id)
-    story, kit = await _story(call, params.session_id), await _kit(call, params.session_id)
+    story, kit = await _load_timeline(call, params.session_id), await _find_swarm_plugin(call, params.session_id)
     swarm = story.swarm
     decision = kit.decision(story)
     whole = build_board_json(story)
-    shown = whole if params.whole else {name: _newest(value) for name, value in whole.items() if name not in {"events", "config"}}
+    shown = (
+        whole
+        if params.whole
+        else {name: _keep_newest(value) for name, value in whole.items() if name not in {"events", "config"}}
+    )
     return SwarmOut(
         session_id=params.session_id,
         status="exploring" if decision.status == "thinking" else decision.status,
@@ -167,12 +171,12 @@ async def swarm_status(call: Call, params: SwarmStatusParams) -> SwarmOut:
     )
 
 
-def _newest(value: Any) -> Any:
+def _keep_newest(value: Any) -> Any:
     return value[-NEWEST:] if isinstance(value, list) else value
 
 
-async def swarm_round(call: Call, params: RoundParams) -> RoundOut:
-    await _kit(call, params.session_id)
+async def wait_for_round(call: Call, params: RoundParams) -> RoundOut:
+    await _find_swarm_plugin(call, params.session_id)
     seat = call.caller.seat_for(params.session_id, params.seat, "seat")
     found = await get_asks(call, AsksParams(session_id=params.session_id, seat=seat, timeout_seconds=params.timeout_seconds))
     if found.asks:
@@ -187,16 +191,16 @@ async def swarm_round(call: Call, params: RoundParams) -> RoundOut:
     return RoundOut(session_id=params.session_id, status="pending", next="Nothing is asked of you yet: call again.")
 
 
-async def swarm_report(call: Call, params: ReportParams) -> WrittenOut:
-    await _kit(call, params.session_id)
+async def submit_report(call: Call, params: ReportParams) -> WrittenOut:
+    await _find_swarm_plugin(call, params.session_id)
     seat = parse_seat_id(call.caller.seat_for(params.session_id, params.seat, "seat"))
     given = AnswerParams(
         session_id=params.session_id, seat=seat, ask=params.ask, answer=params.report, idempotency_key=params.idempotency_key
     )
-    return await answer(call, given)
+    return await answer_ask(call, given)
 
 
-async def _kit(call: Call, session: str) -> ProtocolPlugin:
+async def _find_swarm_plugin(call: Call, session: str) -> ProtocolPlugin:
     """The protocol of a swarm, without telling it; raises BadSetting for what is none."""
     call.caller.check_session(session)
     kit = await call.moot.load_plugin(session)
@@ -205,9 +209,9 @@ async def _kit(call: Call, session: str) -> ProtocolPlugin:
     return kit
 
 
-async def _story(call: Call, session: str) -> SwarmTimeline:
+async def _load_timeline(call: Call, session: str) -> SwarmTimeline:
     """The swarm as it is told; told anew only when something was added."""
-    await _kit(call, session)
+    await _find_swarm_plugin(call, session)
     told = call.house.told
     standing = await call.moot.engine.load_snapshot(parse_session_id(session))
     story = told.pop(session, None)
@@ -221,7 +225,7 @@ async def _story(call: Call, session: str) -> SwarmTimeline:
 
 
 _METHODS: tuple[Method[Any, Any], ...] = (
-    method(
+    build_method(
         "moot.swarmOpen",
         "Let equal explorers work on a task round by round on a shared blackboard until their ideas are stable, shared and diverse enough. "
         "Explorers with a platform are models that Moot asks; those without are agents that take part by swarm_round and swarm_report.",
@@ -229,29 +233,29 @@ _METHODS: tuple[Method[Any, Any], ...] = (
         "own",
         "open_swarm",
     ),
-    method(
+    build_method(
         "moot.swarmStatus",
         "Where a swarm stands: round, figures of convergence, and a snapshot of its blackboard.",
-        swarm_status,
+        get_swarm_status,
         "read",
         "swarm_status",
     ),
-    method(
+    build_method(
         "moot.swarmRound",
         "Wait for what a swarm asks of your seat: round_start with your state, decision support and instructions, then its other messages.",
-        swarm_round,
+        wait_for_round,
         "speak",
         "swarm_round",
     ),
-    method(
+    build_method(
         "moot.swarmReport",
         "Bring your report of the round (or answer whatever else the swarm asked): findings, operations, decision report, conflict review.",
-        swarm_report,
+        submit_report,
         "speak",
         "swarm_report",
     ),
 )
 
 SWARM_METHODS: tuple[Method[Any, Any], ...] = tuple(
-    replace(each, waits=each.handler is swarm_round, is_of_all=each.handler is open_swarm) for each in _METHODS
+    replace(each, waits=each.handler is wait_for_round, is_of_all=each.handler is open_swarm) for each in _METHODS
 )

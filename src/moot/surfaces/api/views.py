@@ -24,14 +24,14 @@ from moot.wiring.deliberations import DeliberationState
 from moot.wiring.protocols import get_protocol
 
 
-def status(place: DeliberationState) -> Literal["open", "closed", "cancelled"]:
+def find_status(place: DeliberationState) -> Literal["open", "closed", "cancelled"]:
     """Whether a deliberation is open."""
     if not place.standing.is_closed:
         return "open"
     return "closed" if isinstance(place.standing.desk.closed, DeliberationClosed) else "cancelled"
 
 
-def standing(place: DeliberationState) -> dict[str, Any]:
+def build_standing(place: DeliberationState) -> dict[str, Any]:
     """The fields of `StandingOut`."""
     council, opened, allowed = place.council, place.council.opened, place.allowed
     return {
@@ -40,7 +40,7 @@ def standing(place: DeliberationState) -> dict[str, Any]:
         "protocol": get_protocol(place.rules.name).wire_name,
         "category": opened.subject.category,
         "stakes": opened.subject.stakes,
-        "status": status(place),
+        "status": find_status(place),
         "phase": council.phase,
         "round": council.round,
         "waiting_for": list(place.waiting_for),
@@ -56,11 +56,11 @@ def standing(place: DeliberationState) -> dict[str, Any]:
             for seat in council.seats
         ],
         "cursor": place.standing.seq,
-        "note": next_step(place, None),
+        "note": describe_next_step(place, None),
     }
 
 
-def next_step(place: DeliberationState, seat: SeatId | None) -> str:
+def describe_next_step(place: DeliberationState, seat: SeatId | None) -> str:
     """What to do next, in a sentence."""
     if place.standing.is_closed:
         return "The deliberation has ended; its result stands."
@@ -72,7 +72,7 @@ def next_step(place: DeliberationState, seat: SeatId | None) -> str:
     return f"Phase '{place.council.phase}': waiting for {', '.join(waiting) or 'nobody'}.{sealed} Call wait_for_turn to be told."
 
 
-def summed(lines: Sequence[CouncilLine]) -> str:
+def summarize_lines(lines: Sequence[CouncilLine]) -> str:
     """What came, in a sentence: how much of each kind, and where to find it."""
     kinds: dict[str, list[int]] = {}
     for line in lines:
@@ -83,7 +83,7 @@ def summed(lines: Sequence[CouncilLine]) -> str:
     return f"New: {'; '.join(parts)}."
 
 
-def contribution(line: CouncilLine) -> ContributionOut:
+def build_contribution(line: CouncilLine) -> ContributionOut:
     """A line as it crosses the wire."""
     said = line.said
     return ContributionOut(
@@ -108,7 +108,7 @@ def contribution(line: CouncilLine) -> ContributionOut:
     )
 
 
-def resolved(teller: CouncilTimeline, place: DeliberationState) -> ResultOut | None:
+def build_result(teller: CouncilTimeline, place: DeliberationState) -> ResultOut | None:
     """The result of a deliberation; None while it has none."""
     closed = teller.resolution
     if closed is None:
@@ -123,7 +123,7 @@ def resolved(teller: CouncilTimeline, place: DeliberationState) -> ResultOut | N
     missing = [ballot.seat for ballot in closed.ballots if ballot.position is None]
     return ResultOut(
         deliberation_id=teller.session,
-        note=_warning(teller, missing),
+        note=_build_warning(teller, missing),
         decision=motion.said.text if motion is not None and closed.carried else None,
         confidence=None if closed.confidence is None else round(closed.confidence, 4),
         consensus_type=closed.consensus_type,
@@ -153,7 +153,7 @@ def resolved(teller: CouncilTimeline, place: DeliberationState) -> ResultOut | N
         overturned_blind_majority=closed.overturned,
         missing=list(missing),
         could_differ=closed.could_differ,
-        changed_minds=_changed(teller, motion),
+        changed_minds=_collect_changes(teller, motion),
         lost=[
             LostOut(participant=lost.seat, times=lost.times, last=lost.last, weight_share=lost.weight_share)
             for lost in closed.lost
@@ -162,14 +162,14 @@ def resolved(teller: CouncilTimeline, place: DeliberationState) -> ResultOut | N
     )
 
 
-def _warning(teller: CouncilTimeline, missing: Sequence[SeatId]) -> str:
+def _build_warning(teller: CouncilTimeline, missing: Sequence[SeatId]) -> str:
     found = [describe_warning(teller)]
     if missing:
         found.append(f"Did not vote: {', '.join(missing)}.")
     return " ".join(line for line in found if line)
 
 
-def _changed(teller: CouncilTimeline, motion: CouncilLine | None) -> list[MovedOut]:
+def _collect_changes(teller: CouncilTimeline, motion: CouncilLine | None) -> list[MovedOut]:
     """Who wrote one choice blind and ended with another, or names a line that moved it."""
     after = motion.said.choice if motion is not None else ""
     found = []
@@ -188,7 +188,7 @@ def _changed(teller: CouncilTimeline, motion: CouncilLine | None) -> list[MovedO
     return found
 
 
-def silences(teller: CouncilTimeline) -> list[SilenceOut]:
+def collect_silences(teller: CouncilTimeline) -> list[SilenceOut]:
     """Who passed or was lost, in order."""
     passed = [
         SilenceOut(participant=one.seat, phase=one.phase, entry=one.seq, why="went_on" if one.is_implied else "passed")

@@ -8,7 +8,7 @@ from moot.domain.language import detect_language
 from moot.domain.roster import MAILBOX, Seat
 from moot.errors import BadSetting
 from moot.surfaces.cli import out
-from moot.surfaces.cli.meeting import Table, ended
+from moot.surfaces.cli.meeting import TerminalSession, exit_with
 from moot.wiring.consulting import Consult
 from moot.wiring.moot import Options
 from moot.wiring.panels import Panel, load_panel, parse_seat_word
@@ -54,13 +54,13 @@ def consult(
     moot consult --from modeler --to researcher --seat researcher=openai:gpt-5-mini "Which methods forecast short series?"
     moot consult --from writer --to historian --panel red-team "Is the claim in section 2 sound?"
     """
-    table = Table()
+    table = TerminalSession()
 
     async def work() -> int:
-        async with table.moot() as moot:
+        async with table.open_moot() as moot:
             chosen = None if panel is None else load_panel(panel, language or detect_language(question))
             plan: Options = {
-                "seats": seated(asker, to, seats, chosen),
+                "seats": build_seats(asker, to, seats, chosen),
                 "panel": chosen,
                 "models": list(models),
                 "name": "consultation",
@@ -79,10 +79,10 @@ def consult(
             table.session = await moot.open(question, **plan)
             return await table.hold(moot, as_json=as_json, wait=wait)
 
-    ended(out.run(work, as_json=as_json, stopped=table.stopped))
+    exit_with(out.run(work, as_json=as_json, stopped=table.describe_stop))
 
 
-def seated(asker: str, to: str, seats: tuple[str, ...], panel: Panel | None) -> list[Seat]:
+def build_seats(asker: str, to: str, seats: tuple[str, ...], panel: Panel | None) -> list[Seat]:
     """The seats that were named; who asks needs no mind behind it. Raises BadSetting, BadRoster."""
     if parse_seat_id(asker) == parse_seat_id(to):
         raise BadSetting(f"{asker!r} cannot consult itself; name another seat with --to")

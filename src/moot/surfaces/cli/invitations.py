@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 
-Recipe = Callable[[str, str], str]
+ConfigFormatter = Callable[[str, str], str]
 
 
 def _claude(url: str, token: str) -> str:
@@ -40,7 +40,7 @@ def _json(value: object) -> str:
     return json.dumps(value, indent=2)
 
 
-AGENTS: dict[str, tuple[str, Recipe]] = {
+AGENTS: dict[str, tuple[str, ConfigFormatter]] = {
     "claude": ("Claude Code, in a terminal", _claude),
     "codex": ("Codex, in ~/.codex/config.toml", _codex),
     "gemini": ("Gemini CLI, in ~/.gemini/settings.json", _gemini),
@@ -50,7 +50,7 @@ AGENTS: dict[str, tuple[str, Recipe]] = {
 }
 
 
-def invitation(token: str, *, url: str, session: str, seat: str, agent: str | None) -> str:
+def render_invitation(token: str, *, url: str, session: str, seat: str, agent: str | None) -> str:
     """The token, the configuration of every agent (or of one), and what to tell the agent."""
     base = url.rstrip("/")
     parts = [f"token (shown once): {token}"]

@@ -41,14 +41,14 @@ class View(Protocol):
 
     def show(self, event: Event) -> None: ...
 
-    def shown(self) -> AbstractContextManager[Any]: ...
+    def open_display(self) -> AbstractContextManager[Any]: ...
 
     def pause(self) -> None: ...
 
-    def go_on(self) -> None: ...
+    def resume(self) -> None: ...
 
 
-def view_of(kit: ProtocolPlugin, teller: Any, console: Console) -> View:
+def build_view(kit: ProtocolPlugin, teller: Any, console: Console) -> View:
     """How a session is shown here; the view tells the teller."""
     if not console.is_terminal:
         return PlainView(kit, teller, console)
@@ -58,7 +58,7 @@ def view_of(kit: ProtocolPlugin, teller: Any, console: Console) -> View:
 
         return SwarmView(kit, teller, console)
     story = teller if consulted is None else consulted.within
-    return LiveView(story, console, consulted) if isinstance(story, PersonaTimeline) else SeatsView(kit, teller, console)
+    return MeetingView(story, console, consulted) if isinstance(story, PersonaTimeline) else SeatsView(kit, teller, console)
 
 
 class PlainView:
@@ -69,13 +69,13 @@ class PlainView:
         self._teller = teller
         self._console = console
 
-    def shown(self) -> AbstractContextManager[Any]:
+    def open_display(self) -> AbstractContextManager[Any]:
         return nullcontext()
 
     def pause(self) -> None:
         return None
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         return None
 
     def show(self, event: Event) -> None:
@@ -97,7 +97,7 @@ class MovingView:
         return Live(console=self._console, auto_refresh=True, refresh_per_second=8, transient=True, get_renderable=self._render)
 
     @contextmanager
-    def shown(self) -> Iterator[None]:
+    def open_display(self) -> Iterator[None]:
         self._live.start()
         try:
             yield
@@ -108,7 +108,7 @@ class MovingView:
         self._held = []
         self._live.stop()
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         # A live display that is started again would wipe as many lines as it last had: what the person read and typed.
         self._live = self._new_live()
         self._live.start()
@@ -159,7 +159,7 @@ class SeatsView(MovingView):
         return Group(table, Text(foot, style="dim"))
 
 
-class LiveView(MovingView):
+class MeetingView(MovingView):
     """A persona meeting: the finished contributions scroll by; below them, the listeners and the words of whoever speaks."""
 
     def __init__(self, story: PersonaTimeline, console: Console, consulted: ConsultingTimeline | None = None) -> None:
@@ -180,17 +180,17 @@ class LiveView(MovingView):
         before = len(self._story.timeline)
         if self._consulted is None:
             self._story.add(event.entry)
-            self._note(event.entry)
+            self._track_status(event.entry)
         else:
-            for told in told_consultations(_added, self._consulted, event.entry):
+            for told in told_consultations(_add_entry, self._consulted, event.entry):
                 self._console.print(Text(told, style="red" if told.startswith("  ✗") else "dim"))
             seen = to_inner_entry(event.entry)
             if seen is not None:
-                self._note(seen)
+                self._track_status(seen)
         for line in self._story.timeline[before:]:
-            self._console.print(self._contribution(line))
+            self._console.print(self._render_contribution(line))
 
-    def _note(self, entry: Entry) -> None:
+    def _track_status(self, entry: Entry) -> None:
         fact = entry.fact
         words = REPORT_TEXT[self._story.meeting.opened.language]
         match fact:
@@ -225,13 +225,13 @@ class LiveView(MovingView):
             case _:
                 pass
 
-    def _color(self, seat: str) -> str:
+    def _choose_color(self, seat: str) -> str:
         seats = [known.id for known in self._story.meeting.seats]
         return COLORS[seats.index(SeatId(seat)) % len(COLORS)] if seat in seats else "white"
 
-    def _contribution(self, line: PersonaTimelineLine) -> RenderableType:
+    def _render_contribution(self, line: PersonaTimelineLine) -> RenderableType:
         head = Text.assemble(
-            (f"#{line.id} ", "dim"), (line.speaker, f"bold {self._color(line.speaker)}"), (format_line_marks(line), "dim")
+            (f"#{line.id} ", "dim"), (line.speaker, f"bold {self._choose_color(line.speaker)}"), (format_line_marks(line), "dim")
         )
         return Group(head, Padding(Text(strip_control(line.content)), (0, 0, 1, 2)))
 
@@ -246,26 +246,28 @@ class LiveView(MovingView):
         for seat in meeting.seats:
             score = self._score.get(seat.id, 0.0)
             filled = round(score * BAR)
-            bar = Text.assemble(("█" * filled, self._color(seat.id)), ("░" * (BAR - filled), "dim"), (f" {score:.2f}", "dim"))
+            bar = Text.assemble(
+                ("█" * filled, self._choose_color(seat.id)), ("░" * (BAR - filled), "dim"), (f" {score:.2f}", "dim")
+            )
             table.add_row(
-                Text(seat.id, style=f"bold {self._color(seat.id)}"), bar, Text(self._status.get(seat.id, ""), style="dim")
+                Text(seat.id, style=f"bold {self._choose_color(seat.id)}"), bar, Text(self._status.get(seat.id, ""), style="dim")
             )
         parts: list[RenderableType] = []
         if self._speaker is not None and self._words:
-            said = Text.assemble((f"{self._speaker} ", f"bold {self._color(self._speaker)}"), strip_control(self._words))
+            said = Text.assemble((f"{self._speaker} ", f"bold {self._choose_color(self._speaker)}"), strip_control(self._words))
             # What does not fit above the table scrolls away, so that the newest words and the table stay in sight.
             room = max(2, self._console.height - len(meeting.seats) - 5)
             parts += [*said.wrap(self._console, self._console.width)[-room:], Text("")]
-        parts += [table, Text(_consensus(self._story), style="dim"), Text(_footer(self._story), style="dim")]
+        parts += [table, Text(_format_consensus(self._story), style="dim"), Text(_format_footer(self._story), style="dim")]
         return Group(*parts)
 
 
-def _added(story: PersonaTimeline, entry: Entry) -> list[str]:
+def _add_entry(story: PersonaTimeline, entry: Entry) -> list[str]:
     story.add(entry)
     return []
 
 
-def _consensus(story: PersonaTimeline) -> str:
+def _format_consensus(story: PersonaTimeline) -> str:
     meeting = story.meeting
     words = REPORT_TEXT[meeting.opened.language]
     standings = [(point.entry, point.compute_status(len(meeting.seats))) for point in meeting.points]
@@ -274,7 +276,7 @@ def _consensus(story: PersonaTimeline) -> str:
     return f"{words.agreed}: {agreed or '–'}   {words.contested}: {contested or '–'}"
 
 
-def _footer(story: PersonaTimeline) -> str:
+def _format_footer(story: PersonaTimeline) -> str:
     total = story.spent
     limit = story.meeting.opened.budget.turns
     turn = f"{min(story.meeting.turn, limit)}/{limit}" if limit else str(story.meeting.turn)

@@ -21,8 +21,8 @@ from moot.ports.kit import ProtocolPlugin
 from moot.projections.decision import Decision
 from moot.surfaces.cli import out
 from moot.surfaces.cli.duration import Duration
-from moot.surfaces.cli.live import View, view_of
-from moot.surfaces.cli.person import at_terminal
+from moot.surfaces.cli.live import View, build_view
+from moot.surfaces.cli.person import build_terminal_ask
 from moot.surfaces.cli.render import show_decision
 from moot.wiring.consulting import Consult
 from moot.wiring.moot import DEFAULT_TURNS, WEEK_SECONDS, Moot, Options
@@ -98,11 +98,11 @@ def run(
     moot run "A or B?" --seat ada=openai:gpt-5-mini --seat bob=embedded
     moot run "A or B?" --protocol debate --option A --option B --stakes high
     """
-    table = Table()
+    table = TerminalSession()
 
     async def work() -> int:
-        budget = Budget(turns=turns, tokens=tokens, money=millionths(money), seconds=seconds)
-        async with table.moot() as moot:
+        budget = Budget(turns=turns, tokens=tokens, money=to_millionths(money), seconds=seconds)
+        async with table.open_moot() as moot:
             plan: Options = {
                 "seats": list(seats),
                 "panel": panel,
@@ -111,25 +111,25 @@ def run(
                 "language": language,
                 "seed": seed,
                 "budget": budget,
-                "settings": pairs(settings),
+                "settings": parse_pairs(settings),
                 "outside_patience": patience,
                 "session": session,
                 "check": not no_check,
                 "subject": build_topic(category=category, stakes=stakes, tags=tags, options=options),
-                "consult": consult_of(consult, consult_limit, consult_total, gate=gate, project=project),
+                "consult": build_consult(consult, consult_limit, consult_total, gate=gate, project=project),
             }
             if dry_run:
-                return await tell_plan(moot, topic, plan, as_json)
+                return await print_plan(moot, topic, plan, as_json)
             table.session = await moot.open(topic, **plan)
             for hit in [] if as_json else await moot.find_similar(topic):
                 kept = await moot.memory.get(hit.decision)
                 about = extract_first_sentence(kept.record.topic) if kept is not None else ""
-                out.note(f"An earlier decision on a like question ({one_line(about)}): moot decisions show {hit.decision}")
+                out.print_note(f"An earlier decision on a like question ({one_line(about)}): moot decisions show {hit.decision}")
             if not seats and not models and not as_json:
-                await tell_found(moot, table.session)
+                await print_discovered(moot, table.session)
             return await table.hold(moot, as_json=as_json, wait=wait)
 
-    ended(out.run(work, as_json=as_json, stopped=table.stopped))
+    exit_with(out.run(work, as_json=as_json, stopped=table.describe_stop))
 
 
 @click.command(short_help="Go on with a session.")
@@ -145,15 +145,15 @@ def resume(session: str, wait: bool, runs: Path | None, as_json: bool) -> None:
     \b
     moot resume think_20261115_001
     """
-    table = Table()
+    table = TerminalSession()
     table.session = session
     table.runs = runs
 
     async def work() -> int:
-        async with table.moot() as moot:
+        async with table.open_moot() as moot:
             return await table.hold(moot, as_json=as_json, wait=wait)
 
-    ended(out.run(work, as_json=as_json, stopped=table.stopped))
+    exit_with(out.run(work, as_json=as_json, stopped=table.describe_stop))
 
 
 @click.command(short_help="Follow a session as it happens.")
@@ -170,24 +170,24 @@ def watch(session: str, after: int, as_json: bool) -> None:
     async def work() -> None:
         async with Moot() as moot:
             if as_json:
-                from moot.surfaces.api.entries import entry_out
+                from moot.surfaces.api.entries import build_entry_out
 
                 async for event in moot.watch(session, after):
                     if isinstance(event, EntryAdded):
                         state = (await moot.engine.load_snapshot(parse_session_id(session))).state
-                        out.print_json_line(entry_out(event.entry, state))
+                        out.print_json_line(build_entry_out(event.entry, state))
                 return
-            console = out.console()
+            console = out.build_console()
             kit = await moot.load_plugin(session)
             teller = kit.tell(parse_session_id(session))
-            view = view_of(kit, teller, console)
-            with view.shown():
+            view = build_view(kit, teller, console)
+            with view.open_display():
                 standing = await moot.engine.load_snapshot(parse_session_id(session))
                 if standing.desk.is_parked:
                     waiting = ", ".join(sorted({ask.split(".", 2)[2] for ask in standing.desk.pending}))
-                    out.note(f"It waits for answers from elsewhere: {waiting}")
+                    out.print_note(f"It waits for answers from elsewhere: {waiting}")
                 elif not standing.is_closed and not await moot.is_running(session):
-                    out.note(f"Nobody runs this session now; go on with: moot resume {session}")
+                    out.print_note(f"Nobody runs this session now; go on with: moot resume {session}")
                 async for event in moot.watch(session):
                     view.show(event)
             show_decision(console, kit, teller)
@@ -195,19 +195,19 @@ def watch(session: str, after: int, as_json: bool) -> None:
     out.run(work, as_json=as_json, stopped=lambda: "")
 
 
-class Table:
+class TerminalSession:
     """A meeting held in this terminal."""
 
     def __init__(self) -> None:
         self.session = ""
         self.runs: Path | None = None
         self._view: View | None = None
-        self._console = out.console()
+        self._console = out.build_console()
 
-    def moot(self) -> Moot:
-        return Moot(ask_person=at_terminal(self._pause, self._go_on))
+    def open_moot(self) -> Moot:
+        return Moot(ask_person=build_terminal_ask(self._pause_view, self._resume_view))
 
-    def stopped(self) -> str:
+    def describe_stop(self) -> str:
         if not self.session:
             return "\nStopped. Nothing was recorded."
         runs = f" --runs {shlex.quote(str(self.runs))}" if self.runs is not None and str(self.runs) != RUNS else ""
@@ -217,22 +217,22 @@ class Table:
         """Run the session, show it, print the decision; the exit code."""
         kit = await moot.load_plugin(self.session)
         async with keep_run_folder(moot, kit, self.session, self.runs) as folder:
-            code = await self._held(moot, kit, as_json=as_json, wait=wait)
+            code = await self._run_and_show(moot, kit, as_json=as_json, wait=wait)
         if folder is not None and not as_json:
-            out.say(f"{folder.path}/")
+            out.print_line(f"{folder.path}/")
         return code
 
-    async def _held(self, moot: Moot, kit: ProtocolPlugin, *, as_json: bool, wait: bool) -> int:
+    async def _run_and_show(self, moot: Moot, kit: ProtocolPlugin, *, as_json: bool, wait: bool) -> int:
         if as_json:
             decision = await moot.run(self.session, wait=wait)
             out.print_json(decision)
-            return await self._code(moot, decision, quiet=True)
+            return await self._choose_exit_code(moot, decision, quiet=True)
         teller = kit.tell(parse_session_id(self.session))
-        self._view = view_of(kit, teller, self._console)
+        self._view = build_view(kit, teller, self._console)
         if not self._console.is_terminal:
-            out.say(f"session {self.session}")
-        with self._view.shown():
-            watcher = asyncio.create_task(self._watch(moot, self._view))
+            out.print_line(f"session {self.session}")
+        with self._view.open_display():
+            watcher = asyncio.create_task(self._watch_events(moot, self._view))
             try:
                 decision = await moot.run(self.session, wait=wait)
                 if decision.status != "thinking":
@@ -242,35 +242,35 @@ class Table:
             finally:
                 watcher.cancel()
         show_decision(self._console, kit, teller)
-        return await self._code(moot, decision, quiet=False)
+        return await self._choose_exit_code(moot, decision, quiet=False)
 
-    async def _watch(self, moot: Moot, view: View) -> None:
+    async def _watch_events(self, moot: Moot, view: View) -> None:
         async for event in moot.watch(self.session):
             view.show(event)
 
-    async def _code(self, moot: Moot, decision: Decision, *, quiet: bool) -> int:
+    async def _choose_exit_code(self, moot: Moot, decision: Decision, *, quiet: bool) -> int:
         if decision.status == "thinking":
             if not quiet:
-                await self._tell_waiting(moot)
+                await self._print_waiting(moot)
             return out.WAITING
         return out.DONE if decision.decision is not None else out.UNDECIDED
 
-    async def _tell_waiting(self, moot: Moot) -> None:
+    async def _print_waiting(self, moot: Moot) -> None:
         for each in await moot.asks(self.session):
             until = f" by {each.pending.deadline:%Y-%m-%d %H:%M} UTC" if each.pending.deadline else ""
-            out.say(f"waiting for {each.ask.seat}{until}: moot answer {self.session} --seat {each.ask.seat}")
-        out.say(f"then go on with: moot resume {self.session}")
+            out.print_line(f"waiting for {each.ask.seat}{until}: moot answer {self.session} --seat {each.ask.seat}")
+        out.print_line(f"then go on with: moot resume {self.session}")
 
-    def _pause(self) -> None:
+    def _pause_view(self) -> None:
         if self._view is not None:
             self._view.pause()
 
-    def _go_on(self) -> None:
+    def _resume_view(self) -> None:
         if self._view is not None:
-            self._view.go_on()
+            self._view.resume()
 
 
-def consult_of(
+def build_consult(
     wanted: bool, limit: int | None, total: int | None, *, gate: bool = False, project: str | None = None
 ) -> Consult | None:
     """Consultations as the options say; None for a session without."""
@@ -285,7 +285,7 @@ def consult_of(
     )
 
 
-def pairs(words: Sequence[str]) -> dict[str, str]:
+def parse_pairs(words: Sequence[str]) -> dict[str, str]:
     """`key=value` words as a mapping; raises BadSetting."""
     found = {}
     for word in words:
@@ -296,7 +296,7 @@ def pairs(words: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def millionths(money: float | None) -> int | None:
+def to_millionths(money: float | None) -> int | None:
     if money is None:
         return None
     if not math.isfinite(money):
@@ -304,26 +304,26 @@ def millionths(money: float | None) -> int | None:
     return max(1, round(money * 1e6))
 
 
-def ended(code: int) -> None:
+def exit_with(code: int) -> None:
     """End the process with this exit code."""
     raise SystemExit(code)
 
 
-async def tell_found(moot: Moot, session: str) -> None:
+async def print_discovered(moot: Moot, session: str) -> None:
     """Which of the minds at hand took seats that nobody was named for."""
     found = await moot.discover()
     taken = {seat.platform for seat in (await moot.engine.load_snapshot(parse_session_id(session))).desk.seats}
     models = [text for text in found.models if text in taken]
     servers = [text for text in found.servers if text in taken]
     if models:
-        out.note(f"Found keys for: {', '.join(models)}")
+        out.print_note(f"Found keys for: {', '.join(models)}")
     if servers:
-        out.note(f"Found on this machine: {', '.join(servers)}")
+        out.print_note(f"Found on this machine: {', '.join(servers)}")
     if found.embedded and "embedded" in taken:
-        out.note("Found the embedded model; it is very small: set a provider's key for better minds (`moot doctor`)")
+        out.print_note("Found the embedded model; it is very small: set a provider's key for better minds (`moot doctor`)")
 
 
-async def tell_plan(moot: Moot, topic: str, plan: Options, as_json: bool) -> int:
+async def print_plan(moot: Moot, topic: str, plan: Options, as_json: bool) -> int:
     """Everything that `open` checks, and nothing recorded."""
     opened = (await moot.plan_session(topic, **plan)).opened
     if as_json:
@@ -331,7 +331,7 @@ async def tell_plan(moot: Moot, topic: str, plan: Options, as_json: bool) -> int
 
         out.print_json(plain_json(opened))
         return out.DONE
-    console: Console = out.console()
+    console: Console = out.build_console()
     most = f", {opened.budget.turns} turns at most" if plan.get("name") == "persona" else ""
     head = f"[bold]{plan.get('name')}[/], {len(opened.seats)} seats, language {opened.language}{most}"
     console.print(head, highlight=False)

@@ -41,13 +41,13 @@ def decisions(ctx: click.Context, *, category: str | None, outcome: Any, source:
             found = await (await moot.recall()).list_decisions(category=category, outcome=outcome, source=source, limit=limit)
             is_empty = not found and not await moot.memory.list_decisions(limit=1)
         if as_json:
-            out.print_json([_kept_json(kept) for kept in found])
+            out.print_json([_build_decision_json(kept) for kept in found])
             return
         if not found:
             told = "No decisions yet. A session that ends is kept here by itself." if is_empty else "no decision is like that"
-            out.note(told)
+            out.print_note(told)
         for kept in found:
-            out.say(_line(kept))
+            out.print_line(_format_decision(kept))
 
     out.run(work, as_json=as_json)
 
@@ -73,11 +73,11 @@ def search(query: str, category: str | None, limit: int, as_json: bool) -> None:
             out.print_json([{"decision": hit.decision, "score": hit.score, "snippet": hit.snippet} for hit in hits])
             return
         if not hits:
-            out.note("nothing found")
+            out.print_note("nothing found")
         for hit in hits:
             found = kept[hit.decision]
             if found is not None:
-                out.say(f"{_line(found)}\n    {one_line(hit.snippet)}")
+                out.print_line(f"{_format_decision(found)}\n    {one_line(hit.snippet)}")
 
     out.run(work, as_json=as_json)
 
@@ -100,24 +100,24 @@ def show(decision: str, as_json: bool) -> None:
                 raise UnknownDecision(f"no decision {decision!r} is kept; `moot decisions` lists those that are")
             chain = await memory.find_lineage(decision)
         if as_json:
-            out.print_json({**_kept_json(kept), "chain": chain})
+            out.print_json({**_build_decision_json(kept), "chain": chain})
             return
         record = kept.record
-        out.say(_line(kept))
-        out.say(f"  {one_line(record.decided) if record.decided else 'no decision'}")
+        out.print_line(_format_decision(kept))
+        out.print_line(f"  {one_line(record.decided) if record.decided else 'no decision'}")
         for member in record.members:
             first = f" first: {one_line(member.first)}" if member.first else ""
             sure = "" if member.confidence is None else f" ({member.confidence:.2f})"
-            out.say(f"  {member.seat} [{one_line(member.source)}]: {member.position or 'no vote'}{sure}{first}")
+            out.print_line(f"  {member.seat} [{one_line(member.source)}]: {member.position or 'no vote'}{sure}{first}")
         for text in record.dissent:
-            out.say(f"  dissent: {one_line(text)}")
+            out.print_line(f"  dissent: {one_line(text)}")
         for review in kept.reviews:
-            out.say(f"  {review.at:%Y-%m-%d} {review.outcome}: {one_line(review.note)}")
+            out.print_line(f"  {review.at:%Y-%m-%d} {review.outcome}: {one_line(review.note)}")
         for name, links in (("built on", chain.built_on), ("basis of", chain.basis_of)):
             for link in links:
-                out.say(f"  {name} {link.decision} ({link.outcome or 'not reviewed'}): {one_line(link.topic)}")
+                out.print_line(f"  {name} {link.decision} ({link.outcome or 'not reviewed'}): {one_line(link.topic)}")
         if chain.stands_on_failure:
-            out.say(f"  ! it stands on what failed: {', '.join(chain.failed)}")
+            out.print_line(f"  ! it stands on what failed: {', '.join(chain.failed)}")
 
     out.run(work, as_json=as_json)
 
@@ -139,7 +139,7 @@ def review(decision: str, outcome: Outcome, *, choice: str, note: str, key: str,
     async def work() -> None:
         async with Moot() as moot:
             kept = await (await moot.recall()).review(decision, outcome, choice=choice, note=note, by="local", key=key)
-        out.print_json(_kept_json(kept)) if as_json else out.say(f"{decision}: {kept.outcome}")
+        out.print_json(_build_decision_json(kept)) if as_json else out.print_line(f"{decision}: {kept.outcome}")
 
     out.run(work, as_json=as_json)
 
@@ -170,16 +170,16 @@ def trust(source: str | None, category: str, as_json: bool) -> None:
             return
         if source is not None:
             cases = records[0].cases if records else 0
-            out.say(f"{one_line(source)}: trust {value:.2f} ({cases} reviewed cases in all)")
+            out.print_line(f"{one_line(source)}: trust {value:.2f} ({cases} reviewed cases in all)")
         for record in records:
             _show_source(record)
             if record.source in within:
-                out.say(f"    in {one_line(category)}: trust {within[record.source]:.2f}")
+                out.print_line(f"    in {one_line(category)}: trust {within[record.source]:.2f}")
         if not records and source is None:
-            out.note("No track records yet: review decisions (`moot decisions review`).")
+            out.print_note("No track records yet: review decisions (`moot decisions review`).")
         for group in groups if source is None else ():
             factor = "–" if group.amplification is None else f"{group.amplification:.2f}"
-            out.say(
+            out.print_line(
                 f"{group.protocol}: group right in {group.group.right:g} of {group.group.of}, members alone in "
                 f"{group.members.right:.1f} of {group.members.of}, error amplification {factor} ({group.cases} cases)"
             )
@@ -209,9 +209,9 @@ def breakers(ctx: click.Context, as_json: bool) -> None:
             out.print_json({"breakers": circuits, "policy": policy})
             return
         for circuit in circuits:
-            out.say(_circuit(circuit))
+            out.print_line(_format_circuit(circuit))
         if not circuits:
-            out.say("every circuit is closed")
+            out.print_line("every circuit is closed")
         _show_policy(policy)
 
     out.run(work, as_json=as_json)
@@ -231,7 +231,7 @@ def reset(scope: str, note: str, as_json: bool) -> None:
     async def work() -> None:
         async with Moot() as moot:
             circuit = await (await moot.recall()).reset_circuit(scope, by="local", note=note)
-        out.print_json(circuit) if as_json else out.say(_circuit(circuit))
+        out.print_json(circuit) if as_json else out.print_line(_format_circuit(circuit))
 
     out.run(work, as_json=as_json)
 
@@ -275,7 +275,7 @@ def policy(
     out.run(work, as_json=as_json)
 
 
-def _line(kept: RememberedDecision) -> str:
+def _format_decision(kept: RememberedDecision) -> str:
     record = kept.record
     sure = "" if record.confidence is None else f" {record.confidence:.2f}"
     what = "alone" if kept.is_alone else record.consensus_type or record.protocol
@@ -283,26 +283,26 @@ def _line(kept: RememberedDecision) -> str:
     return f"{kept.decision}  {record.closed_at:%Y-%m-%d}  {what}{sure}  {outcome}  {one_line(record.topic)}"
 
 
-def _kept_json(kept: RememberedDecision) -> dict[str, Any]:
+def _build_decision_json(kept: RememberedDecision) -> dict[str, Any]:
     return {"decision": kept.record, "outcome": kept.outcome, "reviews": kept.reviews, "alone": kept.is_alone}
 
 
 def _show_source(record: SourceTrust) -> None:
     brier = "–" if record.brier is None else f"{record.brier:.3f}"
-    out.say(f"{one_line(record.source)}  trust {record.trust:.2f}  cases {record.cases}  Brier {brier}")
+    out.print_line(f"{one_line(record.source)}  trust {record.trust:.2f}  cases {record.cases}  Brier {brier}")
     for each in record.categories:
         if each.category:
-            out.say(f"    {one_line(each.category)}  trust {each.trust:.2f}  cases {each.cases}")
+            out.print_line(f"    {one_line(each.category)}  trust {each.trust:.2f}  cases {each.cases}")
 
 
-def _circuit(circuit: CircuitView) -> str:
+def _format_circuit(circuit: CircuitView) -> str:
     opens = f", a probe may go from {circuit.half_open_at:%Y-%m-%d %H:%M} UTC" if circuit.half_open_at else ""
     return f"{one_line(circuit.scope)}: {circuit.state} ({circuit.failures} of {circuit.threshold} failures{opens})"
 
 
 def _show_policy(policy: Policy) -> None:
     days, cooldown, probe = policy.window_seconds / 86_400, policy.cooldown_seconds / 3_600, policy.probe_seconds / 3_600
-    out.say(
+    out.print_line(
         f"rules: {policy.failures} failures in {days:g} days open a circuit; after {cooldown:g} h one probe may go, to be "
         f"reviewed within {probe:g} h; never alone at stakes: {', '.join(policy.deliberate_stakes)}; at high stakes not below a "
         f"confidence of {policy.least_confidence:g}"

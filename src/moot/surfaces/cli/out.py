@@ -27,7 +27,7 @@ T = TypeVar("T")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-class Paper(Console):
+class PipeSafeConsole(Console):
     """Where people read. When the reader has gone (`| head`), the meeting goes on unseen."""
 
     def on_broken_pipe(self) -> None:
@@ -36,29 +36,29 @@ class Paper(Console):
         os.dup2(nowhere, sys.stdout.fileno())
 
 
-def console() -> Console:
-    return Paper(highlight=False, soft_wrap=False)
+def build_console() -> Console:
+    return PipeSafeConsole(highlight=False, soft_wrap=False)
 
 
-def say(text: str = "") -> None:
+def print_line(text: str = "") -> None:
     """A plain line."""
     click.echo(text)
 
 
-def note(text: str) -> None:
+def print_note(text: str) -> None:
     """A line that is no result."""
     click.echo(text, err=True)
 
 
 def print_json(value: Any) -> None:
-    click.echo(dump_json(value, indent=2, default=_plain))
+    click.echo(dump_json(value, indent=2, default=_to_plain))
 
 
 def print_json_line(value: Any) -> None:
-    click.echo(dump_json(value, default=_plain))
+    click.echo(dump_json(value, default=_to_plain))
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return asdict(value)
     if isinstance(value, datetime):
@@ -72,18 +72,18 @@ def fail(error: MootError, *, as_json: bool = False) -> NoReturn:
     if as_json:
         print_json({"error": {"kind": type(error).__name__, "message": str(error)}})
     else:
-        note(f"moot: {error}")
+        print_note(f"moot: {error}")
     sys.exit(code)
 
 
 def run(work: Callable[[], Coroutine[Any, Any, T]], *, as_json: bool = False, stopped: Callable[[], str] | None = None) -> T:
     """Run async work; Ctrl-C and SIGTERM cancel it cleanly, a second one at once. `stopped` is said then."""
     try:
-        return asyncio.run(_interruptible(work()))
+        return asyncio.run(_run_interruptible(work()))
     except MootError as error:
         fail(error, as_json=as_json)
     except (KeyboardInterrupt, asyncio.CancelledError):
-        note("" if stopped is None else stopped())
+        print_note("" if stopped is None else stopped())
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
         # The reader (`| head`) has seen enough.
@@ -92,7 +92,7 @@ def run(work: Callable[[], Coroutine[Any, Any, T]], *, as_json: bool = False, st
         sys.exit(DONE)
 
 
-async def _interruptible(work: Awaitable[T]) -> T:
+async def _run_interruptible(work: Awaitable[T]) -> T:
     loop = asyncio.get_running_loop()
     task = asyncio.ensure_future(work)
 

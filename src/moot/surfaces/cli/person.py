@@ -11,7 +11,7 @@ from moot.domain.fence import strip_control
 from moot.participants.human import AskPerson, PersonQuestion
 
 
-def at_terminal(pause: Callable[[], None], go_on: Callable[[], None]) -> AskPerson | None:
+def build_terminal_ask(pause: Callable[[], None], go_on: Callable[[], None]) -> AskPerson | None:
     """How to ask; None where nobody sits at a terminal. What moves on the screen is paused meanwhile."""
     if not sys.stdin.isatty():
         return None
@@ -28,23 +28,23 @@ def at_terminal(pause: Callable[[], None], go_on: Callable[[], None]) -> AskPers
                     paper.print(Text(f"! {strip_control(question.complaint)}"))
                 sys.stderr.write(f"{question.seat} · {question.field} ({question.hint})> ")
                 sys.stderr.flush()
-                return await _line()
+                return await _read_line()
             finally:
                 go_on()
 
     return ask
 
 
-async def _line() -> str | None:
+async def _read_line() -> str | None:
     """The next line typed; None at the end of input. Can be cancelled: no thread is left reading."""
     loop = asyncio.get_running_loop()
     typed: asyncio.Future[str] = loop.create_future()
 
-    def read() -> None:
+    def take_line() -> None:
         if not typed.done():
             typed.set_result(sys.stdin.readline())
 
-    loop.add_reader(sys.stdin.fileno(), read)
+    loop.add_reader(sys.stdin.fileno(), take_line)
     try:
         line = await typed
     finally:

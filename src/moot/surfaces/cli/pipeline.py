@@ -13,7 +13,7 @@ from moot.protocols.consultation.story import ConsultingTimeline
 from moot.protocols.pipeline.story import PipelineTimeline, list_step_lines
 from moot.surfaces.cli import out
 from moot.surfaces.cli.duration import Duration
-from moot.surfaces.cli.meeting import Table, ended, tell_plan
+from moot.surfaces.cli.meeting import TerminalSession, exit_with, print_plan
 from moot.wiring.moot import WEEK_SECONDS, Moot
 from moot.wiring.pipelines import build_options, list_shipped, load_pipeline, read_shipped_text
 
@@ -66,10 +66,10 @@ def run_pipeline(
     moot pipeline run contest --model openai:gpt-5-mini
     moot pipeline run release.toml --seat validator=human
     """
-    table = Table()
+    table = TerminalSession()
 
     async def work() -> int:
-        async with table.moot() as moot:
+        async with table.open_moot() as moot:
             found = load_pipeline(file, language or "en")
             plan = build_options(found, models=models, seats=seats, project=project, language=language)
             plan["budget"] = Budget(tokens=tokens, seconds=seconds)
@@ -80,18 +80,18 @@ def run_pipeline(
             if not topic:
                 raise BadSetting(f"the pipeline {file!r} has no task; say what it is about with --task")
             if dry_run and as_json:
-                return await tell_plan(moot, topic, plan, as_json)
+                return await print_plan(moot, topic, plan, as_json)
             if dry_run:
                 opened = (await moot.plan_session(topic, **plan)).opened
                 for number, step in enumerate(found.settings["steps"], 1):
-                    out.say(f"{number}. {one_line(step['name'])}: {step['agent']}{' (gate)' if step['gate'] else ''}")
+                    out.print_line(f"{number}. {one_line(step['name'])}: {step['agent']}{' (gate)' if step['gate'] else ''}")
                 for seat in opened.seats:
-                    out.say(f"  {seat.id}: {seat.platform}")
+                    out.print_line(f"  {seat.id}: {seat.platform}")
                 return out.DONE
             table.session = await moot.open(topic, **plan)
             return await table.hold(moot, as_json=as_json, wait=wait)
 
-    ended(out.run(work, as_json=as_json, stopped=table.stopped))
+    exit_with(out.run(work, as_json=as_json, stopped=table.describe_stop))
 
 
 @pipeline.command(name="resume", short_help="Go on with a pipeline.")
@@ -104,15 +104,15 @@ def resume_pipeline(session: str, wait: bool, as_json: bool) -> None:
     \b
     moot pipeline resume think_20261115_001
     """
-    table = Table()
+    table = TerminalSession()
     table.session = session
 
     async def work() -> int:
-        async with table.moot() as moot:
-            await told_pipeline(moot, session)
+        async with table.open_moot() as moot:
+            await load_pipeline_timeline(moot, session)
             return await table.hold(moot, as_json=as_json, wait=wait)
 
-    ended(out.run(work, as_json=as_json, stopped=table.stopped))
+    exit_with(out.run(work, as_json=as_json, stopped=table.describe_stop))
 
 
 @pipeline.command(name="status", short_help="Which step a pipeline is at.")
@@ -127,23 +127,23 @@ def pipeline_status(session: str, as_json: bool) -> None:
 
     async def work() -> None:
         async with Moot() as moot:
-            story, consulted = await told_pipeline(moot, session)
+            story, consulted = await load_pipeline_timeline(moot, session)
             running = await moot.is_running(session)
         if as_json:
-            out.print_json(status_json(story, consulted, is_running=running))
+            out.print_json(build_status_json(story, consulted, is_running=running))
             return
         words = story.words
         for line in list_step_lines(story):
             mark = "▶" if line.state == "current" else " "
             kind = " [gate]" if line.gate else ""
             done = f" × {line.done}" if line.done > 1 else ""
-            out.say(f"{mark} {line.number:>2}. {line.name}{kind}: {line.agent}, {words.states[line.state]}{done}")
+            out.print_line(f"{mark} {line.number:>2}. {line.name}{kind}: {line.agent}, {words.states[line.state]}{done}")
         if consulted is not None:
             for each in consulted.consultations:
                 path = each.filed.path if each.filed is not None else ""
-                out.say(f"   {each.seat} → {one_line(each.to)}: {consulted.words.statuses[each.status]} {path}".rstrip())
+                out.print_line(f"   {each.seat} → {one_line(each.to)}: {consulted.words.statuses[each.status]} {path}".rstrip())
         if story.closed is None and not running:
-            out.note(f"Nobody runs it now; go on with: moot pipeline resume {session}")
+            out.print_note(f"Nobody runs it now; go on with: moot pipeline resume {session}")
 
     out.run(work, as_json=as_json)
 
@@ -161,14 +161,14 @@ def show_pipeline(name: str | None, language: Language) -> None:
     async def work() -> None:
         if name is None:
             for each in list_shipped():
-                out.say(each)
+                out.print_line(each)
             return
-        out.say(read_shipped_text(name, language).rstrip("\n"))
+        out.print_line(read_shipped_text(name, language).rstrip("\n"))
 
     out.run(work, as_json=False)
 
 
-async def told_pipeline(moot: Moot, session: str) -> tuple[PipelineTimeline, ConsultingTimeline | None]:
+async def load_pipeline_timeline(moot: Moot, session: str) -> tuple[PipelineTimeline, ConsultingTimeline | None]:
     """A pipeline and its consultations; raises BadSetting for a session of another kind."""
     story = await moot.load_timeline(parse_session_id(session))
     consulted = story if isinstance(story, ConsultingTimeline) else None
@@ -178,7 +178,7 @@ async def told_pipeline(moot: Moot, session: str) -> tuple[PipelineTimeline, Con
     return within, consulted
 
 
-def status_json(story: PipelineTimeline, consulted: ConsultingTimeline | None, *, is_running: bool) -> dict[str, Any]:
+def build_status_json(story: PipelineTimeline, consulted: ConsultingTimeline | None, *, is_running: bool) -> dict[str, Any]:
     """Where a pipeline stands, for programs."""
     lines = [] if consulted is None else consulted.consultations
     return {

@@ -42,9 +42,9 @@ def export(session: str, form: str, output: str | None, as_json: bool) -> None:
         if as_json:
             out.print_json({"session": session, "form": form, "file": output, "text": text if output is None else None})
         elif output is None:
-            out.say(text.rstrip("\n"))
+            out.print_line(text.rstrip("\n"))
         else:
-            out.note(f"wrote {output}")
+            out.print_note(f"wrote {output}")
 
     out.run(work, as_json=as_json)
 
@@ -60,7 +60,7 @@ def import_file(file: str, seats: tuple[str, ...], session: str | None, as_json:
     \b
     moot import context_ledger.json --seat ada=openai:gpt-5-mini --seat bob=mailbox
     """
-    text = _read(file)
+    text = _read_text(file)
 
     async def work() -> None:
         async with Moot() as moot:
@@ -68,7 +68,7 @@ def import_file(file: str, seats: tuple[str, ...], session: str | None, as_json:
         if as_json:
             out.print_json({"session": found})
         else:
-            out.say(f"session {found}")
+            out.print_line(f"session {found}")
 
     out.run(work, as_json=as_json)
 
@@ -97,7 +97,7 @@ def replay(session: str, as_json: bool) -> None:
         if as_json:
             out.print_json(told)
         else:
-            out.say(
+            out.print_line(
                 f"{found.entries} entries: {found.answers} answers taken from the record, {found.computed} decisions derived "
                 f"again and the same, no model called\nstate {found.digest}"
             )
@@ -125,14 +125,14 @@ def fork(session: str, at: str | None, swaps: tuple[str, ...], name: str | None,
                 raise BadRoster("--swap: expected SEAT=PLATFORM, such as ada=openai:gpt-5-mini")
             found = await moot.fork(
                 session,
-                at=await _entry_number(moot, session, at),
+                at=await _find_entry_number(moot, session, at),
                 swaps={seat: platform for seat, _, platform in words},
                 name=name,
             )
         if as_json:
             out.print_json({"session": found})
         else:
-            out.say(f"session {found}; go on with: moot resume {found}")
+            out.print_line(f"session {found}; go on with: moot resume {found}")
 
     out.run(work, as_json=as_json)
 
@@ -152,17 +152,17 @@ def diff(left: str, right: str, as_json: bool) -> None:
         async with Moot() as moot:
             found = await moot.diff(left, right)
             ends = [await moot.decision(left), await moot.decision(right)]
-            lines = {side: await _told_after(moot, side, found.shared) for side in (left, right)}
+            lines = {side: await _list_lines_after(moot, side, found.shared) for side in (left, right)}
         if as_json:
-            rest = {side: [_entry_json(entry) for entry in getattr(found, side)] for side in ("left", "right")}
+            rest = {side: [_build_entry_json(entry) for entry in getattr(found, side)] for side in ("left", "right")}
             out.print_json({"shared": found.shared, **rest, "decisions": ends})
             return
         for mark, end in zip("-+", ends, strict=True):
-            out.say(f"{mark} {end.session}: {one_line(end.decision.text) if end.decision else end.status}")
-        out.say(f"the same up to entry {found.shared} of the ledger, then:")
+            out.print_line(f"{mark} {end.session}: {one_line(end.decision.text) if end.decision else end.status}")
+        out.print_line(f"the same up to entry {found.shared} of the ledger, then:")
         for mark, side in (("-", left), ("+", right)):
             for line in lines[side]:
-                out.say(f"{mark} {line}")
+                out.print_line(f"{mark} {line}")
 
     out.run(work, as_json=as_json)
 
@@ -188,7 +188,7 @@ def verify(session: str | None, as_json: bool) -> None:
             out.print_json([{"session": name, "fault": fault, "head": heads.get(name)} for name, fault in faults.items()])
         else:
             for name, fault in faults.items():
-                out.say(f"{name}: {fault}" if fault else f"{name}: whole, head {heads[name][:16]}…")
+                out.print_line(f"{name}: {fault}" if fault else f"{name}: whole, head {heads[name][:16]}…")
         return all(fault is None for fault in faults.values())
 
     if not out.run(work, as_json=as_json):
@@ -202,18 +202,18 @@ def write_file(path: Path, text: str) -> None:
         raise BadImport(f"{path} cannot be written: {cause.strerror}") from cause
 
 
-def _read(file: str) -> str:
+def _read_text(file: str) -> str:
     try:
         return sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as cause:
         out.fail(BadImport(f"{file} cannot be read as UTF-8 text: {cause}"))
 
 
-def _entry_json(entry: Entry) -> dict[str, Any]:
+def _build_entry_json(entry: Entry) -> dict[str, Any]:
     return {"seq": entry.seq, "at": entry.at, "fact": type(entry.fact).__name__, "what": plain_json(entry.fact)}
 
 
-async def _entry_number(moot: Moot, session: str, at: str | None) -> int | None:
+async def _find_entry_number(moot: Moot, session: str, at: str | None) -> int | None:
     """`#4` is an entry of the timeline, `12` one of the ledger; raises BadSetting."""
     if at is None:
         return None
@@ -228,7 +228,7 @@ async def _entry_number(moot: Moot, session: str, at: str | None) -> int | None:
     return int(seqs[int(number)])
 
 
-async def _told_after(moot: Moot, session: str, shared: int) -> list[str]:
+async def _list_lines_after(moot: Moot, session: str, shared: int) -> list[str]:
     """What happened in a session behind an entry, in plain lines."""
     kit = await moot.load_plugin(session)
     teller = kit.tell(parse_session_id(session))

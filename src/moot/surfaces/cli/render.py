@@ -36,7 +36,7 @@ def show_decision(console: Console, kit: ProtocolPlugin, teller: Any) -> None:
 def show_sessions(console: Console, lines: list[SessionLine]) -> None:
     """The sessions, the newest last: a table for a person, whole lines for a pipe."""
     if console.is_terminal:
-        console.print(sessions_table(lines))
+        console.print(build_sessions_table(lines))
         return
     for line in lines:
         opened = f"{line.opened_at:%Y-%m-%d %H:%M}"
@@ -44,7 +44,7 @@ def show_sessions(console: Console, lines: list[SessionLine]) -> None:
         click.echo(f"{line.session}\t{line.protocol}\t{line.status}\t{opened}\t{one_line(line.topic)}")
 
 
-def sessions_table(lines: list[SessionLine]) -> RenderableType:
+def build_sessions_table(lines: list[SessionLine]) -> RenderableType:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), expand=True)
     for head in ("session", "protocol", "status", "entries", "opened", "topic"):
         table.add_column(head, no_wrap=True, overflow="ellipsis", ratio=1 if head == "topic" else None)

@@ -23,7 +23,7 @@ from moot.protocols.roundtable.turnfile import TurnFile
 from moot.protocols.roundtable.words import PROMPT_TEXT
 from moot.surfaces.cli import out
 from moot.surfaces.cli.duration import Duration
-from moot.surfaces.cli.live import view_of
+from moot.surfaces.cli.live import build_view
 from moot.surfaces.cli.render import show_decision
 from moot.surfaces.files.found import Blocked, ConferenceStatus, TurnBriefing
 from moot.surfaces.files.hall import DEFAULT_ROUNDS, ConferenceProject, find_project_root
@@ -53,16 +53,16 @@ def roundtable() -> None:
     """
 
 
-def _hall(moot: Moot, folder: Path | None) -> ConferenceProject:
+def _build_project(moot: Moot, folder: Path | None) -> ConferenceProject:
     return ConferenceProject(moot, folder.absolute() if folder is not None else find_project_root(Path.cwd()))
 
 
-def _run(work: Callable[[ConferenceProject], Awaitable[int]], folder: Path | None, *, as_json: bool = False) -> None:
-    async def held() -> int:
+def _run_on_project(work: Callable[[ConferenceProject], Awaitable[int]], folder: Path | None, *, as_json: bool = False) -> None:
+    async def run_work() -> int:
         async with Moot() as moot:
-            return await work(_hall(moot, folder))
+            return await work(_build_project(moot, folder))
 
-    raise SystemExit(out.run(held, as_json=as_json))
+    raise SystemExit(out.run(run_work, as_json=as_json))
 
 
 @roundtable.command()
@@ -108,13 +108,13 @@ def new(
     moot roundtable new cache "Which cache?" --role architect --role security=command:codex
     """
 
-    background = _background(agenda)
+    background = _read_agenda(agenda)
 
     async def work(hall: ConferenceProject) -> int:
         found = await hall.create_conference(
             name,
             topic,
-            roles=[_role(word) for word in roles],
+            roles=[_parse_role(word) for word in roles],
             moderator=resolve_platform_path(moderator, Path()),
             agenda=background,
             prompt=prompt,
@@ -125,38 +125,40 @@ def new(
             check=not no_check,
         )
         if as_json:
-            out.print_json(_found_json(hall, name, found))
+            out.print_json(_build_status_json(hall, name, found))
             return out.DONE
-        out.say(f"{hall.table / name}")
-        _tell_next(found)
+        out.print_line(f"{hall.table / name}")
+        _print_next(found)
         return out.DONE
 
-    _run(work, folder, as_json=as_json)
+    _run_on_project(work, folder, as_json=as_json)
 
 
-def _role(word: str) -> Seat:
+def _parse_role(word: str) -> Seat:
     name, equals, platform = word.partition("=")
     if equals and not platform:
         raise BadRoster(f"--role {word!r}: expected NAME or NAME=PLATFORM, such as reviewer=openai:gpt-5-mini")
     return Seat(id=SeatId(name), platform=resolve_platform_path(platform, Path()) if platform else MAILBOX)
 
 
-def _tell_next(found: ConferenceStatus) -> None:
+def _print_next(found: ConferenceStatus) -> None:
     """Whose turn it is, and how that role is woken."""
     conference, turn = found.conference, found.turn
     words = PROMPT_TEXT[conference.opened.language]
     if turn.status == "closed":
-        out.say(words.over)
+        out.print_line(words.over)
         return
     seat = conference.seat(conference.current)
     if not seat.is_outside:
-        out.say(f"{seat.id} ({seat.platform}): moot roundtable relay {turn.conference}")
+        out.print_line(f"{seat.id} ({seat.platform}): moot roundtable relay {turn.conference}")
         return
     wake = words.wake if turn.status == "open" else words.wake_moderator
-    out.say(strip_control(wake.format(conference=turn.conference, role=turn.current_speaker, prompt=turn.prompt_for_speaker)))
+    out.print_line(
+        strip_control(wake.format(conference=turn.conference, role=turn.current_speaker, prompt=turn.prompt_for_speaker))
+    )
 
 
-def _found_json(hall: ConferenceProject, name: str, found: ConferenceStatus) -> dict[str, Any]:
+def _build_status_json(hall: ConferenceProject, name: str, found: ConferenceStatus) -> dict[str, Any]:
     return {
         "conference": name,
         "folder": str(hall.table / name),
@@ -184,18 +186,18 @@ def status(name: str | None, folder: Path | None, as_json: bool) -> None:
 
     async def work(hall: ConferenceProject) -> int:
         if name is None:
-            return await _listed(hall, as_json)
+            return await _print_list(hall, as_json)
         found = await hall.status(name)
         if as_json:
-            out.print_json(_found_json(hall, name, found))
+            out.print_json(_build_status_json(hall, name, found))
         else:
-            _show(found)
+            _print_status(found)
         return out.FAILED if found.damage else out.DONE
 
-    _run(work, folder, as_json=as_json)
+    _run_on_project(work, folder, as_json=as_json)
 
 
-async def _listed(hall: ConferenceProject, as_json: bool) -> int:
+async def _print_list(hall: ConferenceProject, as_json: bool) -> int:
     lines: list[dict[str, Any]] = []
     for each in hall.names():
         try:
@@ -203,44 +205,44 @@ async def _listed(hall: ConferenceProject, as_json: bool) -> int:
         except MootError as error:
             lines.append({"conference": each, "error": str(error)})
             if not as_json:
-                out.say(strip_control(f"{each}: {error}"))
+                out.print_line(strip_control(f"{each}: {error}"))
             continue
-        lines.append(_found_json(hall, each, found))
+        lines.append(_build_status_json(hall, each, found))
         if not as_json:
-            out.say(f"{each}: {_standing(found)}")
+            out.print_line(f"{each}: {_format_standing(found)}")
     if as_json:
         out.print_json(lines)
     elif not lines:
-        out.say(f"no conference in {hall.table}; begin one: moot roundtable new NAME TOPIC --role NAME --role NAME")
+        out.print_line(f"no conference in {hall.table}; begin one: moot roundtable new NAME TOPIC --role NAME --role NAME")
     return out.DONE
 
 
-def _standing(found: ConferenceStatus) -> str:
+def _format_standing(found: ConferenceStatus) -> str:
     turn = found.turn
     where = turn.status if turn.status != "open" else f"round {turn.round} of {turn.max_rounds}, {turn.current_speaker}'s turn"
     return where + (f", {len(found.damage)} damaged: see `check`" if found.damage else "")
 
 
-def _counted(number: int, one: str, more: str = "") -> str:
+def _format_count(number: int, one: str, more: str = "") -> str:
     return f"{number} {one if number == 1 else more or f'{one}s'}"
 
 
-def _show(found: ConferenceStatus) -> None:
+def _print_status(found: ConferenceStatus) -> None:
     conference = found.conference
-    out.say(strip_control(f"{found.turn.conference}: {_standing(found)}"))
-    out.say(f"session {found.session}, {_counted(conference.taken, 'turn')} taken")
+    out.print_line(strip_control(f"{found.turn.conference}: {_format_standing(found)}"))
+    out.print_line(f"session {found.session}, {_format_count(conference.taken, 'turn')} taken")
     for seat in conference.seats:
         spoken = sum(speech.seat == seat.id for speech in conference.speeches)
         skipped = sum(absent.seat == seat.id for absent in conference.absences)
-        told = _counted(spoken, "speech", "speeches") + (f", skipped {_counted(skipped, 'time')}" if skipped else "")
+        told = _format_count(spoken, "speech", "speeches") + (f", skipped {_format_count(skipped, 'time')}" if skipped else "")
         who = "from outside" if seat.is_outside else seat.platform
-        out.say(f"  {seat.id} ({who})" + ("" if seat.id == MODERATOR else f": {told}"))
+        out.print_line(f"  {seat.id} ({who})" + ("" if seat.id == MODERATOR else f": {told}"))
     if found.writing:
-        out.say(f"{found.writing} is writing")
+        out.print_line(f"{found.writing} is writing")
     for each in found.damage:
-        out.say(strip_control(f"damaged: {each}"))
+        out.print_line(strip_control(f"damaged: {each}"))
     if not found.damage:
-        _tell_next(found)
+        _print_next(found)
 
 
 @roundtable.command()
@@ -262,15 +264,15 @@ def join(name: str, role: str, folder: Path | None, as_json: bool) -> None:
         if as_json:
             out.print_json(asdict(found))
         else:
-            out.say(strip_control(_reading(found, role)))
+            out.print_line(strip_control(_format_briefing(found, role)))
         if found.is_turn:
             return out.DONE
         return out.UNDECIDED if found.turn.status == "closed" else out.WAITING
 
-    _run(work, folder, as_json=as_json)
+    _run_on_project(work, folder, as_json=as_json)
 
 
-def _reading(found: TurnBriefing, role: str) -> str:
+def _format_briefing(found: TurnBriefing, role: str) -> str:
     """The reading as one text."""
     if not found.is_turn:
         return found.message
@@ -302,43 +304,43 @@ def say(*, name: str, file: Any, role: str, key: str, folder: Path | None, as_js
     \b
     moot roundtable say cache --as architect speech.md
     """
-    text = _text(file)
+    text = _read_speech(file)
 
     async def work(hall: ConferenceProject) -> int:
         try:
             given = await hall.say(name, role, text, key)
         except Blocked as blocked:
-            return _told_blocked(blocked, as_json=as_json)
+            return _print_blocked(blocked, as_json=as_json)
         if as_json:
             out.print_json({"file": given.file, "turn": asdict(given.turn), "repeated": given.is_repeated})
             return out.DONE
-        out.say(f"{name}/{given.file}")
+        out.print_line(f"{name}/{given.file}")
         missing = find_missing_sections(text, given.language) if role != MODERATOR else ()
         if missing:
-            out.note(PROMPT_TEXT[given.language].no_section.format(sections=", ".join(missing)))
-        return _told_turn(given.turn)
+            out.print_note(PROMPT_TEXT[given.language].no_section.format(sections=", ".join(missing)))
+        return _print_turn(given.turn)
 
-    _run(work, folder, as_json=as_json)
+    _run_on_project(work, folder, as_json=as_json)
 
 
-def _told_blocked(blocked: Blocked, *, as_json: bool) -> int:
+def _print_blocked(blocked: Blocked, *, as_json: bool) -> int:
     if as_json:
         out.print_json({"error": {"kind": "Blocked", "message": str(blocked), "kept": blocked.kept}})
     else:
-        out.note(f"{blocked}\n{blocked.told}")
+        out.print_note(f"{blocked}\n{blocked.told}")
     return out.WAITING
 
 
-def _told_turn(turn: TurnFile) -> int:
-    out.say(f"next: {turn.current_speaker}" if turn.status != "closed" else "closed")
+def _print_turn(turn: TurnFile) -> int:
+    out.print_line(f"next: {turn.current_speaker}" if turn.status != "closed" else "closed")
     return out.DONE
 
 
-def _background(file: Any) -> str:
-    return "" if file is None else _read(file, "an agenda")
+def _read_agenda(file: Any) -> str:
+    return "" if file is None else _read_text(file, "an agenda")
 
 
-def _read(file: Any, what: str) -> str:
+def _read_text(file: Any, what: str) -> str:
     try:
         text: str = file.read(LONGEST_SPEECH + 1)
     except UnicodeDecodeError:
@@ -348,8 +350,8 @@ def _read(file: Any, what: str) -> str:
     return text
 
 
-def _text(file: Any) -> str:
-    text = _read(file, "a speech")
+def _read_speech(file: Any) -> str:
+    text = _read_text(file, "a speech")
     if not text.strip():
         out.fail(BadSetting(f"{file.name}: empty; a speech was expected"))
     return text
@@ -370,37 +372,37 @@ def relay(name: str, roles: tuple[str, ...], folder: Path | None, as_json: bool)
     moot roundtable relay cache
     moot roundtable relay cache --role reviewer=openai:gpt-5-mini --role moderator=command:claude
     """
-    console = out.console()
+    console = out.build_console()
 
     async def work() -> int:
         async with Moot() as moot:
-            hall = _hall(moot, folder)
-            given = {seat.id: seat.platform for seat in map(_role, roles)}
+            hall = _build_project(moot, folder)
+            given = {seat.id: seat.platform for seat in map(_parse_role, roles)}
             found = await (hall.reseat(name, given) if given else hall.status(name))
             moot.seating.check_scripts(found.conference.seats, RULES.forms)
-            carried = Relay(moot, hall, name, lambda line: out.note(strip_control(line)))
+            carried = Relay(moot, hall, name, lambda line: out.print_note(strip_control(line)))
             if as_json:
-                out.print_json(_found_json(hall, name, await carried.run()))
+                out.print_json(_build_status_json(hall, name, await carried.run()))
             else:
-                await _shown(moot, carried, found.session, console)
-                out.say(f"{hall.table / name / MINUTES}")
+                await _run_and_show(moot, carried, found.session, console)
+                out.print_line(f"{hall.table / name / MINUTES}")
         return out.DONE
 
     again = f"\nStopped. Nothing is lost; go on with: moot roundtable relay {name}"
     raise SystemExit(out.run(work, as_json=as_json, stopped=lambda: again))
 
 
-async def _shown(moot: Moot, carried: Relay, session: str, console: Console) -> ConferenceStatus:
+async def _run_and_show(moot: Moot, carried: Relay, session: str, console: Console) -> ConferenceStatus:
     """Run it, and show it as it happens."""
     kit = await moot.load_plugin(session)
     teller = kit.tell(parse_session_id(session))
-    view = view_of(kit, teller, console)
+    view = build_view(kit, teller, console)
 
     async def watch() -> None:
         async for event in moot.watch(session):
             view.show(event)
 
-    with view.shown():
+    with view.open_display():
         watcher = asyncio.create_task(watch())
         try:
             found = await carried.run()
@@ -427,13 +429,13 @@ def check(name: str, folder: Path | None, as_json: bool) -> None:
         if as_json:
             out.print_json([asdict(each) for each in found])
         elif not found:
-            out.say("nothing is wrong")
+            out.print_line("nothing is wrong")
         else:
             for each in found:
-                out.say(strip_control(str(each)))
+                out.print_line(strip_control(str(each)))
         return out.FAILED if found else out.DONE
 
-    _run(work, folder, as_json=as_json)
+    _run_on_project(work, folder, as_json=as_json)
 
 
 @roundtable.command()
@@ -453,10 +455,10 @@ def repair(name: str, folder: Path | None, as_json: bool) -> None:
             out.print_json(done)
         else:
             for line in done or ["nothing was wrong"]:
-                out.say(strip_control(line))
+                out.print_line(strip_control(line))
         return out.DONE
 
-    _run(work, folder, as_json=as_json)
+    _run_on_project(work, folder, as_json=as_json)
 
 
 @roundtable.command()
@@ -475,25 +477,25 @@ def minutes(name: str, write: Any, folder: Path | None, as_json: bool) -> None:
     \b
     moot roundtable minutes cache
     """
-    text = _text(write) if write is not None else ""
+    text = _read_speech(write) if write is not None else ""
 
     async def work(hall: ConferenceProject) -> int:
         if text:
             try:
                 await hall.say(name, MODERATOR, text)
             except Blocked as blocked:
-                return _told_blocked(blocked, as_json=as_json)
+                return _print_blocked(blocked, as_json=as_json)
         written = await hall.minutes(name)
         found = await hall.status(name)
         if as_json:
             out.print_json({"conference": name, "status": found.turn.status, "minutes": written})
         elif written is None:
-            out.note(f"{PROMPT_TEXT[found.conference.opened.language].no_minutes} ({_standing(found)})")
+            out.print_note(f"{PROMPT_TEXT[found.conference.opened.language].no_minutes} ({_format_standing(found)})")
         else:
-            out.say(strip_control(written))
+            out.print_line(strip_control(written))
         return out.WAITING if written is None else out.DONE
 
-    _run(work, folder, as_json=as_json)
+    _run_on_project(work, folder, as_json=as_json)
 
 
 @roundtable.command()
@@ -512,11 +514,11 @@ def skip(name: str, role: str, why: str, folder: Path | None, as_json: bool) -> 
     async def work(hall: ConferenceProject) -> int:
         found = await hall.skip(name, role, why)
         if as_json:
-            out.print_json(_found_json(hall, name, found))
+            out.print_json(_build_status_json(hall, name, found))
             return out.DONE
-        return _told_turn(found.turn)
+        return _print_turn(found.turn)
 
-    _run(work, folder, as_json=as_json)
+    _run_on_project(work, folder, as_json=as_json)
 
 
 @roundtable.command()

@@ -18,7 +18,7 @@ from moot.domain.ids import parse_seat_id, parse_session_id
 from moot.errors import BadSetting, LedgerUnavailable, NotAllowed, SessionClosed, UnknownSeat
 from moot.surfaces.cli import out
 from moot.surfaces.cli.duration import Duration
-from moot.surfaces.cli.invitations import AGENTS, invitation
+from moot.surfaces.cli.invitations import AGENTS, render_invitation
 from moot.wiring.moot import Moot
 
 PORT = 8760
@@ -46,16 +46,18 @@ def serve(host: str, port: int, log_level: str) -> None:
 
     is_local = is_loopback(host)
     out.run(lambda: _check_tokens(is_local, host))
-    listening = _listening(host, port)
+    listening = _open_socket(host, port)
     import uvicorn
 
-    from moot.surfaces.http.app import built_app
+    from moot.surfaces.http.app import build_app
 
     logging.basicConfig(level=log_level.upper(), format="%(levelname)s %(name)s: %(message)s")
     address = listening.getsockname()
     shown = f"[{address[0]}]" if ":" in address[0] else address[0]
-    out.say(f"Moot serves on http://{shown}:{address[1]}  ·  /rpc  /mcp  /events/SESSION  /healthz  /metrics  ·  Ctrl-C stops")
-    app = built_app(Moot(), is_local=is_local)
+    out.print_line(
+        f"Moot serves on http://{shown}:{address[1]}  ·  /rpc  /mcp  /events/SESSION  /healthz  /metrics  ·  Ctrl-C stops"
+    )
+    app = build_app(Moot(), is_local=is_local)
 
     class Server(uvicorn.Server):
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
@@ -77,7 +79,7 @@ async def _check_tokens(is_local: bool, host: str) -> None:
             )
 
 
-def _listening(host: str, port: int) -> socket.socket:
+def _open_socket(host: str, port: int) -> socket.socket:
     """The socket to serve on; ends with one sentence when it cannot be had."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     found = socket.socket(family, socket.SOCK_STREAM)
@@ -107,15 +109,15 @@ def mcp() -> None:
 
     async def work() -> None:
         from moot.surfaces.api.call import Caller
-        from moot.surfaces.http.app import opened_house
-        from moot.surfaces.mcp.server import served_on_stdio
+        from moot.surfaces.http.app import open_server_context
+        from moot.surfaces.mcp.server import serve_on_stdio
 
         logging.basicConfig(level="WARNING")
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             # A thread waits for the next line and heeds nothing; what was acknowledged is on disk.
             loop.add_signal_handler(number, os._exit, out.INTERRUPTED)
-        async with opened_house(Moot()) as house:
+        async with open_server_context(Moot()) as house:
 
             async def caller_of(request: Any) -> Caller:
                 """Asked at every call: a token can be revoked meanwhile."""
@@ -124,10 +126,10 @@ def mcp() -> None:
                 identity = await house.moot.access.identify(secret)
                 if isinstance(identity, AccessDenied):
                     raise NotAllowed(f"MOOT_TOKEN is {identity.reason}; `moot invite` makes a new one")
-                return Caller.of(identity)
+                return Caller.from_identity(identity)
 
             await caller_of(None)
-            await served_on_stdio(house, caller_of)
+            await serve_on_stdio(house, caller_of)
 
     out.run(work, stopped=lambda: "")
 
@@ -174,15 +176,15 @@ def invite(
                 return
             if revoke is not None:
                 token = await moot.access.revoke(revoke)
-                out.print_json(token) if as_json else out.say(f"revoked {token.id}")
+                out.print_json(token) if as_json else out.print_line(f"revoked {token.id}")
                 return
-            issued = await _issued(moot)
+            issued = await _issue_token(moot)
         if as_json:
             out.print_json({"id": issued.id, "token": issued.secret, "session": session, "seat": seat, "url": url})
         else:
-            out.say(invitation(issued.secret, url=url, session=session or "", seat=seat or "", agent=agent))
+            out.print_line(render_invitation(issued.secret, url=url, session=session or "", seat=seat or "", agent=agent))
 
-    async def _issued(moot: Moot) -> IssuedToken:
+    async def _issue_token(moot: Moot) -> IssuedToken:
         given: dict[Role, bool] = {"seat": seat is not None, "owner": owner, "observer": observer}
         chosen = [role for role, is_given in given.items() if is_given]
         if len(chosen) != 1:
@@ -212,8 +214,8 @@ def _show_tokens(tokens: list[Token], as_json: bool) -> None:
         out.print_json(tokens)
         return
     if not tokens:
-        out.note("no tokens yet; make one: moot invite --owner")
+        out.print_note("no tokens yet; make one: moot invite --owner")
     for token in tokens:
         where = " ".join(part for part in (token.session, token.seat) if part) or "all sessions"
         state = f"revoked {token.revoked_at:%Y-%m-%d}" if token.revoked_at else f"until {token.expires:%Y-%m-%d %H:%M} UTC"
-        out.say(f"{token.id}  {token.role}  {where}  {state}  {one_line(token.note)}".rstrip())
+        out.print_line(f"{token.id}  {token.role}  {where}  {state}  {one_line(token.note)}".rstrip())

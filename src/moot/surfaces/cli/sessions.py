@@ -32,9 +32,9 @@ def list_sessions(as_json: bool) -> None:
         if as_json:
             out.print_json(lines)
         elif lines:
-            show_sessions(out.console(), lines)
+            show_sessions(out.build_console(), lines)
         else:
-            out.note('No sessions yet. Hold one: moot run "Should we …?"')
+            out.print_note('No sessions yet. Hold one: moot run "Should we …?"')
 
     out.run(work, as_json=as_json)
 
@@ -55,13 +55,13 @@ def show(session: str, as_json: bool) -> None:
                 out.print_json(await moot.decision(session))
                 return
             text = await moot.export(session, "minutes")
-        console = out.console()
+        console = out.build_console()
         if console.is_terminal:
             from rich.markdown import Markdown  # a tenth of a command's start, for this one alone
 
             console.print(Markdown(text, hyperlinks=False))
         else:
-            out.say(text.rstrip("\n"))
+            out.print_line(text.rstrip("\n"))
 
     out.run(work, as_json=as_json)
 
@@ -88,7 +88,7 @@ def give_input(session: str, text: str, key: str, as_json: bool) -> None:
         if as_json:
             out.print_json({"session": session, "taken": entry is not None, "entry": entry.seq if entry else None})
         else:
-            out.say(f"taken as #{number}{hint}" if entry else "taken before: nothing changed")
+            out.print_line(f"taken as #{number}{hint}" if entry else "taken before: nothing changed")
 
     out.run(work, as_json=as_json)
 
@@ -107,13 +107,13 @@ def asks(session: str, as_json: bool) -> None:
         async with Moot() as moot:
             found = await moot.asks(session)
         if as_json:
-            out.print_json([_ask_json(each) for each in found])
+            out.print_json([_build_ask_json(each) for each in found])
             return
         if not found:
-            out.note("nothing is asked now")
+            out.print_note("nothing is asked now")
         for each in found:
             until = f" (until {each.pending.deadline:%Y-%m-%d %H:%M} UTC)" if each.pending.deadline else ""
-            out.say(f"── {each.ask.id}{until}\n{strip_control(each.brief.shared)}\n\n{strip_control(each.brief.own)}\n")
+            out.print_line(f"── {each.ask.id}{until}\n{strip_control(each.brief.shared)}\n\n{strip_control(each.brief.own)}\n")
 
     out.run(work, as_json=as_json)
 
@@ -136,10 +136,10 @@ def answer(session: str, text: str | None, seat: str, ask_id: str | None, as_jso
             chosen = ask_id
             if chosen is None:
                 offered = await moot.engine.find_open_ask(parse_session_id(session), parse_seat_id(seat))
-                found = offered or _waiting_for(await moot.asks(session), seat)
+                found = offered or _find_waiting(await moot.asks(session), seat)
                 chosen = found.ask.id
                 if text is None and sys.stdin.isatty():
-                    out.note(
+                    out.print_note(
                         f"{strip_control(found.brief.shared)}\n\n{strip_control(found.brief.own)}\n\nYour answer (end with Ctrl-D):"
                     )
             words = sys.stdin.read() if text is None or text == "-" else text
@@ -154,7 +154,7 @@ def answer(session: str, text: str | None, seat: str, ask_id: str | None, as_jso
         if as_json:
             out.print_json({"session": session, "ask": chosen, "entry": entry.seq})
         else:
-            out.say(f"taken{hint}")
+            out.print_line(f"taken{hint}")
 
     out.run(work, as_json=as_json)
 
@@ -180,18 +180,18 @@ def cancel(session: str, reason: str, dry_run: bool, as_json: bool) -> None:
                 if as_json:
                     out.print_json({"session": session, "would_cancel": True, "turns": decision.turns})
                 else:
-                    out.say(f"would cancel {session} ({decision.turns} turns taken)")
+                    out.print_line(f"would cancel {session} ({decision.turns} turns taken)")
                 return
             entry = await moot.cancel(session, reason)
         if as_json:
             out.print_json({"session": session, "entry": entry.seq})
         else:
-            out.say(f"cancelled by entry {entry.seq}")
+            out.print_line(f"cancelled by entry {entry.seq}")
 
     out.run(work, as_json=as_json)
 
 
-def _waiting_for(found: list[OutstandingAsk], seat: str) -> OutstandingAsk:
+def _find_waiting(found: list[OutstandingAsk], seat: str) -> OutstandingAsk:
     mine = [each for each in found if each.ask.seat == seat]
     if not mine:
         others = ", ".join(each.ask.seat for each in found) or "nobody"
@@ -199,7 +199,7 @@ def _waiting_for(found: list[OutstandingAsk], seat: str) -> OutstandingAsk:
     return mine[0]
 
 
-def _ask_json(each: OutstandingAsk) -> dict[str, Any]:
+def _build_ask_json(each: OutstandingAsk) -> dict[str, Any]:
     return {
         "ask": each.ask.id,
         "seat": each.ask.seat,

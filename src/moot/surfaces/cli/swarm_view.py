@@ -42,25 +42,27 @@ class SwarmView(MovingView):
     def _render(self) -> RenderableType:
         if not self._story.seq:
             return Text("")
-        return Group(self._head(), self._pheromones(), self._agents(), self._figures(), self._foot())
+        return Group(
+            self._render_head(), self._render_pheromones(), self._render_agents(), self._render_figures(), self._render_foot()
+        )
 
-    def _head(self) -> Text:
+    def _render_head(self) -> Text:
         swarm, words = self._story.swarm, self._story.words
         most = 1 if swarm.settings.mode == "classic" else swarm.settings.max_rounds
         state = f"{words.crew.format(count=f'{len(swarm.active)}/{len(swarm.explorers)}')} · {swarm.stage}"
         return Text.assemble((f"{words.round.format(number=swarm.round)}/{most}", "bold"), f"  {state}")
 
-    def _pheromones(self) -> RenderableType:
+    def _render_pheromones(self) -> RenderableType:
         ranked = sorted(self._story.swarm.board.pheromones.values(), key=lambda each: (-each.concentration, each.direction))
         table = Table.grid(padding=(0, 1))
         for each in ranked[:MOST_DIRECTIONS]:
-            table.add_row(_bar(each.concentration, "magenta"), Text(one_line(each.direction)[:60]))
+            table.add_row(_render_bar(each.concentration, "magenta"), Text(one_line(each.direction)[:60]))
         rest = len(ranked) - MOST_DIRECTIONS
         if rest > 0:
             table.add_row(Text(f"+ {rest}", style="dim"), Text(""))
         return table
 
-    def _agents(self) -> RenderableType:
+    def _render_agents(self) -> RenderableType:
         swarm = self._story.swarm
         table = Table.grid(padding=(0, 2))
         # Many agents: those that are still being asked are the ones to look at.
@@ -78,7 +80,7 @@ class SwarmView(MovingView):
             table.add_row(Text(f"+ {rest}", style="dim"), Text(""), Text(""), Text(""), Text(""))
         return table
 
-    def _figures(self) -> RenderableType:
+    def _render_figures(self) -> RenderableType:
         if not self._story.measures:
             return Text("")
         words, last, settings = self._story.words, self._story.measures[-1], self._story.swarm.settings
@@ -94,15 +96,15 @@ class SwarmView(MovingView):
             (words.diversity, last.diversity, last.is_diverse, f"{last.diversity:.2f} / {settings.min_diversity:g}"),
         )
         for name, value, holds, told in rows:
-            table.add_row(Text(name), _bar(value, "green" if holds else "yellow"), Text(f"{'✓' if holds else '✗'} {told}"))
+            table.add_row(Text(name), _render_bar(value, "green" if holds else "yellow"), Text(f"{'✓' if holds else '✗'} {told}"))
         return table
 
-    def _foot(self) -> Text:
+    def _render_foot(self) -> Text:
         spent = self._story.spent
         told = f"{self._story.session}  ·  {spent.tokens} tokens  ·  {format_money(spent)}  ·  Ctrl-C stops, nothing is lost"
         return Text(told, style="dim")
 
 
-def _bar(value: float, color: str) -> Text:
+def _render_bar(value: float, color: str) -> Text:
     filled = round(max(0.0, min(1.0, value)) * BAR)
     return Text.assemble(("█" * filled, color), ("░" * (BAR - filled), "dim"), (f" {value:.2f}", "dim"))

@@ -23,15 +23,15 @@ from moot.engine.events import EntryAdded
 from moot.errors import MootError, NotAllowed, WorldError
 from moot.projections.jsontext import dump_json
 from moot.runners.local import LocalRunner
-from moot.surfaces.api.call import Call, Caller, House
-from moot.surfaces.api.entries import entry_out, is_sealed
-from moot.surfaces.api.errors import TOO_MUCH, code_of
+from moot.surfaces.api.call import Call, Caller, ServerContext
+from moot.surfaces.api.entries import build_entry_out, is_sealed
+from moot.surfaces.api.errors import TOO_MUCH, find_error_code
 from moot.surfaces.api.table import TABLE
 from moot.surfaces.files.hall import find_project_root
-from moot.surfaces.http.doors import Doors, Rates
+from moot.surfaces.http.doors import AccessControl, RateLimiter
 from moot.surfaces.http.metrics import Metrics
-from moot.surfaces.rpc.jsonrpc import Dispatcher, refusal
-from moot.surfaces.rpc.openrpc import described
+from moot.surfaces.rpc.jsonrpc import Dispatcher, build_refusal
+from moot.surfaces.rpc.openrpc import build_document
 from moot.wiring.deliberations import Deliberations
 from moot.wiring.moot import Moot
 
@@ -47,10 +47,10 @@ BURST: Final = 2_000.0
 
 
 @asynccontextmanager
-async def opened_house(moot: Moot) -> AsyncIterator[House]:
+async def open_server_context(moot: Moot) -> AsyncIterator[ServerContext]:
     """What calls work on, with a runner that keeps sessions going while it is open."""
     async with moot, LocalRunner(moot.engine, moot.seating, moot.remember_if_possible) as runner:
-        house = House(moot, runner, Deliberations(moot, runner.nudge), find_project_root(Path.cwd()))
+        house = ServerContext(moot, runner, Deliberations(moot, runner.nudge), find_project_root(Path.cwd()))
         try:
             yield house
         finally:
@@ -61,26 +61,26 @@ async def opened_house(moot: Moot) -> AsyncIterator[House]:
 
 
 @dataclass
-class Site:
+class ServerState:
     """The state of one server: what it is built on, once it has started."""
 
     moot: Moot
     is_local: bool
     metrics: Metrics = field(default_factory=Metrics)
-    house: House | None = None
+    house: ServerContext | None = None
     dispatcher: Dispatcher = field(init=False)
     mcp_wanted: asyncio.Event = field(default_factory=asyncio.Event)
     mcp_app: asyncio.Future[ASGIApp] | None = None
 
     def __post_init__(self) -> None:
-        self.dispatcher = Dispatcher(TABLE, lambda: self.document, self.metrics.called)
+        self.dispatcher = Dispatcher(TABLE, lambda: self.document, self.metrics.count_call)
 
     @cached_property
     def document(self) -> dict[str, Any]:
-        return described(TABLE)
+        return build_document(TABLE)
 
     @property
-    def open_house(self) -> House:
+    def server_context(self) -> ServerContext:
         assert self.house is not None, "the server has not started"
         return self.house
 
@@ -89,19 +89,22 @@ class Site:
         if self.house is not None:
             self.house.deliberations.stopping.set()
 
-    def access(self) -> TokenStore:
-        return self.open_house.moot.access
+    def get_access(self) -> TokenStore:
+        return self.server_context.moot.access
 
     @asynccontextmanager
     async def lifespan(self, app: Starlette) -> AsyncIterator[None]:
-        async with opened_house(self.moot) as self.house, asyncio.TaskGroup() as group:
+        async with open_server_context(self.moot) as self.house, asyncio.TaskGroup() as group:
             self.mcp_app = asyncio.get_running_loop().create_future()
-            tasks = [group.create_task(_follow(self.house)), group.create_task(self._serve_mcp(self.house, self.mcp_app))]
+            tasks = [
+                group.create_task(_follow_sessions(self.house)),
+                group.create_task(self._serve_mcp(self.house, self.mcp_app)),
+            ]
             yield
             for task in tasks:
                 task.cancel()
 
-    async def _serve_mcp(self, house: House, ready: "asyncio.Future[ASGIApp]") -> None:
+    async def _serve_mcp(self, house: ServerContext, ready: "asyncio.Future[ASGIApp]") -> None:
         """Serve MCP from its first request on: its library takes longer to load than all the rest of the server."""
         await self.mcp_wanted.wait()
         app_of = await asyncio.to_thread(_load_mcp)
@@ -109,86 +112,90 @@ class Site:
             ready.set_result(app)
             await asyncio.Event().wait()
 
-    async def mcp(self, scope: Any, receive: Any, send: Any) -> None:
+    async def handle_mcp(self, scope: Any, receive: Any, send: Any) -> None:
         assert self.mcp_app is not None, "the server has not started"
         self.mcp_wanted.set()
         # A request that is given up must not cancel what the others wait for.
         app = await asyncio.shield(self.mcp_app)
         await app(scope, receive, send)
 
-    async def rpc(self, request: Request) -> Response:
-        body = await _body(request)
+    async def handle_rpc(self, request: Request) -> Response:
+        body = await _read_body(request)
         if body is None:
-            told = refusal(TOO_MUCH.number, f"a request has at most {LARGEST_BODY} bytes", "TooMuch")
+            told = build_refusal(TOO_MUCH.number, f"a request has at most {LARGEST_BODY} bytes", "TooMuch")
             return Response(told, 413, media_type="application/json")
-        call = Call(house=self.open_house, caller=request.state.caller)
+        call = Call(house=self.server_context, caller=request.state.caller)
         answer = await self.dispatcher.answer(call, body, request.state.take)
         return Response(status_code=204) if answer is None else Response(answer, media_type="application/json")
 
-    async def events(self, request: Request) -> Response:
+    async def handle_events(self, request: Request) -> Response:
         caller: Caller = request.state.caller
         try:
             caller.check("read")
             session = parse_session_id(request.path_params["session"])
             caller.check_session(session)
-            await self.open_house.moot.engine.load_snapshot(session)
+            await self.server_context.moot.engine.load_snapshot(session)
         except MootError as error:
             status = 403 if isinstance(error, NotAllowed) else 404
-            return Response(refusal(code_of(error), str(error), type(error).__name__), status, media_type="application/json")
+            return Response(
+                build_refusal(find_error_code(error), str(error), type(error).__name__), status, media_type="application/json"
+            )
         after = request.headers.get("last-event-id") or request.query_params.get("after", "0")
         if not after.isdecimal() or len(after) > 12:
             return PlainTextResponse("after (or Last-Event-ID) is the number of the last entry seen\n", 400)
-        entries = self._entries(session, int(after), caller, request.state.secret)
+        entries = self._stream_entries(session, int(after), caller, request.state.secret)
         return EventSourceResponse(entries, ping=PING_SECONDS)
 
-    async def _entries(self, session: SessionId, after: int, caller: Caller, secret: str) -> AsyncIterator[dict[str, str]]:
-        engine = self.open_house.moot.engine
-        self.metrics.watching(1)
+    async def _stream_entries(self, session: SessionId, after: int, caller: Caller, secret: str) -> AsyncIterator[dict[str, str]]:
+        engine = self.server_context.moot.engine
+        self.metrics.count_watcher(1)
         try:
             async for event in engine.watch(session, after):
                 standing = await engine.load_snapshot(session)
-                if secret and isinstance(await self.access().identify(secret), AccessDenied):
+                if secret and isinstance(await self.get_access().identify(secret), AccessDenied):
                     # The token was revoked, or its time is over.
                     return
                 if isinstance(event, EntryAdded):
-                    data = dump_json(entry_out(event.entry, standing.state, caller.seat))
+                    data = dump_json(build_entry_out(event.entry, standing.state, caller.seat))
                     yield {"id": str(event.entry.seq), "event": "entry", "data": data}
                 elif not is_sealed(standing.state):
                     yield {"event": "text", "data": dump_json({"seat": event.seat, "ask": event.ask, "text": event.text})}
             yield {"event": "end", "data": "{}"}
         finally:
-            self.metrics.watching(-1)
+            self.metrics.count_watcher(-1)
 
-    async def healthz(self, request: Request) -> Response:
+    async def handle_health(self, request: Request) -> Response:
         try:
-            await self.open_house.moot.engine.heads("health")
+            await self.server_context.moot.engine.heads("health")
         except MootError as error:
             log.error("the ledger is failing: %s", error)
             return JSONResponse({"status": "failing"}, 503)
         return JSONResponse({"status": "ok"})
 
-    async def exposed(self, request: Request) -> Response:
-        return Response(self.metrics.exposed(self.open_house.runner.running), media_type=Metrics.content_type)
+    async def handle_metrics(self, request: Request) -> Response:
+        return Response(self.metrics.render_metrics(self.server_context.runner.running), media_type=Metrics.content_type)
 
-    async def description(self, request: Request) -> Response:
+    async def handle_description(self, request: Request) -> Response:
         return JSONResponse(self.document)
 
 
-def built_app(moot: Moot, *, is_local: bool, rates: Rates | None = None) -> Starlette:
+def build_app(moot: Moot, *, is_local: bool, rates: RateLimiter | None = None) -> Starlette:
     """The app of a server; it opens and closes `moot` itself. `is_local`: only this machine reaches it.
 
     `app.state.site.stop` makes it answer whoever waits, before it ends.
     """
-    site = Site(moot, is_local)
-    doors = Middleware(Doors, access=site.access, is_local=is_local, rates=rates or Rates(CALLS_PER_SECOND, BURST))
+    site = ServerState(moot, is_local)
+    doors = Middleware(
+        AccessControl, access=site.get_access, is_local=is_local, rates=rates or RateLimiter(CALLS_PER_SECOND, BURST)
+    )
     app = Starlette(
         routes=[
-            Route("/rpc", site.rpc, methods=["POST"]),
-            Route("/mcp", _Asgi(site)),
-            Route("/events/{session}", site.events),
-            Route("/healthz", site.healthz),
-            Route("/metrics", site.exposed),
-            Route("/openrpc.json", site.description),
+            Route("/rpc", site.handle_rpc, methods=["POST"]),
+            Route("/mcp", _McpApp(site)),
+            Route("/events/{session}", site.handle_events),
+            Route("/healthz", site.handle_health),
+            Route("/metrics", site.handle_metrics),
+            Route("/openrpc.json", site.handle_description),
         ],
         middleware=[doors],
         lifespan=site.lifespan,
@@ -197,39 +204,39 @@ def built_app(moot: Moot, *, is_local: bool, rates: Rates | None = None) -> Star
     return app
 
 
-class _Asgi:
+class _McpApp:
     """A route takes an instance, not a method, for an ASGI app."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: ServerState) -> None:
         self._site = site
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        await self._site.mcp(scope, receive, send)
+        await self._site.handle_mcp(scope, receive, send)
 
 
-def _load_mcp() -> Callable[[House], AbstractAsyncContextManager[ASGIApp]]:
+def _load_mcp() -> Callable[[ServerContext], AbstractAsyncContextManager[ASGIApp]]:
     """Import the MCP library; what makes its app, which is to be entered and left by one task."""
     from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 
-    from moot.surfaces.mcp.cancelling import SoftSessions
-    from moot.surfaces.mcp.server import McpDesk
+    from moot.surfaces.mcp.cancelling import SessionIdMiddleware
+    from moot.surfaces.mcp.server import McpServer
 
     @asynccontextmanager
-    async def app_of(house: House) -> AsyncIterator[ASGIApp]:
-        desk = McpDesk(house, _caller_of).server()
+    async def app_of(house: ServerContext) -> AsyncIterator[ASGIApp]:
+        desk = McpServer(house, _find_caller).build_server()
         manager = StreamableHTTPSessionManager(desk, stateless=True, max_request_body_size=LARGEST_BODY)
         async with manager.run():
-            yield SoftSessions(StreamableHTTPASGIApp(manager))
+            yield SessionIdMiddleware(StreamableHTTPASGIApp(manager))
 
     return app_of
 
 
-async def _caller_of(request: Any) -> Caller:
+async def _find_caller(request: Any) -> Caller:
     caller: Caller = request.state.caller
     return caller
 
 
-async def _follow(house: House) -> None:
+async def _follow_sessions(house: ServerContext) -> None:
     """Go on with the sessions that a server is to run and that have not ended, also where another process wrote to one."""
     seen: dict[SessionId, int] = {}
     while True:
@@ -245,7 +252,7 @@ async def _follow(house: House) -> None:
         await asyncio.sleep(LOOK_SECONDS)
 
 
-async def _body(request: Request) -> bytes | None:
+async def _read_body(request: Request) -> bytes | None:
     """The body; None when it is too large."""
     found = bytearray()
     async for piece in request.stream():

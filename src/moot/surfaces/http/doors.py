@@ -15,7 +15,7 @@ from moot.decisions.access import AccessDenied, TokenStore
 from moot.errors import NotAllowed
 from moot.surfaces.api.call import Caller
 from moot.surfaces.api.errors import CODES, TOO_MUCH
-from moot.surfaces.rpc.jsonrpc import refusal
+from moot.surfaces.rpc.jsonrpc import build_refusal
 
 OPEN_PATHS: Final = frozenset({"/healthz"})
 MOST_CALLERS: Final = 10_000
@@ -36,7 +36,7 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-class Rates:
+class RateLimiter:
     """A bucket per caller that fills by `per_second` up to `burst`."""
 
     def __init__(self, per_second: float, burst: float, clock: Callable[[], float] = time.monotonic) -> None:
@@ -56,14 +56,14 @@ class Rates:
         return left >= 1
 
 
-class Doors:
+class AccessControl:
     """ASGI middleware: refuses before anything is read, else says who calls in `request.state.caller`.
 
     A server that only this machine reaches lets in who has no token as `local`, and answers to its own names alone, so that no
     page can reach it by another. One that others reach lets nobody in without a token.
     """
 
-    def __init__(self, app: ASGIApp, *, access: Callable[[], TokenStore], is_local: bool, rates: Rates) -> None:
+    def __init__(self, app: ASGIApp, *, access: Callable[[], TokenStore], is_local: bool, rates: RateLimiter) -> None:
         self._app = app
         self._access = access
         self._is_local = is_local
@@ -74,22 +74,22 @@ class Doors:
             await self._app(scope, receive, send)
             return
         request = Request(scope)
-        refused = self._misled(request)
+        refused = self._refuse_other_origin(request)
         if refused is None and request.url.path not in OPEN_PATHS:
-            caller = await self._caller(request)
+            caller = await self._identify_caller(request)
             if isinstance(caller, Response):
                 refused = caller
             else:
                 who = caller.token or (request.client.host if request.client else "")
-                refused = None if self._rates.take(who) else _too_many()
-                known = {"caller": caller, "secret": _secret(request), "take": lambda: self._rates.take(who)}
+                refused = None if self._rates.take(who) else _build_too_many()
+                known = {"caller": caller, "secret": _parse_secret(request), "take": lambda: self._rates.take(who)}
                 scope["state"] = {**scope.get("state", {}), **known}
         await (refused or self._app)(scope, receive, send)
 
-    def _misled(self, request: Request) -> Response | None:
+    def _refuse_other_origin(self, request: Request) -> Response | None:
         """The refusal of a request that a page of another origin made."""
         host = request.headers.get("host", "")
-        if self._is_local and not is_loopback(_name(host)):
+        if self._is_local and not is_loopback(_parse_host_name(host)):
             return PlainTextResponse(f"this server is not called {host[:100]!r}\n", 421)
         origin = request.headers.get("origin")
         if origin is not None and not _is_from(origin, host):
@@ -101,25 +101,25 @@ class Doors:
             return PlainTextResponse("expected Content-Type: application/json\n", 415)
         return None
 
-    async def _caller(self, request: Request) -> Caller | Response:
+    async def _identify_caller(self, request: Request) -> Caller | Response:
         given = request.headers.get("authorization", "")
         if not given:
-            return Caller() if self._is_local else _unauthorized("a token is needed: Authorization: Bearer TOKEN")
-        secret = _secret(request)
+            return Caller() if self._is_local else _build_unauthorized("a token is needed: Authorization: Bearer TOKEN")
+        secret = _parse_secret(request)
         if not secret:
-            return _unauthorized("expected Authorization: Bearer TOKEN")
+            return _build_unauthorized("expected Authorization: Bearer TOKEN")
         identity = await self._access().identify(secret)
         if isinstance(identity, AccessDenied):
-            return _unauthorized(DENIED[identity.reason])
-        return Caller.of(identity)
+            return _build_unauthorized(DENIED[identity.reason])
+        return Caller.from_identity(identity)
 
 
-def _secret(request: Request) -> str:
+def _parse_secret(request: Request) -> str:
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
     return secret.strip() if scheme.lower() == "bearer" else ""
 
 
-def _name(host: str) -> str:
+def _parse_host_name(host: str) -> str:
     """The host without its port; empty for what is none."""
     try:
         return urlsplit(f"//{host}").hostname or ""
@@ -134,11 +134,11 @@ def _is_from(origin: str, host: str) -> bool:
         return False
 
 
-def _unauthorized(message: str) -> Response:
-    body = refusal(CODES[NotAllowed].number, message, "NotAllowed")
+def _build_unauthorized(message: str) -> Response:
+    body = build_refusal(CODES[NotAllowed].number, message, "NotAllowed")
     return Response(body, 401, {"WWW-Authenticate": 'Bearer realm="moot"'}, media_type="application/json")
 
 
-def _too_many() -> Response:
-    body = refusal(TOO_MUCH.number, "too many calls; slow down", "TooMuch")
+def _build_too_many() -> Response:
+    body = build_refusal(TOO_MUCH.number, "too many calls; slow down", "TooMuch")
     return Response(body, 429, {"Retry-After": "1"}, media_type="application/json")

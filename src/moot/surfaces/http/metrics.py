@@ -16,16 +16,16 @@ class Metrics:
         self._running = Gauge("moot_sessions_running", "Sessions that are being run now.", registry=self._registry)
         self._watching = Gauge("moot_watchers", "Open event streams.", registry=self._registry)
 
-    def called(self, method: str, outcome: str, seconds: float) -> None:
+    def count_call(self, method: str, outcome: str, seconds: float) -> None:
         """Count one call."""
         self._calls.labels(method, outcome).inc()
         self._seconds.labels(method).observe(seconds)
 
-    def watching(self, change: int) -> None:
+    def count_watcher(self, change: int) -> None:
         """One more watcher, or one less."""
         self._watching.inc(change)
 
-    def exposed(self, running: int) -> bytes:
+    def render_metrics(self, running: int) -> bytes:
         """All figures in Prometheus' text form."""
         self._running.set(running)
         return generate_latest(self._registry)

@@ -25,7 +25,7 @@ CANCELLED: Final = -32800
 Running = dict[tuple[str, str, str], anyio.CancelScope]
 
 
-class HandshakeCancel:
+class CancelMiddleware:
     """A middleware of the MCP server."""
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class HandshakeCancel:
         raise MCPError(code=CANCELLED, message="the call was cancelled")
 
 
-class SoftSessions:
+class SessionIdMiddleware:
     """An ASGI app in front of the stateless MCP transport."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -75,9 +75,9 @@ class SoftSessions:
             return
         session = uuid4().hex
 
-        async def named(message: Message) -> None:
+        async def send_with_session_id(message: Message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message)[SESSION_HEADER] = session
             await send(message)
 
-        await self._app(scope, receive, named)
+        await self._app(scope, receive, send_with_session_id)

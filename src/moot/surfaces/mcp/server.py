@@ -17,9 +17,9 @@ from pydantic import ValidationError
 
 from moot.errors import MootError
 from moot.projections.jsontext import dump_json
-from moot.surfaces.api.call import Call, Caller, House, Method, told
+from moot.surfaces.api.call import Call, Caller, Method, ServerContext, explain_validation_error
 from moot.surfaces.api.table import TOOLS
-from moot.surfaces.mcp.cancelling import HandshakeCancel
+from moot.surfaces.mcp.cancelling import CancelMiddleware
 from moot.surfaces.mcp.words import INSTRUCTIONS, JOIN, TIMELINE_MEANS
 
 TIMELINE: Final = "moot://sessions/{session}/timeline"
@@ -28,7 +28,7 @@ MOST_LISTED: Final = 100
 log = logging.getLogger("moot")
 
 Ctx = ServerRequestContext[dict[str, Any], Any]
-Listed = types.PaginatedRequestParams | None
+PageParams = types.PaginatedRequestParams | None
 CallerOf = Callable[[Any], Awaitable[Caller]]
 """Who stands behind a request; the request is None on stdio."""
 
@@ -42,16 +42,16 @@ PROMPT: Final = types.Prompt(
 )
 
 
-class McpDesk:
+class McpServer:
     """Answers the requests of MCP clients."""
 
-    def __init__(self, house: House, caller_of: CallerOf) -> None:
+    def __init__(self, house: ServerContext, caller_of: CallerOf) -> None:
         self._house = house
         self._caller_of = caller_of
-        self._tools = [_tool(name, method) for name, method in TOOLS.items()]
+        self._tools = [_build_tool(name, method) for name, method in TOOLS.items()]
         self._timeline = UriTemplate.parse(TIMELINE)
 
-    def server(self) -> Server[dict[str, Any]]:
+    def build_server(self) -> Server[dict[str, Any]]:
         """The server; a transport runs it."""
         schemas = {tool.name: tool.input_schema for tool in self._tools}
         server: Server[dict[str, Any]] = Server(
@@ -69,16 +69,16 @@ class McpDesk:
             on_list_prompts=self._list_prompts,
             on_get_prompt=self._get_prompt,
         )
-        server.middleware.append(HandshakeCancel())
+        server.middleware.append(CancelMiddleware())
         return server
 
-    async def _call(self, ctx: Ctx) -> Call:
+    async def _build_call(self, ctx: Ctx) -> Call:
         async def progress(done: float, total: float) -> None:
             await ctx.session.report_progress(done, total, "waiting")
 
         return Call(house=self._house, caller=await self._caller_of(ctx.request), progress=progress)
 
-    async def _list_tools(self, ctx: Ctx, params: Listed) -> types.ListToolsResult:
+    async def _list_tools(self, ctx: Ctx, params: PageParams) -> types.ListToolsResult:
         return types.ListToolsResult(tools=self._tools)
 
     async def _call_tool(self, ctx: Ctx, params: types.CallToolRequestParams) -> types.CallToolResult:
@@ -86,18 +86,18 @@ class McpDesk:
         if method is None:
             raise MCPError(code=types.INVALID_PARAMS, message=f"no tool is called {params.name[:100]!r}")
         try:
-            result = await method.invoke(await self._call(ctx), params.arguments or {})
+            result = await method.invoke(await self._build_call(ctx), params.arguments or {})
         except ValidationError as cause:
-            return _refused(told(cause))
+            return _build_refusal(explain_validation_error(cause))
         except MootError as cause:
-            return _refused(str(cause))
+            return _build_refusal(str(cause))
         except Exception:
             log.exception("the tool %s failed", params.name)
-            return _refused("the server failed at this; it is in its log")
+            return _build_refusal("the server failed at this; it is in its log")
         return types.CallToolResult(content=[types.TextContent(text=dump_json(result))], structured_content=result)
 
-    async def _list_resources(self, ctx: Ctx, params: Listed) -> types.ListResourcesResult:
-        call = await self._call(ctx)
+    async def _list_resources(self, ctx: Ctx, params: PageParams) -> types.ListResourcesResult:
+        call = await self._build_call(ctx)
         lines = [line for line in await call.moot.sessions() if call.caller.session in {"", line.session}]
         return types.ListResourcesResult(
             resources=[
@@ -110,14 +110,14 @@ class McpDesk:
             ]
         )
 
-    async def _list_templates(self, ctx: Ctx, params: Listed) -> types.ListResourceTemplatesResult:
+    async def _list_templates(self, ctx: Ctx, params: PageParams) -> types.ListResourceTemplatesResult:
         found = types.ResourceTemplate(
             name="timeline", uri_template=TIMELINE, description=TIMELINE_MEANS, mime_type="text/markdown"
         )
         return types.ListResourceTemplatesResult(resource_templates=[found])
 
     async def _read_resource(self, ctx: Ctx, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        call = await self._call(ctx)
+        call = await self._build_call(ctx)
         found = self._timeline.match(params.uri)
         session = found["session"] if found else None
         if not isinstance(session, str):
@@ -131,7 +131,7 @@ class McpDesk:
             contents=[types.TextResourceContents(uri=params.uri, mime_type="text/markdown", text=text)]
         )
 
-    async def _list_prompts(self, ctx: Ctx, params: Listed) -> types.ListPromptsResult:
+    async def _list_prompts(self, ctx: Ctx, params: PageParams) -> types.ListPromptsResult:
         return types.ListPromptsResult(prompts=[PROMPT])
 
     async def _get_prompt(self, ctx: Ctx, params: types.GetPromptRequestParams) -> types.GetPromptResult:
@@ -139,19 +139,19 @@ class McpDesk:
         if params.name != PROMPT.name or not arguments.get("session"):
             raise MCPError(code=types.INVALID_PARAMS, message="the prompt is 'join', with a session")
         seat = arguments.get("seat") or (await self._caller_of(ctx.request)).seat
-        text = joining(arguments["session"], seat)
+        text = build_join_prompt(arguments["session"], seat)
         return types.GetPromptResult(
             description=PROMPT.description,
             messages=[types.PromptMessage(role="user", content=types.TextContent(text=text))],
         )
 
 
-def joining(session: str, seat: str) -> str:
+def build_join_prompt(session: str, seat: str) -> str:
     """What an agent is told to do to take part."""
     return JOIN.format(session=session, seat=seat or "that is yours", participant=f", participant={seat}" if seat else "")
 
 
-def _tool(name: str, method: Method[Any, Any]) -> types.Tool:
+def _build_tool(name: str, method: Method[Any, Any]) -> types.Tool:
     return types.Tool(
         name=name,
         description=method.does,
@@ -166,13 +166,13 @@ def _tool(name: str, method: Method[Any, Any]) -> types.Tool:
     )
 
 
-def _refused(message: str) -> types.CallToolResult:
+def _build_refusal(message: str) -> types.CallToolResult:
     """A tool's refusal. No structured content: some clients hold it against the output schema even so."""
     return types.CallToolResult(content=[types.TextContent(text=message)], is_error=True)
 
 
-async def served_on_stdio(house: House, caller_of: CallerOf) -> None:
+async def serve_on_stdio(house: ServerContext, caller_of: CallerOf) -> None:
     """Serve one client on standard input and output until it goes."""
-    server = McpDesk(house, caller_of).server()
+    server = McpServer(house, caller_of).build_server()
     async with stdio_server() as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 
 from moot.errors import MootError
 from moot.projections.jsontext import dump_json
-from moot.surfaces.api.call import Call, Method, told
-from moot.surfaces.api.errors import INTERNAL, INVALID_PARAMS, INVALID_REQUEST, NO_METHOD, PARSE, TOO_MUCH, code_of
+from moot.surfaces.api.call import Call, Method, explain_validation_error
+from moot.surfaces.api.errors import INTERNAL, INVALID_PARAMS, INVALID_REQUEST, NO_METHOD, PARSE, TOO_MUCH, find_error_code
 
 MOST_IN_A_BATCH: Final = 100
 DISCOVER: Final = "rpc.discover"
@@ -38,7 +38,7 @@ class Fault(Exception):
 _TOO_MANY: Final = Fault(TOO_MUCH.number, "too many calls; slow down", "TooMuch")
 
 
-def _always() -> bool:
+def _allow_always() -> bool:
     return True
 
 
@@ -52,57 +52,59 @@ class Dispatcher:
         self._describe = describe
         self._observe = observe or (lambda method, outcome, seconds: None)
 
-    async def answer(self, call: Call, body: bytes, take: Callable[[], bool] = _always) -> str | None:
+    async def answer(self, call: Call, body: bytes, take: Callable[[], bool] = _allow_always) -> str | None:
         """The response to a request body; None where nothing is to be sent back. `take` says whether one more call is let in."""
         try:
-            request = decoded(body)
+            request = decode_json(body)
         except Fault as fault:
-            return dump_json(_error(None, fault))
+            return dump_json(_build_error(None, fault))
         if not isinstance(request, list):
-            single = await self._one(call, request)
+            single = await self._answer_one(call, request)
             return None if single is None else dump_json(single)
         if not request or len(request) > MOST_IN_A_BATCH:
-            return refusal(INVALID_REQUEST, f"a batch has 1 to {MOST_IN_A_BATCH} requests, not {len(request)}", "InvalidRequest")
+            return build_refusal(
+                INVALID_REQUEST, f"a batch has 1 to {MOST_IN_A_BATCH} requests, not {len(request)}", "InvalidRequest"
+            )
         # One after another: what a caller sends together it means in that order. The first was let in with the batch.
         answers = []
         for at, each in enumerate(request):
-            answer = await self._one(call, each) if at == 0 or take() else _error(_id_of(each), _TOO_MANY)
+            answer = await self._answer_one(call, each) if at == 0 or take() else _build_error(_find_id(each), _TOO_MANY)
             if answer is not None:
                 answers.append(answer)
         return dump_json(answers) if answers else None
 
-    async def _one(self, call: Call, request: object) -> dict[str, Any] | None:
+    async def _answer_one(self, call: Call, request: object) -> dict[str, Any] | None:
         try:
-            checked = _checked(request)
+            checked = _validate_request(request)
         except Fault as fault:
-            return _error(_id_of(request), fault)
+            return _build_error(_find_id(request), fault)
         is_notification = "id" not in checked
         started = time.perf_counter()
         method = checked["method"]
         try:
-            result = await self._call(call, method, checked.get("params"))
+            result = await self._call_method(call, method, checked.get("params"))
             found: dict[str, Any] = {"jsonrpc": "2.0", "id": checked.get("id"), "result": result}
             outcome = "ok"
         except Fault as fault:
-            found = _error(checked.get("id"), fault)
+            found = _build_error(checked.get("id"), fault)
             outcome = str(fault.code)
         self._observe(method if method in self._table or method == DISCOVER else UNKNOWN, outcome, time.perf_counter() - started)
         return None if is_notification else found
 
-    async def _call(self, call: Call, name: str, params: object) -> dict[str, Any]:
+    async def _call_method(self, call: Call, name: str, params: object) -> dict[str, Any]:
         if name == DISCOVER:
             return self._describe()
         method = self._table.get(name)
         if method is None:
             raise Fault(NO_METHOD, f"no method is called {name[:100]!r}; {DISCOVER} lists those that exist")
         try:
-            return await method.invoke(call, _by_name(method, params))
+            return await method.invoke(call, _name_params(method, params))
         except Fault:
             raise
         except ValidationError as cause:
-            raise Fault(INVALID_PARAMS, told(cause), "InvalidParams") from None
+            raise Fault(INVALID_PARAMS, explain_validation_error(cause), "InvalidParams") from None
         except MootError as cause:
-            raise Fault(code_of(cause), str(cause), type(cause).__name__) from None
+            raise Fault(find_error_code(cause), str(cause), type(cause).__name__) from None
         except RecursionError:
             raise Fault(INVALID_PARAMS, "the parameters are nested too deeply", "InvalidParams") from None
         except Exception:
@@ -110,19 +112,19 @@ class Dispatcher:
             raise Fault(INTERNAL, "the server failed at this; it is in its log", "Internal") from None
 
 
-def decoded(body: bytes) -> object:
+def decode_json(body: bytes) -> object:
     """The JSON in a body; raises Fault."""
     try:
-        return json.loads(body.decode("utf-8"), parse_constant=_refuse)
+        return json.loads(body.decode("utf-8"), parse_constant=_refuse_constant)
     except (UnicodeDecodeError, ValueError, RecursionError) as cause:
         raise Fault(PARSE, f"the body is no JSON: {str(cause)[:200]}") from None
 
 
-def _refuse(constant: str) -> NoReturn:
+def _refuse_constant(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no JSON number")
 
 
-def _checked(request: object) -> dict[str, Any]:
+def _validate_request(request: object) -> dict[str, Any]:
     if not isinstance(request, dict):
         raise Fault(INVALID_REQUEST, "a request is an object with jsonrpc, method, params and id")
     if request.get("jsonrpc") != "2.0":
@@ -142,12 +144,12 @@ def _is_id(value: object) -> bool:
     return value is None or (isinstance(value, str | int) and not isinstance(value, bool))
 
 
-def _id_of(request: object) -> object:
+def _find_id(request: object) -> object:
     found = request.get("id") if isinstance(request, dict) else None
     return found if _is_id(found) else None
 
 
-def _by_name(method: Method[Any, Any], params: object) -> object:
+def _name_params(method: Method[Any, Any], params: object) -> object:
     """Parameters by position as parameters by name, in the order in which the description lists them."""
     if not isinstance(params, list):
         return {} if params is None else params
@@ -157,13 +159,13 @@ def _by_name(method: Method[Any, Any], params: object) -> object:
     return dict(zip(names, params, strict=False))
 
 
-def _error(number: object, fault: Fault) -> dict[str, Any]:
+def _build_error(number: object, fault: Fault) -> dict[str, Any]:
     error: dict[str, Any] = {"code": fault.code, "message": fault.message}
     if fault.kind:
         error["data"] = {"kind": fault.kind}
     return {"jsonrpc": "2.0", "id": number, "error": error}
 
 
-def refusal(code: int, message: str, kind: str) -> str:
+def build_refusal(code: int, message: str, kind: str) -> str:
     """The body of a response to a request that is refused before it is read."""
-    return dump_json(_error(None, Fault(code, message, kind)))
+    return dump_json(_build_error(None, Fault(code, message, kind)))

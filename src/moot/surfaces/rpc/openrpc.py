@@ -10,7 +10,7 @@ from moot.surfaces.api.errors import CODES, STANDARD, TOO_MUCH
 OPENRPC: Final = "1.3.2"
 
 
-def described(table: Mapping[str, Method[Any, Any]]) -> dict[str, Any]:
+def build_document(table: Mapping[str, Method[Any, Any]]) -> dict[str, Any]:
     """The document."""
     return {
         "openrpc": OPENRPC,
@@ -19,12 +19,12 @@ def described(table: Mapping[str, Method[Any, Any]]) -> dict[str, Any]:
             "version": version("moot"),
             "description": "Questions put before a group of minds; decisions that can be audited.",
         },
-        "methods": [_method(method) for method in table.values()],
-        "components": {"errors": {str(error["code"]): error for error in errors()}},
+        "methods": [_describe_method(method) for method in table.values()],
+        "components": {"errors": {str(error["code"]): error for error in list_errors()}},
     }
 
 
-def errors() -> list[dict[str, Any]]:
+def list_errors() -> list[dict[str, Any]]:
     """Every error that a call may answer with, each code once."""
     found = dict(STANDARD)
     for code in (*CODES.values(), TOO_MUCH):
@@ -32,7 +32,7 @@ def errors() -> list[dict[str, Any]]:
     return [{"code": number, "message": means} for number, means in sorted(found.items())]
 
 
-def _method(method: Method[Any, Any]) -> dict[str, Any]:
+def _describe_method(method: Method[Any, Any]) -> dict[str, Any]:
     taken, given = method.input_schema(), method.output_schema()
     definitions = taken.get("$defs", {})
     required = set(taken.get("required", ()))
@@ -50,7 +50,7 @@ def _method(method: Method[Any, Any]) -> dict[str, Any]:
             for name, shape in taken.get("properties", {}).items()
         ],
         "result": {"name": "result", "schema": given},
-        "errors": [{"$ref": f"#/components/errors/{error['code']}"} for error in errors()],
+        "errors": [{"$ref": f"#/components/errors/{error['code']}"} for error in list_errors()],
         "x-needs": method.needs,
         **({"x-mcp-tool": method.tool} if method.tool else {}),
     }
