@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from moot.testing.stub_server import Raw, Reply, Request, Step
+from moot.testing.stub_server import Raw, Request, Step, StubReply
 
 CACHE = Path(__file__).resolve().parents[1] / ".cache" / "agents"
 PACKAGES = {"codex": "@openai/codex", "opencode": "opencode-ai"}
@@ -154,7 +154,7 @@ def _texts(content: str | list[dict[str, str]]) -> list[str]:
 def acted(request: Request, calls: Sequence[Call], then: str) -> Step:
     """What a model does that says what it is about, calls tools, and speaks when it has heard what became of them."""
     if outcomes(request):
-        return Reply(text=then)
+        return StubReply(text=then)
     aside = "First I look at the files."
     events = _responses(aside, calls) if request.is_responses else _chat(aside, calls)
     body = "".join(f"data: {json.dumps(event)}\n\n" for event in events)

@@ -16,7 +16,7 @@ from checks.stage import DEADLINE, PACKAGES, Call, Stage, acted, installed, outc
 
 from moot import Moot
 from moot.domain.fence import quote_lines
-from moot.testing.stub_server import Reply, Request, Step, Stub
+from moot.testing.stub_server import Request, Step, StubReply, StubServer
 
 pytestmark = pytest.mark.timeout(2 * DEADLINE)
 
@@ -38,11 +38,13 @@ def path() -> str:
     return installed()
 
 
-def held(tmp_path: Path, path: str, model: Callable[[Request], Step], work: Callable[[Stage, Stub], Awaitable[None]]) -> None:
+def held(
+    tmp_path: Path, path: str, model: Callable[[Request], Step], work: Callable[[Stage, StubServer], Awaitable[None]]
+) -> None:
     """Do the work with agents that have this model; no trick in the topic has done anything."""
 
     async def staged() -> None:
-        async with Stub([model]) as stub:
+        async with StubServer([model]) as stub:
             await work(Stage(tmp_path, path, stub.base_url), stub)
 
     asyncio.run(asyncio.wait_for(staged(), DEADLINE))
@@ -53,22 +55,22 @@ def said(request: Request) -> Step:
     """What a model would say to what is asked: told by the words of the prompt."""
     text = "\n".join(prompts(request))
     if "Vote on the motion" in text:
-        return Reply(text='{"type": "vote", "position": "support", "confidence": 0.8, "text": "It holds."}')
+        return StubReply(text='{"type": "vote", "position": "support", "confidence": 0.8, "text": "It holds."}')
     if "Write the one resolution" in text:
-        return Reply(text='{"type": "synthesize", "text": "Ship, with a way back.", "choice": "yes", "confidence": 0.8}')
+        return StubReply(text='{"type": "synthesize", "text": "Ship, with a way back.", "choice": "yes", "confidence": 0.8}')
     if "Support or challenge one line" in text:
-        return Reply(text='{"type": "support", "text": "The tests pass.", "refers_to": 2, "confidence": 0.7}')
+        return StubReply(text='{"type": "support", "text": "The tests pass.", "refers_to": 2, "confidence": 0.7}')
     if "What do you propose" in text:
-        return Reply(text='{"type": "propose", "text": "Ship on Friday.", "choice": "yes", "confidence": 0.7}')
+        return StubReply(text='{"type": "propose", "text": "Ship on Friday.", "choice": "yes", "confidence": 0.7}')
     if "reaction_score" in text:
-        return Reply(text='{"reaction_score": 0.9, "intent_to_speak": true, "reason": "I have run it.", "view": "none"}')
+        return StubReply(text='{"reaction_score": 0.9, "intent_to_speak": true, "reason": "I have run it.", "view": "none"}')
     if "You have the floor" in text:
-        return Reply(text="I have run it, and it works.")
+        return StubReply(text="I have run it, and it works.")
     if "Write the conclusion" in text:
-        return Reply(text='{"decision": {"text": "Ship, with a way back.", "entries": [1]}, "confidence": 0.8}')
+        return StubReply(text='{"decision": {"text": "Ship, with a way back.", "entries": [1]}, "confidence": 0.8}')
     if "Your last word on it" in text:
-        return Reply(text='{"verdict": "support", "confidence": 0.8, "position": "Ship.", "moved_by": null}')
-    return Reply(text='{"position": "Ship.", "confidence": 0.7}')
+        return StubReply(text='{"verdict": "support", "confidence": 0.8, "position": "Ship.", "moved_by": null}')
+    return StubReply(text='{"position": "Ship.", "confidence": 0.7}')
 
 
 def has_topic(request: Request) -> bool:
@@ -79,7 +81,7 @@ def has_topic(request: Request) -> bool:
 def test_two_agents_hold_a_debate(path: str, tmp_path: Path) -> None:
     """D-1: each is run headless for every phase."""
 
-    async def work(stage: Stage, stub: Stub) -> None:
+    async def work(stage: Stage, stub: StubServer) -> None:
         async with Moot(environ=stage.environ) as moot:
             told = await moot.seating.agents()
             print({name: told[name] for name in PACKAGES})
@@ -98,7 +100,7 @@ def test_two_agents_hold_a_debate(path: str, tmp_path: Path) -> None:
 def test_two_agents_take_part_in_a_meeting(path: str, tmp_path: Path) -> None:
     """P-9, P-11: they take positions blind, bid, speak, conclude and stand to it, from the command line."""
 
-    async def work(stage: Stage, stub: Stub) -> None:
+    async def work(stage: Stage, stub: StubServer) -> None:
         seats = ["--seat", "ada=command:codex", "--seat", "bob=command:opencode"]
         words = ["--turns", "2", "--language", "en", "--set", "blind=true", "--set", "summarizer=bob", "--session", "s", "--json"]
         decided = json.loads(await stage.moot("run", *seats, *words, "--", TOPIC))
@@ -160,7 +162,7 @@ def test_two_agents_hold_a_conference_in_files(path: str, tmp_path: Path, langua
 
     model = Conference(wake, looks, lambda role, nth: MINUTES if role == "moderator" else speech.format(role=role, nth=nth))
 
-    async def work(stage: Stage, stub: Stub) -> None:
+    async def work(stage: Stage, stub: StubServer) -> None:
         roles = ["--role", "ada=command:codex", "--role", "bob=command:opencode", "--moderator", "command:opencode"]
         await stage.moot("roundtable", "new", *roles, "--rounds", "2", "--language", language, "--", "ship", TOPIC)
         found = json.loads(await stage.moot("roundtable", "relay", "ship", "--json"))
@@ -222,7 +224,7 @@ def test_agents_that_may_write_commit_their_files_themselves(path: str, tmp_path
 
     model = Conference(EN_WAKE, commits, lambda role, nth: "I am done.")
 
-    async def work(stage: Stage, stub: Stub) -> None:
+    async def work(stage: Stage, stub: StubServer) -> None:
         codex = ("codex", "exec", "--json", "--skip-git-repo-check", "--sandbox", "workspace-write", "-")
         writes = stage.recipe("codex-writes", codex, "type=item.completed:item.type=agent_message:item.text")
         says = stage.recipe(

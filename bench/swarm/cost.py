@@ -26,7 +26,7 @@ from moot.ports.participant import Answer, NoAnswer, OnText, Participant
 from moot.protocols.swarm.facts import LIKENESS, ConvergenceMeasured
 from moot.protocols.swarm.kit import open_session
 from moot.protocols.swarm.rules import RULES
-from moot.testing.swarm_facts import swarm_plan
+from moot.testing.swarm_facts import build_swarm_plan
 from moot.wiring.clock import SystemClock
 
 AGENTS: Final = (2, 4, 8, 16, 32, 64)
@@ -58,7 +58,7 @@ class Round:
 def rounds(agents: int, count: int, amount: Amount) -> Iterator[Round]:
     """The rounds of a run that never converges."""
     load = Load(amount)
-    plan = swarm_plan(agents, max_rounds=count, min_rounds=count, quorum_threshold=1.0, vote=False)
+    plan = build_swarm_plan(agents, max_rounds=count, min_rounds=count, quorum_threshold=1.0, vote=False)
     run = Drive(plan, load.says)
     began = process_time()
     for batch in run.steps():
@@ -163,7 +163,7 @@ class Whole:
 async def _run(ledger: Ledger, agents: int, count: int, amount: Amount) -> Whole:
     load, marks = Load(amount), dict[int, tuple[int, int]]()
     engine = Engine(ledger=ledger, rulebooks=[RULES], codec=FactCodec(RULES.kinds), clock=SystemClock())
-    plan = swarm_plan(agents, max_rounds=count, min_rounds=count, quorum_threshold=1.0, platform="script:instant")
+    plan = build_swarm_plan(agents, max_rounds=count, min_rounds=count, quorum_threshold=1.0, platform="script:instant")
     session = await engine.open(open_session(plan))
     instant, measure = Instant(load, marks), MeasureParticipant("words")
 

@@ -11,7 +11,7 @@ from bench.swarm.world import World, alone, plurality, pooled
 from moot.domain.effects import Brief
 from moot.protocols.swarm.facts import BarrierPassed, ConvergenceMeasured, SwarmClosed
 from moot.protocols.swarm.ideas import compare_by_words
-from moot.testing.swarm_facts import swarm_plan
+from moot.testing.swarm_facts import build_swarm_plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class Outcome:
 
 def played(case: Case, seed: int) -> Drive:
     """One run to its end."""
-    plan = swarm_plan(case.agents, seed=seed, **case.settings)
+    plan = build_swarm_plan(case.agents, seed=seed, **case.settings)
     world = case.world(seed)
     explorers = {seat.id: Explorer(world, seat.id, case.manner) for seat in plan.seats}
 

@@ -11,7 +11,7 @@ from tests.acceptance.doors import DEADLINE, Cli
 
 from moot import Decision
 from moot.domain.subject import build_topic
-from moot.testing.stub_server import Reply, Request, Step, Stub
+from moot.testing.stub_server import Request, Step, StubReply, StubServer
 
 T = TypeVar("T")
 TOPIC = "Should we ship on Friday?"
@@ -56,12 +56,12 @@ def answer(request: Request, choice: str) -> dict[str, Any]:
 
 
 def agreeing(request: Request) -> Step:
-    return Reply(text=json.dumps(answer(request, "yes")))
+    return StubReply(text=json.dumps(answer(request, "yes")))
 
 
 def disputing(request: Request) -> Step:
     """Ada alone says no."""
-    return Reply(text=json.dumps(answer(request, "no" if seat_of(request) == "ada" else "yes")))
+    return StubReply(text=json.dumps(answer(request, "no" if seat_of(request) == "ada" else "yes")))
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
@@ -76,7 +76,7 @@ def commanded(cli: Cli, mind: Mind, *words: str) -> tuple[dict[str, Any], list[R
     """What `moot run` prints for five model seats, and every call that they made."""
 
     async def work() -> tuple[dict[str, Any], list[Request]]:
-        async with Stub([mind], models=["gpt-stub"]) as stub:
+        async with StubServer([mind], models=["gpt-stub"]) as stub:
             seats = [word for seat in SEATS for word in ("--seat", f"{seat}={stub.base_url}#gpt-stub")]
             found: dict[str, Any] = await asyncio.to_thread(cli.json, "run", TOPIC, *seats, *words)
             return found, stub.asked
@@ -88,7 +88,7 @@ def counted(cli: Cli, mind: Mind, protocol: str, stakes: str = "medium", **setti
     """The decision of five model seats, and every call that they made."""
 
     async def work() -> tuple[Decision, list[Request]]:
-        async with Stub([mind], models=["gpt-stub"]) as stub, cli.moot() as moot:
+        async with StubServer([mind], models=["gpt-stub"]) as stub, cli.moot() as moot:
             seats = dict.fromkeys(SEATS, f"{stub.base_url}#gpt-stub")
             found = await moot.hold(TOPIC, seats=seats, name=protocol, subject=build_topic(stakes=stakes), settings=settings)
             return found, stub.asked
@@ -169,7 +169,7 @@ def test_another_round_costs_one_synthesis_and_the_votes(cli: Cli) -> None:
             said["text"] = "So be it, then."
         if phase_of(request) == "vote" and is_first and seat_of(request) == "eve":
             said["position"] = "oppose"
-        return Reply(text=json.dumps(said))
+        return StubReply(text=json.dumps(said))
 
     found, asked = counted(cli, stubborn, "consensus")
     assert Counter(phase_of(request) for request in asked) == {"propose": 5, "argue": 5, "synthesize": 2, "vote": 10}
@@ -182,7 +182,7 @@ def test_a_seat_that_refuses_is_not_called_again_in_its_phase(cli: Cli) -> None:
 
     def one_refuses(request: Request) -> Step:
         if seat_of(request) == "eve" and phase_of(request) == "argue":
-            return Reply(refusal="I would rather not.")
+            return StubReply(refusal="I would rather not.")
         return disputing(request)
 
     found, asked = counted(cli, one_refuses, "debate")

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from tests.acceptance.doors import DEADLINE, MOOT, Cli, Done
 
-from moot.testing.stub_server import Fail, Hang, Reply, Request, Step, Stub
+from moot.testing.stub_server import Fail, Hang, Request, Step, StubReply, StubServer
 
 T = TypeVar("T")
 SEATS = ("--seat", "ada=openai:gpt-stub", "--seat", "bob=openai:gpt-stub", "--seat", "cem=openai:gpt-stub")
@@ -18,17 +18,17 @@ def mind(request: Request) -> Step:
     """Answers whatever a persona meeting asks: everyone speaks once, then all are quiet."""
     text = request.text
     if "Before you hear anyone" in text:
-        return Reply(text=json.dumps({"position": "Wait.", "confidence": 0.6}))
+        return StubReply(text=json.dumps({"position": "Wait.", "confidence": 0.6}))
     if "Does the newest entry" in text:
         spoken = text.count("] \n") or text.count("said: words")
         wants = spoken < 3
-        return Reply(text=json.dumps({"reaction_score": 0.8 if wants else 0.1, "intent_to_speak": wants, "reason": "r"}))
+        return StubReply(text=json.dumps({"reaction_score": 0.8 if wants else 0.1, "intent_to_speak": wants, "reason": "r"}))
     if "You have the floor" in text:
-        return Reply(text="re #1 agree: said: words", tokens_in=100, tokens_out=20)
+        return StubReply(text="re #1 agree: said: words", tokens_in=100, tokens_out=20)
     if "Write the conclusion" in text:
         claim = {"text": "Wait a week.", "entries": [2, 3]}
-        return Reply(text=json.dumps({"decision": claim, "confidence": 0.7, "reasons": [claim]}))
-    return Reply(text=json.dumps({"verdict": "support", "confidence": 0.9, "position": "Fine.", "moved_by": 2}))
+        return StubReply(text=json.dumps({"decision": claim, "confidence": 0.7, "reasons": [claim]}))
+    return StubReply(text=json.dumps({"verdict": "support", "confidence": 0.9, "position": "Fine.", "moved_by": 2}))
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
@@ -39,7 +39,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     return asyncio.run(bounded())
 
 
-async def called(cli: Cli, stub: Stub, *words: str, key: str = "sk-right") -> Done:
+async def called(cli: Cli, stub: StubServer, *words: str, key: str = "sk-right") -> Done:
     environ = {**cli.environ, "OPENAI_BASE_URL": stub.base_url, "OPENAI_API_KEY": key}
     process = await asyncio.create_subprocess_exec(
         MOOT, *words, env=environ, cwd=cli.cwd, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
@@ -71,7 +71,7 @@ def test_three_model_seats_hold_a_meeting_over_http(cli: Cli) -> None:
     """P-2, P-9, P-11, P-15, P-17: any OpenAI-compatible server by its usual environment variable."""
 
     async def work() -> tuple[Done, list[Request]]:
-        async with Stub([mind]) as stub:
+        async with StubServer([mind]) as stub:
             return await called(cli, stub, "run", "Should we ship on Friday?", *SEATS, "--json"), stub.asked
 
     done, asked = run(work())
@@ -89,7 +89,7 @@ def test_three_model_seats_hold_a_meeting_over_http(cli: Cli) -> None:
 
 def test_a_key_that_the_provider_rejects_is_told_before_anything_is_recorded(cli: Cli) -> None:
     async def work() -> Done:
-        async with Stub([mind], api_key="sk-right") as stub:
+        async with StubServer([mind], api_key="sk-right") as stub:
             return await called(cli, stub, "run", "Ship?", *SEATS, key="sk-wrong-and-secret")
 
     told = one_sentence(run(work()))
@@ -100,7 +100,7 @@ def test_a_key_that_the_provider_rejects_is_told_before_anything_is_recorded(cli
 
 def test_a_provider_that_hangs_is_told_before_anything_is_recorded(cli: Cli) -> None:
     async def work() -> Done:
-        async with Stub([mind], listing=Hang()) as stub:
+        async with StubServer([mind], listing=Hang()) as stub:
             return await called(cli, stub, "run", "Ship?", *SEATS)
 
     assert "10 s" in one_sentence(run(work()))
@@ -114,7 +114,7 @@ def test_a_provider_that_hangs_in_the_meeting_loses_its_seat_and_no_more(cli: Cl
         return Hang() if "Your seat: cem." in request.text else mind(request)
 
     async def work() -> Done:
-        async with Stub([half]) as stub:
+        async with StubServer([half]) as stub:
             patience = ("--set", "intent_patience=1.5", "--set", "speech_patience=5", "--set", "blind=false")
             return await called(cli, stub, "run", "Ship?", *SEATS, *patience, "--turns", "2", "--json")
 
@@ -129,7 +129,7 @@ def test_a_rate_limit_is_waited_out(cli: Cli) -> None:
     limits = iter([Fail(status=429, retry_after=0.2)] * 3)
 
     async def work() -> tuple[Done, int]:
-        async with Stub([lambda request: next(limits, None) or mind(request)]) as stub:
+        async with StubServer([lambda request: next(limits, None) or mind(request)]) as stub:
             return await called(cli, stub, "run", "Ship?", *SEATS, "--turns", "2", "--json"), len(stub.asked)
 
     done, asked = run(work())
@@ -140,7 +140,7 @@ def test_a_rate_limit_is_waited_out(cli: Cli) -> None:
 
 def test_nothing_listening_is_told_with_the_address(cli: Cli) -> None:
     async def work() -> Done:
-        async with Stub([]) as stub:
+        async with StubServer([]) as stub:
             pass
         return await called(cli, stub, "run", "Ship?", *SEATS)
 

@@ -17,12 +17,20 @@ from moot.ledgers.migrations import load_migrations
 from moot.ledgers.postgres import PostgresLedger
 from moot.ledgers.sqlite import SqliteLedger
 from moot.ports.ledger import Ledger
-from moot.testing.ledger_contract import ONE, LastingLedgerContract, LedgerContract, bounded, chained, entered, refused
+from moot.testing.ledger_contract import (
+    ONE,
+    LastingLedgerContract,
+    LedgerContract,
+    build_chain,
+    enter_claim,
+    expect_error,
+    run_with_deadline,
+)
 from moot.wiring.settings import open_ledger
 
 
 class TestMemoryLedger(LedgerContract):
-    def opened(self) -> AbstractAsyncContextManager[Ledger]:
+    def open_ledger(self) -> AbstractAsyncContextManager[Ledger]:
         return nullcontext(MemoryLedger())
 
 
@@ -31,10 +39,10 @@ class TestSqliteLedger(LastingLedgerContract):
     def _place(self, tmp_path: Path) -> None:
         self.path = tmp_path / "moot" / "ledger.db"
 
-    def opened(self) -> AbstractAsyncContextManager[Ledger]:
+    def open_ledger(self) -> AbstractAsyncContextManager[Ledger]:
         return SqliteLedger(self.path)
 
-    def reopened(self) -> AbstractAsyncContextManager[Ledger]:
+    def reopen_ledger(self) -> AbstractAsyncContextManager[Ledger]:
         return SqliteLedger(self.path)
 
 
@@ -43,10 +51,10 @@ class TestPostgresLedger(LastingLedgerContract):
     def _place(self, postgres_address: str) -> None:
         self.address = postgres_address
 
-    def opened(self) -> AbstractAsyncContextManager[Ledger]:
+    def open_ledger(self) -> AbstractAsyncContextManager[Ledger]:
         return PostgresLedger(self.address)
 
-    def reopened(self) -> AbstractAsyncContextManager[Ledger]:
+    def reopen_ledger(self) -> AbstractAsyncContextManager[Ledger]:
         return PostgresLedger(self.address)
 
 
@@ -105,32 +113,32 @@ async def free_at_last(ledger: Ledger) -> None:
     """Wait until the session can be claimed: a database server hears of a death a moment later."""
     while True:
         with suppress(SessionBusy):
-            return await entered(ledger.claim(ONE))
+            return await enter_claim(ledger.claim(ONE))
         await asyncio.sleep(0.02)
 
 
 def test_a_claim_of_a_killed_process_is_free_again(address: str) -> None:
     async def work(process: "subprocess.Popen[str]") -> None:
         async with open_ledger(address) as ledger:
-            await refused(SessionBusy, entered(ledger.claim(ONE)))
+            await expect_error(SessionBusy, enter_claim(ledger.claim(ONE)))
             process.kill()
             await asyncio.to_thread(process.wait)
             await free_at_last(ledger)
 
     with child(HOLDS_A_CLAIM, address) as process:
-        bounded(work(process))
+        run_with_deadline(work(process))
 
 
 def test_a_claim_that_another_process_gives_back_is_free(address: str) -> None:
     async def claim() -> None:
         async with open_ledger(address) as ledger:
-            await entered(ledger.claim(ONE))
+            await enter_claim(ledger.claim(ONE))
 
     with child(HOLDS_A_CLAIM, address) as process:
         with pytest.raises(SessionBusy):
-            bounded(claim())
+            run_with_deadline(claim())
         process.communicate("\n", timeout=60)
-        bounded(claim())
+        run_with_deadline(claim())
 
 
 def test_changed_wakes_when_another_process_appends(address: str) -> None:
@@ -143,7 +151,7 @@ def test_changed_wakes_when_another_process_appends(address: str) -> None:
             return await ledger.read(ONE)
 
     with child(APPENDS_AT_A_SIGN, address) as process:
-        assert bounded(work(process)) == chained(ONE, 3)
+        assert run_with_deadline(work(process)) == build_chain(ONE, 3)
 
 
 # PostgreSQL alone
@@ -167,7 +175,7 @@ def test_a_new_database_is_migrated_once_by_all_that_open_it_at_once(postgres_ad
         await asyncio.gather(*(opening(postgres_address) for _ in range(6)))
         return await one_value(postgres_address, "SELECT array_agg(version ORDER BY version) FROM moot_schema")
 
-    assert bounded(work()) == [step.version for step in load_migrations("postgres")]
+    assert run_with_deadline(work()) == [step.version for step in load_migrations("postgres")]
 
 
 def test_a_database_of_a_newer_version_is_refused(postgres_address: str) -> None:
@@ -176,44 +184,44 @@ def test_a_database_of_a_newer_version_is_refused(postgres_address: str) -> None
     async def work() -> None:
         await opening(postgres_address)
         await one_value(postgres_address, f"INSERT INTO moot_schema VALUES ({newer})")
-        error = await refused(LedgerNewer, opening(postgres_address))
+        error = await expect_error(LedgerNewer, opening(postgres_address))
         assert f"has version {newer}" in str(error)
 
-    bounded(work())
+    run_with_deadline(work())
 
 
 def test_a_server_that_is_not_there_is_refused_by_name(tmp_path: Path) -> None:
-    bounded(refused(LedgerUnavailable, opening(f"postgresql://postgres@/moot?host={tmp_path}")))
+    run_with_deadline(expect_error(LedgerUnavailable, opening(f"postgresql://postgres@/moot?host={tmp_path}")))
 
 
 def test_a_database_that_is_not_there_is_refused_by_name(postgres_address: str) -> None:
-    bounded(refused(LedgerUnavailable, opening(postgres_address.replace("/moot_", "/no_"))))
+    run_with_deadline(expect_error(LedgerUnavailable, opening(postgres_address.replace("/moot_", "/no_"))))
 
 
 def test_a_refused_opening_leaves_no_connection_behind(postgres_address: str) -> None:
     async def work() -> object:
         await opening(postgres_address)
         await one_value(postgres_address, "INSERT INTO moot_schema VALUES (99)")
-        error = await refused(LedgerNewer, opening(postgres_address))
+        error = await expect_error(LedgerNewer, opening(postgres_address))
         error.__traceback__ = None
         others = "datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
         return await one_value(postgres_address, f"SELECT count(*) FROM pg_stat_activity WHERE {others}")
 
-    assert bounded(work()) == 0
+    assert run_with_deadline(work()) == 0
 
 
 def test_appends_fail_by_name_while_the_server_refuses_them_and_go_on_after(postgres_address: str) -> None:
     async def work() -> None:
         async with PostgresLedger(postgres_address) as ledger:
-            await ledger.append(ONE, chained(ONE, 1))
+            await ledger.append(ONE, build_chain(ONE, 1))
             await one_value(postgres_address, "ALTER TABLE moot_entries RENAME TO hidden")
-            await refused(LedgerUnavailable, ledger.append(ONE, chained(ONE, 2)[1:]))
-            await refused(LedgerUnavailable, ledger.read(ONE))
+            await expect_error(LedgerUnavailable, ledger.append(ONE, build_chain(ONE, 2)[1:]))
+            await expect_error(LedgerUnavailable, ledger.read(ONE))
             await one_value(postgres_address, "ALTER TABLE hidden RENAME TO moot_entries")
-            await ledger.append(ONE, chained(ONE, 2)[1:])
-            assert await ledger.read(ONE) == chained(ONE, 2)
+            await ledger.append(ONE, build_chain(ONE, 2)[1:])
+            assert await ledger.read(ONE) == build_chain(ONE, 2)
 
-    bounded(work())
+    run_with_deadline(work())
 
 
 CUT = (
@@ -225,24 +233,24 @@ CUT = (
 def test_appends_go_on_after_the_server_cut_every_connection(postgres_address: str) -> None:
     async def work() -> None:
         async with PostgresLedger(postgres_address) as ledger:
-            await ledger.append(ONE, chained(ONE, 1))
+            await ledger.append(ONE, build_chain(ONE, 1))
             await one_value(postgres_address, CUT)
             with suppress(LedgerUnavailable):
-                await ledger.append(ONE, chained(ONE, 2)[1:])
+                await ledger.append(ONE, build_chain(ONE, 2)[1:])
             if len(await ledger.read(ONE)) == 1:
-                await ledger.append(ONE, chained(ONE, 2)[1:])
-            assert await ledger.read(ONE) == chained(ONE, 2)
+                await ledger.append(ONE, build_chain(ONE, 2)[1:])
+            assert await ledger.read(ONE) == build_chain(ONE, 2)
 
-    bounded(work())
+    run_with_deadline(work())
 
 
 def test_claims_go_on_after_the_server_cut_every_connection(postgres_address: str) -> None:
     async def work() -> None:
         async with PostgresLedger(postgres_address) as ledger:
-            await entered(ledger.claim(ONE))
+            await enter_claim(ledger.claim(ONE))
             await one_value(postgres_address, CUT)
             with suppress(LedgerUnavailable):
-                await entered(ledger.claim(ONE))
-            await entered(ledger.claim(ONE))
+                await enter_claim(ledger.claim(ONE))
+            await enter_claim(ledger.claim(ONE))
 
-    bounded(work())
+    run_with_deadline(work())

@@ -11,7 +11,7 @@ from moot.domain.ids import SessionId
 from moot.errors import BadName, BadSetting, UnknownToken
 from moot.ledgers.memory import MemoryLedger
 from moot.ledgers.sqlite import SqliteLedger
-from moot.testing.ledger_contract import bounded, refused
+from moot.testing.ledger_contract import expect_error, run_with_deadline
 
 START = datetime(2025, 3, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -38,7 +38,7 @@ def test_a_token_is_recognised_after_a_reopen_until_it_expires(tmp_path: Path) -
             hands.at += DAY
             assert await access.identify(issued.secret) == AccessDenied(reason="expired", id=issued.id)
 
-    bounded(work())
+    run_with_deadline(work())
 
 
 def test_a_secret_is_long_and_shown_once() -> None:
@@ -50,7 +50,7 @@ def test_a_secret_is_long_and_shown_once() -> None:
         assert secret not in repr(issued)
         assert all(secret.encode() not in record.body for record in await ledger.read(SessionId("_access")))
 
-    bounded(work())
+    run_with_deadline(work())
 
 
 def test_a_revoked_token_opens_nothing_wherever_it_was_revoked() -> None:
@@ -63,9 +63,9 @@ def test_a_revoked_token_opens_nothing_wherever_it_was_revoked() -> None:
         await two.revoke(issued.id)
         assert await one.identify(issued.secret) == AccessDenied(reason="revoked", id=issued.id)
         assert len(await ledger.read(SessionId("_access"))) == 2
-        await refused(UnknownToken, one.revoke("nope"))
+        await expect_error(UnknownToken, one.revoke("nope"))
 
-    bounded(work())
+    run_with_deadline(work())
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_what_is_not_the_secret_is_unknown(change: str) -> None:
         issued = await access.issue("owner", lasts=DAY)
         assert await access.identify(change.format(id=issued.id, secret=issued.secret)) == AccessDenied(reason="unknown")
 
-    bounded(work())
+    run_with_deadline(work())
 
 
 def test_that_a_token_expired_is_told_to_its_holder_only() -> None:
@@ -88,7 +88,7 @@ def test_that_a_token_expired_is_told_to_its_holder_only() -> None:
         hands.at += 2 * DAY
         assert await access.identify(f"moot_{issued.id}_guess") == AccessDenied(reason="unknown")
 
-    bounded(work())
+    run_with_deadline(work())
 
 
 @pytest.mark.parametrize(
@@ -107,11 +107,11 @@ def test_that_a_token_expired_is_told_to_its_holder_only() -> None:
 def test_a_token_that_makes_no_sense_is_refused(fields: dict[str, Any]) -> None:
     async def work() -> None:
         ledger = MemoryLedger()
-        await refused(BadSetting, TokenStore(ledger, Hands()).issue(**{"lasts": DAY, **fields}))
-        await refused(BadName, TokenStore(ledger, Hands()).issue("owner", session="_memory", lasts=DAY))
+        await expect_error(BadSetting, TokenStore(ledger, Hands()).issue(**{"lasts": DAY, **fields}))
+        await expect_error(BadName, TokenStore(ledger, Hands()).issue("owner", session="_memory", lasts=DAY))
         assert await ledger.read(SessionId("_access")) == []
 
-    bounded(work())
+    run_with_deadline(work())
 
 
 def test_tokens_are_listed_without_their_digests() -> None:
@@ -124,4 +124,4 @@ def test_tokens_are_listed_without_their_digests() -> None:
         ]
         assert not hasattr(listed[0], "digest")
 
-    bounded(work())
+    run_with_deadline(work())

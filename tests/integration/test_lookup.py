@@ -20,7 +20,7 @@ from moot.participants.lookup import KEPT_SECONDS, RETRIES, SEARCH_SECONDS, Look
 from moot.ports.participant import Answer, NoAnswer, OnText
 from moot.protocols.swarm.answers import FoundIdea, Operation, RoundReport, Validation
 from moot.protocols.swarm.facts import FORMS
-from moot.testing.stub_server import Reply, Request, Stub
+from moot.testing.stub_server import Request, StubReply, StubServer
 from moot.wiring.moot import Moot
 
 T = TypeVar("T")
@@ -224,9 +224,9 @@ def program(folder: Path, code: str) -> str:
     return str(recipe)
 
 
-def searching_mind(request: Request) -> Reply:
+def searching_mind(request: Request) -> StubReply:
     if '{"queries"' in request.text:
-        return Reply(text='{"queries": ["edge caches"]}')
+        return StubReply(text='{"queries": ["edge caches"]}')
     return mind(request)
 
 
@@ -238,7 +238,7 @@ def test_a_swarm_of_models_looks_things_up_with_a_program(tmp_path: Path, code: 
     """S-27: by the variable MOOT_SEARCH alone."""
 
     async def work() -> None:
-        async with Stub([searching_mind]) as stub:
+        async with StubServer([searching_mind]) as stub:
             environ = {
                 "MOOT_HOME": str(tmp_path),
                 "OPENAI_API_KEY": "k",

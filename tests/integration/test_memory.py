@@ -20,7 +20,7 @@ from moot.errors import BadName, BadSetting, KeyReused, LedgerDamaged, UnknownDe
 from moot.ledgers.memory import MemoryLedger
 from moot.ledgers.sqlite import SqliteLedger
 from moot.ports.ledger import Ledger
-from moot.testing.ledger_contract import bounded, refused
+from moot.testing.ledger_contract import expect_error, run_with_deadline
 
 START = datetime(2025, 3, 1, tzinfo=UTC)
 NAME = SessionId("_memory")
@@ -59,7 +59,7 @@ def over(opening: Opening, body: Callable[[Ledger, Hands], Coroutine[Any, Any, N
         async with opening() as ledger:
             await body(ledger, hands or Hands())
 
-    bounded(work())
+    run_with_deadline(work())
 
 
 def decision(name: str = "s1", **fields: Any) -> DecisionKept:
@@ -205,7 +205,7 @@ def test_rules_block_and_a_reset_closes() -> None:
         assert (await memory.reset_circuit("agent:ADA", by="eve")).state == "closed"
         assert [one.scope for one in await memory.breakers()] == ["global", "stakes:medium", "tag:drinks"]
 
-    bounded(work())
+    run_with_deadline(work())
 
 
 def test_a_group_does_not_count_in_the_agent_scope() -> None:
@@ -216,7 +216,7 @@ def test_a_group_does_not_count_in_the_agent_scope() -> None:
         await memory.review("s1", "failure")
         assert [one.scope for one in await memory.breakers()] == ["category:architecture", "global", "stakes:medium"]
 
-    bounded(work())
+    run_with_deadline(work())
 
 
 def test_decisions_are_searched_and_like_topics_offered(opening: Opening) -> None:
@@ -253,9 +253,9 @@ def test_decisions_are_listed_newest_first_by_what_is_asked_for() -> None:
         assert await named(outcome="unreviewed", category="architecture") == ["s4", "s3", "s1"]
         assert await named(source="ada") == ["alone.1"]
         assert await named(category="drinks") == ["alone.1"]
-        await refused(UnknownDecision, memory.list_decisions(before="nope"))
+        await expect_error(UnknownDecision, memory.list_decisions(before="nope"))
 
-    bounded(work())
+    run_with_deadline(work())
 
 
 def test_a_chain_shows_both_directions_and_a_failed_ancestor() -> None:
@@ -275,10 +275,10 @@ def test_a_chain_shows_both_directions_and_a_failed_ancestor() -> None:
         ]
         assert (found.failed, found.stands_on_failure, found.basis_of) == (("s1",), True, ())
         assert [link.decision for link in (await memory.find_lineage("s1")).basis_of] == ["s2", "s3", top.decision]
-        await refused(UnknownDecision, memory.find_lineage("nope"))
-        await refused(UnknownDecision, memory.decide_alone("ada", "Go on?", "Yes.", 0.7, built_on=["nope"]))
+        await expect_error(UnknownDecision, memory.find_lineage("nope"))
+        await expect_error(UnknownDecision, memory.decide_alone("ada", "Go on?", "Yes.", 0.7, built_on=["nope"]))
 
-    bounded(work())
+    run_with_deadline(work())
 
 
 def test_a_review_is_refused_when_it_cannot_be_true() -> None:
@@ -286,17 +286,17 @@ def test_a_review_is_refused_when_it_cannot_be_true() -> None:
         ledger = MemoryLedger()
         memory = DecisionMemory(ledger, Hands())
         await memory.keep(decision())
-        await refused(UnknownDecision, memory.review("nope", "success"))
-        await refused(BadSetting, memory.review("s1", "success", choice="postgres"))
-        await refused(BadSetting, memory.review("s1", "failure", choice=" SQLite"))
+        await expect_error(UnknownDecision, memory.review("nope", "success"))
+        await expect_error(BadSetting, memory.review("s1", "success", choice="postgres"))
+        await expect_error(BadSetting, memory.review("s1", "failure", choice=" SQLite"))
         nonsense: Any = "splendid"
-        assert "known: success, partial" in str(await refused(BadSetting, memory.review("s1", nonsense)))
+        assert "known: success, partial" in str(await expect_error(BadSetting, memory.review("s1", nonsense)))
         await memory.review("s1", "failure", choice="postgres", key="k")
         await memory.review("s1", "failure", choice="postgres", key="k")
-        await refused(KeyReused, memory.review("s1", "success", key="k"))
+        await expect_error(KeyReused, memory.review("s1", "success", key="k"))
         assert len(await ledger.read(NAME)) == 2
 
-    bounded(work())
+    run_with_deadline(work())
 
 
 @pytest.mark.parametrize(
@@ -322,10 +322,10 @@ def test_malformed_values_are_refused_and_nothing_is_written(fields: dict[str, A
     async def work() -> None:
         ledger = MemoryLedger()
         given = {"source": "ada", "topic": "Tea?", "decided": "Yes.", "confidence": 0.5, **fields}
-        await refused(BadSetting, DecisionMemory(ledger, Hands()).decide_alone(**given))
+        await expect_error(BadSetting, DecisionMemory(ledger, Hands()).decide_alone(**given))
         assert await ledger.read(NAME) == []
 
-    bounded(work())
+    run_with_deadline(work())
 
 
 @pytest.mark.parametrize(
@@ -342,11 +342,11 @@ def test_malformed_values_are_refused_and_nothing_is_written(fields: dict[str, A
 def test_a_malformed_decision_is_not_kept(fields: dict[str, Any]) -> None:
     async def work() -> None:
         ledger = MemoryLedger()
-        await refused(BadSetting, DecisionMemory(ledger, Hands()).keep(decision(**fields)))
-        await refused(BadName, DecisionMemory(ledger, Hands()).keep(decision("_memory")))
+        await expect_error(BadSetting, DecisionMemory(ledger, Hands()).keep(decision(**fields)))
+        await expect_error(BadName, DecisionMemory(ledger, Hands()).keep(decision("_memory")))
         assert await ledger.read(NAME) == []
 
-    bounded(work())
+    run_with_deadline(work())
 
 
 def test_a_thread_is_followed_over_days_and_restarts(opening: Opening) -> None:
@@ -358,7 +358,7 @@ def test_a_thread_is_followed_over_days_and_restarts(opening: Opening) -> None:
         assert created.thread == "thread-1"
         assert (await memory.create_thread("Other", thread="mine")).thread == "mine"
         assert (await memory.create_thread("Other", thread="mine")).happenings == 1
-        await refused(KeyReused, memory.create_thread("Third", thread="mine"))
+        await expect_error(KeyReused, memory.create_thread("Third", thread="mine"))
         await memory.join_thread("thread-1", "s1")
         first = await memory.resume_thread("thread-1", "bob")
         assert ([one.kind for one in first.missed], first.last_visit) == (["created", "joined"], None)
@@ -378,9 +378,9 @@ def test_a_thread_is_followed_over_days_and_restarts(opening: Opening) -> None:
         assert [(one.decision, one.decided) for one in found.view.decisions] == [("s1", "Use SQLite.")]
         assert (await memory.resume_thread("thread-1", "bob")).missed == ()
         assert [view.thread for view in await memory.threads()] == ["thread-1", "mine"]
-        await refused(UnknownThread, memory.thread_status("nope"))
-        await refused(UnknownThread, memory.resume_thread("nope", "bob"))
-        await refused(BadSetting, memory.settle_question("thread-1", 9))
+        await expect_error(UnknownThread, memory.thread_status("nope"))
+        await expect_error(UnknownThread, memory.resume_thread("nope", "bob"))
+        await expect_error(BadSetting, memory.settle_question("thread-1", 9))
 
     over(opening, monday, hands)
     hands.pass_by(days=4)
@@ -394,10 +394,10 @@ def test_a_register_checks_the_chain_as_it_reads() -> None:
         (record,) = await ledger.read(NAME)
         forged = MemoryLedger()
         await forged.append(NAME, [record._replace(body=record.body.replace(b"SQLite", b"Oracle"))])
-        error = await refused(LedgerDamaged, DecisionMemory(forged, Hands()).get("s1"))
+        error = await expect_error(LedgerDamaged, DecisionMemory(forged, Hands()).get("s1"))
         assert "entry 1 was changed" in str(error)
 
-    bounded(work())
+    run_with_deadline(work())
 
 
 def titles(state: tuple[str, ...], entry: Entry) -> tuple[str, ...]:
@@ -423,7 +423,7 @@ def test_time_never_runs_backwards_in_a_register() -> None:
         times = [record.at for record in await ledger.read(SessionId("_test"))]
         assert times[0] == times[1]
 
-    bounded(work())
+    run_with_deadline(work())
 
 
 def test_choosing_nothing_writes_nothing_and_an_error_leaves_the_register_as_it_was() -> None:
@@ -435,11 +435,11 @@ def test_choosing_nothing_writes_nothing_and_an_error_leaves_the_register_as_it_
         def refuse(_: tuple[str, ...]) -> list[Fact]:
             raise BadSetting("no")
 
-        await refused(BadSetting, one.append(refuse))
+        await expect_error(BadSetting, one.append(refuse))
         assert await one.append(lambda _: [created("a"), created("b")]) == ("a", "b")
         assert await register(ledger, Hands()).state() == ("a", "b")
 
-    bounded(work())
+    run_with_deadline(work())
 
 
 def test_who_comes_second_chooses_anew() -> None:
@@ -455,7 +455,7 @@ def test_who_comes_second_chooses_anew() -> None:
         await asyncio.gather(*(who.append(number) for who in (one, two) for _ in range(10)))
         assert await one.state() == await two.state() == tuple(str(number) for number in range(1, 21))
 
-    bounded(work())
+    run_with_deadline(work())
 
 
 def test_a_long_register_is_read_page_by_page() -> None:
@@ -464,7 +464,7 @@ def test_a_long_register_is_read_page_by_page() -> None:
         await register(ledger, Hands()).append(lambda _: [created(str(number)) for number in range(2 * PAGE)])
         assert len(await register(ledger, Hands()).state()) == 2 * PAGE
 
-    bounded(work())
+    run_with_deadline(work())
 
 
 def test_a_register_cannot_have_the_name_of_a_session() -> None:
@@ -480,4 +480,4 @@ def test_every_outcome_can_be_reviewed(outcome: Outcome) -> None:
         await memory.keep(decision())
         assert (await memory.review("s1", outcome)).outcome == outcome
 
-    bounded(work())
+    run_with_deadline(work())

@@ -21,7 +21,7 @@ from moot.participants.platforms import parse_platform
 from moot.ports.participant import Answer, NoAnswer
 from moot.protocols.persona.facts import Intent, MeetingOpened, PersonaSettings, PersonaSpeech
 from moot.protocols.persona.rules import RULES
-from moot.testing.stub_server import Drop, Fail, Hang, Raw, Reply, Request, Stub
+from moot.testing.stub_server import Drop, Fail, Hang, Raw, Request, StubReply, StubServer
 
 T = TypeVar("T")
 
@@ -67,7 +67,7 @@ async def seated(
         await participant.aclose()
 
 
-def respond(stub: Stub, wanted: Brief, *, options: str = "", times: int = 1) -> tuple[Answer | NoAnswer, list[str]]:
+def respond(stub: StubServer, wanted: Brief, *, options: str = "", times: int = 1) -> tuple[Answer | NoAnswer, list[str]]:
     """The last of so many responses, and what was heard."""
     heard: list[str] = []
 
@@ -95,7 +95,7 @@ def told(response: Answer | NoAnswer) -> Answer:
 
 def test_a_speech_is_heard_while_it_comes_and_returned_whole() -> None:
     text = "re #1 disagree: It costs too much."
-    response, heard = respond(Stub([Reply(text=text, tokens_in=100, tokens_out=20)]), brief("speech"))
+    response, heard = respond(StubServer([StubReply(text=text, tokens_in=100, tokens_out=20)]), brief("speech"))
     assert response == Answer(
         said=PersonaSpeech(content="It costs too much.", refers_to=1, view="contest"),
         usage=Usage(tokens_in=100, tokens_out=20, cost=None, calls=1),
@@ -105,7 +105,7 @@ def test_a_speech_is_heard_while_it_comes_and_returned_whole() -> None:
 
 
 def test_an_intent_is_asked_for_with_its_schema_in_the_prompt_and_in_the_request() -> None:
-    stub = Stub([Reply(text=f"Sure!\n```json\n{INTENT}\n```")])
+    stub = StubServer([StubReply(text=f"Sure!\n```json\n{INTENT}\n```")])
     response, heard = respond(stub, brief("intent"))
     assert told(response).said == Intent(reaction_score=0.8, intent_to_speak=True, reason="costs")
     assert heard == []
@@ -118,7 +118,7 @@ def test_an_intent_is_asked_for_with_its_schema_in_the_prompt_and_in_the_request
 
 @pytest.mark.parametrize("kind", ["speech", "intent"])
 def test_the_prompt_has_the_fenced_shared_part_first_and_the_own_part_last(kind: str) -> None:
-    wanted, stub = brief(kind), Stub([Reply(text=INTENT)])
+    wanted, stub = brief(kind), StubServer([StubReply(text=INTENT)])
     respond(stub, wanted)
     system, user = stub.asked[0].body["messages"]
     assert (system["role"], system["content"]) == ("system", wanted.system)
@@ -129,7 +129,7 @@ def test_the_prompt_has_the_fenced_shared_part_first_and_the_own_part_last(kind:
 
 
 def test_the_same_ask_sends_the_same_request() -> None:
-    stub = Stub([Reply(text=INTENT)])
+    stub = StubServer([StubReply(text=INTENT)])
     respond(stub, brief("intent"), options="?temperature=0.2", times=2)
     first, second = (request.body for request in stub.asked)
     assert first == second
@@ -138,7 +138,7 @@ def test_the_same_ask_sends_the_same_request() -> None:
 
 
 def test_thoughts_are_neither_heard_nor_kept() -> None:
-    response, heard = respond(Stub([Reply(text="<think>hm {}</think>\nIt is dear.", chunk=3)]), brief("speech"))
+    response, heard = respond(StubServer([StubReply(text="<think>hm {}</think>\nIt is dear.", chunk=3)]), brief("speech"))
     assert told(response).said == PersonaSpeech(content="It is dear.")
     assert "".join(heard) == "It is dear."
 
@@ -164,7 +164,7 @@ def test_a_thought_is_held_back_however_it_is_cut(text: str, shown: str, size: i
 
 def test_prices_are_those_of_the_provider_in_millionths_of_a_dollar(monkeypatch: pytest.MonkeyPatch) -> None:
     async def work() -> tuple[Answer | NoAnswer, Answer | NoAnswer]:
-        async with Stub([Reply(text=INTENT, tokens_in=1_000, tokens_out=200)]) as stub:
+        async with StubServer([StubReply(text=INTENT, tokens_in=1_000, tokens_out=200)]) as stub:
             # Only OpenAI's own client reads this: for the participant, which has an environment of its own, it is OpenAI.
             monkeypatch.setenv("OPENAI_BASE_URL", stub.base_url)
             async with seated("openai:gpt-5-mini", {"OPENAI_API_KEY": SECRET}) as priced, seated(stub.base_url) as unpriced:
@@ -179,7 +179,7 @@ def test_openais_newer_api_streams_too(monkeypatch: pytest.MonkeyPatch) -> None:
     heard: list[str] = []
 
     async def work() -> Answer | NoAnswer:
-        async with Stub([Reply(text="It is dear.")]) as stub:
+        async with StubServer([StubReply(text="It is dear.")]) as stub:
             monkeypatch.setenv("OPENAI_BASE_URL", stub.base_url)
             async with seated("openai:gpt-5-mini", {"OPENAI_API_KEY": SECRET}) as participant:
                 response = await participant.respond(brief("speech"), heard.append)
@@ -194,7 +194,7 @@ def test_openais_newer_api_streams_too(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_answer_that_does_not_fit_is_mended_once() -> None:
-    stub = Stub([Reply(text='{"reaction_score": 7, "intent_to_speak": true}'), Reply(text=INTENT)])
+    stub = StubServer([StubReply(text='{"reaction_score": 7, "intent_to_speak": true}'), StubReply(text=INTENT)])
     response, _ = respond(stub, brief("intent"))
     assert told(response).said == Intent(reaction_score=0.8, intent_to_speak=True, reason="costs")
     assert told(response).usage == Usage(tokens_in=20, tokens_out=10, calls=2)
@@ -203,14 +203,14 @@ def test_an_answer_that_does_not_fit_is_mended_once() -> None:
 
 def test_an_answer_that_the_protocol_faults_is_mended_once() -> None:
     draft = '{{"decision": {{"text": "Build it.", "entries": [{entry}]}}, "confidence": 0.5}}'
-    stub = Stub([Reply(text=draft.format(entry=9)), Reply(text=draft.format(entry=1))])
+    stub = StubServer([StubReply(text=draft.format(entry=9)), StubReply(text=draft.format(entry=1))])
     response, _ = respond(stub, brief("draft"))
     told(response)
     assert "entry 9 does not exist" in stub.asked[1].text
 
 
 def test_two_answers_that_do_not_fit_are_a_malformed_one() -> None:
-    stub = Stub([Reply(text="no JSON here")])
+    stub = StubServer([StubReply(text="no JSON here")])
     response, _ = respond(stub, brief("intent"))
     assert lost(response) == NoAnswer(
         reason="malformed",
@@ -221,7 +221,7 @@ def test_two_answers_that_do_not_fit_are_a_malformed_one() -> None:
 
 
 def test_an_answer_that_was_cut_off_gets_more_room() -> None:
-    stub = Stub([Reply(text='{"reaction_score": 0.', finish_reason="length"), Reply(text=INTENT)])
+    stub = StubServer([StubReply(text='{"reaction_score": 0.', finish_reason="length"), StubReply(text=INTENT)])
     response, _ = respond(stub, brief("intent"))
     told(response)
     assert [request.body["max_tokens"] for request in stub.asked] == [2_000, 8_000]
@@ -231,7 +231,7 @@ def test_a_server_that_does_not_take_the_schema_is_asked_without_it_from_then_on
     def reject(body: dict[str, Any]) -> Fail | None:
         return Fail(status=400, message="response_format is not supported") if "response_format" in body else None
 
-    stub = Stub([Reply(text=INTENT)], reject=reject)
+    stub = StubServer([StubReply(text=INTENT)], reject=reject)
     response, _ = respond(stub, brief("intent"), times=3)
     told(response)
     assert ["response_format" in request.body for request in stub.asked] == [True, False, False, False]
@@ -241,7 +241,7 @@ def test_a_server_that_does_not_take_the_schema_is_asked_without_it_from_then_on
 
 
 def test_a_rejected_key_is_told_with_its_variable_and_never_with_itself() -> None:
-    stub = Stub([Fail(status=401, message=f"Incorrect API key provided: {SECRET}. Find yours elsewhere.")])
+    stub = StubServer([Fail(status=401, message=f"Incorrect API key provided: {SECRET}. Find yours elsewhere.")])
 
     async def work() -> tuple[Answer | NoAnswer, str | None]:
         async with stub, seated(f"{stub.base_url}#qwen3?key=MY_KEY", {"MY_KEY": f"{SECRET}\n"}) as participant:
@@ -266,7 +266,7 @@ def test_a_key_that_is_not_set_is_asked_for() -> None:
 
 
 def test_a_providers_key_is_not_sent_to_another_server() -> None:
-    stub = Stub([Reply(text=INTENT)])
+    stub = StubServer([StubReply(text=INTENT)])
 
     async def work() -> Answer | NoAnswer:
         async with stub, seated(f"{stub.base_url}#qwen3", {"OPENAI_API_KEY": SECRET}) as participant:
@@ -277,7 +277,7 @@ def test_a_providers_key_is_not_sent_to_another_server() -> None:
 
 
 def test_a_rate_limit_is_waited_out_for_as_long_as_the_server_asks() -> None:
-    stub = Stub([Fail(status=429, retry_after="0.3"), Reply(text=INTENT)])
+    stub = StubServer([Fail(status=429, retry_after="0.3"), StubReply(text=INTENT)])
     response, _ = respond(stub, brief("intent"))
     assert told(response).usage.calls == 1
     first, second = stub.asked
@@ -285,7 +285,7 @@ def test_a_rate_limit_is_waited_out_for_as_long_as_the_server_asks() -> None:
 
 
 def test_a_wait_longer_than_the_patience_is_not_begun() -> None:
-    stub = Stub([Fail(status=429, message="slow down", retry_after=60)])
+    stub = StubServer([Fail(status=429, message="slow down", retry_after=60)])
     response, _ = respond(stub, brief("intent", patience=50.0))
     assert lost(response).reason == "error"
     assert "is over its rate limit (429): slow down; it asks for 60 s of patience" in lost(response).detail
@@ -300,7 +300,7 @@ def test_a_server_that_hangs_is_left_when_the_caller_cancels() -> None:
             asked.set()
             return Hang()
 
-        async with Stub([hang]) as stub, seated(f"{stub.base_url}#qwen3") as participant:
+        async with StubServer([hang]) as stub, seated(f"{stub.base_url}#qwen3") as participant:
             task = asyncio.create_task(participant.respond(brief("speech"), print))
             await asked.wait()
             task.cancel()
@@ -311,13 +311,13 @@ def test_a_server_that_hangs_is_left_when_the_caller_cancels() -> None:
 
 
 def test_a_silence_longer_than_the_patience_is_a_timeout() -> None:
-    response, _ = respond(Stub([Hang()]), brief("intent", patience=0.4))
+    response, _ = respond(StubServer([Hang()]), brief("intent", patience=0.4))
     assert lost(response).reason == "timeout"
 
 
 @pytest.mark.parametrize("kind", ["speech", "intent"])
 def test_a_dropped_connection_is_tried_three_times(kind: str) -> None:
-    stub = Stub([Drop()])
+    stub = StubServer([Drop()])
     response, _ = respond(stub, brief(kind))
     assert lost(response).reason == "error"
     assert "broke off" in lost(response).detail
@@ -326,7 +326,7 @@ def test_a_dropped_connection_is_tried_three_times(kind: str) -> None:
 
 @pytest.mark.parametrize("then", ["drop", "garbage", "error"])
 def test_a_stream_that_breaks_off_is_asked_for_again_and_heard_once(then: Literal["drop", "garbage", "error"]) -> None:
-    stub = Stub([Reply(text="It is dear, and slow.", stop_after=1, then=then), Reply(text="It is dear.")])
+    stub = StubServer([StubReply(text="It is dear, and slow.", stop_after=1, then=then), StubReply(text="It is dear.")])
     response, heard = respond(stub, brief("speech"))
     assert told(response).said == PersonaSpeech(content="It is dear.")
     assert heard == ["It is de"]
@@ -334,9 +334,9 @@ def test_a_stream_that_breaks_off_is_asked_for_again_and_heard_once(then: Litera
 
 
 @pytest.mark.parametrize("kind", ["speech", "intent"])
-@pytest.mark.parametrize("reply", [Reply(refusal="I will not."), Reply(text="x", finish_reason="content_filter")])
-def test_a_refusal_is_not_asked_again(kind: str, reply: Reply) -> None:
-    stub = Stub([reply])
+@pytest.mark.parametrize("reply", [StubReply(refusal="I will not."), StubReply(text="x", finish_reason="content_filter")])
+def test_a_refusal_is_not_asked_again(kind: str, reply: StubReply) -> None:
+    stub = StubServer([reply])
     response, _ = respond(stub, brief(kind))
     assert lost(response).reason == "refused"
     assert len(stub.asked) == 1
@@ -355,7 +355,7 @@ def test_a_refusal_is_not_asked_again(kind: str, reply: Reply) -> None:
 )
 @pytest.mark.parametrize("kind", ["speech", "intent"])
 def test_other_failures_are_told_in_one_sentence(kind: str, step: Fail | Raw, reason: str, words: str) -> None:
-    response, _ = respond(Stub([step]), brief(kind))
+    response, _ = respond(StubServer([step]), brief(kind))
     assert lost(response).reason == reason
     assert words in lost(response).detail
     assert lost(response).detail
@@ -366,7 +366,7 @@ def test_other_failures_are_told_in_one_sentence(kind: str, step: Fail | Raw, re
 
 def test_the_reaction_is_the_probability_of_yes_against_no() -> None:
     chosen = (("Yes", 0.5), (" yes", 0.1), ("No", 0.2), ("Maybe", 0.1))
-    stub = Stub([Reply(text="Yes", finish_reason="length", chosen=chosen)])
+    stub = StubServer([StubReply(text="Yes", finish_reason="length", chosen=chosen)])
     wanted = brief("intent")
     response, _ = respond(stub, wanted, options="?intents=token")
     said = told(response).said
@@ -381,7 +381,7 @@ def test_the_reaction_is_the_probability_of_yes_against_no() -> None:
 
 
 def test_the_words_for_yes_and_no_may_be_chinese() -> None:
-    stub = Stub([Reply(text="否", finish_reason="length", chosen=(("否", 0.6), ("是", 0.2)))])
+    stub = StubServer([StubReply(text="否", finish_reason="length", chosen=(("否", 0.6), ("是", 0.2)))])
     response, _ = respond(stub, brief("intent", language="zh"), options="?intents=token")
     said = told(response).said
     assert isinstance(said, Intent)
@@ -390,7 +390,7 @@ def test_the_words_for_yes_and_no_may_be_chinese() -> None:
 
 
 def test_a_server_without_probabilities_is_asked_in_full_from_then_on() -> None:
-    stub = Stub([Reply(text=INTENT)])
+    stub = StubServer([StubReply(text=INTENT)])
     response, _ = respond(stub, brief("intent"), options="?intents=token", times=2)
     assert told(response).said == Intent(reaction_score=0.8, intent_to_speak=True, reason="costs")
     assert ["logprobs" in request.body for request in stub.asked] == [True, False, False]
@@ -400,14 +400,14 @@ def test_a_server_that_rejects_the_wish_for_probabilities_is_asked_in_full() -> 
     def reject(body: dict[str, Any]) -> Fail | None:
         return Fail(status=400, message="logprobs are not supported") if body.get("logprobs") else None
 
-    stub = Stub([Reply(text=INTENT)], reject=reject)
+    stub = StubServer([StubReply(text=INTENT)], reject=reject)
     response, _ = respond(stub, brief("intent"), options="?intents=token", times=2)
     told(response)
     assert ["logprobs" in request.body for request in stub.asked] == [True, False, False]
 
 
 def test_a_token_that_is_neither_yes_nor_no_is_asked_about_in_full_this_once() -> None:
-    stub = Stub([Reply(text="<think>", chosen=(("<think>", 0.98), ("Yes", 0.01))), Reply(text=INTENT)])
+    stub = StubServer([StubReply(text="<think>", chosen=(("<think>", 0.98), ("Yes", 0.01))), StubReply(text=INTENT)])
     response, _ = respond(stub, brief("intent"), options="?intents=token")
     assert told(response).said == Intent(reaction_score=0.8, intent_to_speak=True, reason="costs")
     assert told(response).usage.calls == 2
@@ -424,7 +424,7 @@ def ready(text: str, environ: Mapping[str, str] | None = None, pace: RetryPolicy
     return run(work)
 
 
-def ready_at(stub: Stub, text: str, environ: Mapping[str, str] | None = None, pace: RetryPolicy = QUICK) -> str | None:
+def ready_at(stub: StubServer, text: str, environ: Mapping[str, str] | None = None, pace: RetryPolicy = QUICK) -> str | None:
     async def work() -> str | None:
         async with stub:
             given = {name: value.format(url=stub.base_url) for name, value in (environ or {}).items()}
@@ -435,13 +435,13 @@ def ready_at(stub: Stub, text: str, environ: Mapping[str, str] | None = None, pa
 
 
 def test_a_model_that_can_be_asked_is_ready_and_nothing_was_spent() -> None:
-    stub = Stub(api_key=SECRET, models=["qwen3"])
+    stub = StubServer(api_key=SECRET, models=["qwen3"])
     assert ready_at(stub, "{url}#qwen3?key=MY_KEY", {"MY_KEY": SECRET}) is None
     assert stub.asked == []
 
 
 def test_a_bad_key_is_told_before_the_session() -> None:
-    stub = Stub(api_key="another-key")
+    stub = StubServer(api_key="another-key")
     sentence = ready_at(stub, "openai:gpt-5-mini", {"OPENAI_API_KEY": SECRET, "OPENAI_BASE_URL": "{url}"})
     assert sentence == (
         f"{stub.base_url} rejected the key in OPENAI_API_KEY (401): Incorrect API key provided; "
@@ -450,7 +450,7 @@ def test_a_bad_key_is_told_before_the_session() -> None:
 
 
 def test_a_server_that_wants_a_key_is_told_how_to_be_given_one() -> None:
-    sentence = ready_at(Stub(api_key=SECRET), "{url}#qwen3")
+    sentence = ready_at(StubServer(api_key=SECRET), "{url}#qwen3")
     assert sentence is not None
     assert sentence.endswith("wants a key (401): Incorrect API key provided; name the variable that holds it with ?key=VARIABLE")
 
@@ -462,13 +462,13 @@ def test_a_server_that_is_not_there_is_told(model: str) -> None:
 
 @pytest.mark.parametrize("model", ["#qwen3", ""])
 def test_a_server_that_hangs_is_told(model: str) -> None:
-    stub = Stub(listing=Hang())
+    stub = StubServer(listing=Hang())
     sentence = ready_at(stub, f"{{url}}{model}", pace=replace(QUICK, preflight=0.3))
     assert sentence == f"no answer from {stub.base_url} within 0.3 s"
 
 
 def test_a_model_that_a_complete_list_lacks_is_told() -> None:
-    stub = Stub(models=["llama3.2:latest", "qwen3"])
+    stub = StubServer(models=["llama3.2:latest", "qwen3"])
     environ = {"OLLAMA_BASE_URL": "{url}", "LLAMACPP_BASE_URL": "{url}"}
     assert ready_at(stub, "ollama:qwen4", environ) == "ollama has no model 'qwen4'; it has: llama3.2:latest, qwen3"
     assert ready_at(stub, "ollama:llama3.2", environ) is None
@@ -476,7 +476,7 @@ def test_a_model_that_a_complete_list_lacks_is_told() -> None:
 
 
 def test_a_server_without_a_list_is_ready() -> None:
-    assert ready_at(Stub(listing=Fail(status=404)), "{url}#qwen3") is None
+    assert ready_at(StubServer(listing=Fail(status=404)), "{url}#qwen3") is None
 
 
 def test_a_missing_package_is_told_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -494,7 +494,7 @@ def test_a_name_that_the_provider_cannot_have_is_told() -> None:
 
 
 def test_a_server_without_a_model_name_is_asked_with_the_first_that_it_lists() -> None:
-    stub = Stub([Reply(text=INTENT)], models=["nomic-embed-text", "qwen3", "llama3.2"])
+    stub = StubServer([StubReply(text=INTENT)], models=["nomic-embed-text", "qwen3", "llama3.2"])
 
     async def work() -> Answer | NoAnswer:
         async with stub, seated(stub.base_url) as participant:
@@ -506,7 +506,7 @@ def test_a_server_without_a_model_name_is_asked_with_the_first_that_it_lists() -
 
 
 def test_a_server_that_lists_no_model_is_told() -> None:
-    sentence = ready_at(Stub(models=[]), "{url}")
+    sentence = ready_at(StubServer(models=[]), "{url}")
     assert sentence is not None
     assert "it lists no models" in sentence
 
@@ -520,7 +520,7 @@ def test_a_participant_outlives_its_event_loop() -> None:
     participant = ModelParticipant(parse_platform("vllm:qwen3"), environ, pace=QUICK)
 
     async def work() -> Answer | NoAnswer:
-        async with Stub([Reply(text=INTENT)]) as stub:
+        async with StubServer([StubReply(text=INTENT)]) as stub:
             environ["VLLM_BASE_URL"] = stub.base_url
             return await participant.respond(brief("intent"), print)
 
@@ -532,7 +532,7 @@ def test_a_participant_outlives_its_event_loop() -> None:
 
 def test_a_closed_participant_can_be_asked_again() -> None:
     async def work() -> list[Answer | NoAnswer]:
-        async with Stub([Reply(text=INTENT)]) as stub, seated(f"{stub.base_url}#qwen3") as participant:
+        async with StubServer([StubReply(text=INTENT)]) as stub, seated(f"{stub.base_url}#qwen3") as participant:
             first = await participant.respond(brief("intent"), print)
             await participant.aclose()
             return [first, await participant.respond(brief("intent"), print)]
@@ -542,7 +542,10 @@ def test_a_closed_participant_can_be_asked_again() -> None:
 
 def test_many_questions_at_once_share_one_model() -> None:
     async def work() -> list[Answer | NoAnswer]:
-        async with Stub([Reply(text=INTENT, delay=0.02)], models=["qwen3"]) as stub, seated(stub.base_url) as participant:
+        async with (
+            StubServer([StubReply(text=INTENT, delay=0.02)], models=["qwen3"]) as stub,
+            seated(stub.base_url) as participant,
+        ):
             asks = (participant.respond(brief("intent"), print) for _ in range(30))
             responses = await asyncio.gather(*asks)
             assert sum(request.method == "GET" for request in stub.requests) == 1

@@ -23,7 +23,7 @@ from moot.ledgers.migrations import load_migrations
 from moot.ledgers.sqlite import SqliteLedger
 from moot.protocols.persona.facts import KINDS, MeetingOpened
 from moot.protocols.persona.rules import RULES
-from moot.testing.ledger_contract import bounded, chained, entered, refused
+from moot.testing.ledger_contract import build_chain, enter_claim, expect_error, run_with_deadline
 from moot.wiring.clock import SystemClock
 
 ONE, TWO = SessionId("one"), SessionId("two")
@@ -36,7 +36,7 @@ def opening(path: Path) -> None:
         async with SqliteLedger(path):
             pass
 
-    bounded(work())
+    run_with_deadline(work())
 
 
 def append(path: Path, session: SessionId, records: list[StoredRecord]) -> None:
@@ -44,7 +44,7 @@ def append(path: Path, session: SessionId, records: list[StoredRecord]) -> None:
         async with SqliteLedger(path) as ledger:
             await ledger.append(session, records)
 
-    bounded(work())
+    run_with_deadline(work())
 
 
 def read(path: Path, session: SessionId) -> list[StoredRecord]:
@@ -52,7 +52,7 @@ def read(path: Path, session: SessionId) -> list[StoredRecord]:
         async with SqliteLedger(path) as ledger:
             return await ledger.read(session)
 
-    return bounded(work())
+    return run_with_deadline(work())
 
 
 def edit(path: Path, *statements: str) -> None:
@@ -112,20 +112,20 @@ def test_a_new_file_is_a_ledger_of_the_newest_version(tmp_path: Path) -> None:
 def test_an_empty_file_becomes_a_ledger(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
     path.touch()
-    append(path, ONE, chained(ONE, 1))
-    assert read(path, ONE) == chained(ONE, 1)
+    append(path, ONE, build_chain(ONE, 1))
+    assert read(path, ONE) == build_chain(ONE, 1)
 
 
 def test_a_file_of_a_newer_version_is_refused_and_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
-    append(path, ONE, chained(ONE, 3))
+    append(path, ONE, build_chain(ONE, 3))
     edit(path, f"PRAGMA user_version = {NEWEST + 1}")
     before = contents(tmp_path)
     with pytest.raises(LedgerNewer, match=f"has version {NEWEST + 1}, this Moot knows {NEWEST}; upgrade Moot"):
         opening(path)
     assert contents(tmp_path) == before
     edit(path, f"PRAGMA user_version = {NEWEST}")
-    assert read(path, ONE) == chained(ONE, 3)
+    assert read(path, ONE) == build_chain(ONE, 3)
 
 
 def test_an_sqlite_file_of_another_program_is_refused_and_unchanged(tmp_path: Path) -> None:
@@ -178,9 +178,9 @@ def test_a_claim_that_cannot_be_written_is_refused_by_name(tmp_path: Path) -> No
 
     async def work() -> None:
         async with SqliteLedger(path) as ledger:
-            await refused(LedgerUnavailable, entered(ledger.claim(ONE)))
+            await expect_error(LedgerUnavailable, enter_claim(ledger.claim(ONE)))
 
-    bounded(work())
+    run_with_deadline(work())
 
 
 def test_pages_of_rubbish_are_refused_by_name(tmp_path: Path) -> None:
@@ -199,13 +199,13 @@ def test_an_append_that_cannot_be_performed_fails_alone(tmp_path: Path) -> None:
     async def work() -> None:
         async with SqliteLedger(tmp_path / "ledger.db") as ledger:
             # What a shell hands over for a byte that is no UTF-8.
-            bad = asyncio.create_task(ledger.append(SessionId("\udcff"), chained(ONE, 1)))
-            good = asyncio.create_task(ledger.append(ONE, chained(ONE, 1)))
+            bad = asyncio.create_task(ledger.append(SessionId("\udcff"), build_chain(ONE, 1)))
+            good = asyncio.create_task(ledger.append(ONE, build_chain(ONE, 1)))
             done, _ = await asyncio.wait([bad, good], timeout=DEADLINE)
             assert done == {bad, good}
-            assert await ledger.read(ONE) == chained(ONE, 1)
+            assert await ledger.read(ONE) == build_chain(ONE, 1)
 
-    bounded(work())
+    run_with_deadline(work())
 
 
 def test_a_waiter_hears_that_the_ledger_failed(tmp_path: Path) -> None:
@@ -213,15 +213,15 @@ def test_a_waiter_hears_that_the_ledger_failed(tmp_path: Path) -> None:
 
     async def work() -> None:
         async with SqliteLedger(path) as ledger:
-            await ledger.append(TWO, chained(TWO, 1))
+            await ledger.append(TWO, build_chain(TWO, 1))
             waiter = asyncio.create_task(ledger.changed(ONE, 0))
             await ledger.changed(TWO, 0)
             edit(path, "DROP TABLE entries")
             done, _ = await asyncio.wait([waiter], timeout=DEADLINE)
             assert done == {waiter}
-            await refused(LedgerUnavailable, waiter)
+            await expect_error(LedgerUnavailable, waiter)
 
-    bounded(work())
+    run_with_deadline(work())
 
 
 # No room
@@ -232,28 +232,28 @@ def test_a_full_ledger_says_so_keeps_nothing_half_and_goes_on_when_there_is_room
 
     async def work() -> None:
         async with SqliteLedger(path) as ledger:
-            await ledger.append(ONE, chained(ONE, 2))
+            await ledger.append(ONE, build_chain(ONE, 2))
             before = await ledger.heads()
             # The limit belongs to the connection, which is the ledger's own.
             ledger._writer.execute("PRAGMA max_page_count = 12").fetchall()
             large = [StoredRecord(seq, seq, b"x" * 20_000, bytes(32)) for seq in range(1, 6)]
             results = await asyncio.gather(
-                ledger.append(ONE, chained(ONE, 3)[2:]),
+                ledger.append(ONE, build_chain(ONE, 3)[2:]),
                 ledger.append(TWO, large),
-                ledger.append(SessionId("three"), chained(SessionId("three"), 1)),
+                ledger.append(SessionId("three"), build_chain(SessionId("three"), 1)),
                 return_exceptions=True,
             )
             assert [type(result) for result in results] == [LedgerFull] * 3
             assert await ledger.heads() == before
-            assert await ledger.read(ONE) == chained(ONE, 2)
-            await ledger.append(ONE, chained(ONE, 3)[2:])
-            await refused(LedgerFull, ledger.append(TWO, large))
+            assert await ledger.read(ONE) == build_chain(ONE, 2)
+            await ledger.append(ONE, build_chain(ONE, 3)[2:])
+            await expect_error(LedgerFull, ledger.append(TWO, large))
             ledger._writer.execute("PRAGMA max_page_count = 100000").fetchall()
             await ledger.append(TWO, large)
             assert await ledger.read(TWO) == large
 
-    bounded(work())
-    assert read(path, ONE) == chained(ONE, 3)
+    run_with_deadline(work())
+    assert read(path, ONE) == build_chain(ONE, 3)
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("SELECT id FROM sessions ORDER BY id").fetchall() == [("one",), ("two",)]
 
@@ -381,25 +381,25 @@ def test_an_untouched_session_stands(tmp_path: Path) -> None:
                 assert (await engine(ledger).load_snapshot(session)).seq == 5
                 assert await engine(ledger).verify(session) is None
 
-    bounded(work())
+    run_with_deadline(work())
 
 
 @pytest.mark.parametrize("how", TAMPERINGS)
 def test_tampering_is_found(tmp_path: Path, how: str) -> None:
     path = tmp_path / "ledger.db"
     tamper, fault = TAMPERINGS[how]
-    bounded(_held(path))
+    run_with_deadline(_held(path))
     tamper(path)
 
     async def work() -> None:
         async with SqliteLedger(path) as ledger:
             assert find_chain_fault(ONE, await ledger.read(ONE)) == fault
             assert await engine(ledger).verify(ONE) == fault
-            error = await refused(LedgerDamaged, engine(ledger).load_snapshot(ONE))
+            error = await expect_error(LedgerDamaged, engine(ledger).load_snapshot(ONE))
             assert str(error).startswith(f"session 'one': entry {fault.split()[1]} ")
-            await refused(LedgerDamaged, engine(ledger).give_input(ONE, "one more word"))
+            await expect_error(LedgerDamaged, engine(ledger).give_input(ONE, "one more word"))
 
-    bounded(work())
+    run_with_deadline(work())
 
 
 # Processes
@@ -523,7 +523,7 @@ def test_processes_that_open_a_new_file_at_once_migrate_it_once(tmp_path: Path) 
 
     here = StoredRecord(1, 1, b"here", bytes(32))
     both = [Head(SessionId("left"), here, here), Head(SessionId("right"), here, here)]
-    assert [bounded(work(path)) for path in paths] == [both] * len(paths)
+    assert [run_with_deadline(work(path)) for path in paths] == [both] * len(paths)
 
 
 def test_a_second_handle_waits_for_a_writer_instead_of_failing(tmp_path: Path) -> None:
@@ -535,11 +535,11 @@ def test_a_second_handle_waits_for_a_writer_instead_of_failing(tmp_path: Path) -
             other = sqlite3.connect(path, isolation_level=None)
             with closing(other):
                 other.execute("BEGIN IMMEDIATE")
-                waiting = asyncio.create_task(ledger.append(ONE, chained(ONE, 1)))
+                waiting = asyncio.create_task(ledger.append(ONE, build_chain(ONE, 1)))
                 done, _ = await asyncio.wait([waiting], timeout=0.3)
                 assert not done
                 other.execute("COMMIT")
                 await waiting
-            await refused(SeqConflict, ledger.append(ONE, chained(ONE, 1)))
+            await expect_error(SeqConflict, ledger.append(ONE, build_chain(ONE, 1)))
 
-    bounded(work())
+    run_with_deadline(work())

@@ -19,24 +19,24 @@ from moot.participants.measure import MeasureParticipant
 from moot.ports.participant import Answer, NoAnswer
 from moot.protocols.swarm.answers import SimilarityReport
 from moot.protocols.swarm.facts import FORMS
-from moot.testing.stub_server import Reply, Request, Stub
+from moot.testing.stub_server import Request, StubReply, StubServer
 from moot.weighing.likeness import MOST_JOINED, MOST_NEAR
 from moot.wiring.moot import Moot
 
 IDEA = "Put a cache at the edge."
 
 
-def mind(request: Request) -> Reply:
+def mind(request: Request) -> StubReply:
     """What a model that does as it is told would answer."""
     prompt = request.text
     if "validator of a swarm" in prompt:
-        return Reply(
+        return StubReply(
             text=json.dumps({"verdicts": [{"finding": "finding-001", "verdict": "confirmed", "reason": "It is known."}]})
         )
     if "collision_invitation" in prompt:
-        return Reply(text='{"targetFindingId": "finding-001", "action": "extend", "content": "And it is cheap."}')
+        return StubReply(text='{"targetFindingId": "finding-001", "action": "extend", "content": "And it is cheap."}')
     if "Vote on each" in prompt:
-        return Reply(text='{"votes": [{"idea": 1, "position": "support", "confidence": 0.9, "reason": "It is measured."}]}')
+        return StubReply(text='{"votes": [{"idea": 1, "position": "support", "confidence": 0.9, "reason": "It is measured."}]}')
     threshold = re.search(r'"threshold": ([0-9.]+)', prompt)
     name = re.search(r"You are (\w+)", prompt.rpartition("# The blackboard")[2])
     assert threshold is not None
@@ -54,14 +54,14 @@ def mind(request: Request) -> Reply:
         "conflictReview": {"conflictsFound": 0},
         "randomExploreForced": True,
     }
-    return Reply(text=f"Here is my report:\n```json\n{json.dumps(report)}\n```")
+    return StubReply(text=f"Here is my report:\n```json\n{json.dumps(report)}\n```")
 
 
 def test_a_swarm_of_models(tmp_path: Path) -> None:
     """S-2: the validator is asked for what needs it alone; nobody pays for the shutdown."""
 
     async def work() -> None:
-        async with Stub([mind]) as stub:
+        async with StubServer([mind]) as stub:
             environ = {"MOOT_HOME": str(tmp_path), "OPENAI_API_KEY": "k", "OPENAI_BASE_URL": stub.base_url}
             async with Moot(environ=environ) as moot:
                 seats = dict.fromkeys(("TanWei", "SuYuan", "DongCha"), "openai:stub") | {"likeness": "measure:words"}

@@ -9,13 +9,15 @@ from moot.domain.ids import SessionId
 from moot.errors import FolderUnwritable
 from moot.protocols.swarm.facts import ConvergenceMeasured
 from moot.protocols.swarm.story import SwarmTimeline
-from moot.testing.swarm_facts import SwarmRun, dutiful, swarm_plan
+from moot.testing.swarm_facts import SwarmRun, build_swarm_plan, build_valid_report
 from moot.wiring.swarm_runs import RunFolder
 
 
 def story(session: str, seed: int = 1) -> SwarmTimeline:
-    run = SwarmRun(swarm_plan(2, seed=seed, max_rounds=1, collisions=0, vote=False))
-    run.play(lambda ask, brief, state: dutiful(state, ask.seat, "x", "Idea") if ask.kind == "explore" else NotImplemented)
+    run = SwarmRun(build_swarm_plan(2, seed=seed, max_rounds=1, collisions=0, vote=False))
+    run.play(
+        lambda ask, brief, state: build_valid_report(state, ask.seat, "x", "Idea") if ask.kind == "explore" else NotImplemented
+    )
     told = SwarmTimeline(SessionId(session))
     for entry in run.entries:
         told.add(entry)
@@ -50,7 +52,7 @@ def test_what_is_older_than_what_was_written_changes_nothing(tmp_path: Path) -> 
     assert folder.path is not None
     before = (folder.path / "blackboard.json").read_bytes()
     younger = SwarmTimeline(SessionId("one"))
-    run = SwarmRun(swarm_plan(2, max_rounds=1, collisions=0, vote=False))
+    run = SwarmRun(build_swarm_plan(2, max_rounds=1, collisions=0, vote=False))
     run.step()
     for entry in run.entries:
         younger.add(entry)
@@ -66,8 +68,10 @@ def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 
 def test_a_round_adds_to_the_folder_and_the_end_completes_it(tmp_path: Path) -> None:
     """S-24: what was told of a round is not written again; the reports on the whole run come at its end."""
-    run = SwarmRun(swarm_plan(2, max_rounds=2, collisions=0, vote=False))
-    run.play(lambda ask, brief, state: dutiful(state, ask.seat, "x", "Idea") if ask.kind == "explore" else NotImplemented)
+    run = SwarmRun(build_swarm_plan(2, max_rounds=2, collisions=0, vote=False))
+    run.play(
+        lambda ask, brief, state: build_valid_report(state, ask.seat, "x", "Idea") if ask.kind == "explore" else NotImplemented
+    )
     folder, told = RunFolder(tmp_path / "by rounds"), SwarmTimeline(SessionId("one"))
     for entry in run.entries:
         told.add(entry)

@@ -40,7 +40,7 @@ from moot.protocols.pipeline.facts import PipelineSettings as PipelineSettings
 from moot.protocols.pipeline.kit import PIPELINE
 from moot.protocols.roundtable.kit import ROUNDTABLE
 from moot.protocols.swarm.kit import SWARM
-from moot.testing.rulebook_contract import Played, RulebookContract, check_session, happenings
+from moot.testing.rulebook_contract import PlayedSession, RulebookContract, build_fact_source, check_session
 
 LASTING = settings(
     max_examples=40,
@@ -83,7 +83,7 @@ def consulting(said: dict[str, st.SearchStrategy[object]]) -> dict[str, st.Searc
 def contract(inner: Rulebook[Any], openings: st.SearchStrategy[Opened], said: dict[str, Any]) -> RulebookContract[Any]:
     rules = ConsultingRulebook(inner, frozenset({"validate", "review"}))
     opened = st.builds(lambda opening, consult: replace(opening, consult=consult), openings, RULES)
-    return RulebookContract(rules=rules, openings=opened, happens=happenings(rules, consulting(said)))
+    return RulebookContract(rules=rules, openings=opened, happens=build_fact_source(rules, consulting(said)))
 
 
 QUESTIONS = st.builds(
@@ -145,7 +145,7 @@ def test_whatever_is_asked_of_whom_the_session_keeps_its_promises(name: str, dat
     check_inner(CONTRACTS[name].rules, played)
 
 
-def check_consultations(played: Played) -> None:
+def check_consultations(played: PlayedSession) -> None:
     under_way: int | None = None
     begun: list[int] = []
     by_seat: dict[str, int] = {}
@@ -175,7 +175,7 @@ def check_consultations(played: Played) -> None:
         assert by_seat == {}, "C-5"
 
 
-def check_inner(rules: Rulebook[Any], played: Played) -> None:
+def check_inner(rules: Rulebook[Any], played: PlayedSession) -> None:
     """The protocol within sees an ordinary session: the same state as if nobody had ever consulted."""
     assert isinstance(rules, ConsultingRulebook)
     if isinstance(played.opened, QuestionOpened):

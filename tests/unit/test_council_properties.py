@@ -39,14 +39,14 @@ from moot.protocols.council.story import CouncilTimeline, build_decision
 from moot.protocols.debate.kit import DEBATE
 from moot.testing.rulebook_contract import (
     START,
-    Played,
+    PlayedSession,
     RulebookContract,
+    build_fact_source,
     check_asks,
     check_codec,
     check_evolving,
     check_folding,
     check_session,
-    happenings,
 )
 from moot.weighing.positions import VotePosition
 
@@ -195,7 +195,11 @@ def rules_of(kit: ProtocolPlugin) -> CouncilRules:
 
 CONTRACTS = {
     name: RulebookContract(
-        rules=rules_of(kit), openings=openings(kit), happens=happenings(kit.rules, SAID), most_entries=600, longest_brief=80_000
+        rules=rules_of(kit),
+        openings=openings(kit),
+        happens=build_fact_source(kit.rules, SAID),
+        most_entries=600,
+        longest_brief=80_000,
     )
     for name, kit in KITS.items()
 }
@@ -208,7 +212,7 @@ class Sitting:
     contract: RulebookContract[Council]
     data: st.DataObject
 
-    def play(self) -> Played:
+    def play(self) -> PlayedSession:
         rules = self.contract.rules
         scribe = RecordWriter(FactCodec(rules.kinds), [rules])
         standing, first = scribe.write_opening(SESSION, self.data.draw(self.contract.openings), START)
@@ -230,7 +234,7 @@ class Sitting:
             else:
                 standing, written = scribe.write(standing, now, happened)
                 entries.append(written.entry)
-        return Played(entries, standing)
+        return PlayedSession(entries, standing)
 
     def _answer(self, standing: Snapshot, ask: Ask) -> Fact:
         """What a participant that heeds its brief answers: mostly what is allowed, and else it is lost."""
@@ -306,7 +310,7 @@ def test_every_deliberation_with_seats_elsewhere_keeps_the_rulebook_contract(nam
     _check_votes(played)
 
 
-def _states(contract: RulebookContract[Council], played: Played) -> Iterator[tuple[Council, Fact, Council]]:
+def _states(contract: RulebookContract[Council], played: PlayedSession) -> Iterator[tuple[Council, Fact, Council]]:
     """Every entry, with the state before and after it."""
     state = contract.rules.initial(played.opened)
     for entry in played.entries[1:]:
@@ -315,12 +319,12 @@ def _states(contract: RulebookContract[Council], played: Played) -> Iterator[tup
         state = after
 
 
-def _closed(played: Played) -> DeliberationClosed | None:
+def _closed(played: PlayedSession) -> DeliberationClosed | None:
     fact = played.entries[-1].fact
     return fact if isinstance(fact, DeliberationClosed) else None
 
 
-def _check_resolution(contract: RulebookContract[Council], played: Played) -> None:
+def _check_resolution(contract: RulebookContract[Council], played: PlayedSession) -> None:
     """D-3, D-11, D-12, D-20, D-21: one ballot for each seat, and nothing in the resolution that is not on the table."""
     closed, state = _closed(played), played.standing.state
     assert isinstance(state, Council)
@@ -349,7 +353,7 @@ def _check_resolution(contract: RulebookContract[Council], played: Played) -> No
     assert [claim.entries for claim in decision.open_challenges] == [(number,) for number in closed.open_challenges]
 
 
-def _check_turns(contract: RulebookContract[Council], played: Played) -> None:
+def _check_turns(contract: RulebookContract[Council], played: PlayedSession) -> None:
     """D-7: phases in order, everyone heard in each, invitations for seats elsewhere alone, nobody two phases ahead."""
     course = rules_of(KITS[contract.rules.name]).course
     for before, fact, after in _states(contract, played):
@@ -372,7 +376,7 @@ def _check_turns(contract: RulebookContract[Council], played: Played) -> None:
         assert after.is_sealed == (after.opened.settings.blind and after.phase == "propose")
 
 
-def _check_votes(played: Played) -> None:
+def _check_votes(played: PlayedSession) -> None:
     """D-2, D-7, D-8: the last vote of the last round counts, and where somebody owns the decision it is the owner's."""
     closed, state = _closed(played), played.standing.state
     if closed is None or closed.reason in {"agreed_blind", "called"}:

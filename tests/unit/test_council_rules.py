@@ -33,45 +33,45 @@ from moot.protocols.council.table import Challenge, list_challenges
 from moot.testing.council_facts import (
     PASS,
     TOPIC,
-    Table,
+    DeliberationRun,
     advisory,
+    build_mailbox_seat,
+    build_seat,
+    build_taken,
     challenge,
     consensus,
     debate,
-    elsewhere,
     propose,
-    seat,
     support,
     synthesize,
-    took,
     vote,
 )
 
-ADA, BOB, CY = seat("ada"), seat("bob"), seat("cy")
-AWAY = (elsewhere("ada"), elsewhere("bob"), elsewhere("cy"))
-FIVE = tuple(seat(name) for name in ("ada", "bob", "cy", "dee", "eve"))
-HSM = (elsewhere("emerson"), elsewhere("minski"), elsewhere("code-reviewer"))
+ADA, BOB, CY = build_seat("ada"), build_seat("bob"), build_seat("cy")
+AWAY = (build_mailbox_seat("ada"), build_mailbox_seat("bob"), build_mailbox_seat("cy"))
+FIVE = tuple(build_seat(name) for name in ("ada", "bob", "cy", "dee", "eve"))
+HSM = (build_mailbox_seat("emerson"), build_mailbox_seat("minski"), build_mailbox_seat("code-reviewer"))
 NO_BLIND = CouncilSettings(blind=False)
 
-Opener = Callable[..., Table]
+Opener = Callable[..., DeliberationRun]
 
 
 def ids(*names: str) -> tuple[SeatId, ...]:
     return tuple(SeatId(name) for name in names)
 
 
-def proposed(table: Table) -> Table:
+def proposed(table: DeliberationRun) -> DeliberationRun:
     """After the first phase: ada for (#2), bob and cy against (#3, #4)."""
     return table.say(ada=propose("yes", "Adopt it."), bob=propose("no", "Leave it."), cy=propose("no", "Wait."))
 
 
-def at(phase: str, opener: Opener = debate, *seats: Seat, **rest: Any) -> Table:
+def at(phase: str, opener: Opener = debate, *seats: Seat, **rest: Any) -> DeliberationRun:
     """A deliberation of three that stands in this phase, with nothing said in it yet."""
     table = opener(*(seats or (ADA, BOB, CY)), **rest)
     if phase == "propose":
         return table
     proposed(table)
-    return table.on_to(phase)  # type: ignore[arg-type]  # the names of the phases are given by the tests
+    return table.pass_until(phase)  # type: ignore[arg-type]  # the names of the phases are given by the tests
 
 
 def seen(brief: Brief) -> str:
@@ -108,7 +108,7 @@ def test_a_pass_and_a_loss_are_turns_and_are_on_record() -> None:
     table = debate(ADA, BOB, CY).say(ada=propose("yes"), bob=PASS, cy=None)
     assert table.last == PhaseBegun(round=1, phase="argue", passed=ids("bob"), lost=ids("cy"))
     assert [(one.seat, one.phase, one.is_implied) for one in table.story.passes] == [("bob", "propose", False)]
-    table.say(ada=PASS, bob=PASS).everyone(PASS)
+    table.say(ada=PASS, bob=PASS).say_for_all(PASS)
     assert "2.argue.cy" in table.ever_asked
 
 
@@ -116,7 +116,7 @@ def test_whoever_was_lost_is_asked_again_in_the_next_phase() -> None:
     """D-7"""
     table = at("argue").say(ada=None, bob=None, cy=None)
     assert table.last == PhaseBegun(round=1, phase="synthesize", lost=ids("ada", "bob", "cy"))
-    assert table.everyone(synthesize("yes")).asked == ["4.vote.ada", "4.vote.bob", "4.vote.cy"]
+    assert table.say_for_all(synthesize("yes")).asked == ["4.vote.ada", "4.vote.bob", "4.vote.cy"]
 
 
 def test_a_pass_in_a_vote_that_goes_to_another_round_is_recorded() -> None:
@@ -155,9 +155,9 @@ def test_in_open_order_all_are_asked_at_once(phase: str) -> None:
     ("chosen", "seats", "order"),
     [
         ("auto", (ADA, BOB), "round_robin"),
-        ("auto", (ADA, elsewhere("bob")), "open"),
+        ("auto", (ADA, build_mailbox_seat("bob")), "open"),
         ("open", (ADA, BOB), "open"),
-        ("round_robin", (ADA, elsewhere("bob")), "round_robin"),
+        ("round_robin", (ADA, build_mailbox_seat("bob")), "round_robin"),
     ],
 )
 def test_the_order_is_open_as_soon_as_one_seat_comes_from_elsewhere(
@@ -220,13 +220,13 @@ def test_without_a_synthesis_the_proposal_with_most_behind_it_is_the_motion(said
     table = at("argue")
     for name, each in zip(("ada", "bob", "cy"), said, strict=True):
         table.says(name, each)
-    table.on_to("vote")
+    table.pass_until("vote")
     assert table.last == PhaseBegun(round=1, phase="vote", passed=ids("ada", "bob", "cy"), motion=motion)
 
 
 def test_not_to_have_named_a_choice_is_no_common_ground() -> None:
     """D-7"""
-    table = debate(ADA, BOB, CY).say(ada=propose("yes"), bob=propose(""), cy=propose("")).on_to("vote")
+    table = debate(ADA, BOB, CY).say(ada=propose("yes"), bob=propose(""), cy=propose("")).pass_until("vote")
     assert table.state.motion == 2
 
 
@@ -236,7 +236,7 @@ def test_not_to_have_named_a_choice_is_no_common_ground() -> None:
 def test_while_proposals_are_written_nobody_can_read_anothers() -> None:
     """D-19"""
     table = debate(*AWAY).says("ada", propose("yes", "SECRET one", evidence=("SECRET two",)))
-    table.says("bob", propose("no", "HIDDEN")).says("ada", challenge(3, "SECRET three")).hears("And the cost?")
+    table.says("bob", propose("no", "HIDDEN")).says("ada", challenge(3, "SECRET three")).give_input("And the cost?")
     assert [table.state.is_sealed, table.asked, table.invited] == [True, ["1.propose.cy"], ["ada", "bob"]]
     for name in ("bob", "cy"):
         assert "SECRET" not in seen(table.brief(name))
@@ -264,7 +264,7 @@ def test_the_entry_that_broke_the_seal_is_remembered() -> None:
     assert table.state.revealed_at == 0
     table.say(bob=propose("no"))
     assert (table.state.revealed_at, table.last) == (4, PhaseBegun(round=1, phase="argue"))
-    assert table.on_to("vote").state.revealed_at == 4
+    assert table.pass_until("vote").state.revealed_at == 4
 
 
 def test_where_positions_differ_the_arguing_is_about_what_is_disputed() -> None:
@@ -291,7 +291,7 @@ def test_a_budget_breaks_the_seal() -> None:
 # D-19: where all agree blind
 
 
-def agreeing(*choices: str, stakes: Stakes = "medium", settings: CouncilSettings | None = None) -> Table:
+def agreeing(*choices: str, stakes: Stakes = "medium", settings: CouncilSettings | None = None) -> DeliberationRun:
     table = debate(ADA, BOB, CY, subject=Topic(stakes=stakes), settings=settings)
     for name, choice in zip(("ada", "bob", "cy"), choices, strict=True):
         table.says(name, propose(choice, f"{name} says so.", 0.6))
@@ -359,13 +359,15 @@ def test_high_stakes_are_argued_even_where_all_agree_unless_asked_otherwise(
 
 def test_an_owner_may_stop_where_all_agree_blind() -> None:
     """D-8, D-19"""
-    closed = advisory(ADA, BOB, CY).everyone(propose("yes")).closed
+    closed = advisory(ADA, BOB, CY).say_for_all(propose("yes")).closed
     assert (closed.reason, closed.consensus_type, closed.carried, closed.motion) == ("agreed_blind", "owner_decision", True, 2)
 
 
 def test_what_is_agreed_blind_is_what_all_agreed_on() -> None:
     """D-19: a seat that rewrote its proposal has not made the others agree to it."""
-    table = debate(elsewhere("ada"), BOB).says("ada", propose("yes")).says("ada", propose("no")).says("bob", propose("yes"))
+    table = (
+        debate(build_mailbox_seat("ada"), BOB).says("ada", propose("yes")).says("ada", propose("no")).says("bob", propose("yes"))
+    )
     agreed = table.state.phase == "closed"
     line = table.state.line(table.closed.motion) if agreed else None
     assert line is None or line.said.choice == "yes"
@@ -373,14 +375,14 @@ def test_what_is_agreed_blind_is_what_all_agreed_on() -> None:
 
 def test_agreement_below_the_threshold_is_argued_before_it_fails() -> None:
     """D-9, D-19: below the threshold it goes on to a synthesis."""
-    table = consensus(ADA, BOB, CY).everyone(propose("yes", confidence=0.6))
+    table = consensus(ADA, BOB, CY).say_for_all(propose("yes", confidence=0.6))
     assert table.phase == (1, "argue")
 
 
 # D-19: what overturns the blind majority
 
 
-def overturning(*choices: str, settled: str = "no", blind: bool = True, **votes: Contribution) -> Table:
+def overturning(*choices: str, settled: str = "no", blind: bool = True, **votes: Contribution) -> DeliberationRun:
     """Three blind choices, lines 2 to 4, a support in line 5, a synthesis in line 6, then the votes."""
     table = debate(ADA, BOB, CY, settings=CouncilSettings(blind=blind))
     for name, choice in zip(("ada", "bob", "cy"), choices, strict=True):
@@ -413,7 +415,7 @@ def test_an_outcome_against_the_blind_majority_that_nobody_gave_a_reason_for_is_
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_no_other_outcome_is_flagged(why: str, table: Table) -> None:
+def test_no_other_outcome_is_flagged(why: str, table: DeliberationRun) -> None:
     """D-19"""
     assert not table.closed.overturned, why
 
@@ -421,7 +423,7 @@ def test_no_other_outcome_is_flagged(why: str, table: Table) -> None:
 def test_two_of_four_are_no_majority() -> None:
     """D-19"""
     table = debate(*FIVE[:4]).say(ada=propose("yes"), bob=propose("yes"), cy=propose("no"), dee=propose("no"))
-    table.everyone(PASS).everyone(synthesize("no")).everyone(vote())
+    table.say_for_all(PASS).say_for_all(synthesize("no")).say_for_all(vote())
     assert (table.closed.carried, table.closed.overturned) == (True, False)
 
 
@@ -440,17 +442,17 @@ def test_a_line_named_by_one_who_did_not_change_is_no_reason(why: str, votes: di
     assert closed.overturned, why
 
 
-@pytest.mark.parametrize("named", [{"moved_by": 5}, {"taken": (took(5, "adopted"),)}])
+@pytest.mark.parametrize("named", [{"moved_by": 5}, {"taken": (build_taken(5, "adopted"),)}])
 def test_an_owner_who_names_the_advice_that_moved_it_gave_a_reason(named: dict[str, Any]) -> None:
     """D-8, D-19"""
     table = advisory(ADA, BOB, CY).say(ada=propose("yes"), bob=propose("yes"), cy=propose("no"))
-    table.say(bob=PASS, cy=challenge(2)).says("ada", synthesize("no", **({"taken": (took(5, "partly"),)} | named)))
+    table.say(bob=PASS, cy=challenge(2)).says("ada", synthesize("no", **({"taken": (build_taken(5, "partly"),)} | named)))
     assert not table.closed.overturned
 
 
 def test_an_owner_who_overrules_the_blind_majority_without_a_reason_is_flagged() -> None:
     """D-8, D-19"""
-    table = advisory(ADA, BOB, CY).say(ada=propose("yes"), bob=propose("no"), cy=propose("no")).on_to("decide")
+    table = advisory(ADA, BOB, CY).say(ada=propose("yes"), bob=propose("no"), cy=propose("no")).pass_until("decide")
     assert table.says("ada", synthesize("yes")).closed.overturned
 
 
@@ -509,7 +511,7 @@ def test_a_seat_elsewhere_may_add_to_what_it_said_while_the_phase_lasts() -> Non
 
 def test_only_seats_elsewhere_are_invited() -> None:
     """D-7"""
-    table = debate(ADA, elsewhere("bob"), CY).say(ada=propose("yes"), bob=propose("no"))
+    table = debate(ADA, build_mailbox_seat("bob"), CY).say(ada=propose("yes"), bob=propose("no"))
     assert table.effects == (
         Ask(id=AskId("1.propose.cy"), seat=SeatId("cy"), kind="propose", turn=1, patience=180.0),
         Ask(id=AskId("2.free.bob"), seat=SeatId("bob"), kind="free", turn=2, patience=180.0, invited=True),
@@ -578,7 +580,7 @@ def test_no_seat_may_speak_for_ever() -> None:
     """D-6"""
     table = proposed(debate(*AWAY))
     for _ in range(MOST_CONTRIBUTIONS - 1):
-        table.unchecked("ada", support(2))
+        table.say_unchecked("ada", support(2))
     assert (table.invited, table.asked) == ([], ["2.argue.bob", "2.argue.cy"])
     assert table.say(bob=PASS, cy=PASS).asked == ["3.synthesize.ada", "3.synthesize.bob", "3.synthesize.cy"]
 
@@ -586,7 +588,7 @@ def test_no_seat_may_speak_for_ever() -> None:
 # The source's own example
 
 
-def hsm(**answered: Any) -> Table:
+def hsm(**answered: Any) -> DeliberationRun:
     table = debate(
         *HSM, topic="Should we adopt HSM architecture for long-context processing?", subject=build_topic(stakes="high")
     )
@@ -638,7 +640,7 @@ def test_a_challenge_that_the_sources_synthesis_does_not_name_stays_open() -> No
 # D-8: the owner decides
 
 
-def advised(**rest: Any) -> Table:
+def advised(**rest: Any) -> DeliberationRun:
     """Before the owner's decision: bob supports in line 5, cy challenges in line 6."""
     return proposed(advisory(ADA, BOB, CY, **rest)).say(bob=support(2), cy=challenge(2, "Too dear."))
 
@@ -650,7 +652,7 @@ def test_one_proposes_the_others_advise_and_the_proposer_decides() -> None:
     assert table.says("bob", support(2)).asked == ["2.argue.cy"]
     table.says("cy", challenge(2, "Too dear."))
     assert (table.asked, table.last) == (["3.decide.ada"], PhaseBegun(round=1, phase="decide"))
-    table.says("ada", synthesize("yes", "Adopt it slowly.", 0.9, taken=(took(5, "adopted"), took(6, "partly"))))
+    table.says("ada", synthesize("yes", "Adopt it slowly.", 0.9, taken=(build_taken(5, "adopted"), build_taken(6, "partly"))))
     closed = table.closed
     assert (closed.reason, closed.consensus_type, closed.carried, closed.motion) == ("decided", "owner_decision", True, 7)
     assert table.ballots == {"ada": "support", "bob": "support", "cy": "conditional_support"}
@@ -665,7 +667,8 @@ def test_the_owner_may_be_any_seat() -> None:
 
 
 @pytest.mark.parametrize(
-    ("taken", "missing"), [((), "5, 6"), ((took(5, "adopted"),), "6"), ((took(6, "declined"), took(6, "partly")), "5")]
+    ("taken", "missing"),
+    [((), "5, 6"), ((build_taken(5, "adopted"),), "6"), ((build_taken(6, "declined"), build_taken(6, "partly")), "5")],
 )
 def test_the_owner_must_say_how_it_took_each_piece_of_advice(taken: tuple[object, ...], missing: str) -> None:
     """D-8"""
@@ -677,11 +680,11 @@ def test_advice_given_early_must_be_taken_too() -> None:
     """D-8"""
     table = advisory(*AWAY).say(ada=propose("yes"), bob=challenge(2), cy=PASS).says("cy", PASS)
     assert table.fault("ada", synthesize("yes")) is not None
-    assert table.fault("ada", synthesize("yes", taken=(took(3, "adopted"),))) is None
+    assert table.fault("ada", synthesize("yes", taken=(build_taken(3, "adopted"),))) is None
 
 
 @pytest.mark.parametrize("table", [advisory(ADA, BOB), advised()], ids=["propose", "decide"])
-def test_the_owner_cannot_pass(table: Table) -> None:
+def test_the_owner_cannot_pass(table: DeliberationRun) -> None:
     """D-8"""
     expected = "propose" if table.state.phase == "propose" else "synthesize"
     fault = f"type 'pass' has no place in the phase {table.state.phase!r}; expected: {expected}"
@@ -696,7 +699,7 @@ def test_the_owner_cannot_decide_before_it_was_advised() -> None:
 
 def test_a_declined_challenge_is_answered_by_a_reason_and_stays_dissent() -> None:
     """D-8, D-12, D-21"""
-    table = advised().says("ada", synthesize("yes", taken=(took(5, "adopted"), took(6, "declined", "We can pay."))))
+    table = advised().says("ada", synthesize("yes", taken=(build_taken(5, "adopted"), build_taken(6, "declined", "We can pay."))))
     assert table.closed.open_challenges == ()
     assert table.ballots["cy"] == "oppose"
     assert build_dissent(table.story) == (Dissent(seat=SeatId("cy"), kind="challenge", text="Too dear.", entries=(6,)),)
@@ -704,7 +707,7 @@ def test_a_declined_challenge_is_answered_by_a_reason_and_stays_dissent() -> Non
 
 def test_a_challenge_declined_without_a_reason_is_open() -> None:
     """D-8, D-21"""
-    table = advised().says("ada", synthesize("yes", taken=(took(5, "adopted"), took(6, "declined", " "))))
+    table = advised().says("ada", synthesize("yes", taken=(build_taken(5, "adopted"), build_taken(6, "declined", " "))))
     assert table.closed.open_challenges == (6,)
     assert table.ballots["cy"] == "oppose"
 
@@ -717,7 +720,7 @@ def test_an_owner_that_was_lost_before_it_proposed_leaves_no_decision() -> None:
 
 def test_an_owner_that_was_lost_before_it_decided_leaves_no_decision() -> None:
     """D-8"""
-    table = advised().loses("ada")
+    table = advised().lose_seat("ada")
     assert table.closed.reason == "owner_lost"
     assert (table.closed.carried, build_decision(table.story).decision) == (False, None)
 
@@ -752,24 +755,24 @@ def test_an_advisor_that_was_never_asked_gave_no_word(ends: Fact) -> None:
 
 def test_an_advisor_cannot_decide_even_where_its_answer_was_not_checked() -> None:
     """D-8: not every participant asks the brief what is wrong with its answer."""
-    table = proposed(advisory(ADA, BOB, CY)).unchecked("bob", synthesize("no")).says("cy", PASS)
+    table = proposed(advisory(ADA, BOB, CY)).say_unchecked("bob", synthesize("no")).says("cy", PASS)
     decided = table.says("ada", synthesize("yes")).story.council.line(table.closed.motion)
     assert decided is not None
     assert decided.seat == "ada"
-    lost = proposed(advisory(ADA, BOB, CY)).unchecked("bob", synthesize("no")).says("cy", PASS).loses("ada")
+    lost = proposed(advisory(ADA, BOB, CY)).say_unchecked("bob", synthesize("no")).says("cy", PASS).lose_seat("ada")
     assert lost.closed.reason == "owner_lost"
 
 
 # D-9: consensus
 
 
-def objecting(table: Table, **votes: Contribution | None) -> Table:
+def objecting(table: DeliberationRun, **votes: Contribution | None) -> DeliberationRun:
     return table.say_all({"ada": vote(), "bob": vote("oppose", text="It is slow."), "cy": vote()} | votes)
 
 
 def test_agreement_at_the_threshold_ends_it() -> None:
     """D-9"""
-    table = at("synthesize", consensus).says("ada", synthesize("yes")).everyone(vote("support", 0.7))
+    table = at("synthesize", consensus).says("ada", synthesize("yes")).say_for_all(vote("support", 0.7))
     assert (table.closed.reason, table.closed.consensus_type, table.closed.carried) == ("voted", "unanimous", True)
 
 
@@ -783,7 +786,7 @@ def test_below_the_threshold_it_goes_back_for_another_synthesis(third: Contribut
 def test_the_threshold_is_configurable() -> None:
     """D-9"""
     table = at("synthesize", consensus, settings=ConsensusSettings(threshold=0.5)).says("ada", synthesize("yes"))
-    assert table.everyone(vote("support", 0.5)).closed.carried
+    assert table.say_for_all(vote("support", 0.5)).closed.carried
 
 
 def test_the_objections_are_put_to_the_next_synthesizer() -> None:
@@ -823,7 +826,7 @@ def test_a_synthesizer_that_passes_or_is_lost_hands_on_to_the_next(
 
 def test_where_all_synthesizers_pass_the_strongest_proposal_is_voted_on() -> None:
     """D-9"""
-    assert at("synthesize", consensus).everyone(PASS).state.motion == 3
+    assert at("synthesize", consensus).say_for_all(PASS).state.motion == 3
 
 
 def test_a_seat_elsewhere_may_synthesize_out_of_turn() -> None:
@@ -837,7 +840,7 @@ def test_after_the_last_round_it_closes_with_the_positions_as_they_stand(rounds:
     """D-9"""
     table = at("synthesize", consensus, settings=ConsensusSettings(rounds=rounds))
     for _ in range(rounds):
-        objecting(table.everyone(synthesize("yes")))
+        objecting(table.say_for_all(synthesize("yes")))
     closed = table.closed
     assert (closed.reason, closed.consensus_type, closed.carried) == ("voted", "no_consensus", False)
     assert table.ballots == {"ada": "support", "bob": "oppose", "cy": "support"}
@@ -857,9 +860,9 @@ def test_the_votes_of_the_last_round_count() -> None:
 
 def test_a_debate_goes_back_to_arguing_while_rounds_are_left() -> None:
     """D-7"""
-    table = at("vote", settings=CouncilSettings(rounds=2)).everyone(vote("oppose"))
+    table = at("vote", settings=CouncilSettings(rounds=2)).say_for_all(vote("oppose"))
     assert (table.phase, table.asked) == ((2, "argue"), ["5.argue.ada"])
-    table.on_to("vote").everyone(vote("oppose"))
+    table.pass_until("vote").say_for_all(vote("oppose"))
     assert (table.closed.reason, table.closed.consensus_type) == ("voted", "no_consensus")
 
 
@@ -882,8 +885,8 @@ def test_a_vote_in_which_nobody_votes_is_not_repeated() -> None:
 )
 def test_seats_of_one_family_are_worth_less_than_their_heads(platforms: tuple[str, ...], effective: float) -> None:
     """D-20"""
-    seats = [seat(name, platform=platform) for name, platform in zip(("ada", "bob", "cy"), platforms, strict=True)]
-    closed = at("vote", debate, *seats).everyone(vote()).closed
+    seats = [build_seat(name, platform=platform) for name, platform in zip(("ada", "bob", "cy"), platforms, strict=True)]
+    closed = at("vote", debate, *seats).say_for_all(vote()).closed
     assert closed.heads == 3
     assert closed.effective == pytest.approx(effective)
 
@@ -894,10 +897,10 @@ def test_a_shared_record_replaces_what_is_presumed_of_families() -> None:
         ErrorCorrelation(one=SeatId(one), other=SeatId(other), correlation=value)
         for one, other, value in (("ada", "bob", 0.0), ("cy", "ada", 0.0), ("bob", "cy", 1.0))
     )
-    seats = [seat(name, platform="openai:gpt-5") for name in ("ada", "bob", "cy")]
-    closed = at("vote", debate, *seats, subject=Topic(bonds=bonds)).everyone(vote()).closed
+    seats = [build_seat(name, platform="openai:gpt-5") for name in ("ada", "bob", "cy")]
+    closed = at("vote", debate, *seats, subject=Topic(bonds=bonds)).say_for_all(vote()).closed
     assert closed.effective == pytest.approx(9 / 5)
-    some = at("vote", debate, *seats, subject=Topic(bonds=bonds[:1])).everyone(vote()).closed
+    some = at("vote", debate, *seats, subject=Topic(bonds=bonds[:1])).say_for_all(vote()).closed
     assert some.effective == pytest.approx(9 / 5)
 
 
@@ -952,7 +955,7 @@ def test_a_challenge_is_answered_or_accepted_by_another_seat_or_stays_open(name:
 )
 def test_a_vote_answers_a_challenge_only_where_it_says_so(said: Contribution, is_open: bool) -> None:
     """D-21"""
-    table = proposed(debate(ADA, BOB, CY)).say(ada=PASS, bob=challenge(2), cy=PASS).on_to("vote")
+    table = proposed(debate(ADA, BOB, CY)).say(ada=PASS, bob=challenge(2), cy=PASS).pass_until("vote")
     table.say(ada=said, bob=vote(), cy=vote())
     assert table.closed.open_challenges == ((5,) if is_open else ())
 
@@ -966,7 +969,7 @@ def test_a_challenge_that_was_answered_first_and_accepted_later_is_accepted() ->
 def test_open_challenges_are_listed_and_told_first() -> None:
     """D-21"""
     table = proposed(debate(ADA, BOB, CY)).say(ada=challenge(3, "Who pays?"), bob=challenge(5, "We do."), cy=PASS)
-    table.on_to("vote").everyone(vote())
+    table.pass_until("vote").say_for_all(vote())
     assert table.closed.open_challenges == (6,)
     assert [claim.text for claim in build_decision(table.story).open_challenges] == ["We do."]
     assert [(voice.seat, voice.kind) for voice in build_dissent(table.story)] == [("bob", "challenge")]
@@ -976,7 +979,7 @@ def test_those_who_synthesize_and_vote_see_which_challenges_are_open() -> None:
     """D-21"""
     table = proposed(debate(ADA, BOB, CY)).say(ada=challenge(3), bob=challenge(2, answers=(5,)), cy=PASS)
     assert "# Challenges that nobody has answered\n#6 bob\n" in table.brief("ada").own
-    assert "# Challenges that nobody has answered\n#6 bob\n" in table.on_to("vote").brief("ada").own
+    assert "# Challenges that nobody has answered\n#6 bob\n" in table.pass_until("vote").brief("ada").own
     table = proposed(debate(ADA, BOB, CY)).say(ada=challenge(3), bob=support(5), cy=PASS)
     assert "# Challenges" not in table.brief("ada").own
 
@@ -1016,14 +1019,14 @@ def test_a_vote_that_was_begun_is_finished_whatever_the_budget() -> None:
         .put(BudgetExhausted(budget="tokens", spent="all"))
     )
     assert table.asked == ["4.vote.bob", "4.vote.cy"]
-    assert table.everyone(vote("oppose")).closed.reason == "tokens"
+    assert table.say_for_all(vote("oppose")).closed.reason == "tokens"
 
 
 def test_a_budget_leaves_the_owner_its_decision() -> None:
     """D-8"""
     table = at("argue", advisory).says("bob", challenge(2)).put(BudgetExhausted(budget="tokens", spent="all"))
     assert table.asked == ["3.decide.ada"]
-    assert table.says("ada", synthesize("yes", taken=(took(5, "partly"),))).closed.carried
+    assert table.says("ada", synthesize("yes", taken=(build_taken(5, "partly"),))).closed.carried
 
 
 def test_turns_are_no_budget_of_a_deliberation() -> None:
@@ -1064,8 +1067,8 @@ def test_a_close_that_is_called_before_the_next_vote_leaves_a_new_synthesis_unde
     """D-3: the votes were about another line."""
     table = (
         at("vote", settings=CouncilSettings(rounds=2))
-        .everyone(vote("oppose"))
-        .on_to("synthesize")
+        .say_for_all(vote("oppose"))
+        .pass_until("synthesize")
         .says("ada", synthesize("maybe"))
     )
     closed = table.put(CloseCalled()).closed
@@ -1084,12 +1087,12 @@ def test_a_seat_that_is_lost_in_any_phase_does_not_hold_up_the_others(opener: Op
     """D-7"""
     table = at(phase, opener)
     said: dict[str, Contribution] = {"propose": propose("yes"), "vote": vote()}
-    table.loses("ada", "malformed")
+    table.lose_seat("ada", "malformed")
     while table.state.phase == phase:
         table.says(table.asks[0].seat, said.get(phase, PASS))
-    table.on_to("vote")
+    table.pass_until("vote")
     if table.asks:
-        table.everyone(vote())
+        table.say_for_all(vote())
     assert table.closed.carried
     assert table.closed.lost == (CouncilLostSeat(seat=SeatId("ada"), times=1, last="malformed", weight_share=1 / 3),)
     assert (table.ballots["ada"] is None) == (phase == "vote")
@@ -1098,7 +1101,9 @@ def test_a_seat_that_is_lost_in_any_phase_does_not_hold_up_the_others(opener: Op
 def test_a_seat_that_is_lost_again_and_again_is_counted() -> None:
     """D-7"""
     table = debate(ADA, replace(BOB, weight=3.0)).say(ada=propose("yes"), bob=None)
-    table.say(ada=PASS).loses("bob", "refused").say(ada=PASS).loses("bob", "error").say(ada=vote()).loses("bob", "gave_up")
+    table.say(ada=PASS).lose_seat("bob", "refused").say(ada=PASS).lose_seat("bob", "error").say(ada=vote()).lose_seat(
+        "bob", "gave_up"
+    )
     closed = table.closed
     assert closed.lost == (CouncilLostSeat(seat=SeatId("bob"), times=4, last="gave_up", weight_share=0.75),)
     assert (closed.consensus_type, closed.turnout, closed.could_differ) == ("no_consensus", 0.25, True)
@@ -1109,7 +1114,7 @@ def test_the_users_word_is_a_line_of_its_own_and_takes_nobodys_turn(phase: str) 
     """D-13"""
     table = at(phase)
     before, count = table.asks, len(table.state.lines)
-    table.hears("And the union?")
+    table.give_input("And the union?")
     assert table.asks == before
     line = table.state.lines[-1]
     assert (len(table.state.lines), line.id, line.seat, line.said.text) == (count + 1, count + 2, USER, "And the union?")
@@ -1119,7 +1124,7 @@ def test_the_users_word_is_a_line_of_its_own_and_takes_nobodys_turn(phase: str) 
 
 def test_a_users_word_is_neither_advice_nor_a_motion() -> None:
     """D-8, D-13"""
-    table = at("argue", advisory).hears("Mind the cost.").say(bob=PASS, cy=PASS)
+    table = at("argue", advisory).give_input("Mind the cost.").say(bob=PASS, cy=PASS)
     assert table.says("ada", synthesize("yes")).closed.motion == 6
 
 
@@ -1135,7 +1140,7 @@ def test_a_cancelled_deliberation_asks_for_nothing(opener: Opener) -> None:
 @pytest.mark.parametrize("fact", [InputGiven(text="late"), CloseCalled(), BudgetExhausted(budget="time", spent="")])
 def test_what_comes_after_the_close_changes_nothing(fact: Fact) -> None:
     """D-3"""
-    table = at("vote").everyone(vote())
+    table = at("vote").say_for_all(vote())
     before = table.state
     assert table.put(fact).state == before
 
@@ -1153,7 +1158,7 @@ def test_a_fork_goes_on_with_the_seats_that_were_swapped_in() -> None:
     assert table.invited == ["bob"]
     table.put(SessionForked(source=SessionId("two"), at=9, swaps=(Swap(seat=SeatId("bob"), platform="openai:o3"),)))
     assert table.invited == []
-    closed = table.on_to("vote").everyone(vote()).closed
+    closed = table.pass_until("vote").say_for_all(vote()).closed
     assert closed.effective == pytest.approx(9 / (3 + 2 * 0.5 + 4 * 0.25))
 
 
@@ -1176,7 +1181,7 @@ def test_an_invitation_cannot_be_lost() -> None:
 
 def test_an_unchecked_answer_of_another_phase_counts_as_a_pass() -> None:
     """D-7: the session goes on, and nothing is on the table that does not belong there."""
-    table = debate(ADA, BOB, CY).unchecked("ada", vote()).unchecked("bob", synthesize()).says("cy", propose("yes"))
+    table = debate(ADA, BOB, CY).say_unchecked("ada", vote()).say_unchecked("bob", synthesize()).says("cy", propose("yes"))
     assert table.last == PhaseBegun(round=1, phase="argue", passed=ids("ada", "bob"))
     assert [line.seat for line in table.state.lines] == ["cy"]
 
@@ -1217,7 +1222,7 @@ OPTIONS = Topic(options=("Adopt it", "Leave it"))
         ("argue", support(2, answers=(3,)), "line 3 is no challenge; the challenges are: none"),
         ("argue", support(2, answers=(1,)), "line 1 is no challenge; the challenges are: none"),
         ("synthesize", synthesize(accepts=(2,)), "line 2 is no challenge; the challenges are: none"),
-        ("synthesize", synthesize(taken=(took(44, "adopted"),)), "line 44 does not exist; the lines are 1 to 4"),
+        ("synthesize", synthesize(taken=(build_taken(44, "adopted"),)), "line 44 does not exist; the lines are 1 to 4"),
     ],
 )
 def test_a_fault_says_what_was_expected(phase: str, said: Contribution, fault: str | None) -> None:
@@ -1250,7 +1255,7 @@ def test_a_synthesis_chooses_among_the_options_and_an_argument_need_not() -> Non
     """D-6"""
     table = debate(ADA, BOB, subject=OPTIONS).say(ada=propose("Adopt it"), bob=propose("Leave it"))
     assert table.fault("ada", support(2)) is None
-    table.on_to("synthesize")
+    table.pass_until("synthesize")
     assert table.fault("ada", synthesize("Both")) == "choice 'Both' is none of the options; expected one of: Adopt it, Leave it"
     assert table.fault("ada", synthesize("leave it")) is None
 
@@ -1258,12 +1263,12 @@ def test_a_synthesis_chooses_among_the_options_and_an_argument_need_not() -> Non
 # What it costs
 
 
-def asked_in(table: Table) -> list[tuple[str, int]]:
+def asked_in(table: DeliberationRun) -> list[tuple[str, int]]:
     kinds = [ask.kind for ask in table.ever_asked.values()]
     return [(kind, kinds.count(kind)) for kind in dict.fromkeys(kinds)]
 
 
-def five(opener: Opener, choices: str = "yyynn") -> Table:
+def five(opener: Opener, choices: str = "yyynn") -> DeliberationRun:
     table = opener(*FIVE)
     for each, choice in zip(FIVE, choices, strict=True):
         table.says(each.id, propose(choice))
@@ -1272,7 +1277,7 @@ def five(opener: Opener, choices: str = "yyynn") -> Table:
 
 def test_a_debate_of_five_takes_twenty_asks() -> None:
     """D-7"""
-    table = five(debate).everyone(support(2)).everyone(synthesize("y")).everyone(vote())
+    table = five(debate).say_for_all(support(2)).say_for_all(synthesize("y")).say_for_all(vote())
     assert table.closed.carried
     assert asked_in(table) == [("propose", 5), ("argue", 5), ("synthesize", 5), ("vote", 5)]
 
@@ -1287,14 +1292,14 @@ def test_five_that_agree_blind_take_five_asks(opener: Opener) -> None:
 
 def test_a_consensus_of_five_with_one_synthesis_takes_sixteen_asks() -> None:
     """D-9"""
-    table = five(consensus).everyone(support(2)).everyone(synthesize("y")).everyone(vote())
+    table = five(consensus).say_for_all(support(2)).say_for_all(synthesize("y")).say_for_all(vote())
     assert table.closed.carried
     assert asked_in(table) == [("propose", 5), ("argue", 5), ("synthesize", 1), ("vote", 5)]
 
 
 def test_an_advisory_panel_of_five_takes_ten_asks() -> None:
     """D-8, D-15: everyone's blind position is kept, the four advise, the one decides."""
-    table = five(advisory).everyone(PASS).everyone(synthesize("y"))
+    table = five(advisory).say_for_all(PASS).say_for_all(synthesize("y"))
     assert table.closed.carried
     assert asked_in(table) == [("propose", 5), ("argue", 4), ("decide", 1)]
 
@@ -1311,13 +1316,13 @@ def test_no_seat_gives_its_own_proposal_more_weight_by_speaking_often() -> None:
     table = debate(*AWAY).say(ada=propose("yes"), bob=propose("yes"), cy=propose("no"))
     for number in range(6):
         table.says("cy", support(4, f"Again, {number}."))
-    table.says("ada", PASS).says("bob", PASS).on_to("vote")
+    table.says("ada", PASS).says("bob", PASS).pass_until("vote")
     assert table.state.motion == 2
 
 
 def test_whoever_writes_a_synthesis_again_does_not_move_behind_the_others() -> None:
     """D-7: it mends its own; the last to come to a synthesis has the motion."""
-    table = proposed(debate(*AWAY)).everyone(PASS)
+    table = proposed(debate(*AWAY)).say_for_all(PASS)
     table.says("ada", synthesize("yes")).says("bob", synthesize("no")).says("ada", synthesize("yes", text="Once more.")).says(
         "cy", PASS
     )

@@ -22,14 +22,14 @@ from moot.testing.council_facts import (
     PASS,
     SESSION,
     START,
-    Table,
+    DeliberationRun,
     advisory,
+    build_mailbox_seat,
+    build_seat,
     challenge,
     consensus,
     debate,
-    elsewhere,
     propose,
-    seat,
     support,
     synthesize,
     vote,
@@ -44,15 +44,15 @@ def _says(language: Language) -> Callable[[str, str], str]:
     return lambda en, zh: en if language == "en" else zh
 
 
-def _rich(language: Language) -> Table:
+def _rich(language: Language) -> DeliberationRun:
     """An open challenge, an accepted and an answered one, votes that are replaced, two losses, the blind majority overturned."""
     say = _says(language)
     yes, no = say("yes", "是"), say("no", "否")
     held = debate(
-        seat("emerson", stance=say("inventor", "发明者"), platform="openai:gpt-5", weight=2),
-        elsewhere("minski"),
-        seat("reviewer", stance=say("critic", "批评者"), platform="openai:gpt-5"),
-        seat("zoe"),
+        build_seat("emerson", stance=say("inventor", "发明者"), platform="openai:gpt-5", weight=2),
+        build_mailbox_seat("minski"),
+        build_seat("reviewer", stance=say("critic", "批评者"), platform="openai:gpt-5"),
+        build_seat("zoe"),
         topic=say("Should we adopt HSM for long contexts?", "长上下文要不要采用 HSM？"),
         language=language,
         subject=Topic(category="architecture", stakes="high", options=(yes, no)),
@@ -65,7 +65,7 @@ def _rich(language: Language) -> Table:
     held.put(SeatLost(ask=held.ask("zoe").id, seat=SeatId("zoe"), reason="error", detail="HTTP 503 | busy", usage=USAGE))
     held.says("minski", challenge(2, say("It forgets order.", "它会忘记顺序。")))
     held.says("reviewer", challenge(2, say("No production benchmarks.", "没有生产环境的基准。"), evidence=("MLPerf",)), USAGE)
-    held.hears(say("We have a month.", "我们有一个月。"))
+    held.give_input(say("We have a month.", "我们有一个月。"))
     held.says("zoe", challenge(4, say("Late is dear.", "晚了代价大。")), USAGE)
     held.says("emerson", support(2, say("The data agree.", "数据支持。"), answers=(8,)), USAGE)
     held.says("minski", vote("oppose", 0.9, text=say("Not the first draft.", "不要初稿。")))
@@ -78,16 +78,16 @@ def _rich(language: Language) -> Table:
         "minski", vote("conditional_support", 0.5, condition=say("A fallback stays.", "保留后备。"), text=say("Well.", "好吧。"))
     )
     held.says("reviewer", vote("oppose", 0.3, text=say("Pilot first.", "先试点。")), USAGE)
-    return held.loses("zoe")
+    return held.lose_seat("zoe")
 
 
-def _advised(language: Language) -> Table:
+def _advised(language: Language) -> DeliberationRun:
     """An owner that takes one piece of advice, turns another down, and says why."""
     say = _says(language)
     held = advisory(
-        seat("emerson"),
-        seat("minski"),
-        seat("reviewer"),
+        build_seat("emerson"),
+        build_seat("minski"),
+        build_seat("reviewer"),
         topic=say("Which cache?", "用哪种缓存？"),
         language=language,
         settings=None,
@@ -107,12 +107,16 @@ def _advised(language: Language) -> Table:
     return held.says("emerson", synthesize("redis", say("Redis, 2 GB.", "Redis，2 GB。"), 0.9, taken=taken), USAGE)
 
 
-def _split(language: Language) -> Table:
+def _split(language: Language) -> DeliberationRun:
     """Two rounds, no consensus."""
     say = _says(language)
     settings = ConsensusSettings(rounds=2)
     held = consensus(
-        seat("ada"), seat("bob"), topic=say("Tabs or spaces?", "制表符还是空格？"), language=language, settings=settings
+        build_seat("ada"),
+        build_seat("bob"),
+        topic=say("Tabs or spaces?", "制表符还是空格？"),
+        language=language,
+        settings=settings,
     )
     held.say(ada=propose("tabs", say("Tabs.", "制表符。"), 0.9), bob=propose("spaces", say("Spaces.", "空格。"), 0.9))
     held.say(ada=challenge(3, say("They waste bytes.", "浪费字节。")), bob=PASS)
@@ -122,10 +126,10 @@ def _split(language: Language) -> Table:
     return held.say(ada=vote("oppose", 0.9), bob=vote("support", 0.9))
 
 
-EXAMPLES: dict[str, Callable[[Language], Table]] = {"debate": _rich, "advisory": _advised, "no_consensus": _split}
+EXAMPLES: dict[str, Callable[[Language], DeliberationRun]] = {"debate": _rich, "advisory": _advised, "no_consensus": _split}
 
 
-def _upto(held: Table, entries: int) -> CouncilTimeline:
+def _upto(held: DeliberationRun, entries: int) -> CouncilTimeline:
     """The story as it was after so many entries."""
     story = CouncilTimeline(SESSION, held.rules)
     for entry in held.entries[:entries]:
@@ -190,8 +194,8 @@ def test_what_stands_first_is_what_a_reader_must_know(render: Callable[[CouncilT
 @pytest.mark.parametrize("render", [render_minutes, render_html_report])
 def test_a_close_without_a_decision_names_its_open_challenges_first(render: Callable[[CouncilTimeline], str]) -> None:
     """D-21"""
-    held = consensus(seat("ada"), seat("bob"), settings=ConsensusSettings(rounds=1))
-    held.say(ada=propose("a"), bob=propose("b")).say(ada=PASS, bob=challenge(2)).on_to("vote")
+    held = consensus(build_seat("ada"), build_seat("bob"), settings=ConsensusSettings(rounds=1))
+    held.say(ada=propose("a"), bob=propose("b")).say(ada=PASS, bob=challenge(2)).pass_until("vote")
     told = render(held.say(ada=vote(), bob=vote("oppose")).story)
     places = [
         told.index(words) for words in ("Closed with 1 open challenge(s): #4.", "No decision:", "This motion did not carry")
@@ -235,7 +239,7 @@ def test_it_is_told_which_of_a_seats_votes_counts() -> None:
 
 def test_a_vote_before_the_motion_does_not_count_and_says_so() -> None:
     """D-13"""
-    held = debate(seat("ada"), elsewhere("bob")).say(ada=propose("a"), bob=propose("b")).on_to("synthesize")
+    held = debate(build_seat("ada"), build_mailbox_seat("bob")).say(ada=propose("a"), bob=propose("b")).pass_until("synthesize")
     held.says("bob", vote()).says("ada", synthesize("c"))
     assert "cast before there was the motion #5" in render_minutes(held.story)
     assert render_minutes(held.put(CloseCalled()).story).count("cast before there was the motion #5") == 1
@@ -243,8 +247,8 @@ def test_a_vote_before_the_motion_does_not_count_and_says_so() -> None:
 
 def test_who_changed_is_told_with_the_line_that_moved_them() -> None:
     """D-19"""
-    held = debate(seat("ada"), seat("bob"), seat("cid"), seat("dee"))
-    held.say(ada=propose("yes"), bob=propose("no"), cid=propose("no"), dee=propose("yes")).on_to("vote")
+    held = debate(build_seat("ada"), build_seat("bob"), build_seat("cid"), build_seat("dee"))
+    held.say(ada=propose("yes"), bob=propose("no"), cid=propose("no"), dee=propose("yes")).pass_until("vote")
     held.say(ada=vote(), bob=vote(moved_by=2), cid=vote(), dee=vote("oppose", moved_by=3))
     told = render_minutes(held.story)
     assert "- bob: no → yes (moved by #2)\n- cid: no → yes (names no line)\n- dee: yes → oppose (moved by #3)\n" in told
@@ -262,11 +266,11 @@ def test_every_single_loss_is_told_and_what_the_tally_means_without_it(render: C
 @pytest.mark.parametrize("render", [render_minutes, render_html_report])
 def test_sealed_proposals_are_not_shown(render: Callable[[CouncilTimeline], str]) -> None:
     """D-19: neither their words, nor what they choose, nor how sure they are; only who has written."""
-    held = debate(seat("ada"), elsewhere("bob"), seat("cid"), seat("dee"))
+    held = debate(build_seat("ada"), build_mailbox_seat("bob"), build_seat("cid"), build_seat("dee"))
     held.says("ada", propose("SECRET-choice", "SECRET text", 0.77, evidence=("SECRET source",)))
     held.says("bob", challenge(2, "SECRET objection", 0.77))
     held.put(SeatLost(ask=held.ask("cid").id, seat=SeatId("cid"), reason="malformed", detail="SECRET is no choice"))
-    held.hears("A word from outside.")
+    held.give_input("A word from outside.")
     told = render(held.story)
     assert "SECRET" not in told
     assert "77 %" not in told
@@ -281,13 +285,15 @@ def test_sealed_proposals_are_not_shown(render: Callable[[CouncilTimeline], str]
 @pytest.mark.parametrize("render", [render_minutes, render_html_report])
 def test_what_was_not_written_blind_is_not_sealed(render: Callable[[CouncilTimeline], str]) -> None:
     """D-19"""
-    held = debate(seat("ada"), seat("bob"), settings=CouncilSettings(blind=False)).says("ada", propose("yes", "In the open."))
+    held = debate(build_seat("ada"), build_seat("bob"), settings=CouncilSettings(blind=False)).says(
+        "ada", propose("yes", "In the open.")
+    )
     assert "In the open." in render(held.story)
 
 
-def _ends() -> dict[str, tuple[Table, str]]:
-    def table() -> Table:
-        return debate(seat("ada"), seat("bob"))
+def _ends() -> dict[str, tuple[DeliberationRun, str]]:
+    def table() -> DeliberationRun:
+        return debate(build_seat("ada"), build_seat("bob"))
 
     return {
         "opened": (table(), "Yet to have a turn"),
@@ -306,11 +312,11 @@ def _ends() -> dict[str, tuple[Table, str]]:
         ),
         "budget with nothing": (table().put(BudgetExhausted(budget="time", spent="9 s")), "the time budget"),
         "all lost at the vote": (
-            table().say(ada=propose("a"), bob=propose("b")).on_to("vote").say(ada=None, bob=None),
+            table().say(ada=propose("a"), bob=propose("b")).pass_until("vote").say(ada=None, bob=None),
             "Did not vote: ada, bob.",
         ),
-        "owner lost": (advisory(seat("ada"), seat("bob")).say(ada=None, bob=propose()), "the owner having been lost"),
-        "voting": (table().say(ada=propose("a", "Mine."), bob=propose("b")).on_to("vote"), "Mine."),
+        "owner lost": (advisory(build_seat("ada"), build_seat("bob")).say(ada=None, bob=propose()), "the owner having been lost"),
+        "voting": (table().say(ada=propose("a", "Mine."), bob=propose("b")).pass_until("vote"), "Mine."),
     }
 
 
@@ -322,19 +328,19 @@ def test_whatever_has_happened_is_told(end: str, render: Callable[[CouncilTimeli
     assert words in render(held.story)
 
 
-def _everywhere(words: str) -> Table:
+def _everywhere(words: str) -> DeliberationRun:
     """A deliberation in which everyone says just this, wherever they can."""
     held = debate(
-        seat("ada", stance=words, platform=words, instructions=words),
-        elsewhere("bob"),
-        seat("cid"),
+        build_seat("ada", stance=words, platform=words, instructions=words),
+        build_mailbox_seat("bob"),
+        build_seat("cid"),
         topic=words,
         subject=Topic(category=words, options=(words, "other")),
     )
     held.says("ada", propose(words[:100], words, evidence=(words,)))
     held.put(SeatLost(ask=held.ask("cid").id, seat=SeatId("cid"), reason="malformed", detail=words))
     held.says("bob", propose("other", words))
-    held.hears(words)
+    held.give_input(words)
     held.say(bob=challenge(2, words, evidence=(words, words)), cid=challenge(3, words), ada=support(2, words))
     taken = tuple(AdviceResponse(entry=entry, how="partly", why=words) for entry in (5, 6))
     held.says("ada", synthesize(words[:100], words, accepts=(6,), taken=taken)).say(bob=PASS, cid=PASS)
@@ -401,7 +407,7 @@ def test_control_codes_do_not_get_through(render: Callable[[CouncilTimeline], st
 def test_a_name_is_as_harmless_as_a_text() -> None:
     """A ledger that came from elsewhere may hold any name."""
     evil = SeatId("<b>x</b>\n# h | y")
-    held = debate(seat("ada"), seat("bob"))
+    held = debate(build_seat("ada"), build_seat("bob"))
     opened = replace(held.opened, seats=(replace(held.opened.seats[0], id=evil), held.opened.seats[1]))
     story = CouncilTimeline(SESSION, held.rules)
     said = Contributed(ask=ask_id(1, "propose", evil), seat=evil, said=Contribution(type="propose", text="t", confidence=1))

@@ -31,7 +31,7 @@ from moot.protocols.persona.page import render_html_report
 from moot.protocols.persona.rules import RULES
 from moot.protocols.persona.story import PersonaTimeline, build_decision
 from moot.testing.persona_facts import SESSION
-from moot.testing.rulebook_contract import Played, RulebookContract, check_session, happenings, play
+from moot.testing.rulebook_contract import PlayedSession, RulebookContract, build_fact_source, check_session, play_session
 
 LASTING = settings(
     max_examples=150,
@@ -116,7 +116,7 @@ def openings(draw: st.DrawFn) -> MeetingOpened:
     )
 
 
-CONTRACT = RulebookContract(rules=RULES, openings=openings(), happens=happenings(RULES, SAID), most_entries=600)
+CONTRACT = RulebookContract(rules=RULES, openings=openings(), happens=build_fact_source(RULES, SAID), most_entries=600)
 
 
 @LASTING
@@ -131,7 +131,7 @@ def test_every_meeting_keeps_the_rulebook_contract(data: st.DataObject) -> None:
 @settings(LASTING, max_examples=50)
 @given(st.data())
 def test_every_meeting_can_be_told_at_any_time_and_read_back(data: st.DataObject) -> None:
-    played = play(CONTRACT, data)
+    played = play_session(CONTRACT, data)
     at = data.draw(st.integers(1, len(played.entries)))
     story = _told(played.entries[:at])
     assert render_minutes(story).startswith("# ")
@@ -149,7 +149,7 @@ def _told(entries: Sequence[Entry]) -> PersonaTimeline:
     return story
 
 
-def _check_timeline(played: Played) -> None:
+def _check_timeline(played: PlayedSession) -> None:
     """P-4, P-5, P-9: ids without gaps, references to what exists, every answer on record."""
     story = _told(played.entries)
     assert [line.id for line in story.timeline] == list(range(1, len(story.timeline) + 1))
@@ -161,7 +161,7 @@ def _check_timeline(played: Played) -> None:
     assert build_decision(story).turns == sum(isinstance(fact, TurnTaken) for fact in facts)
 
 
-def _check_floors(played: Played) -> None:
+def _check_floors(played: PlayedSession) -> None:
     """P-10: the floor goes to one who wants it, and to the last speaker only if nobody else does."""
     story = _told(played.entries)
     speakers = {line.id: line.speaker for line in story.timeline}
@@ -176,7 +176,7 @@ def _check_floors(played: Played) -> None:
         last = speakers[turn.spoken] if turn.spoken else last
 
 
-def _check_conclusion(played: Played) -> None:
+def _check_conclusion(played: PlayedSession) -> None:
     """P-14, P-18: the record says what ended the talk, and who was lost."""
     facts = [entry.fact for entry in played.entries]
     closed = facts[-1]

@@ -38,15 +38,15 @@ from moot.protocols.persona.kit import open_session as opened_by_plan
 from moot.protocols.persona.rules import MOST_TURNS, RULES
 from moot.protocols.persona.state import DECIDERS
 from moot.protocols.persona.story import SeatBid, build_decision
-from moot.testing.persona_facts import Table, draft, opening, seat, silent, stand, wants
+from moot.testing.persona_facts import MeetingRun, bid_silence, bid_to_speak, build_draft, build_opening, build_seat, build_stand
 
-ADA, BOB, CY = seat("ada"), seat("bob"), seat("cy")
+ADA, BOB, CY = build_seat("ada"), build_seat("bob"), build_seat("cy")
 BLIND = PersonaSettings(blind=True)
 REALISTIC = "The runway is {n} months; a cut of a tenth keeps the core team whole and buys two quarters. " * 4
 
 
-def quiet(table: Table) -> Table:
-    return table.bids(**{each.id: silent(0.1) for each in table.state.seats})
+def quiet(table: MeetingRun) -> MeetingRun:
+    return table.bids(**{each.id: bid_silence(0.1) for each in table.state.seats})
 
 
 # P-1
@@ -61,18 +61,18 @@ def test_seats_with_ids_of_their_own_sit_together() -> None:
 @pytest.mark.parametrize(
     ("seats", "why"),
     [
-        ([seat("ada"), seat("ada")], "two seats are called 'ada' and 'ada'"),
-        ([seat("Ada"), seat("aDA")], "two seats are called 'Ada' and 'aDA'"),
-        ([seat("ada", weight=0)], "seat 'ada' has the weight 0; a bias weight must be greater than 0"),
-        ([seat("ada", weight=-1)], "seat 'ada' has the weight -1"),
-        ([seat("ada", weight=math.nan)], "seat 'ada' has the weight nan"),
-        ([seat("ada", weight=math.inf)], "seat 'ada' has the weight inf"),
-        ([seat("ada", trust=1.1)], "seat 'ada' has the trust 1.1"),
-        ([seat("ada", trust=math.nan)], "seat 'ada' has the trust nan"),
+        ([build_seat("ada"), build_seat("ada")], "two seats are called 'ada' and 'ada'"),
+        ([build_seat("Ada"), build_seat("aDA")], "two seats are called 'Ada' and 'aDA'"),
+        ([build_seat("ada", weight=0)], "seat 'ada' has the weight 0; a bias weight must be greater than 0"),
+        ([build_seat("ada", weight=-1)], "seat 'ada' has the weight -1"),
+        ([build_seat("ada", weight=math.nan)], "seat 'ada' has the weight nan"),
+        ([build_seat("ada", weight=math.inf)], "seat 'ada' has the weight inf"),
+        ([build_seat("ada", trust=1.1)], "seat 'ada' has the trust 1.1"),
+        ([build_seat("ada", trust=math.nan)], "seat 'ada' has the trust nan"),
         ([replace(ADA, patience=0.0)], "seat 'ada' has the patience 0.0"),
         ([replace(ADA, patience=math.inf)], "seat 'ada' has the patience inf"),
         ([], "0 seats"),
-        ([seat(f"s{number}") for number in range(MOST_SEATS + 1)], f"{MOST_SEATS + 1} seats"),
+        ([build_seat(f"s{number}") for number in range(MOST_SEATS + 1)], f"{MOST_SEATS + 1} seats"),
     ],
 )
 def test_seats_that_cannot_sit_together_are_refused(seats: list[object], why: str) -> None:
@@ -148,11 +148,11 @@ def test_a_summarizer_who_does_not_sit_at_the_table_is_refused() -> None:
 
 def test_the_timeline_counts_from_one_without_gaps() -> None:
     """P-4"""
-    table = Table(ADA, BOB, CY)
+    table = MeetingRun(ADA, BOB, CY)
     for number in range(10):
         table.turn(("ada", "bob", "cy")[number % 3], f"speech {number}")
         if number % 4 == 0:
-            table.says(f"input {number}")
+            table.give_input(f"input {number}")
     lines = table.story.timeline
     assert [line.id for line in lines] == list(range(1, len(lines) + 1)) == list(range(1, 15))
     assert all(earlier.timestamp < later.timestamp for earlier, later in pairwise(lines))
@@ -161,8 +161,8 @@ def test_the_timeline_counts_from_one_without_gaps() -> None:
 
 def test_a_speech_becomes_one_whole_timeline_entry() -> None:
     """P-4"""
-    table = Table(ADA, BOB).turn("ada", "Yes.")
-    table.bids(ada=silent(0.4), bob=wants(0.95)).speaks("bob", "No.", refers_to=2)
+    table = MeetingRun(ADA, BOB).turn("ada", "Yes.")
+    table.bids(ada=bid_silence(0.4), bob=bid_to_speak(0.95)).speaks("bob", "No.", refers_to=2)
     first, second, third = table.story.timeline
     assert (first.id, first.speaker, first.type, first.platform, first.relevance_score) == (1, "USER", "input", "", None)
     assert (second.speaker, second.platform, second.content, second.relevance_score) == ("ada", "script:ada", "Yes.", 0.9)
@@ -173,8 +173,8 @@ def test_a_speech_becomes_one_whole_timeline_entry() -> None:
 @pytest.mark.parametrize(("named", "kept"), [(1, 1), (2, 2), (3, None), (4, None), (999, None), (None, None)])
 def test_a_reference_to_an_entry_that_does_not_exist_is_dropped(named: int | None, kept: int | None) -> None:
     """P-4: an entry refers to an earlier one, never to itself or to the future."""
-    table = Table(ADA, BOB).turn("ada", "Yes.")
-    table.bids(ada=silent(0.4), bob=wants(0.95)).speaks("bob", "No.", refers_to=named)
+    table = MeetingRun(ADA, BOB).turn("ada", "Yes.")
+    table.bids(ada=bid_silence(0.4), bob=bid_to_speak(0.95)).speaks("bob", "No.", refers_to=named)
     assert table.story.timeline[-1].refers_to == kept
     assert table.state.memory.recent[-1].refers_to == kept
 
@@ -207,36 +207,40 @@ def test_a_number_without_a_mark_is_no_reference(text: str) -> None:
 
 def test_silence_leaves_no_entry_and_its_reason_is_kept() -> None:
     """P-5"""
-    table = Table(ADA, BOB, CY).bids(ada=wants(0.9, "moved"), bob=silent(0.2, "Nothing to add."), cy=None).speaks("ada", "Yes.")
+    table = (
+        MeetingRun(ADA, BOB, CY)
+        .bids(ada=bid_to_speak(0.9, "moved"), bob=bid_silence(0.2, "Nothing to add."), cy=None)
+        .speaks("ada", "Yes.")
+    )
     story = table.story
     assert [line.speaker for line in story.timeline] == ["USER", "ada"]
     assert story.turns[0].bids == [
-        SeatBid(seat=SeatId("ada"), intent=wants(0.9, "moved")),
-        SeatBid(seat=SeatId("bob"), intent=silent(0.2, "Nothing to add.")),
+        SeatBid(seat=SeatId("ada"), intent=bid_to_speak(0.9, "moved")),
+        SeatBid(seat=SeatId("bob"), intent=bid_silence(0.2, "Nothing to add.")),
         SeatBid(seat=SeatId("cy"), intent=None, lost="timeout"),
     ]
 
 
 def test_a_turn_in_which_nobody_speaks_is_kept_too() -> None:
     """P-5"""
-    table = Table(ADA, BOB).bids(ada=silent(0.5, "wait"), bob=silent(0.6, "hear"))
+    table = MeetingRun(ADA, BOB).bids(ada=bid_silence(0.5, "wait"), bob=bid_silence(0.6, "hear"))
     assert table.last == TurnPassed(turn=1)
-    assert [bid.intent for bid in table.story.turns[0].bids] == [silent(0.5, "wait"), silent(0.6, "hear")]
+    assert [bid.intent for bid in table.story.turns[0].bids] == [bid_silence(0.5, "wait"), bid_silence(0.6, "hear")]
     assert len(table.story.timeline) == 1
 
 
 # P-7
 
 
-def _at(phase: str) -> Table:
-    table = Table(ADA, BOB, settings=BLIND if phase == "blind" else None)
+def _at(phase: str) -> MeetingRun:
+    table = MeetingRun(ADA, BOB, settings=BLIND if phase == "blind" else None)
     match phase:
         case "blind":
             return table.position("ada", "For.")
         case "intents":
-            return table.bids(ada=wants(0.9))
+            return table.bids(ada=bid_to_speak(0.9))
         case "speech":
-            return table.bids(ada=wants(0.9), bob=silent(0.4))
+            return table.bids(ada=bid_to_speak(0.9), bob=bid_silence(0.4))
         case "draft":
             return quiet(table)
         case _:
@@ -248,7 +252,7 @@ def test_an_input_at_any_point_becomes_the_newest_entry(phase: str) -> None:
     """P-7"""
     table = _at(phase)
     assert table.state.phase == phase
-    table.says("And the union?")
+    table.give_input("And the union?")
     line = table.story.timeline[-1]
     assert (line.id, line.speaker, line.content, line.type) == (2, "USER", "And the union?", "input")
     latest = table.state.memory.latest
@@ -259,7 +263,7 @@ def test_an_input_at_any_point_becomes_the_newest_entry(phase: str) -> None:
 @pytest.mark.parametrize("phase", ["intents", "speech", "draft", "stands"])
 def test_an_input_is_in_the_next_perception(phase: str) -> None:
     """P-7: whoever is asked next hears it."""
-    table = _at(phase).says("And the union?")
+    table = _at(phase).give_input("And the union?")
     for ask in table.asks:
         assert "[#2 USER]\n| And the union?" in RULES.brief(table.state, ask).shared
 
@@ -269,13 +273,13 @@ def test_an_input_during_the_talk_withdraws_no_ask(phase: str) -> None:
     """P-7"""
     table = _at(phase)
     before = table.asks
-    assert table.says("And the union?").asks == before
+    assert table.give_input("And the union?").asks == before
 
 
 @pytest.mark.parametrize("phase", ["draft", "stands"])
 def test_an_input_while_the_conclusion_is_written_takes_the_meeting_back_to_talking(phase: str) -> None:
     """P-7"""
-    table = _at(phase).says("And the union?")
+    table = _at(phase).give_input("And the union?")
     assert table.asked == ["2.intent.ada", "2.intent.bob"]
     assert (table.state.draft, table.state.author, table.state.stop, table.state.drafters_lost) == (None, None, None, ())
     assert "(#2)" in table.brief("ada").own
@@ -288,18 +292,18 @@ def test_a_drafter_that_was_lost_may_write_again_after_an_input() -> None:
     """P-7"""
     table = _at("draft").lose("draft", "ada")
     assert table.asked == ["1.draft.bob"]
-    assert quiet(table.says("Again.")).asked == ["2.draft.ada"]
+    assert quiet(table.give_input("Again.")).asked == ["2.draft.ada"]
 
 
 @pytest.mark.parametrize("budget", ["turns", "tokens", "money", "time"])
 @pytest.mark.parametrize("phase", ["draft", "stands"])
 def test_an_input_does_not_reopen_a_meeting_that_its_budget_has_ended(phase: str, budget: BudgetKind) -> None:
     """P-7: the input is heard, the conclusion is written all the same."""
-    table = Table(ADA, BOB).put(BudgetExhausted(budget=budget, spent="all"))
+    table = MeetingRun(ADA, BOB).put(BudgetExhausted(budget=budget, spent="all"))
     if phase == "stands":
         table.drafts("ada")
     before = table.asked
-    table.says("And the union?")
+    table.give_input("And the union?")
     assert table.asked == before
     assert table.state.stop == budget
     assert table.story.timeline[-1].content == "And the union?"
@@ -307,20 +311,26 @@ def test_an_input_does_not_reopen_a_meeting_that_its_budget_has_ended(phase: str
 
 def test_an_input_during_the_blind_round_is_what_the_first_bids_are_about() -> None:
     """P-7"""
-    table = _at("blind").says("And the union?").position("bob", "Against.")
+    table = _at("blind").give_input("And the union?").position("bob", "Against.")
     assert table.state.about == 2
     assert "(#2)" in table.brief("ada").own
 
 
 def test_an_input_during_the_bids_is_perceived_before_the_talk_can_end() -> None:
     """P-7: the very same input a moment later, at the draft, does take the meeting back to talking."""
-    table = Table(ADA, BOB).turn("ada", "Yes.").bids(ada=silent(0.1)).says("And the union?").bids(bob=silent(0.1))
+    table = (
+        MeetingRun(ADA, BOB)
+        .turn("ada", "Yes.")
+        .bids(ada=bid_silence(0.1))
+        .give_input("And the union?")
+        .bids(bob=bid_silence(0.1))
+    )
     assert table.asked == ["3.intent.ada", "3.intent.bob"]
 
 
 def test_an_input_does_not_reopen_a_meeting_whose_budget_ran_out_during_the_conclusion() -> None:
     """P-7, P-14: the engine announces a budget once; talking on would be without any limit."""
-    table = quiet(Table(ADA, BOB)).put(BudgetExhausted(budget="money", spent="all")).drafts("ada").says("Wait.")
+    table = quiet(MeetingRun(ADA, BOB)).put(BudgetExhausted(budget="money", spent="all")).drafts("ada").give_input("Wait.")
     assert table.asked == ["1.stand.bob"]
 
 
@@ -329,7 +339,7 @@ def test_an_input_does_not_reopen_a_meeting_whose_budget_ran_out_during_the_conc
 
 def test_a_perception_holds_goal_digest_and_the_last_turns() -> None:
     """P-8"""
-    table = Table(ADA, BOB)
+    table = MeetingRun(ADA, BOB)
     assert table.state.memory.window == 6
     for number in range(10):
         table.turn(("ada", "bob")[number % 2], f"Speech {number}. More of it.")
@@ -344,7 +354,7 @@ def test_a_perception_holds_goal_digest_and_the_last_turns() -> None:
 @pytest.mark.parametrize("window", [1, 3, 50])
 def test_the_window_is_configurable(window: int) -> None:
     """P-8"""
-    table = Table(ADA, BOB, settings=PersonaSettings(blind=False, window=window))
+    table = MeetingRun(ADA, BOB, settings=PersonaSettings(blind=False, window=window))
     for number in range(55):
         table.turn(("ada", "bob")[number % 2], f"{number}")
     assert len(table.brief("bob").perception.memory.recent) == window
@@ -352,7 +362,7 @@ def test_the_window_is_configurable(window: int) -> None:
 
 def test_the_digest_keeps_the_question_and_what_moved_most() -> None:
     """P-8"""
-    table = Table(ADA, BOB)
+    table = MeetingRun(ADA, BOB)
     for number in range(60):
         table.turn(("ada", "bob")[number % 2], f"Speech {number}.", score=1.0 if number in {5, 9} else 0.4)
     memory = table.state.memory
@@ -364,7 +374,7 @@ def test_the_digest_keeps_the_question_and_what_moved_most() -> None:
 
 def test_what_a_seat_receives_stays_bounded_as_the_meeting_grows() -> None:
     """P-8: turn 500 costs hardly more than turn 20."""
-    table = Table(ADA, BOB, CY)
+    table = MeetingRun(ADA, BOB, CY)
     sizes: dict[int, int] = {}
     for number in range(1, 501):
         if number in {20, 500}:
@@ -376,7 +386,7 @@ def test_what_a_seat_receives_stays_bounded_as_the_meeting_grows() -> None:
 
 def test_an_endless_speech_is_shown_cut_and_kept_whole() -> None:
     """P-8"""
-    table = Table(ADA, BOB).turn("ada", "x" * 20_000)
+    table = MeetingRun(ADA, BOB).turn("ada", "x" * 20_000)
     assert len(table.brief("bob").shared) < LONGEST_UTTERANCE + 300
     assert table.story.timeline[-1].content == "x" * 20_000
 
@@ -386,7 +396,7 @@ def test_an_endless_speech_is_shown_cut_and_kept_whole() -> None:
 
 def test_all_are_asked_at_the_same_time_and_with_little_patience() -> None:
     """P-9"""
-    assert Table(ADA, BOB, CY).asks == tuple(
+    assert MeetingRun(ADA, BOB, CY).asks == tuple(
         Ask(id=AskId(f"1.intent.{name}"), seat=SeatId(name), kind="intent", turn=1, patience=60.0)
         for name in ("ada", "bob", "cy")
     )
@@ -394,12 +404,12 @@ def test_all_are_asked_at_the_same_time_and_with_little_patience() -> None:
 
 def test_who_has_answered_is_not_asked_again() -> None:
     """P-9"""
-    assert Table(ADA, BOB, CY).bids(bob=silent(0.1)).asked == ["1.intent.ada", "1.intent.cy"]
+    assert MeetingRun(ADA, BOB, CY).bids(bob=bid_silence(0.1)).asked == ["1.intent.ada", "1.intent.cy"]
 
 
 def test_a_lost_bid_is_silence_and_is_recorded() -> None:
     """P-9"""
-    table = Table(ADA, BOB).bids(ada=wants(0.9), bob=None)
+    table = MeetingRun(ADA, BOB).bids(ada=bid_to_speak(0.9), bob=None)
     assert table.last == FloorGiven(turn=1, seat=SeatId("ada"), score=0.9, reason="only_one", lost=(SeatId("bob"),))
     assert table.story.turns[0].bids[1] == SeatBid(seat=SeatId("bob"), intent=None, lost="timeout")
     assert [(loss.seat, loss.asked_for, loss.reason) for loss in table.story.losses] == [("bob", "intent", "timeout")]
@@ -407,9 +417,9 @@ def test_a_lost_bid_is_silence_and_is_recorded() -> None:
 
 def test_a_bid_for_another_turn_is_ignored() -> None:
     """P-9: a late answer."""
-    table = Table(ADA, BOB).turn("ada", "Yes.")
+    table = MeetingRun(ADA, BOB).turn("ada", "Yes.")
     before = table.state
-    late = IntentDeclared(ask=ask_id(1, "intent", SeatId("bob")), seat=SeatId("bob"), said=wants(1.0))
+    late = IntentDeclared(ask=ask_id(1, "intent", SeatId("bob")), seat=SeatId("bob"), said=bid_to_speak(1.0))
     assert table.put(late).state == before
 
 
@@ -417,7 +427,7 @@ def test_a_bid_for_another_turn_is_ignored() -> None:
 
 
 def _floor(last: str | None = None, **intents: Intent | None) -> FloorGiven:
-    table = Table(ADA, BOB, CY)
+    table = MeetingRun(ADA, BOB, CY)
     if last is not None:
         table.turn(last, "Spoken.")
     given = table.bids(**intents).last
@@ -427,53 +437,59 @@ def _floor(last: str | None = None, **intents: Intent | None) -> FloorGiven:
 
 def test_the_floor_goes_to_the_highest_who_intends_to_speak() -> None:
     """P-10: a higher reaction without the intent does not count."""
-    floor = _floor(ada=wants(0.5), bob=silent(1.0), cy=wants(0.7))
+    floor = _floor(ada=bid_to_speak(0.5), bob=bid_silence(1.0), cy=bid_to_speak(0.7))
     assert floor == FloorGiven(turn=1, seat=SeatId("cy"), score=0.7, reason="highest")
 
 
 def test_the_only_one_to_bid_gets_the_floor() -> None:
     """P-10"""
-    assert _floor(ada=silent(0.9), bob=wants(0.0), cy=silent(0.3)).reason == "only_one"
+    assert _floor(ada=bid_silence(0.9), bob=bid_to_speak(0.0), cy=bid_silence(0.3)).reason == "only_one"
 
 
 def test_a_tie_goes_to_whoever_was_silent_for_longest() -> None:
     """P-10: who has never spoken has been silent for longest of all."""
-    table = Table(ADA, BOB, CY).turn("ada", "1").turn("bob", "2").turn("cy", "3")
-    assert table.bids(ada=wants(0.8), bob=wants(0.8), cy=silent(0.4)).last == FloorGiven(
+    table = MeetingRun(ADA, BOB, CY).turn("ada", "1").turn("bob", "2").turn("cy", "3")
+    assert table.bids(ada=bid_to_speak(0.8), bob=bid_to_speak(0.8), cy=bid_silence(0.4)).last == FloorGiven(
         turn=4, seat=SeatId("ada"), score=0.8, reason="longest_silent"
     )
-    assert _floor("ada", ada=silent(0.4), bob=wants(0.8), cy=wants(0.8)).reason == "first_by_id"
-    never = Table(ADA, BOB, CY).turn("ada", "1").turn("bob", "2").bids(ada=wants(0.8), bob=silent(0.4), cy=wants(0.8)).last
+    assert _floor("ada", ada=bid_silence(0.4), bob=bid_to_speak(0.8), cy=bid_to_speak(0.8)).reason == "first_by_id"
+    never = (
+        MeetingRun(ADA, BOB, CY)
+        .turn("ada", "1")
+        .turn("bob", "2")
+        .bids(ada=bid_to_speak(0.8), bob=bid_silence(0.4), cy=bid_to_speak(0.8))
+        .last
+    )
     assert never == FloorGiven(turn=3, seat=SeatId("cy"), score=0.8, reason="longest_silent")
 
 
 def test_a_tie_of_equals_goes_by_role_id_not_by_the_order_of_answers() -> None:
     """P-10"""
-    table = Table(CY, BOB, ADA).bids(cy=wants(0.8), bob=wants(0.8), ada=wants(0.8))
+    table = MeetingRun(CY, BOB, ADA).bids(cy=bid_to_speak(0.8), bob=bid_to_speak(0.8), ada=bid_to_speak(0.8))
     assert table.last == FloorGiven(turn=1, seat=SeatId("ada"), score=0.8, reason="first_by_id")
 
 
 def test_the_last_speaker_waits_while_anyone_else_wants_to_speak() -> None:
     """P-10"""
-    assert _floor("ada", ada=wants(1.0), bob=wants(0.3), cy=silent(0.9)).seat == "bob"
+    assert _floor("ada", ada=bid_to_speak(1.0), bob=bid_to_speak(0.3), cy=bid_silence(0.9)).seat == "bob"
 
 
 def test_the_last_speaker_may_speak_again_if_no_one_else_wants_to() -> None:
     """P-10"""
-    floor = _floor("ada", ada=wants(0.6), bob=silent(0.9), cy=None)
+    floor = _floor("ada", ada=bid_to_speak(0.6), bob=bid_silence(0.9), cy=None)
     assert floor == FloorGiven(turn=2, seat=SeatId("ada"), score=0.6, reason="nobody_else", lost=(SeatId("cy"),))
 
 
 def test_an_input_between_does_not_make_the_last_speaker_another() -> None:
     """P-10"""
-    table = Table(ADA, BOB).turn("ada", "Yes.").says("Go on.").bids(ada=wants(1.0), bob=wants(0.4))
+    table = MeetingRun(ADA, BOB).turn("ada", "Yes.").give_input("Go on.").bids(ada=bid_to_speak(1.0), bob=bid_to_speak(0.4))
     assert isinstance(table.last, FloorGiven)
     assert table.last.seat == "bob"
 
 
 def test_the_reason_says_when_the_last_speaker_was_passed_over() -> None:
     """P-10: bob's 0.4 got the floor over ada's 0.9; the recorded reason must not be that it was the highest."""
-    assert _floor("ada", ada=wants(0.9), bob=wants(0.4), cy=silent(0.4)).reason != "highest"
+    assert _floor("ada", ada=bid_to_speak(0.9), bob=bid_to_speak(0.4), cy=bid_silence(0.4)).reason != "highest"
 
 
 # P-11, P-12
@@ -481,14 +497,18 @@ def test_the_reason_says_when_the_last_speaker_was_passed_over() -> None:
 
 def test_while_one_speaks_nobody_else_is_asked() -> None:
     """P-11"""
-    table = Table(ADA, BOB, CY).bids(ada=wants(0.9), bob=wants(0.8), cy=silent(0.4))
+    table = MeetingRun(ADA, BOB, CY).bids(ada=bid_to_speak(0.9), bob=bid_to_speak(0.8), cy=bid_silence(0.4))
     assert table.asks == (Ask(id=AskId("1.speech.ada"), seat=SeatId("ada"), kind="speech", turn=1, patience=180.0),)
     assert table.speaks("ada", "Yes.").asked == ["2.intent.ada", "2.intent.bob", "2.intent.cy"]
 
 
 def test_a_lost_speech_hands_the_floor_to_the_next_highest() -> None:
     """P-12"""
-    table = Table(ADA, BOB, CY).bids(ada=wants(0.9), bob=wants(0.7), cy=wants(0.8)).lose("speech", "ada", "error")
+    table = (
+        MeetingRun(ADA, BOB, CY)
+        .bids(ada=bid_to_speak(0.9), bob=bid_to_speak(0.7), cy=bid_to_speak(0.8))
+        .lose("speech", "ada", "error")
+    )
     assert table.asked == ["1.speech.cy"]
     table.lose("speech", "cy", "malformed")
     assert table.asked == ["1.speech.bob"]
@@ -500,7 +520,7 @@ def test_a_lost_speech_hands_the_floor_to_the_next_highest() -> None:
 
 def test_a_lost_speech_that_nobody_can_take_over_ends_the_turn() -> None:
     """P-12: nothing half made enters the ledger."""
-    table = Table(ADA, BOB).bids(ada=wants(0.9), bob=silent(0.4)).lose("speech", "ada")
+    table = MeetingRun(ADA, BOB).bids(ada=bid_to_speak(0.9), bob=bid_silence(0.4)).lose("speech", "ada")
     assert table.last == TurnPassed(turn=1)
     assert table.asked == ["2.intent.ada", "2.intent.bob"]
     assert len(table.story.timeline) == 1
@@ -508,13 +528,13 @@ def test_a_lost_speech_that_nobody_can_take_over_ends_the_turn() -> None:
 
 def test_who_lost_the_floor_may_bid_again_in_the_next_turn() -> None:
     """P-12"""
-    table = Table(ADA, BOB).bids(ada=wants(0.9), bob=wants(0.8)).lose("speech", "ada").speaks("bob", "No.")
-    assert table.bids(ada=wants(0.5), bob=silent(0.4)).asked == ["2.speech.ada"]
+    table = MeetingRun(ADA, BOB).bids(ada=bid_to_speak(0.9), bob=bid_to_speak(0.8)).lose("speech", "ada").speaks("bob", "No.")
+    assert table.bids(ada=bid_to_speak(0.5), bob=bid_silence(0.4)).asked == ["2.speech.ada"]
 
 
 def test_a_speech_of_another_turn_does_not_enter() -> None:
     """P-12"""
-    table = Table(ADA, BOB).turn("ada", "Yes.").bids(ada=silent(0.4), bob=wants(0.9))
+    table = MeetingRun(ADA, BOB).turn("ada", "Yes.").bids(ada=bid_silence(0.4), bob=bid_to_speak(0.9))
     late = TurnTaken(ask=ask_id(1, "speech", SeatId("bob")), seat=SeatId("bob"), said=PersonaSpeech(content="late"))
     assert len(table.put(late).story.timeline) == 2
 
@@ -546,9 +566,9 @@ def _check_stored(text: str) -> None:
 def test_a_conclusion_can_be_read_again_whatever_the_weights() -> None:
     """P-1, P-15"""
     with pytest.raises(BadRoster, match="weight"):
-        validate_seats([seat("ada", weight=1e308), seat("bob", weight=1e308)])
-    seats = validate_seats([seat("ada", weight=1e6), seat("bob", weight=1e-300)])
-    table = quiet(Table(*seats)).drafts("ada").stands(bob=stand("support"))
+        validate_seats([build_seat("ada", weight=1e308), build_seat("bob", weight=1e308)])
+    seats = validate_seats([build_seat("ada", weight=1e6), build_seat("bob", weight=1e-300)])
+    table = quiet(MeetingRun(*seats)).drafts("ada").stands(bob=build_stand("support"))
     codec = FactCodec(RULES.kinds)
     assert codec.decode(codec.encode(table.last)) == table.last
 
@@ -558,11 +578,11 @@ def test_a_conclusion_can_be_read_again_whatever_the_weights() -> None:
 
 def test_consensus_follows_the_views_of_the_listeners() -> None:
     """P-13"""
-    table = Table(ADA, BOB, CY).turn("ada", "Cut ten. And more.")
+    table = MeetingRun(ADA, BOB, CY).turn("ada", "Cut ten. And more.")
     assert table.state.points == (DiscussionPoint(entry=2, speaker=SeatId("ada"), claim="Cut ten."),)
-    table.bids(bob=silent(0.2, view="agree"))
+    table.bids(bob=bid_silence(0.2, view="agree"))
     assert [(point.agreed, point.compute_status(3)) for point in table.state.points] == [(("bob",), "agreed")]
-    table.bids(cy=wants(0.9, view="contest"))
+    table.bids(cy=bid_to_speak(0.9, view="contest"))
     assert [(point.agreed, point.contested, point.compute_status(3)) for point in table.state.points] == [
         (("bob",), ("cy",), "contested")
     ]
@@ -570,7 +590,7 @@ def test_consensus_follows_the_views_of_the_listeners() -> None:
 
 def test_a_speech_can_change_its_speakers_view() -> None:
     """P-13"""
-    table = Table(ADA, BOB).turn("ada", "Cut.").bids(ada=silent(0.4), bob=wants(0.9, view="contest"))
+    table = MeetingRun(ADA, BOB).turn("ada", "Cut.").bids(ada=bid_silence(0.4), bob=bid_to_speak(0.9, view="contest"))
     table.speaks("bob", "On reflection, yes.", refers_to=2, view="agree")
     assert table.state.points[0] == DiscussionPoint(entry=2, speaker=SeatId("ada"), claim="Cut.", agreed=(SeatId("bob"),))
     assert [point.entry for point in table.state.points] == [2, 3]
@@ -578,7 +598,7 @@ def test_a_speech_can_change_its_speakers_view() -> None:
 
 def test_nobody_agrees_with_itself() -> None:
     """P-13"""
-    table = Table(ADA, BOB).turn("ada", "Cut.").bids(ada=silent(0.4, view="agree"), bob=silent(0.4))
+    table = MeetingRun(ADA, BOB).turn("ada", "Cut.").bids(ada=bid_silence(0.4, view="agree"), bob=bid_silence(0.4))
     assert table.state.points[0].compute_status(2) == "open"
 
 
@@ -593,7 +613,12 @@ def test_agreed_means_more_than_half_of_the_seats(supporters: int, seats: int, s
 
 def test_consensus_stays_bounded_and_keeps_what_is_contested() -> None:
     """P-13"""
-    table = Table(ADA, BOB).turn("ada", "Cut.").bids(ada=silent(0.4), bob=wants(0.9, view="contest")).speaks("bob", "No.")
+    table = (
+        MeetingRun(ADA, BOB)
+        .turn("ada", "Cut.")
+        .bids(ada=bid_silence(0.4), bob=bid_to_speak(0.9, view="contest"))
+        .speaks("bob", "No.")
+    )
     for number in range(40):
         table.turn(("ada", "bob")[number % 2], f"{number}")
     assert len(table.state.points) == 20
@@ -603,7 +628,7 @@ def test_consensus_stays_bounded_and_keeps_what_is_contested() -> None:
 # P-14
 
 
-def _ended(table: Table) -> EndReason:
+def _ended(table: MeetingRun) -> EndReason:
     ends = [fact.reason for fact in table.facts if isinstance(fact, TalkEnded)]
     assert len(ends) == 1
     return ends[0]
@@ -611,40 +636,42 @@ def _ended(table: Table) -> EndReason:
 
 def test_the_talk_ends_when_every_reaction_is_below_the_threshold() -> None:
     """P-14"""
-    assert _ended(Table(ADA, BOB).bids(ada=silent(0.29), bob=wants(0.0))) == "quiet"
+    assert _ended(MeetingRun(ADA, BOB).bids(ada=bid_silence(0.29), bob=bid_to_speak(0.0))) == "quiet"
 
 
 def test_a_reaction_at_the_threshold_keeps_the_talk_going() -> None:
     """P-14"""
-    assert Table(ADA, BOB).bids(ada=silent(0.29), bob=wants(0.3)).asked == ["1.speech.bob"]
+    assert MeetingRun(ADA, BOB).bids(ada=bid_silence(0.29), bob=bid_to_speak(0.3)).asked == ["1.speech.bob"]
 
 
 def test_the_threshold_is_configurable() -> None:
     """P-14"""
-    table = Table(ADA, BOB, settings=PersonaSettings(blind=False, threshold=0.8)).bids(ada=wants(0.79), bob=wants(0.1))
+    table = MeetingRun(ADA, BOB, settings=PersonaSettings(blind=False, threshold=0.8)).bids(
+        ada=bid_to_speak(0.79), bob=bid_to_speak(0.1)
+    )
     assert _ended(table) == "quiet"
-    assert Table(ADA, BOB, settings=PersonaSettings(blind=False, threshold=0.0)).bids(ada=wants(0), bob=wants(0)).asked == [
-        "1.speech.ada"
-    ]
+    assert MeetingRun(ADA, BOB, settings=PersonaSettings(blind=False, threshold=0.0)).bids(
+        ada=bid_to_speak(0), bob=bid_to_speak(0)
+    ).asked == ["1.speech.ada"]
 
 
 def test_a_quiet_end_names_the_seats_that_were_lost() -> None:
     """P-14, P-18"""
-    table = Table(ADA, BOB).turn("ada", "Yes.").bids(ada=silent(0.1), bob=None)
+    table = MeetingRun(ADA, BOB).turn("ada", "Yes.").bids(ada=bid_silence(0.1), bob=None)
     assert table.last == TalkEnded(turn=2, reason="quiet", lost=(SeatId("bob"),))
 
 
 def test_a_lost_seat_before_anyone_has_spoken_is_asked_once_more() -> None:
     """P-9, P-14: the silence of a seat that was never heard is no agreement."""
-    table = Table(ADA, BOB).bids(ada=silent(0.1), bob=None)
+    table = MeetingRun(ADA, BOB).bids(ada=bid_silence(0.1), bob=None)
     assert table.last == TurnPassed(turn=1, lost=(SeatId("bob"),))
-    again = table.bids(ada=silent(0.1), bob=None).last
+    again = table.bids(ada=bid_silence(0.1), bob=None).last
     assert again == TalkEnded(turn=2, reason="nobody_speaks", lost=(SeatId("bob"),))
 
 
 def test_a_turn_in_which_every_seat_was_lost_is_never_taken_for_agreement() -> None:
     """P-14"""
-    table = Table(ADA, BOB).bids(ada=None, bob=None)
+    table = MeetingRun(ADA, BOB).bids(ada=None, bob=None)
     assert table.last == TurnPassed(turn=1, lost=(SeatId("ada"), SeatId("bob")))
     assert _ended(table.bids(ada=None, bob=None)) == "seats_lost"
 
@@ -652,41 +679,47 @@ def test_a_turn_in_which_every_seat_was_lost_is_never_taken_for_agreement() -> N
 @pytest.mark.parametrize("stance", sorted(DECIDERS))
 def test_the_decider_can_find_that_enough_was_said(stance: str) -> None:
     """P-14"""
-    table = Table(ADA, seat("dee", stance=f" {stance.upper()} ")).turn("ada", "Yes.")
+    table = MeetingRun(ADA, build_seat("dee", stance=f" {stance.upper()} ")).turn("ada", "Yes.")
     assert "sufficient" in table.brief("dee").own
     assert "sufficient" not in table.brief("ada").own
-    assert _ended(table.bids(ada=wants(1.0), dee=silent(0.5, sufficient=True))) == "sufficient"
+    assert _ended(table.bids(ada=bid_to_speak(1.0), dee=bid_silence(0.5, sufficient=True))) == "sufficient"
 
 
 def test_only_the_decider_can_find_that_enough_was_said() -> None:
     """P-14"""
-    table = Table(ADA, seat("dee", stance="decider")).turn("ada", "Yes.")
-    assert table.bids(ada=silent(0.5, sufficient=True), dee=wants(0.5)).asked == ["2.speech.dee"]
+    table = MeetingRun(ADA, build_seat("dee", stance="decider")).turn("ada", "Yes.")
+    assert table.bids(ada=bid_silence(0.5, sufficient=True), dee=bid_to_speak(0.5)).asked == ["2.speech.dee"]
 
 
 def test_without_a_decider_nobody_can_find_that_enough_was_said() -> None:
     """P-14"""
-    table = Table(ADA, BOB).turn("ada", "Yes.").bids(ada=silent(0.5, sufficient=True), bob=wants(0.5, sufficient=True))
+    table = (
+        MeetingRun(ADA, BOB)
+        .turn("ada", "Yes.")
+        .bids(ada=bid_silence(0.5, sufficient=True), bob=bid_to_speak(0.5, sufficient=True))
+    )
     assert table.asked == ["2.speech.bob"]
 
 
 def test_nothing_is_sufficient_before_someone_has_spoken() -> None:
     """P-14"""
-    table = Table(ADA, seat("dee", stance="decider")).bids(ada=wants(0.5), dee=silent(0.5, sufficient=True))
+    table = MeetingRun(ADA, build_seat("dee", stance="decider")).bids(
+        ada=bid_to_speak(0.5), dee=bid_silence(0.5, sufficient=True)
+    )
     assert table.asked == ["1.speech.ada"]
 
 
 def test_a_floor_that_was_given_is_not_taken_back_by_the_decider() -> None:
     """P-12, P-14: what a lost speech leads to is the next speaker."""
-    table = Table(ADA, BOB, seat("dee", stance="decider")).turn("ada", "Yes.")
-    table.bids(ada=silent(0.5), bob=wants(0.9), dee=wants(0.5)).lose("speech", "bob")
+    table = MeetingRun(ADA, BOB, build_seat("dee", stance="decider")).turn("ada", "Yes.")
+    table.bids(ada=bid_silence(0.5), bob=bid_to_speak(0.9), dee=bid_to_speak(0.5)).lose("speech", "bob")
     assert table.asked == ["2.speech.dee"]
 
 
 @pytest.mark.parametrize("turns", [1, 2])
 def test_the_talk_ends_at_the_turn_budget(turns: int) -> None:
     """P-14"""
-    table = Table(ADA, BOB, budget=Budget(turns=turns))
+    table = MeetingRun(ADA, BOB, budget=Budget(turns=turns))
     for number in range(turns):
         table.turn(("ada", "bob")[number], "Yes.")
     assert _ended(table) == "turns"
@@ -695,12 +728,12 @@ def test_the_talk_ends_at_the_turn_budget(turns: int) -> None:
 
 def test_a_turn_that_nobody_took_counts_against_the_budget() -> None:
     """P-14"""
-    assert _ended(Table(ADA, BOB, budget=Budget(turns=1)).bids(ada=None, bob=None)) == "turns"
+    assert _ended(MeetingRun(ADA, BOB, budget=Budget(turns=1)).bids(ada=None, bob=None)) == "turns"
 
 
 def test_a_meeting_without_a_turn_budget_ends_all_the_same() -> None:
     """P-14"""
-    table = Table(ADA, BOB)
+    table = MeetingRun(ADA, BOB)
     effects = RULES.decide(replace(table.state, turn=MOST_TURNS + 1))
     assert [getattr(effect, "fact", None) for effect in effects] == [TalkEnded(turn=MOST_TURNS + 1, reason="turns")]
 
@@ -716,38 +749,43 @@ def test_the_talk_ends_at_a_budget_whatever_it_was_doing(phase: str, budget: Bud
 
 def test_the_talk_ends_when_nobody_speaks_in_two_turns() -> None:
     """P-14"""
-    table = Table(ADA, BOB)
+    table = MeetingRun(ADA, BOB)
     for _ in range(2):
-        table.bids(ada=silent(0.5), bob=silent(0.9))
+        table.bids(ada=bid_silence(0.5), bob=bid_silence(0.9))
     assert _ended(table) == "nobody_speaks"
 
 
 def test_two_idle_turns_apart_do_not_end_the_talk() -> None:
     """P-14"""
-    table = Table(ADA, BOB).bids(ada=silent(0.5), bob=silent(0.5)).turn("ada", "Yes.").bids(ada=silent(0.5), bob=silent(0.5))
+    table = (
+        MeetingRun(ADA, BOB)
+        .bids(ada=bid_silence(0.5), bob=bid_silence(0.5))
+        .turn("ada", "Yes.")
+        .bids(ada=bid_silence(0.5), bob=bid_silence(0.5))
+    )
     assert table.asked == ["4.intent.ada", "4.intent.bob"]
 
 
 def test_the_talk_ends_when_every_speaker_is_lost_in_two_turns() -> None:
     """P-14"""
-    table = Table(ADA, BOB)
+    table = MeetingRun(ADA, BOB)
     for _ in range(2):
-        table.bids(ada=wants(0.9), bob=wants(0.8)).lose("speech", "ada").lose("speech", "bob")
+        table.bids(ada=bid_to_speak(0.9), bob=bid_to_speak(0.8)).lose("speech", "ada").lose("speech", "bob")
     assert _ended(table) == "seats_lost"
 
 
 @pytest.mark.parametrize(
     ("end", "reason"),
     [
-        (lambda: quiet(Table(ADA, BOB)), "quiet"),
-        (lambda: Table(ADA, BOB, budget=Budget(turns=1)).turn("ada", "Yes."), "turns"),
-        (lambda: Table(ADA, BOB).put(BudgetExhausted(budget="money", spent="all")), "money"),
+        (lambda: quiet(MeetingRun(ADA, BOB)), "quiet"),
+        (lambda: MeetingRun(ADA, BOB, budget=Budget(turns=1)).turn("ada", "Yes."), "turns"),
+        (lambda: MeetingRun(ADA, BOB).put(BudgetExhausted(budget="money", spent="all")), "money"),
     ],
 )
 def test_the_conclusion_says_what_ended_the_talk(end: object, reason: str) -> None:
     """P-14"""
     assert callable(end)
-    table: Table = end().drafts("ada").stands(bob=stand("support"))
+    table: MeetingRun = end().drafts("ada").stands(bob=build_stand("support"))
     assert isinstance(table.last, MeetingConcluded)
     assert table.last.reason == reason
     assert build_decision(table.story).ended_by == reason
@@ -755,7 +793,7 @@ def test_the_conclusion_says_what_ended_the_talk(end: object, reason: str) -> No
 
 def test_a_cancelled_meeting_asks_for_nothing_and_changes_no_more() -> None:
     """P-14"""
-    table = Table(ADA, BOB).put(SessionCancelled(reason="enough"))
+    table = MeetingRun(ADA, BOB).put(SessionCancelled(reason="enough"))
     before = table.state
     assert (table.asked, RULES.decide(table.state)) == ([], ())
     assert table.put(InputGiven(text="late"), SessionResumed()).state == before
@@ -767,19 +805,19 @@ def test_a_cancelled_meeting_asks_for_nothing_and_changes_no_more() -> None:
 
 def test_the_decider_writes_the_conclusion() -> None:
     """P-15"""
-    table = quiet(Table(seat("ada", weight=9), seat("dee", stance="Decider")))
+    table = quiet(MeetingRun(build_seat("ada", weight=9), build_seat("dee", stance="Decider")))
     assert table.asks == (Ask(id=AskId("1.draft.dee"), seat=SeatId("dee"), kind="draft", turn=1, patience=180.0),)
 
 
 def test_a_configured_summarizer_writes_in_the_deciders_place() -> None:
     """P-15"""
     settings = PersonaSettings(blind=False, summarizer=SeatId("ada"))
-    assert quiet(Table(ADA, seat("dee", stance="decider"), settings=settings)).asked == ["1.draft.ada"]
+    assert quiet(MeetingRun(ADA, build_seat("dee", stance="decider"), settings=settings)).asked == ["1.draft.ada"]
 
 
 def test_the_pen_goes_on_from_the_decider_by_weight_then_by_seat() -> None:
     """P-15"""
-    table = quiet(Table(ADA, BOB, seat("cy", weight=2), seat("dee", stance="decider", weight=0.1)))
+    table = quiet(MeetingRun(ADA, BOB, build_seat("cy", weight=2), build_seat("dee", stance="decider", weight=0.1)))
     order = []
     for _ in range(4):
         order.append(table.asks[0].seat)
@@ -790,7 +828,7 @@ def test_the_pen_goes_on_from_the_decider_by_weight_then_by_seat() -> None:
 
 def test_without_anyone_to_write_the_meeting_concludes_without_a_decision() -> None:
     """P-15, P-18"""
-    table = quiet(Table(ADA, BOB)).lose("draft", "ada", "error").lose("draft", "bob")
+    table = quiet(MeetingRun(ADA, BOB)).lose("draft", "ada", "error").lose("draft", "bob")
     assert table.last == MeetingConcluded(
         reason="quiet",
         author=None,
@@ -810,18 +848,18 @@ def test_without_anyone_to_write_the_meeting_concludes_without_a_decision() -> N
 @pytest.mark.parametrize(
     ("said", "fault"),
     [
-        (draft("x", 1, 3), None),
-        (draft("x", 4), "draft: entry 4 does not exist; the entries are 1 to 3"),
+        (build_draft("x", 1, 3), None),
+        (build_draft("x", 4), "draft: entry 4 does not exist; the entries are 1 to 3"),
         (
-            replace(draft("x", 1), reasons=(DraftClaim(text="y", entries=(2, 9)),)),
+            replace(build_draft("x", 1), reasons=(DraftClaim(text="y", entries=(2, 9)),)),
             "draft: entry 9 does not exist; the entries are 1 to 3",
         ),
         (
-            replace(draft("x", 1), dissent=(DraftClaim(text="y", entries=(8,)),)),
+            replace(build_draft("x", 1), dissent=(DraftClaim(text="y", entries=(8,)),)),
             "draft: entry 8 does not exist; the entries are 1 to 3",
         ),
         (
-            replace(draft("x", 1), open_questions=(DraftClaim(text="y", entries=(7,)),)),
+            replace(build_draft("x", 1), open_questions=(DraftClaim(text="y", entries=(7,)),)),
             "draft: entry 7 does not exist; the entries are 1 to 3",
         ),
         (
@@ -832,19 +870,19 @@ def test_without_anyone_to_write_the_meeting_concludes_without_a_decision() -> N
 )
 def test_a_claim_names_entries_that_exist(said: Draft, fault: str | None) -> None:
     """P-15"""
-    table = quiet(Table(ADA, BOB).turn("ada", "Yes.").turn("bob", "No."))
+    table = quiet(MeetingRun(ADA, BOB).turn("ada", "Yes.").turn("bob", "No."))
     assert table.brief("ada").fault(said) == fault
 
 
 def test_every_claim_names_the_entries_that_it_rests_on() -> None:
     """P-15: each claim in it names the timeline entries it rests on."""
-    table = quiet(Table(ADA, BOB).turn("ada", "Yes."))
-    assert table.brief("ada").fault(replace(draft("x", 1), reasons=(DraftClaim(text="because"),))) is not None
+    table = quiet(MeetingRun(ADA, BOB).turn("ada", "Yes."))
+    assert table.brief("ada").fault(replace(build_draft("x", 1), reasons=(DraftClaim(text="because"),))) is not None
 
 
 def test_an_entry_that_does_not_exist_is_not_shown_even_if_it_was_recorded() -> None:
     """P-15"""
-    table = quiet(Table(ADA, BOB)).drafts("ada", draft("x", 9, 1, 1)).stands(bob=stand("support"))
+    table = quiet(MeetingRun(ADA, BOB)).drafts("ada", build_draft("x", 9, 1, 1)).stands(bob=build_stand("support"))
     claim = build_decision(table.story).decision
     assert claim is not None
     assert claim.entries == (1,)
@@ -852,8 +890,17 @@ def test_an_entry_that_does_not_exist_is_not_shown_even_if_it_was_recorded() -> 
 
 def test_last_words_are_weighed_by_bias_confidence_and_trust() -> None:
     """P-15"""
-    table = quiet(Table(seat("ada", weight=2, trust=0.5), seat("bob", weight=3, trust=0.75), seat("cy", trust=1.0), seat("di")))
-    table.drafts("bob", draft(confidence=0.5)).stands(ada=stand("oppose", 0.5), cy=stand("conditional", 1.0), di=stand("abstain"))
+    table = quiet(
+        MeetingRun(
+            build_seat("ada", weight=2, trust=0.5),
+            build_seat("bob", weight=3, trust=0.75),
+            build_seat("cy", trust=1.0),
+            build_seat("di"),
+        )
+    )
+    table.drafts("bob", build_draft(confidence=0.5)).stands(
+        ada=build_stand("oppose", 0.5), cy=build_stand("conditional", 1.0), di=build_stand("abstain")
+    )
     assert isinstance(table.last, MeetingConcluded)
     assert table.last.positions == (
         WeighedStand(seat=SeatId("ada"), verdict="oppose", weight=0.5),
@@ -868,9 +915,9 @@ def test_last_words_are_weighed_by_bias_confidence_and_trust() -> None:
 
 def test_dissent_is_told_with_who_holds_it() -> None:
     """P-15"""
-    said = replace(draft("Cut.", 1), dissent=(DraftClaim(text="cy doubts it", entries=(1, 99)),))
-    table = quiet(Table(ADA, BOB, CY)).drafts("ada", said)
-    table.stands(bob=stand("oppose", 1.0, "Never."), cy=stand("conditional", 1.0, "Well.", condition="If needed."))
+    said = replace(build_draft("Cut.", 1), dissent=(DraftClaim(text="cy doubts it", entries=(1, 99)),))
+    table = quiet(MeetingRun(ADA, BOB, CY)).drafts("ada", said)
+    table.stands(bob=build_stand("oppose", 1.0, "Never."), cy=build_stand("conditional", 1.0, "Well.", condition="If needed."))
     dissent = build_decision(table.story).dissent
     assert [(voice.seat, voice.kind, voice.text, voice.entries) for voice in dissent] == [
         ("bob", "oppose", "Never.", ()),
@@ -881,12 +928,12 @@ def test_dissent_is_told_with_who_holds_it() -> None:
 
 def test_all_but_the_author_are_asked_for_their_last_word_at_once() -> None:
     """P-15"""
-    assert quiet(Table(ADA, BOB, CY)).drafts("ada").asked == ["1.stand.bob", "1.stand.cy"]
+    assert quiet(MeetingRun(ADA, BOB, CY)).drafts("ada").asked == ["1.stand.bob", "1.stand.cy"]
 
 
 def test_who_sits_alone_has_the_last_word_at_once() -> None:
     """P-15"""
-    table = Table(ADA).bids(ada=silent(0.1)).drafts("ada", draft(confidence=0.5))
+    table = MeetingRun(ADA).bids(ada=bid_silence(0.1)).drafts("ada", build_draft(confidence=0.5))
     assert isinstance(table.last, MeetingConcluded)
     assert (table.last.support, table.last.turnout) == (1.0, 1.0)
 
@@ -896,24 +943,34 @@ def test_who_sits_alone_has_the_last_word_at_once() -> None:
 
 def test_the_scenario_of_the_source() -> None:
     """P-16: layoffs of 20 %: A speaks, B answers, C steps in at 0.95; exactly A, B, C."""
-    table = Table(
-        seat("A", platform="openai:gpt-4", stance="激进派"),
-        seat("B", platform="ollama:llama3", stance="保守派"),
-        seat("C", platform="anthropic:claude-3", stance="调停者"),
+    table = MeetingRun(
+        build_seat("A", platform="openai:gpt-4", stance="激进派"),
+        build_seat("B", platform="ollama:llama3", stance="保守派"),
+        build_seat("C", platform="anthropic:claude-3", stance="调停者"),
         topic="我们要不要裁员 20%？",
         language="zh",
     )
     assert table.asked == ["1.intent.A", "1.intent.B", "1.intent.C"]
     table.bids(
-        A=wants(0.8, "必须反对裁员，影响士气。"), B=wants(0.8, "必须支持裁员，节省成本。"), C=silent(0.4, "先听听他们怎么说。")
+        A=bid_to_speak(0.8, "必须反对裁员，影响士气。"),
+        B=bid_to_speak(0.8, "必须支持裁员，节省成本。"),
+        C=bid_silence(0.4, "先听听他们怎么说。"),
     )
     assert table.last == FloorGiven(turn=1, seat=SeatId("A"), score=0.8, reason="first_by_id")
     table.speaks("A", "裁员会导致核心人才流失……")
     assert "| 裁员会导致核心人才流失……" in table.brief("B").shared
-    table.bids(A=silent(0.1), B=wants(0.9, "A 的话完全没道理。", view="contest"), C=silent(0.3, "还是没到我说话的时候。"))
+    table.bids(
+        A=bid_silence(0.1),
+        B=bid_to_speak(0.9, "A 的话完全没道理。", view="contest"),
+        C=bid_silence(0.3, "还是没到我说话的时候。"),
+    )
     assert table.last == FloorGiven(turn=2, seat=SeatId("B"), score=0.9, reason="only_one")
     table.speaks("B", "如果不裁员，公司撑不过三个月……", refers_to=2)
-    table.bids(A=wants(0.6, "B 说得有道理，但我还是想保留研发部。"), B=silent(0.2), C=wants(0.95, "双方矛盾激化，我需要介入。"))
+    table.bids(
+        A=bid_to_speak(0.6, "B 说得有道理，但我还是想保留研发部。"),
+        B=bid_silence(0.2),
+        C=bid_to_speak(0.95, "双方矛盾激化，我需要介入。"),
+    )
     assert table.last == FloorGiven(turn=3, seat=SeatId("C"), score=0.95, reason="highest")
     table.speaks("C", "为了平衡生存与发展，建议仅对非核心部门进行 10% 优化……")
     story = table.story
@@ -923,7 +980,7 @@ def test_the_scenario_of_the_source() -> None:
         (3, "B", 0.9),
         (4, "C", 0.95),
     ]
-    assert story.turns[0].bids[2].intent == silent(0.4, "先听听他们怎么说。")
+    assert story.turns[0].bids[2].intent == bid_silence(0.4, "先听听他们怎么说。")
     assert table.state.points[0].contested == ("B",)
 
 
@@ -932,7 +989,7 @@ def test_the_scenario_of_the_source() -> None:
 
 def test_all_are_asked_blind_before_the_first_turn() -> None:
     """P-17"""
-    table = Table(ADA, BOB, settings=BLIND)
+    table = MeetingRun(ADA, BOB, settings=BLIND)
     assert table.asked == ["1.position.ada", "1.position.bob"]
     assert {ask.patience for ask in table.asks} == {60.0}
     assert table.position("ada", "For.").position("bob", "Against.").asked == ["1.intent.ada", "1.intent.bob"]
@@ -940,9 +997,9 @@ def test_all_are_asked_blind_before_the_first_turn() -> None:
 
 def test_a_blind_position_hears_nothing_of_the_others() -> None:
     """P-17"""
-    table = Table(ADA, BOB, settings=BLIND)
+    table = MeetingRun(ADA, BOB, settings=BLIND)
     before = table.brief("bob")
-    table.position("ada", "For, since the sky is green.").says("And the union?")
+    table.position("ada", "For, since the sky is green.").give_input("And the union?")
     after = table.brief("bob")
     assert (after.system, after.shared, after.own) == (before.system, before.shared, before.own)
     assert after.perception.memory.recent == ()
@@ -952,7 +1009,7 @@ def test_a_blind_position_hears_nothing_of_the_others() -> None:
 
 def test_a_position_is_not_heard_in_the_talk_either() -> None:
     """P-17: positions are no timeline entries."""
-    table = Table(ADA, BOB, settings=BLIND).position("ada", "The sky is green.").position("bob", "Against.")
+    table = MeetingRun(ADA, BOB, settings=BLIND).position("ada", "The sky is green.").position("bob", "Against.")
     brief = table.brief("bob")
     assert "sky" not in brief.shared + brief.own
     assert len(table.story.timeline) == 1
@@ -960,7 +1017,7 @@ def test_a_position_is_not_heard_in_the_talk_either() -> None:
 
 def test_a_lost_position_does_not_hold_up_the_meeting() -> None:
     """P-17"""
-    table = Table(ADA, BOB, settings=BLIND).position("ada", "For.").lose("position", "bob")
+    table = MeetingRun(ADA, BOB, settings=BLIND).position("ada", "For.").lose("position", "bob")
     assert table.asked == ["1.intent.ada", "1.intent.bob"]
     assert table.state.positions[SeatId("bob")] is None
 
@@ -968,10 +1025,13 @@ def test_a_lost_position_does_not_hold_up_the_meeting() -> None:
 def test_the_decision_shows_how_positions_moved() -> None:
     """P-17"""
     table = (
-        Table(ADA, BOB, CY, settings=BLIND).position("ada", "For.", 0.9).position("bob", "Against.", 0.6).lose("position", "cy")
+        MeetingRun(ADA, BOB, CY, settings=BLIND)
+        .position("ada", "For.", 0.9)
+        .position("bob", "Against.", 0.6)
+        .lose("position", "cy")
     )
-    quiet(table.turn("ada", "Because.")).drafts("ada", draft("Cut.", 2, confidence=0.8))
-    table.stands(bob=stand("support", 0.7, "For, after all.", moved_by=2), cy=stand("abstain", 0.0, "", moved_by=99))
+    quiet(table.turn("ada", "Because.")).drafts("ada", build_draft("Cut.", 2, confidence=0.8))
+    table.stands(bob=build_stand("support", 0.7, "For, after all.", moved_by=2), cy=build_stand("abstain", 0.0, "", moved_by=99))
     moved = [
         (found.seat, found.before, found.confidence_before, found.after, found.verdict, found.confidence_after, found.moved_by)
         for found in build_decision(table.story).positions
@@ -986,8 +1046,8 @@ def test_the_decision_shows_how_positions_moved() -> None:
 def test_whether_positions_are_taken_blind_is_a_setting() -> None:
     """P-17: from how many seats on is the wiring's to say."""
     assert PersonaSettings().blind
-    assert Table(opened=opening(ADA, settings=PersonaSettings(blind=True))).asked == ["1.position.ada"]
-    assert Table(ADA, BOB, CY, settings=PersonaSettings(blind=False)).asked[0] == "1.intent.ada"
+    assert MeetingRun(opened=build_opening(ADA, settings=PersonaSettings(blind=True))).asked == ["1.position.ada"]
+    assert MeetingRun(ADA, BOB, CY, settings=PersonaSettings(blind=False)).asked[0] == "1.intent.ada"
 
 
 # P-18
@@ -995,8 +1055,12 @@ def test_whether_positions_are_taken_blind_is_a_setting() -> None:
 
 def test_lost_seats_are_part_of_the_conclusion() -> None:
     """P-18"""
-    table = Table(seat("ada", weight=3), BOB, CY).bids(ada=wants(0.9), bob=None, cy=silent(0.1)).speaks("ada", "Yes.")
-    table.bids(ada=silent(0.1), bob=None, cy=silent(0.1)).drafts("ada").stands(cy=stand("support")).lose(
+    table = (
+        MeetingRun(build_seat("ada", weight=3), BOB, CY)
+        .bids(ada=bid_to_speak(0.9), bob=None, cy=bid_silence(0.1))
+        .speaks("ada", "Yes.")
+    )
+    table.bids(ada=bid_silence(0.1), bob=None, cy=bid_silence(0.1)).drafts("ada").stands(cy=build_stand("support")).lose(
         "stand", "bob", "refused"
     )
     assert isinstance(table.last, MeetingConcluded)
@@ -1006,7 +1070,13 @@ def test_lost_seats_are_part_of_the_conclusion() -> None:
 
 def test_who_failed_once_and_had_its_last_word_is_not_voiceless() -> None:
     """P-18"""
-    table = Table(ADA, BOB).turn("ada", "Yes.").bids(ada=silent(0.1), bob=None).drafts("ada").stands(bob=stand("support"))
+    table = (
+        MeetingRun(ADA, BOB)
+        .turn("ada", "Yes.")
+        .bids(ada=bid_silence(0.1), bob=None)
+        .drafts("ada")
+        .stands(bob=build_stand("support"))
+    )
     assert isinstance(table.last, MeetingConcluded)
     assert table.last.lost == (PersonaLostSeat(seat=SeatId("bob"), times=1, last="timeout", weight_share=0.5, voiceless=False),)
     assert not table.last.could_differ
@@ -1016,7 +1086,7 @@ def test_who_failed_once_and_had_its_last_word_is_not_voiceless() -> None:
 def test_the_outcome_could_differ_when_the_missing_weight_reaches_the_margin(missing: float, could: bool) -> None:
     """P-18: at the boundary the lost seat would have made a tie."""
     table = (
-        quiet(Table(seat("ada", stance="decider", trust=1.0), seat("bob", trust=1.0, weight=missing)))
+        quiet(MeetingRun(build_seat("ada", stance="decider", trust=1.0), build_seat("bob", trust=1.0, weight=missing)))
         .drafts("ada")
         .stands(bob=None)
     )
@@ -1028,7 +1098,9 @@ def test_the_outcome_could_differ_when_the_missing_weight_reaches_the_margin(mis
 def test_a_lost_seat_that_nobody_trusts_could_not_have_changed_the_outcome() -> None:
     """P-18"""
     table = (
-        quiet(Table(seat("ada", stance="decider", weight=0.1), seat("bob", weight=9, trust=0.0))).drafts("ada").stands(bob=None)
+        quiet(MeetingRun(build_seat("ada", stance="decider", weight=0.1), build_seat("bob", weight=9, trust=0.0)))
+        .drafts("ada")
+        .stands(bob=None)
     )
     assert isinstance(table.last, MeetingConcluded)
     assert not table.last.could_differ
@@ -1036,7 +1108,7 @@ def test_a_lost_seat_that_nobody_trusts_could_not_have_changed_the_outcome() -> 
 
 def test_a_fork_gives_a_seat_to_another_platform_from_there_on() -> None:
     """P-2: the timeline names the platform that spoke."""
-    table = Table(ADA, BOB).turn("ada", "Yes.")
+    table = MeetingRun(ADA, BOB).turn("ada", "Yes.")
     swaps = (Swap(seat=SeatId("ada"), platform="openai:x"), Swap(seat=SeatId("eve"), platform="x"))
     table.put(SessionForked(source=SessionId("think_1"), at=3, swaps=swaps)).turn("ada", "Again.")
     assert [line.platform for line in table.story.timeline] == ["", "script:ada", "openai:x"]
@@ -1045,7 +1117,7 @@ def test_a_fork_gives_a_seat_to_another_platform_from_there_on() -> None:
 def test_what_was_spent_is_added_up_seat_by_seat() -> None:
     """P-14"""
     usage = Usage(tokens_in=10, tokens_out=2, cost=5, calls=1)
-    table = Table(ADA, BOB).bid("ada", wants(0.9), usage)
+    table = MeetingRun(ADA, BOB).bid("ada", bid_to_speak(0.9), usage)
     table.put(SeatLost(ask=AskId("1.intent.bob"), seat=SeatId("bob"), reason="malformed", usage=usage))
     story = table.speaks("ada", "Yes.", usage=usage).story
     assert (story.spent.tokens, story.spent.cost, story.spent.calls) == (36, 15, 3)

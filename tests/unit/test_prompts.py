@@ -41,7 +41,7 @@ from moot.domain.roster import Swap
 from moot.domain.running import PendingAsk
 from moot.protocols.persona.facts import IntentDeclared, PersonaSettings
 from moot.protocols.persona.rules import RULES
-from moot.testing.persona_facts import START, Table, draft, opening, seat, silent, wants
+from moot.testing.persona_facts import START, MeetingRun, bid_silence, bid_to_speak, build_draft, build_opening, build_seat
 from moot.testing.snapshots import check_snapshot
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
@@ -83,14 +83,14 @@ EVIL = [
 ]
 
 
-def _meeting(kind: str, language: Language) -> tuple[Table, str]:
+def _meeting(kind: str, language: Language) -> tuple[MeetingRun, str]:
     """A meeting in which this kind of answer is asked of a seat, and the seat."""
     topic, first, second, third, hint = SAID[language]
     critic, decider = STANCES[language]
-    table = Table(
-        seat("ada"),
-        seat("bob", stance=critic, instructions=hint),
-        seat("dee", stance=decider),
+    table = MeetingRun(
+        build_seat("ada"),
+        build_seat("bob", stance=critic, instructions=hint),
+        build_seat("dee", stance=decider),
         topic=topic,
         language=language,
         settings=PersonaSettings(blind=True, window=3),
@@ -98,16 +98,16 @@ def _meeting(kind: str, language: Language) -> tuple[Table, str]:
     if kind == "position":
         return table, "bob"
     table.position("ada", first).position("bob", second).position("dee", third)
-    table.turn("ada", first).bids(ada=silent(0.4), bob=wants(0.9, view="contest"), dee=silent(0.4, view="agree"))
-    table.says(hint).speaks("bob", second, refers_to=2, view="contest")
+    table.turn("ada", first).bids(ada=bid_silence(0.4), bob=bid_to_speak(0.9, view="contest"), dee=bid_silence(0.4, view="agree"))
+    table.give_input(hint).speaks("bob", second, refers_to=2, view="contest")
     if kind in {"intent", "intent_of_the_decider"}:
         return table, "bob" if kind == "intent" else "dee"
     if kind == "speech":
-        return table.bids(ada=silent(0.4), bob=wants(0.9), dee=silent(0.4)), "bob"
-    table.bids(ada=silent(0.1), bob=silent(0.1), dee=silent(0.1, view="agree"))
+        return table.bids(ada=bid_silence(0.4), bob=bid_to_speak(0.9), dee=bid_silence(0.4)), "bob"
+    table.bids(ada=bid_silence(0.1), bob=bid_silence(0.1), dee=bid_silence(0.1, view="agree"))
     if kind == "draft":
         return table, "dee"
-    return table.drafts("dee", draft(third, 2, 3)), "bob"
+    return table.drafts("dee", build_draft(third, 2, 3)), "bob"
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -151,9 +151,9 @@ def test_only_a_bid_has_a_probe_and_not_the_deciders() -> None:
 
 
 def test_the_nth_of_a_kind_counts_for_scripts_and_seeds() -> None:
-    table = Table(seat("ada"), seat("bob")).turn("ada", "1").turn("bob", "2").turn("ada", "3")
+    table = MeetingRun(build_seat("ada"), build_seat("bob")).turn("ada", "1").turn("bob", "2").turn("ada", "3")
     assert table.brief("ada").nth == 4
-    assert table.bids(ada=wants(0.9), bob=silent(0.4)).brief("ada").nth == 3
+    assert table.bids(ada=bid_to_speak(0.9), bob=bid_silence(0.4)).brief("ada").nth == 3
     assert RULES.brief(table.state, table.asks[0]).seed == 7
 
 
@@ -169,17 +169,19 @@ def test_what_a_participant_says_stays_behind_the_fence(evil: str, language: Lan
     """P-8: the same meeting with harmless words has the very same lines outside the quotations."""
 
     def told(words: str) -> list[str]:
-        table = Table(seat("ada"), seat("bob"), topic=words, language=language, settings=PersonaSettings(blind=True, window=1))
+        table = MeetingRun(
+            build_seat("ada"), build_seat("bob"), topic=words, language=language, settings=PersonaSettings(blind=True, window=1)
+        )
         found = [_unfenced(table.brief("bob"))]
-        table.position("ada", words).position("bob", words).turn("ada", words).says(words)
+        table.position("ada", words).position("bob", words).turn("ada", words).give_input(words)
         found.append(_unfenced(table.brief("bob")))
-        table.bids(ada=silent(0.5, words, view="agree"), bob=wants(0.9, words, view="contest"))
+        table.bids(ada=bid_silence(0.5, words, view="agree"), bob=bid_to_speak(0.9, words, view="contest"))
         found.append(_unfenced(table.brief("bob")))
-        table.speaks("bob", words).bids(ada=silent(0.4), bob=wants(0.9))
+        table.speaks("bob", words).bids(ada=bid_silence(0.4), bob=bid_to_speak(0.9))
         found.append(_unfenced(table.brief("bob")))
-        table.speaks("bob", words).bids(ada=silent(0.1), bob=silent(0.1))
+        table.speaks("bob", words).bids(ada=bid_silence(0.1), bob=bid_silence(0.1))
         found.append(_unfenced(table.brief("ada")))
-        found.append(_unfenced(table.drafts("ada", draft(words)).brief("bob")))
+        found.append(_unfenced(table.drafts("ada", build_draft(words)).brief("bob")))
         return found
 
     assert told(evil) == told("harmless")
@@ -398,7 +400,7 @@ def test_a_budget_is_exhausted_when_it_is_reached(budget: Budget, spent: Spent, 
 # Desk
 
 FIRST, SECOND = AskId("1.intent.ada"), AskId("1.intent.bob")
-OPENED = opening(seat("ada"), seat("bob"))
+OPENED = build_opening(build_seat("ada"), build_seat("bob"))
 
 
 def _desk(*facts: tuple[float, Fact]) -> SessionState:
@@ -416,7 +418,7 @@ def _put(*asks: AskId, after: float = 60, outside: bool = False) -> AsksPut:
 def test_an_ask_is_pending_until_it_is_answered_lost_or_withdrawn() -> None:
     pending = PendingAsk(START + timedelta(seconds=60))
     assert dict(_desk((0, _put(FIRST, SECOND))).pending) == {FIRST: pending, SECOND: pending}
-    bid = IntentDeclared(ask=FIRST, seat=SeatId("ada"), said=silent(0.1), usage=Usage(tokens_in=3, calls=1))
+    bid = IntentDeclared(ask=FIRST, seat=SeatId("ada"), said=bid_silence(0.1), usage=Usage(tokens_in=3, calls=1))
     lost = SeatLost(ask=SECOND, seat=SeatId("bob"), reason="error", usage=Usage(tokens_in=4, calls=1))
     desk = _desk((0, _put(FIRST, SECOND)), (1, bid))
     assert (dict(desk.pending), desk.seq, desk.spent) == (

@@ -12,7 +12,7 @@ from moot.domain.facts import BudgetExhausted, CloseCalled, Language, SessionCan
 from moot.protocols.roundtable.facts import RoundtableSettings, RoundtableSpeech
 from moot.protocols.roundtable.kit import ROUNDTABLE
 from moot.protocols.roundtable.page import LONG_AGENDA, render_html_report
-from moot.testing.roundtable_facts import Table, seat
+from moot.testing.roundtable_facts import ConferenceRun, build_seat
 from moot.testing.snapshots import check_snapshot
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
@@ -23,13 +23,13 @@ def _says(language: Language) -> Callable[[str, str], str]:
     return lambda en, zh: en if language == "en" else zh
 
 
-def _talked(language: Language) -> Table:
+def _talked(language: Language) -> ConferenceRun:
     """Two rounds: a prompt of each kind, a word of the user's, a speaker that is skipped, declared consensus."""
     say = _says(language)
-    held = Table(
-        seat("architect", platform="openai:gpt-5", stance=say("for Redis", "支持 Redis")),
-        seat("security", instructions=say("Look for threats.", "寻找威胁。")),
-        seat("reviewer"),
+    held = ConferenceRun(
+        build_seat("architect", platform="openai:gpt-5", stance=say("for Redis", "支持 Redis")),
+        build_seat("security", instructions=say("Look for threats.", "寻找威胁。")),
+        build_seat("reviewer"),
         topic=say("Which cache for the catalogue?", "商品目录用哪种缓存？"),
         language=language,
         settings=RoundtableSettings(
@@ -45,17 +45,17 @@ def _talked(language: Language) -> Table:
         RoundtableSpeech(content=say("Fine, if closed off.", "可以，但要隔离。"), prompt=say("Name the cost.", "请说明成本。")),
         USAGE,
     )
-    held.hears(say("We have 500 a month.", "每月预算 500。"))
+    held.give_input(say("We have 500 a month.", "每月预算 500。"))
     held.says(say("Measure first.", "先测量。"), USAGE)
     held.says(say("Agreed.\n[CONSENSUS]", "同意。\n[共识]"), USAGE)
-    held.loses("error", "HTTP 503 | busy", USAGE).loses()
+    held.lose_seat("error", "HTTP 503 | busy", USAGE).lose_seat()
     return held
 
 
-def _concluded(language: Language) -> Table:
+def _concluded(language: Language) -> ConferenceRun:
     say = _says(language)
     held = _talked(language).says(say("Agreed, too.\n[CONSENSUS]", "也同意。\n[共识]"), USAGE)
-    return held.concludes(
+    return held.write_minutes(
         say(
             "## Summary\nRedis was weighed.\n## Consensus reached\n- Redis\n## Disagreements left open\nThe import job.\n"
             "## Action items\n- reviewer: measure",
@@ -65,11 +65,11 @@ def _concluded(language: Language) -> Table:
     )
 
 
-def _cancelled(language: Language) -> Table:
+def _cancelled(language: Language) -> ConferenceRun:
     return _talked(language).put(SessionCancelled(reason=_says(language)("Too dear.", "太贵。")))
 
 
-EXAMPLES: dict[str, Callable[[Language], Table]] = {"thinking": _talked, "concluded": _concluded, "cancelled": _cancelled}
+EXAMPLES: dict[str, Callable[[Language], ConferenceRun]] = {"thinking": _talked, "concluded": _concluded, "cancelled": _cancelled}
 
 
 class _Seen(HTMLParser):
@@ -130,7 +130,9 @@ def test_the_minutes_stand_as_written_with_author_end_and_what_was_left_open() -
 
 def test_minutes_without_open_disagreements_say_that_none_is_named() -> None:
     """R-9"""
-    held = Table(seat("ada"), settings=RoundtableSettings(max_rounds=1)).says("Yes.").concludes("## Summary\nYes.")
+    held = (
+        ConferenceRun(build_seat("ada"), settings=RoundtableSettings(max_rounds=1)).says("Yes.").write_minutes("## Summary\nYes.")
+    )
     assert "The minutes name no disagreement that was left open." in render_html_report(held.story)
 
 
@@ -161,7 +163,7 @@ def test_who_declares_consensus_is_told_with_the_speech() -> None:
     declared = 'architect <a href="#entry-6">004</a>, reviewer <a href="#entry-7">006</a>'
     assert f"<dt>Consensus declared</dt><dd>2/3: {declared}</dd>" in told
     assert told.count("declares consensus") == 2
-    taken_back = Table(seat("ada"), seat("bob")).says("Yes.\n[CONSENSUS]").says("No.").says("Then no.")
+    taken_back = ConferenceRun(build_seat("ada"), build_seat("bob")).says("Yes.\n[CONSENSUS]").says("No.").says("Then no.")
     assert "<dt>Consensus declared</dt><dd>0/2</dd>" in render_html_report(taken_back.story)
 
 
@@ -176,22 +178,33 @@ def test_a_skipped_speaker_is_told_with_every_failure() -> None:
 
 def test_a_round_in_which_nobody_could_speak_is_not_left_out() -> None:
     """R-10"""
-    held = Table(seat("ada"), settings=RoundtableSettings(max_rounds=2)).loses().loses().says("Yes.")
+    held = ConferenceRun(build_seat("ada"), settings=RoundtableSettings(max_rounds=2)).lose_seat().lose_seat().says("Yes.")
     told = render_html_report(held.story)
     assert re.findall(r"<h3>(.*?)</h3>", told) == ["Round 1", "Round 2"]
     assert "never spoke" not in told
-    silent = Table(seat("ada"), seat("bob"), settings=RoundtableSettings(max_rounds=1)).loses().loses().says("Yes.")
+    silent = (
+        ConferenceRun(build_seat("ada"), build_seat("bob"), settings=RoundtableSettings(max_rounds=1))
+        .lose_seat()
+        .lose_seat()
+        .says("Yes.")
+    )
     assert "<li>ada never spoke</li>" in render_html_report(silent.story)
 
 
 def test_the_pen_that_was_handed_on_and_minutes_that_nobody_wrote() -> None:
     """R-9, R-10"""
-    held = Table(seat("ada"), settings=RoundtableSettings(max_rounds=1)).says("Yes.").loses().loses()
+    held = ConferenceRun(build_seat("ada"), settings=RoundtableSettings(max_rounds=1)).says("Yes.").lose_seat().lose_seat()
     assert "<dt>Awaited</dt><dd>ada</dd>" in render_html_report(held.story)
     assert "<li>moderator was asked for the minutes and failed twice</li>" in render_html_report(held.story)
-    written = Table(seat("ada"), settings=RoundtableSettings(max_rounds=1)).says("Yes.").loses().loses().concludes("Yes.")
+    written = (
+        ConferenceRun(build_seat("ada"), settings=RoundtableSettings(max_rounds=1))
+        .says("Yes.")
+        .lose_seat()
+        .lose_seat()
+        .write_minutes("Yes.")
+    )
     assert "<dt>Written by</dt><dd>ada</dd>" in render_html_report(written.story)
-    told = render_html_report(held.loses().loses().story)
+    told = render_html_report(held.lose_seat().lose_seat().story)
     assert "Nobody could write the minutes; the speeches stand below." in told
     assert "Left open" not in told
     assert "<dt>Ended by</dt><dd>the last round</dd>" in told
@@ -200,41 +213,46 @@ def test_the_pen_that_was_handed_on_and_minutes_that_nobody_wrote() -> None:
 @pytest.mark.parametrize(
     ("held", "words"),
     [
-        (Table(seat("ada")), "Nothing has been said."),
-        (Table(seat("ada")), "<dt>Now</dt><dd>round 1</dd><dt>Awaited</dt><dd>ada</dd>"),
-        (Table(seat("ada")).hears("A word."), "A word."),
-        (Table(seat("ada")).put(SessionCancelled()), "Cancelled before its end."),
-        (Table(seat("ada")).says("Yes.").put(SessionCancelled(reason="Too dear.")), "Cancelled before its end. Too dear."),
-        (Table(seat("ada")).says("Yes.").put(CloseCalled()).concludes("So."), "its owner called for the end"),
-        (Table(seat("ada")).put(BudgetExhausted(budget="tokens", spent="9")), "the token budget"),
-        (Table(seat("ada")).says("Yes.\n[CONSENSUS]"), "the speeches are over, the minutes are being written"),
-        (Table(seat("ada")).says("Yes.\n[CONSENSUS]"), "everyone having declared consensus"),
-        (Table(seat("ada")).says("Yes.\n[CONSENSUS]").hears("Late."), "Late."),
+        (ConferenceRun(build_seat("ada")), "Nothing has been said."),
+        (ConferenceRun(build_seat("ada")), "<dt>Now</dt><dd>round 1</dd><dt>Awaited</dt><dd>ada</dd>"),
+        (ConferenceRun(build_seat("ada")).give_input("A word."), "A word."),
+        (ConferenceRun(build_seat("ada")).put(SessionCancelled()), "Cancelled before its end."),
+        (
+            ConferenceRun(build_seat("ada")).says("Yes.").put(SessionCancelled(reason="Too dear.")),
+            "Cancelled before its end. Too dear.",
+        ),
+        (ConferenceRun(build_seat("ada")).says("Yes.").put(CloseCalled()).write_minutes("So."), "its owner called for the end"),
+        (ConferenceRun(build_seat("ada")).put(BudgetExhausted(budget="tokens", spent="9")), "the token budget"),
+        (ConferenceRun(build_seat("ada")).says("Yes.\n[CONSENSUS]"), "the speeches are over, the minutes are being written"),
+        (ConferenceRun(build_seat("ada")).says("Yes.\n[CONSENSUS]"), "everyone having declared consensus"),
+        (ConferenceRun(build_seat("ada")).says("Yes.\n[CONSENSUS]").give_input("Late."), "Late."),
     ],
 )
-def test_whatever_has_happened_is_told(held: Table, words: str) -> None:
+def test_whatever_has_happened_is_told(held: ConferenceRun, words: str) -> None:
     assert words in render_html_report(held.story)
 
 
 def test_a_long_background_is_folded_up() -> None:
-    assert "<details>" not in render_html_report(Table(seat("ada"), settings=RoundtableSettings(agenda="x" * LONG_AGENDA)).story)
+    assert "<details>" not in render_html_report(
+        ConferenceRun(build_seat("ada"), settings=RoundtableSettings(agenda="x" * LONG_AGENDA)).story
+    )
     assert "<summary>Background</summary>" in render_html_report(
-        Table(seat("ada"), settings=RoundtableSettings(agenda="x" * (LONG_AGENDA + 1))).story
+        ConferenceRun(build_seat("ada"), settings=RoundtableSettings(agenda="x" * (LONG_AGENDA + 1))).story
     )
 
 
-def _everywhere(words: str) -> Table:
+def _everywhere(words: str) -> ConferenceRun:
     """A conference in which everyone says just this, wherever they can."""
-    held = Table(
-        seat("ada", stance=words, platform=words, instructions=words),
-        seat("bob"),
+    held = ConferenceRun(
+        build_seat("ada", stance=words, platform=words, instructions=words),
+        build_seat("bob"),
         topic=words,
         settings=RoundtableSettings(max_rounds=1, conference=words[:80], agenda=words, prompt=words),
     )
-    held.hears(words).speaks(RoundtableSpeech(content="Yes.", prompt=words)).loses("error", words).speaks(
+    held.give_input(words).speaks(RoundtableSpeech(content="Yes.", prompt=words)).lose_seat("error", words).speaks(
         RoundtableSpeech(content=words)
     )
-    return held.concludes(f"## Summary\n{words}\n## Disagreements left open\n{words}")
+    return held.write_minutes(f"## Summary\n{words}\n## Disagreements left open\n{words}")
 
 
 EVIL = [
@@ -260,7 +278,7 @@ def test_everything_said_is_escaped_in_the_page(evil: str) -> None:
 
 
 def test_a_cancellations_reason_is_escaped() -> None:
-    told = render_html_report(Table(seat("ada")).put(SessionCancelled(reason="<b>money</b>")).story)
+    told = render_html_report(ConferenceRun(build_seat("ada")).put(SessionCancelled(reason="<b>money</b>")).story)
     assert "Cancelled before its end. &lt;b&gt;money&lt;/b&gt;" in told
 
 

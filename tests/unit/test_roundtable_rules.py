@@ -28,7 +28,7 @@ from moot.protocols.roundtable.facts import (
 from moot.protocols.roundtable.kit import open_session as opened_by
 from moot.protocols.roundtable.rules import RULES
 from moot.protocols.roundtable.state import Conference
-from moot.testing.rulebook_contract import RulebookContract, check_session, happenings
+from moot.testing.rulebook_contract import RulebookContract, build_fact_source, check_session
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -196,7 +196,7 @@ SAID = {
     ),
     "minutes": st.builds(Minutes, content=st.sampled_from(("## Summary\nYes.", "–"))),
 }
-CONTRACT: RulebookContract[Conference] = RulebookContract(rules=RULES, openings=OPENINGS, happens=happenings(RULES, SAID))
+CONTRACT: RulebookContract[Conference] = RulebookContract(rules=RULES, openings=OPENINGS, happens=build_fact_source(RULES, SAID))
 
 
 @settings(max_examples=40, deadline=None, derandomize=True, phases=[Phase.generate], suppress_health_check=list(HealthCheck))

@@ -17,7 +17,7 @@ from moot.protocols.swarm.recount import compute_what_if
 from moot.protocols.swarm.report import render_final_report
 from moot.protocols.swarm.state import Swarm
 from moot.protocols.swarm.words import agent_name
-from moot.testing.swarm_facts import Says, SwarmRun, deposit, dutiful, swarm_plan
+from moot.testing.swarm_facts import Says, SwarmRun, build_deposit, build_swarm_plan, build_valid_report
 
 IDEAS = ("Cache it.", "Cache it now.", "Buy machines.", "Rewrite all of it.", "不要缓存。")
 
@@ -84,7 +84,7 @@ def figures(board: dict[str, Any], number: int) -> dict[str, Any]:
 @given(st.data())
 def test_the_figures_of_a_run_can_be_reckoned_from_its_blackboard(data: st.DataObject) -> None:
     """S-17, S-20: convergence is claimed exactly when they hold."""
-    plan = swarm_plan(
+    plan = build_swarm_plan(
         data.draw(st.integers(2, 6)),
         seed=data.draw(st.integers(0, 9)),
         max_rounds=data.draw(st.integers(2, 7)),
@@ -108,8 +108,8 @@ def test_the_figures_of_a_run_can_be_reckoned_from_its_blackboard(data: st.DataO
         amount = data.draw(st.sampled_from((0.1, 0.3)))
         way = data.draw(st.sampled_from(("a", "b", "c")))
         agrees = data.draw(st.sampled_from(((), (), (), ("idea-1",), ("Cache it.", "idea-2"), ("finding-002", "nobody"))))
-        operations = (deposit(way, amount),)
-        return dutiful(state, ask.seat, way, *steady[ask.seat], operations=operations, agrees_with=agrees)
+        operations = (build_deposit(way, amount),)
+        return build_valid_report(state, ask.seat, way, *steady[ask.seat], operations=operations, agrees_with=agrees)
 
     run = SwarmRun(plan).play(says)
     board = json.loads(render_blackboard(run.story))
@@ -136,11 +136,13 @@ def joined_run() -> SwarmRun:
 
         def report(ask: Ask, brief: Brief, state: Swarm, mine: str = mine) -> object:
             if ask.kind == "explore":
-                return dutiful(state, ask.seat, f"way {ask.seat}", mine, operations=(deposit(f"way {ask.seat}"),))
+                return build_valid_report(
+                    state, ask.seat, f"way {ask.seat}", mine, operations=(build_deposit(f"way {ask.seat}"),)
+                )
             return SwarmBallot() if ask.kind == "ballot" else NotImplemented
 
         says[agent_name(at)] = report
-    return SwarmRun(swarm_plan(5, collisions=0)).play(says)
+    return SwarmRun(build_swarm_plan(5, collisions=0)).play(says)
 
 
 def test_a_join_can_be_undone_and_the_figures_reckoned_anew() -> None:

@@ -10,14 +10,14 @@ from moot.protocols.swarm.answers import Operation
 from moot.protocols.swarm.facts import OperationResult
 from moot.protocols.swarm.operations import OPERATIONS, BlackboardEditor
 from moot.protocols.swarm.state import Swarm
-from moot.testing.swarm_facts import SwarmRun, swarm_plan
+from moot.testing.swarm_facts import SwarmRun, build_swarm_plan
 
 ADA, BOB = SeatId("TanWei"), SeatId("SuYuan")
 
 
 @pytest.fixture
 def bench() -> BlackboardEditor:
-    run = SwarmRun(swarm_plan(5))
+    run = SwarmRun(build_swarm_plan(5))
     run.step()
     state: Swarm = run.state
     return BlackboardEditor(state)

@@ -35,7 +35,7 @@ from moot.protocols.swarm.report import render_final_report
 from moot.protocols.swarm.rules import RULES
 from moot.protocols.swarm.state import Swarm
 from moot.protocols.swarm.story import SwarmTimeline
-from moot.testing.rulebook_contract import Played, RulebookContract, check_session, happenings
+from moot.testing.rulebook_contract import PlayedSession, RulebookContract, build_fact_source, check_session
 
 LASTING = settings(
     max_examples=60,
@@ -194,10 +194,10 @@ def openings(draw: st.DrawFn) -> Opened:
     )
 
 
-CONTRACT: RulebookContract[Swarm] = RulebookContract(rules=RULES, openings=openings(), happens=happenings(RULES, SAID))
+CONTRACT: RulebookContract[Swarm] = RulebookContract(rules=RULES, openings=openings(), happens=build_fact_source(RULES, SAID))
 
 
-def told(played: Played) -> SwarmTimeline:
+def told(played: PlayedSession) -> SwarmTimeline:
     story = SwarmTimeline(played.standing.session)
     for entry in played.entries:
         story.add(entry)

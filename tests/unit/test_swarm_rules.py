@@ -55,7 +55,15 @@ from moot.protocols.swarm.state import Swarm
 from moot.protocols.swarm.story import build_decision
 from moot.protocols.swarm.words import agent_name
 from moot.testing.rulebook_contract import START
-from moot.testing.swarm_facts import SESSION, Says, SwarmRun, deposit, dutiful, stop, swarm_plan
+from moot.testing.swarm_facts import (
+    SESSION,
+    Says,
+    SwarmRun,
+    build_deposit,
+    build_stop_signal,
+    build_swarm_plan,
+    build_valid_report,
+)
 from moot.weighing.stigmergy import Diversity
 
 ADA, BOB, EVE = SeatId("TanWei"), SeatId("SuYuan"), SeatId("DongCha")
@@ -68,7 +76,7 @@ def explorer(*ideas: str, direction: str = "caching", vote: str = "support") -> 
 
     def says(ask: Ask, brief: Brief, state: Swarm) -> object:
         if ask.kind == "explore":
-            return dutiful(state, ask.seat, direction, *ideas, operations=(deposit(direction),))
+            return build_valid_report(state, ask.seat, direction, *ideas, operations=(build_deposit(direction),))
         if ask.kind == "collide":
             return Collision(action="pass")
         if ask.kind == "ballot":
@@ -84,7 +92,7 @@ def _vote(number: int, position: str) -> IdeaVote:
 
 def five(**chosen: Any) -> SwarmRun:
     """Five explorers, four of one mind."""
-    run = SwarmRun(swarm_plan(5, **chosen))
+    run = SwarmRun(build_swarm_plan(5, **chosen))
     says: dict[str, Says] = {agent_name(at): explorer(CACHE, direction=f"way {at}") for at in range(1, 5)}
     return run.play({**says, agent_name(5): explorer(BUY, direction="hardware", vote="oppose")})
 
@@ -117,15 +125,15 @@ def test_explorers_have_their_names_and_then_numbers() -> None:
 
 def test_a_swarm_has_two_to_sixty_four_explorers() -> None:
     """S-1."""
-    assert len(open_session(swarm_plan(64)).seats) == 65
+    assert len(open_session(build_swarm_plan(64)).seats) == 65
     for count in (1, 65):
         with pytest.raises(BadRoster, match="2 to 64"):
-            open_session(swarm_plan(count))
+            open_session(build_swarm_plan(count))
 
 
 def test_the_validator_is_a_model_where_there_is_one_and_likeness_is_always_measured() -> None:
     """S-2, S-8: all explorers are equal, so that a panel's stances do not reach them."""
-    plan = swarm_plan(2, platform="openai:gpt-5-mini")
+    plan = build_swarm_plan(2, platform="openai:gpt-5-mini")
     found = open_session(
         replace(plan, seats=tuple(replace(seat, stance="sceptic", instructions="Doubt.") for seat in plan.seats))
     )
@@ -134,18 +142,18 @@ def test_the_validator_is_a_model_where_there_is_one_and_likeness_is_always_meas
         ("likeness", "measure"),
     ]
     assert {(seat.stance, seat.instructions) for seat in found.seats} == {("", "")}
-    assert [seat.id for seat in open_session(swarm_plan(2)).seats] == ["TanWei", "SuYuan", "likeness"]
+    assert [seat.id for seat in open_session(build_swarm_plan(2)).seats] == ["TanWei", "SuYuan", "likeness"]
 
 
 def test_a_person_explores_by_mailbox() -> None:
     """S-10: a report has lists that a terminal does not ask for field by field."""
     with pytest.raises(BadRoster, match="seat a person as mailbox"):
-        open_session(swarm_plan(2, platform="human"))
+        open_session(build_swarm_plan(2, platform="human"))
 
 
 def test_any_mind_can_take_the_seat_of_the_measure() -> None:
     """S-8: pluggable; a mind reads the ideas by their numbers."""
-    plan = swarm_plan(3, max_rounds=1, collisions=0, vote=False)
+    plan = build_swarm_plan(3, max_rounds=1, collisions=0, vote=False)
     run = SwarmRun(replace(plan, seats=(*plan.seats, Seat(id=SeatId("likeness"), platform="openai:m"))))
 
     def says(ask: Ask, brief: Brief, state: Swarm) -> object:
@@ -154,7 +162,7 @@ def test_any_mind_can_take_the_seat_of_the_measure() -> None:
             assert "from number 0 on" in brief.own
             assert brief.fault(SimilarityReport(by="meaning", pairs=(ComparedPair(one=0, other=1, likeness=1.0),))) is not None
             return SimilarityReport(by="meaning", pairs=(ComparedPair(one=2, other=1, likeness=0.7),))
-        return dutiful(state, ask.seat, "x", f"Idea of {ask.seat}")
+        return build_valid_report(state, ask.seat, "x", f"Idea of {ask.seat}")
 
     run.play(says)
     assert [finding.idea for finding in run.state.board.findings] == [1, 2, 2]
@@ -163,10 +171,10 @@ def test_any_mind_can_take_the_seat_of_the_measure() -> None:
 def test_directions_belong_to_the_hybrid_mode() -> None:
     """S-1."""
     with pytest.raises(BadSetting, match="hybrid only"):
-        open_session(swarm_plan(2, directions=("caching",)))
+        open_session(build_swarm_plan(2, directions=("caching",)))
     with pytest.raises(BadSetting, match="needs directions"):
-        open_session(swarm_plan(2, mode="hybrid"))
-    run = SwarmRun(swarm_plan(2, mode="hybrid", directions=("Caching", "hardware")))
+        open_session(build_swarm_plan(2, mode="hybrid"))
+    run = SwarmRun(build_swarm_plan(2, mode="hybrid", directions=("Caching", "hardware")))
     run.step()
     found = run.state.board.pheromones
     assert {each.direction: each.concentration for each in found.values()} == {"Caching": 0.1, "hardware": 0.1}
@@ -176,7 +184,7 @@ def test_thresholds_come_from_the_seed() -> None:
     """S-3: θ in [0.3, 0.6], random exploration in [0.1, 0.2]; another seed, another draw."""
     drawn = []
     for seed in (1, 1, 2):
-        run = SwarmRun(swarm_plan(30, seed=seed))
+        run = SwarmRun(build_swarm_plan(30, seed=seed))
         run.step()
         (formed,) = run.facts(SwarmFormed)
         assert all(0.3 <= each.threshold <= 0.6 and 0.1 <= each.random_explore <= 0.2 for each in formed.agents)
@@ -188,7 +196,7 @@ def test_the_same_seed_and_answers_give_the_same_blackboard_whoever_answers_firs
     """S-3: byte for byte, in whatever order the answers come in; another seed gives another run."""
 
     def board(seed: int, order: int) -> str:
-        run = SwarmRun(swarm_plan(5, seed=seed), shuffle=lambda asks: asks[order:] + asks[:order])
+        run = SwarmRun(build_swarm_plan(5, seed=seed), shuffle=lambda asks: asks[order:] + asks[:order])
         says: dict[str, Says] = {agent_name(at): explorer(CACHE, direction=f"way {at}") for at in range(1, 6)}
         return render_blackboard(run.play(says).story)
 
@@ -201,11 +209,11 @@ def test_the_same_seed_and_answers_give_the_same_blackboard_whoever_answers_firs
 
 def test_a_round_start_says_all_that_the_protocol_promises() -> None:
     """S-9."""
-    run = SwarmRun(swarm_plan(3, seed=5))
+    run = SwarmRun(build_swarm_plan(3, seed=5))
 
     def report(ask: Ask, state: Swarm) -> object:
-        operations = (deposit("caching", 0.3), Operation(operation="fly"))
-        return dutiful(state, ask.seat, "caching", CACHE, operations=operations)
+        operations = (build_deposit("caching", 0.3), Operation(operation="fly"))
+        return build_valid_report(state, ask.seat, "caching", CACHE, operations=operations)
 
     run.play(exploring(report), until=lambda state: state.round == 2 and state.stage == "explore")
     ask = next(effect for effect in RULES.decide(run.state) if isinstance(effect, Ask))
@@ -241,10 +249,10 @@ def test_a_round_start_says_all_that_the_protocol_promises() -> None:
 
 def test_all_explore_at_once_and_nobody_reads_the_round_under_way() -> None:
     """S-10: one barrier; what others bring in a round is not shown before it is over."""
-    run = SwarmRun(swarm_plan(3))
+    run = SwarmRun(build_swarm_plan(3))
     batch = run.step()
     assert [ask.seat for ask in batch.asks] == [ADA, BOB, EVE]
-    said = dutiful(run.state, ADA, "caching", "A secret idea.")
+    said = build_valid_report(run.state, ADA, "caching", "A secret idea.")
     before = RULES.brief(run.state, batch.asks[1])
     run.play({ADA: exploring(lambda ask, state: said)}, until=lambda state: bool(state.answered))
     assert "A secret idea." not in RULES.brief(run.state, batch.asks[1]).shared
@@ -253,7 +261,7 @@ def test_all_explore_at_once_and_nobody_reads_the_round_under_way() -> None:
 
 def test_an_unconfirmed_step_is_an_error() -> None:
     """S-14: the run stops with the fault on its record, and every agent is ended."""
-    run = SwarmRun(swarm_plan(2))
+    run = SwarmRun(build_swarm_plan(2))
     run.step()
     broken = fast_replace(run.state, stage="settle")
     (effect,) = RULES.decide(broken)
@@ -268,7 +276,7 @@ def test_an_unconfirmed_step_is_an_error() -> None:
 
 def test_operations_that_do_not_add_up_stop_the_run() -> None:
     """S-6: requests = processed + failed, or the run stops loudly."""
-    run = SwarmRun(swarm_plan(2))
+    run = SwarmRun(build_swarm_plan(2))
     run.step()
     (effect,) = RULES.decide(fast_replace(run.state, board=fast_replace(run.state.board, requests=3, operations=1, refused=1)))
     assert isinstance(effect, Record)
@@ -281,10 +289,10 @@ def test_an_operation_that_is_lost_or_doubled_stops_the_run(change: str, told: s
     """S-6: requests are counted as the reports come in, not by what became of them."""
 
     def report(ask: Ask, state: Swarm) -> object:
-        operations = (deposit("caching"), deposit("", 9)) if ask.seat == ADA else ()
-        return dutiful(state, ask.seat, "caching", CACHE, operations=operations)
+        operations = (build_deposit("caching"), build_deposit("", 9)) if ask.seat == ADA else ()
+        return build_valid_report(state, ask.seat, "caching", CACHE, operations=operations)
 
-    run = SwarmRun(swarm_plan(2, collisions=0)).play(exploring(report), until=lambda state: state.stage == "review")
+    run = SwarmRun(build_swarm_plan(2, collisions=0)).play(exploring(report), until=lambda state: state.stage == "review")
     at = next(at for at, entry in enumerate(run.entries) if isinstance(entry.fact, OperationsProcessed))
     entry = run.entries[at]
     assert isinstance(entry.fact, OperationsProcessed)
@@ -300,9 +308,9 @@ def test_an_operation_that_is_lost_or_doubled_stops_the_run(change: str, told: s
 
 def test_a_report_that_is_not_carried_out_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     """S-6: also where the rulebook itself would lose one."""
-    run = SwarmRun(swarm_plan(2, collisions=0))
+    run = SwarmRun(build_swarm_plan(2, collisions=0))
     monkeypatch.setattr(rules, "worked", BlackboardEditor)
-    run.play(exploring(lambda ask, state: dutiful(state, ask.seat, "caching", CACHE)))
+    run.play(exploring(lambda ask, state: build_valid_report(state, ask.seat, "caching", CACHE)))
     (closed,) = run.facts(SwarmClosed)
     assert (closed.reason, closed.fault) == ("fault", "2 operations were requested, 0 processed, 0 refused")
 
@@ -327,11 +335,16 @@ def busy() -> SwarmRun:
         number = list(state.agents).index(ask.seat)
         if number == 4 and state.round == 2:
             return None
-        operations = (deposit(f"way {number % 3}", 0.29), stop("way 1") if number == 3 else deposit("way 0", 0.07))
-        said = dutiful(state, ask.seat, f"way {number % 3}", (CACHE, BUY, f"{CACHE} Now.")[number % 3], operations=operations)
+        operations = (
+            build_deposit(f"way {number % 3}", 0.29),
+            build_stop_signal("way 1") if number == 3 else build_deposit("way 0", 0.07),
+        )
+        said = build_valid_report(
+            state, ask.seat, f"way {number % 3}", (CACHE, BUY, f"{CACHE} Now.")[number % 3], operations=operations
+        )
         return replace(said, conflict_review=None) if number == 2 else said
 
-    return SwarmRun(swarm_plan(5, mode="hybrid", directions=("Way 0", "way 7", "WAY 7"), max_rounds=7)).play(says)
+    return SwarmRun(build_swarm_plan(5, mode="hybrid", directions=("Way 0", "way 7", "WAY 7"), max_rounds=7)).play(says)
 
 
 def _shaken(reckon: Callable[..., Any]) -> Callable[..., Any]:
@@ -365,7 +378,7 @@ def test_a_run_is_told_the_same_where_figures_come_out_otherwise(monkeypatch: py
 
 def test_a_step_of_other_seats_or_another_round_changes_nothing() -> None:
     """S-14."""
-    run = SwarmRun(swarm_plan(2, collisions=0)).play(explorer(CACHE), until=lambda state: state.round == 2)
+    run = SwarmRun(build_swarm_plan(2, collisions=0)).play(explorer(CACHE), until=lambda state: state.round == 2)
     for entry in run.entries:
         if type(entry.fact) in KINDS.values() and not isinstance(entry.fact, SwarmClosed | SwarmOpened):
             after = RULES.evolve(run.state, Entry(seq=99, at=run.now, fact=entry.fact))
@@ -394,13 +407,13 @@ def test_settlement_goes_in_its_order() -> None:
 
 def test_a_signal_takes_its_part_once_and_expires_after_five_minutes() -> None:
     """S-15: 30 % at once and never again, however many rounds it stays active; out after 5 minutes of the run's clock."""
-    run = SwarmRun(swarm_plan(3, max_rounds=8, collisions=0), seconds=60)
+    run = SwarmRun(build_swarm_plan(3, max_rounds=8, collisions=0), seconds=60)
 
     def report(ask: Ask, state: Swarm) -> object:
-        operations = {1: (deposit("caching", 0.3),), 2: (stop("caching"),)}.get(state.round, ())
+        operations = {1: (build_deposit("caching", 0.3),), 2: (build_stop_signal("caching"),)}.get(state.round, ())
         if ask.seat != ADA and state.round == 2:
             operations = ()
-        return dutiful(state, ask.seat, "caching", CACHE, operations=operations)
+        return build_valid_report(state, ask.seat, "caching", CACHE, operations=operations)
 
     run.play(exploring(report))
     changes = [each["after"] / each["before"] for each in run.story.events if each["type"] == "pheromone_stopped"]
@@ -411,7 +424,7 @@ def test_a_signal_takes_its_part_once_and_expires_after_five_minutes() -> None:
 
 def test_time_without_a_process_is_not_the_runs_time() -> None:
     """S-15: the run's clock stands still while nobody runs the session."""
-    run = SwarmRun(swarm_plan(2))
+    run = SwarmRun(build_swarm_plan(2))
     run.step()
     before = run.state.clock
     run.seconds = 10_000
@@ -426,10 +439,10 @@ def test_a_day_between_is_nobodys_time(stray: Fact) -> None:
     """S-15, S-23: what another process writes a day later neither ends signals nor makes agents silent."""
 
     def report(ask: Ask, state: Swarm) -> object:
-        operations = (deposit("caching", 0.3), stop("caching")) if state.round == 1 else ()
-        return dutiful(state, ask.seat, "caching", CACHE, operations=operations)
+        operations = (build_deposit("caching", 0.3), build_stop_signal("caching")) if state.round == 1 else ()
+        return build_valid_report(state, ask.seat, "caching", CACHE, operations=operations)
 
-    run = SwarmRun(swarm_plan(3, max_rounds=4, collisions=0))
+    run = SwarmRun(build_swarm_plan(3, max_rounds=4, collisions=0))
     run.play(exploring(report), until=lambda state: state.round == 2)
     before = run.state.clock
     run.now += timedelta(days=1)
@@ -442,7 +455,7 @@ def test_a_day_between_is_nobodys_time(stray: Fact) -> None:
 
 def test_waiting_for_agents_elsewhere_counts_no_longer_than_a_round_waits() -> None:
     """S-15: they may take their time, but a day in which nobody was there is no day of the run."""
-    run = SwarmRun(swarm_plan(2, platform=MAILBOX, round_timeout=30.0))
+    run = SwarmRun(build_swarm_plan(2, platform=MAILBOX, round_timeout=30.0))
     run.step()
     assert run.state.pending
     put = AsksPut(asks=tuple(run.state.pending), outside=True)
@@ -460,13 +473,15 @@ def test_waiting_for_agents_elsewhere_counts_no_longer_than_a_round_waits() -> N
 
 def test_an_inhibited_direction_must_be_left_below_the_threshold() -> None:
     """S-15: effective S = S × (1 − strength); below θ the agent must switch, and is not sent back there."""
-    run = SwarmRun(swarm_plan(3, random_exploration=False, protection=False, collisions=0))
+    run = SwarmRun(build_swarm_plan(3, random_exploration=False, protection=False, collisions=0))
 
     def report(ask: Ask, state: Swarm) -> object:
         if state.round == 1:
-            return dutiful(state, ask.seat, "caching", CACHE, operations=(deposit("caching", 0.1), deposit("hardware", 0.1)))
-        operations = (stop("caching"),) if state.round == 2 and ask.seat == ADA else ()
-        return dutiful(state, ask.seat, "caching", CACHE, operations=operations)
+            return build_valid_report(
+                state, ask.seat, "caching", CACHE, operations=(build_deposit("caching", 0.1), build_deposit("hardware", 0.1))
+            )
+        operations = (build_stop_signal("caching"),) if state.round == 2 and ask.seat == ADA else ()
+        return build_valid_report(state, ask.seat, "caching", CACHE, operations=operations)
 
     run.play(exploring(report), until=lambda state: state.round == 3 and state.stage == "explore")
     orders = run.facts(RoundBegun)[-1].orders
@@ -475,13 +490,13 @@ def test_an_inhibited_direction_must_be_left_below_the_threshold() -> None:
 
 def test_a_strong_direction_inhibits_by_chance_only() -> None:
     """S-15: above θ an agent is inhibited with the probability 1 − P(S, θ)."""
-    run = SwarmRun(swarm_plan(40, random_exploration=False, protection=False, collisions=0))
+    run = SwarmRun(build_swarm_plan(40, random_exploration=False, protection=False, collisions=0))
 
     def report(ask: Ask, state: Swarm) -> object:
-        operations: tuple[Operation, ...] = (deposit("caching", 0.3),)
+        operations: tuple[Operation, ...] = (build_deposit("caching", 0.3),)
         if state.round == 2 and ask.seat == ADA:
-            operations = (*operations, stop("caching"))
-        return dutiful(state, ask.seat, "caching", f"Idea of {ask.seat}", operations=operations)
+            operations = (*operations, build_stop_signal("caching"))
+        return build_valid_report(state, ask.seat, "caching", f"Idea of {ask.seat}", operations=operations)
 
     run.play(exploring(report), until=lambda state: state.round == 3 and state.stage == "explore")
     orders = run.facts(RoundBegun)[-1].orders
@@ -494,15 +509,15 @@ def test_a_strong_direction_inhibits_by_chance_only() -> None:
 
 def test_roles_follow_their_rules() -> None:
     """S-16: strong pheromone and three deposits, a stop signal, two rounds; in that order, drawn by the seed."""
-    run = SwarmRun(swarm_plan(20, max_rounds=4, protection=False, collisions=0, seed=3))
+    run = SwarmRun(build_swarm_plan(20, max_rounds=4, protection=False, collisions=0, seed=3))
 
     def report(ask: Ask, state: Swarm) -> object:
         operations: tuple[Operation, ...] = ()
         if ask.seat == ADA:
-            operations = (deposit("caching", 0.3),) * 3
+            operations = (build_deposit("caching", 0.3),) * 3
         if ask.seat == BOB and state.round == 1:
-            operations = (deposit("hardware"), stop("hardware"))
-        return dutiful(state, ask.seat, "caching", f"Idea of {ask.seat}", operations=operations)
+            operations = (build_deposit("hardware"), build_stop_signal("hardware"))
+        return build_valid_report(state, ask.seat, "caching", f"Idea of {ask.seat}", operations=operations)
 
     run.play(exploring(report))
     roles = {role.seat: role for fact in run.facts(RoundSettled) for role in fact.roles}
@@ -518,14 +533,14 @@ def test_roles_follow_their_rules() -> None:
 
 def test_a_requested_role_is_granted_when_the_rule_allows_it() -> None:
     """S-16."""
-    run = SwarmRun(swarm_plan(3, max_rounds=2, collisions=0, protection=False))
+    run = SwarmRun(build_swarm_plan(3, max_rounds=2, collisions=0, protection=False))
 
     def report(ask: Ask, state: Swarm) -> object:
         wanted = "DEBATER" if ask.seat == ADA else "DEEP_ANALYST"
         operations = [Operation(operation="transition_role", params={"newRole": wanted, "reason": "r"})]
         if ask.seat == ADA:
-            operations = [deposit("caching"), stop("caching"), *operations]
-        return dutiful(state, ask.seat, "caching", CACHE, operations=tuple(operations))
+            operations = [build_deposit("caching"), build_stop_signal("caching"), *operations]
+        return build_valid_report(state, ask.seat, "caching", CACHE, operations=tuple(operations))
 
     run.play(exploring(report), until=lambda state: state.round == 2 and state.stage == "explore")
     (settled,) = run.facts(RoundSettled)
@@ -541,7 +556,7 @@ def test_a_requested_role_is_granted_when_the_rule_allows_it() -> None:
 
 def test_a_late_agent_is_reminded_then_degraded_then_removed() -> None:
     """S-12: 1st timeout round_retry, 2nd degraded, 3rd removed; the others go on; it ends forced."""
-    run = SwarmRun(swarm_plan(4, max_rounds=3, collisions=0))
+    run = SwarmRun(build_swarm_plan(4, max_rounds=3, collisions=0))
     prompts: list[str] = []
 
     def late(ask: Ask, brief: Brief, state: Swarm) -> object:
@@ -560,10 +575,10 @@ def test_a_late_agent_is_reminded_then_degraded_then_removed() -> None:
 
 def test_an_answer_to_the_reminder_makes_good() -> None:
     """S-12."""
-    run = SwarmRun(swarm_plan(3, max_rounds=2, collisions=0))
+    run = SwarmRun(build_swarm_plan(3, max_rounds=2, collisions=0))
 
     def slow(ask: Ask, state: Swarm) -> object:
-        return dutiful(state, ask.seat, "caching", CACHE) if state.lost.get(ask.seat) else "malformed"
+        return build_valid_report(state, ask.seat, "caching", CACHE) if state.lost.get(ask.seat) else "malformed"
 
     run.play({ADA: exploring(slow), BOB: explorer(CACHE), EVE: explorer(CACHE)})
     assert [fact.changes for fact in run.facts(BarrierPassed)] == [(), ()]
@@ -572,12 +587,12 @@ def test_an_answer_to_the_reminder_makes_good() -> None:
 
 def test_an_interrupted_agent_is_pinged_and_comes_back() -> None:
     """S-12: interrupted is not failed."""
-    run = SwarmRun(swarm_plan(3, max_rounds=1, collisions=0))
+    run = SwarmRun(build_swarm_plan(3, max_rounds=1, collisions=0))
     seen: list[tuple[str, float]] = []
 
     def broken(ask: Ask, state: Swarm) -> object:
         seen.append((state.agents[ask.seat].status, ask.patience))
-        return dutiful(state, ask.seat, "caching", CACHE) if len(seen) == 3 else "error"
+        return build_valid_report(state, ask.seat, "caching", CACHE) if len(seen) == 3 else "error"
 
     run.play({ADA: exploring(broken), BOB: explorer(CACHE), EVE: explorer(CACHE)})
     assert seen == [("active", 120.0), ("interrupted", 40.0), ("interrupted", 40.0)]
@@ -587,7 +602,7 @@ def test_an_interrupted_agent_is_pinged_and_comes_back() -> None:
 
 def test_an_agent_that_stays_interrupted_is_degraded_after_its_two_minutes() -> None:
     """S-12: three pings within 120 s, then degraded; after that its next failure removes it."""
-    run = SwarmRun(swarm_plan(4, max_rounds=3, collisions=0))
+    run = SwarmRun(build_swarm_plan(4, max_rounds=3, collisions=0))
     run.play({ADA: exploring(lambda ask, state: "error"), **{agent_name(at): explorer(CACHE) for at in (2, 3, 4)}})
     asks = [(ask.id, ask.patience) for ask in run.asks if ask.seat == ADA]
     assert [patience for _, patience in asks] == [120.0, 40.0, 40.0, 40.0, 120.0]
@@ -597,10 +612,10 @@ def test_an_agent_that_stays_interrupted_is_degraded_after_its_two_minutes() -> 
 
 def test_a_silent_agent_is_woken_and_then_degraded() -> None:
     """S-12: after 2 rounds of silence force_wake with forced random exploration; after 3 failed wakes degraded."""
-    run = SwarmRun(swarm_plan(4, max_rounds=8, collisions=0, random_exploration=False, protection=False))
+    run = SwarmRun(build_swarm_plan(4, max_rounds=8, collisions=0, random_exploration=False, protection=False))
 
     def silent(ask: Ask, state: Swarm) -> object:
-        return dutiful(state, ask.seat, "caching")
+        return build_valid_report(state, ask.seat, "caching")
 
     says: dict[str, Says] = {agent_name(at): explorer(f"Idea {at}", direction=f"way {at}") for at in (2, 3, 4)}
     run.play({ADA: exploring(silent), **says})
@@ -613,10 +628,10 @@ def test_a_silent_agent_is_woken_and_then_degraded() -> None:
 
 def test_a_woken_agent_that_speaks_is_as_before() -> None:
     """S-12."""
-    run = SwarmRun(swarm_plan(3, max_rounds=4, collisions=0, random_exploration=False, protection=False))
+    run = SwarmRun(build_swarm_plan(3, max_rounds=4, collisions=0, random_exploration=False, protection=False))
 
     def sleepy(ask: Ask, state: Swarm) -> object:
-        return dutiful(state, ask.seat, "caching", *([CACHE] if state.orders[ADA].wake else []))
+        return build_valid_report(state, ask.seat, "caching", *([CACHE] if state.orders[ADA].wake else []))
 
     run.play({ADA: exploring(sleepy), BOB: explorer(BUY), EVE: explorer("Rewrite it all.")})
     agent = run.state.agents[ADA]
@@ -625,7 +640,7 @@ def test_a_woken_agent_that_speaks_is_as_before() -> None:
 
 def test_a_round_that_loses_more_than_half_is_degraded_and_the_run_ends_when_one_is_left() -> None:
     """S-12: fewer than 2 active: an early end with a report of what there is."""
-    run = SwarmRun(swarm_plan(3, collisions=0))
+    run = SwarmRun(build_swarm_plan(3, collisions=0))
     run.play({ADA: explorer(CACHE), BOB: exploring(lambda ask, state: None), EVE: exploring(lambda ask, state: None)})
     (barrier,) = run.facts(BarrierPassed)
     assert barrier.is_degraded
@@ -637,7 +652,7 @@ def test_a_round_that_loses_more_than_half_is_degraded_and_the_run_ends_when_one
 
 def test_everyone_lost_still_ends() -> None:
     """S-12, S-23."""
-    run = SwarmRun(swarm_plan(3))
+    run = SwarmRun(build_swarm_plan(3))
     run.play(lambda ask, brief, state: "refused" if ask.kind == "explore" else NotImplemented)
     assert {agent.status for agent in run.state.agents.values()} == {"terminated"}
     assert run.facts(SwarmClosed)[0].reason == "insufficient_active_agents"
@@ -647,7 +662,7 @@ def test_everyone_lost_still_ends() -> None:
 
 
 def colliding(**chosen: Any) -> SwarmRun:
-    return SwarmRun(swarm_plan(6, max_rounds=1, random_exploration=False, **chosen))
+    return SwarmRun(build_swarm_plan(6, max_rounds=1, random_exploration=False, **chosen))
 
 
 def test_idle_agents_collide_and_their_answers_weigh() -> None:
@@ -658,7 +673,7 @@ def test_idle_agents_collide_and_their_answers_weigh() -> None:
         if ask.kind == "collide":
             return Collision(action="challenge", content="Why?", new_insights=("Measure first.",))
         if ask.kind == "explore":
-            return dutiful(state, ask.seat, f"way {ask.seat}", f"Idea of {ask.seat}", perspective="cost")
+            return build_valid_report(state, ask.seat, f"way {ask.seat}", f"Idea of {ask.seat}", perspective="cost")
         return NotImplemented
 
     run.play(says)
@@ -681,13 +696,13 @@ def test_the_mode_of_a_collision(perspectives: int, amount: float, mode: str) ->
 
     def report(ask: Ask, state: Swarm) -> object:
         at = state.explorers.index(ask.seat)
-        return dutiful(
+        return build_valid_report(
             state,
             ask.seat,
             "caching",
             f"Idea of {ask.seat}",
             perspective=f"view {at % perspectives}",
-            operations=(deposit("caching", amount),) if amount > 0.1 or at == 0 else (),
+            operations=(build_deposit("caching", amount),) if amount > 0.1 or at == 0 else (),
         )
 
     run.play(exploring(report), until=lambda state: state.stage == "review")
@@ -697,12 +712,12 @@ def test_the_mode_of_a_collision(perspectives: int, amount: float, mode: str) ->
 
 def test_a_synthesizer_that_is_idle_makes_an_early_synthesis_and_the_busy_do_not_collide() -> None:
     """S-13."""
-    run = SwarmRun(swarm_plan(4, max_rounds=5, random_exploration=False, protection=False, seed=2))
+    run = SwarmRun(build_swarm_plan(4, max_rounds=5, random_exploration=False, protection=False, seed=2))
 
     def report(ask: Ask, state: Swarm) -> object:
         claim = Operation(operation="claim_subtask", params={"description": f"Part of {ask.seat}"})
         operations = (claim,) if ask.seat in {ADA, BOB} else ()
-        return dutiful(state, ask.seat, f"way {ask.seat}", f"Idea of {ask.seat}", operations=operations)
+        return build_valid_report(state, ask.seat, f"way {ask.seat}", f"Idea of {ask.seat}", operations=operations)
 
     run.play(exploring(report))
     seats = {ask.seat for ask in run.asks if ask.kind == "collide"}
@@ -714,13 +729,13 @@ def test_a_synthesizer_that_is_idle_makes_an_early_synthesis_and_the_busy_do_not
 def test_one_finding_is_too_few_to_collide_with() -> None:
     """S-13: at least 2 findings."""
     run = colliding()
-    run.play(exploring(lambda ask, state: dutiful(state, ask.seat, "caching", *([CACHE] if ask.seat == ADA else []))))
+    run.play(exploring(lambda ask, state: build_valid_report(state, ask.seat, "caching", *([CACHE] if ask.seat == ADA else []))))
     assert [ask for ask in run.asks if ask.kind == "collide"] == []
 
 
 def test_the_validator_checks_what_needs_it() -> None:
     """S-2, S-27: it explores nothing, and its verdict stands beside the finding."""
-    plan = swarm_plan(2, max_rounds=1, collisions=0)
+    plan = build_swarm_plan(2, max_rounds=1, collisions=0)
     run = SwarmRun(replace(plan, seats=(*plan.seats, Seat(id=SeatId("validator"), platform="script:x"))))
 
     def says(ask: Ask, brief: Brief, state: Swarm) -> object:
@@ -734,7 +749,7 @@ def test_the_validator_checks_what_needs_it() -> None:
                 )
             )
         if ask.kind == "explore":
-            report = dutiful(state, ask.seat, "caching", f"Idea of {ask.seat}")
+            report = build_valid_report(state, ask.seat, "caching", f"Idea of {ask.seat}")
             return replace(report, findings=(replace(report.findings[0], needs_validation=ask.seat == ADA),))
         return NotImplemented
 
@@ -748,7 +763,7 @@ def test_the_validator_checks_what_needs_it() -> None:
 
 def test_ideas_are_joined_by_words_by_agreement_and_by_measure() -> None:
     """S-8: and the record says which, and why."""
-    run = SwarmRun(swarm_plan(5, max_rounds=1, collisions=0))
+    run = SwarmRun(build_swarm_plan(5, max_rounds=1, collisions=0))
     texts = (CACHE, "put a CACHE at the edge", "An edge cache it is.", "Own words entirely.", "Never put a cache at the edge.")
 
     def says(ask: Ask, brief: Brief, state: Swarm) -> object:
@@ -759,7 +774,7 @@ def test_ideas_are_joined_by_words_by_agreement_and_by_measure() -> None:
             return SimilarityReport(by="meaning", pairs=pairs)
         if ask.kind == "explore":
             at = state.explorers.index(ask.seat)
-            return dutiful(state, ask.seat, "caching", texts[at], agrees_with=(CACHE,) if at == 3 else ())
+            return build_valid_report(state, ask.seat, "caching", texts[at], agrees_with=(CACHE,) if at == 3 else ())
         return NotImplemented
 
     run.play(says)
@@ -776,14 +791,14 @@ def test_ideas_are_joined_by_words_by_agreement_and_by_measure() -> None:
 
 def test_no_chain_of_likenesses_joins() -> None:
     """S-8: a text is one with an idea when it is like that idea's first text, never by way of another that was joined to it."""
-    run = SwarmRun(swarm_plan(3, max_rounds=1, collisions=0, vote=False))
+    run = SwarmRun(build_swarm_plan(3, max_rounds=1, collisions=0, vote=False))
     texts = ("Raise the price.", "Change the price.", "Lower the price.")
 
     def says(ask: Ask, brief: Brief, state: Swarm) -> object:
         if ask.kind == "compare":
             near = (ComparedPair(one=1, other=0, likeness=0.8), ComparedPair(one=2, other=1, likeness=0.8))
             return SimilarityReport(by="meaning", pairs=(*near, ComparedPair(one=2, other=0, likeness=0.9, opposed=True)))
-        return dutiful(state, ask.seat, "price", texts[state.explorers.index(ask.seat)])
+        return build_valid_report(state, ask.seat, "price", texts[state.explorers.index(ask.seat)])
 
     run.play(says)
     (found,) = run.facts(IdeasSorted)
@@ -792,12 +807,12 @@ def test_no_chain_of_likenesses_joins() -> None:
 
 def test_a_measure_that_is_lost_is_replaced_by_words_and_that_is_said() -> None:
     """S-8."""
-    run = SwarmRun(swarm_plan(2, max_rounds=1, collisions=0, vote=False))
+    run = SwarmRun(build_swarm_plan(2, max_rounds=1, collisions=0, vote=False))
 
     def says(ask: Ask, brief: Brief, state: Swarm) -> object:
         if ask.kind == "compare":
             return "error"
-        return dutiful(state, ask.seat, "caching", "Put a cache at the edge now" if ask.seat == ADA else CACHE)
+        return build_valid_report(state, ask.seat, "caching", "Put a cache at the edge now" if ask.seat == ADA else CACHE)
 
     run.play(says)
     (found,) = run.facts(IdeasSorted)
@@ -808,12 +823,12 @@ def test_a_measure_that_is_lost_is_replaced_by_words_and_that_is_said() -> None:
 
 def test_ideas_that_are_to_stay_apart_do() -> None:
     """S-8: reversible; a setting keeps an idea to itself."""
-    run = SwarmRun(swarm_plan(2, max_rounds=1, collisions=0, vote=False, apart=("An edge cache it is.",)))
+    run = SwarmRun(build_swarm_plan(2, max_rounds=1, collisions=0, vote=False, apart=("An edge cache it is.",)))
     texts = {ADA: CACHE, BOB: "An edge cache it is."}
 
     def says(ask: Ask, brief: Brief, state: Swarm) -> object:
         assert ask.kind != "compare", "there is nothing left to compare"
-        return dutiful(state, ask.seat, "caching", texts[ask.seat], agrees_with=(CACHE,) if ask.seat == BOB else ())
+        return build_valid_report(state, ask.seat, "caching", texts[ask.seat], agrees_with=(CACHE,) if ask.seat == BOB else ())
 
     run.play(says)
     assert [each.idea for each in run.state.board.findings] == [1, 2]
@@ -821,19 +836,19 @@ def test_ideas_that_are_to_stay_apart_do() -> None:
 
 def test_what_an_agent_leaves_out_it_no_longer_holds() -> None:
     """S-17: an opinion is what the last report with findings says; a silent round changes nothing."""
-    run = SwarmRun(swarm_plan(2, max_rounds=3, collisions=0))
+    run = SwarmRun(build_swarm_plan(2, max_rounds=3, collisions=0))
     says = {1: (CACHE, BUY), 2: (BUY,), 3: ()}
-    run.play(exploring(lambda ask, state: dutiful(state, ask.seat, "x", *says[state.round])))
+    run.play(exploring(lambda ask, state: build_valid_report(state, ask.seat, "x", *says[state.round])))
     assert [fact.opinions[0].ideas for fact in run.facts(RoundSettled)] == [(1, 2), (2,), (2,)]
 
 
 def test_agreement_after_reading_is_told_from_agreement_before() -> None:
     """S-28: who held an idea in the round in which it first stood there is independent; whoever came later joined."""
-    run = SwarmRun(swarm_plan(3, max_rounds=2, collisions=0, quorum="independent"))
+    run = SwarmRun(build_swarm_plan(3, max_rounds=2, collisions=0, quorum="independent"))
 
     def report(ask: Ask, state: Swarm) -> object:
         mine = CACHE if ask.seat != EVE or state.round > 1 else BUY
-        return dutiful(state, ask.seat, "caching", mine)
+        return build_valid_report(state, ask.seat, "caching", mine)
 
     run.play(exploring(report))
     last = run.facts(ConvergenceMeasured)[-1]
@@ -862,7 +877,7 @@ def test_four_of_five_converge_in_the_third_round_and_vote() -> None:
 
 def test_all_of_one_mind_is_too_fast_before_the_fifth_round() -> None:
     """S-17, S-19: protection until then: all explore at random, the first explorer debates."""
-    run = SwarmRun(swarm_plan(5, collisions=0, seed=4))
+    run = SwarmRun(build_swarm_plan(5, collisions=0, seed=4))
     run.play({agent_name(at): explorer(CACHE, direction=f"way {at}") for at in range(1, 6)})
     measures = run.facts(ConvergenceMeasured)
     assert [fact.round for fact in measures if fact.converged] == [5]
@@ -876,10 +891,12 @@ def test_all_of_one_mind_is_too_fast_before_the_fifth_round() -> None:
 
 def test_a_dominant_direction_is_cut_and_the_event_says_so() -> None:
     """S-19: above 0.7, by 30 %."""
-    run = SwarmRun(swarm_plan(4, max_rounds=2, collisions=0))
+    run = SwarmRun(build_swarm_plan(4, max_rounds=2, collisions=0))
 
     def report(ask: Ask, state: Swarm) -> object:
-        return dutiful(state, ask.seat, "caching", CACHE, perspective="cost", operations=(deposit("caching", 0.3),))
+        return build_valid_report(
+            state, ask.seat, "caching", CACHE, perspective="cost", operations=(build_deposit("caching", 0.3),)
+        )
 
     run.play(exploring(report))
     first, last = run.facts(ConvergenceMeasured)
@@ -891,7 +908,7 @@ def test_a_dominant_direction_is_cut_and_the_event_says_so() -> None:
 
 def test_three_rounds_without_change_are_stagnation() -> None:
     """S-19."""
-    run = SwarmRun(swarm_plan(3, max_rounds=6, collisions=0))
+    run = SwarmRun(build_swarm_plan(3, max_rounds=6, collisions=0))
     run.play({ADA: explorer(CACHE), BOB: explorer(BUY, direction="b"), EVE: explorer("Rewrite it all.", direction="c")})
     stagnant = [fact.round for fact in run.facts(ConvergenceMeasured) if "stagnation_warning" in fact.warnings]
     assert stagnant == [4, 5]
@@ -899,7 +916,7 @@ def test_three_rounds_without_change_are_stagnation() -> None:
 
 def test_the_last_round_gives_a_partial_report_without_a_claim() -> None:
     """S-20."""
-    run = SwarmRun(swarm_plan(3, max_rounds=2, collisions=0))
+    run = SwarmRun(build_swarm_plan(3, max_rounds=2, collisions=0))
     run.play({ADA: explorer(CACHE), BOB: explorer(BUY), EVE: explorer("Rewrite it all.")})
     closed = run.facts(SwarmClosed)[0]
     assert (closed.reason, closed.converged) == ("max_rounds", False)
@@ -910,7 +927,7 @@ def test_the_last_round_gives_a_partial_report_without_a_claim() -> None:
 
 
 def liar(**changes: Any) -> Says:
-    return exploring(lambda ask, state: replace(dutiful(state, ask.seat, "caching", CACHE), **changes))
+    return exploring(lambda ask, state: replace(build_valid_report(state, ask.seat, "caching", CACHE), **changes))
 
 
 @pytest.mark.parametrize(
@@ -923,7 +940,7 @@ def liar(**changes: Any) -> Says:
 )
 def test_the_checks_of_a_report(changes: dict[str, Any], violation: str, severity: str) -> None:
     """S-21, S-22: severities as in the source; MAJOR degrades."""
-    run = SwarmRun(swarm_plan(4, max_rounds=1, collisions=0))
+    run = SwarmRun(build_swarm_plan(4, max_rounds=1, collisions=0))
     run.play({ADA: liar(**changes), **{agent_name(at): explorer(CACHE) for at in (2, 3, 4)}})
     (barrier,) = run.facts(BarrierPassed)
     assert [(each.seat, each.violation, each.severity) for each in barrier.violations] == [(ADA, violation, severity)]
@@ -933,10 +950,10 @@ def test_the_checks_of_a_report(changes: dict[str, Any], violation: str, severit
 
 def test_a_lie_about_probabilities_or_the_threshold_is_found() -> None:
     """S-21: right within 0.01 of P(S, θ) by the blackboard and the agent's own threshold, whatever the report states."""
-    run = SwarmRun(swarm_plan(4, max_rounds=3, collisions=0, random_exploration=False, protection=False))
+    run = SwarmRun(build_swarm_plan(4, max_rounds=3, collisions=0, random_exploration=False, protection=False))
 
     def lies(ask: Ask, state: Swarm) -> object:
-        report = dutiful(state, ask.seat, "caching", CACHE, operations=(deposit("caching", 0.3),))
+        report = build_valid_report(state, ask.seat, "caching", CACHE, operations=(build_deposit("caching", 0.3),))
         assert report.decision_report is not None
         decision = report.decision_report
         if state.round == 2:
@@ -954,8 +971,8 @@ def test_a_lie_about_probabilities_or_the_threshold_is_found() -> None:
 
 def test_ordered_random_exploration_must_be_carried_out() -> None:
     """S-21: ordered by protection for all in the second round."""
-    run = SwarmRun(swarm_plan(3, max_rounds=2, collisions=0))
-    stubborn = exploring(lambda ask, state: replace(dutiful(state, ask.seat, "x", CACHE), random_explore_forced=False))
+    run = SwarmRun(build_swarm_plan(3, max_rounds=2, collisions=0))
+    stubborn = exploring(lambda ask, state: replace(build_valid_report(state, ask.seat, "x", CACHE), random_explore_forced=False))
     run.play({ADA: stubborn, BOB: explorer(CACHE), EVE: explorer(CACHE)})
     last = run.facts(BarrierPassed)[-1]
     assert [(each.seat, each.violation) for each in last.violations] == [(ADA, "random_explore_not_executed")]
@@ -963,10 +980,10 @@ def test_ordered_random_exploration_must_be_carried_out() -> None:
 
 def test_an_incomplete_decision_report_weighs_as_the_source_says() -> None:
     """S-22: a missing threshold is MINOR, what the source does not list is a WARNING."""
-    run = SwarmRun(swarm_plan(4, max_rounds=2, collisions=0, protection=False, random_exploration=False))
+    run = SwarmRun(build_swarm_plan(4, max_rounds=2, collisions=0, protection=False, random_exploration=False))
 
     def sloppy(ask: Ask, state: Swarm) -> object:
-        report = dutiful(state, ask.seat, "x", CACHE)
+        report = build_valid_report(state, ask.seat, "x", CACHE)
         assert report.decision_report is not None
         missing = {"threshold": None} if state.round == 1 else {"selection_reason": " "}
         return replace(report, decision_report=replace(report.decision_report, **missing))
@@ -979,10 +996,10 @@ def test_an_incomplete_decision_report_weighs_as_the_source_says() -> None:
 
 def test_fifteen_points_end_an_agent_and_its_operations_find_nobody() -> None:
     """S-22: terminated for compliance_violation; S-6: agent_not_found."""
-    run = SwarmRun(swarm_plan(4, max_rounds=4, collisions=0))
+    run = SwarmRun(build_swarm_plan(4, max_rounds=4, collisions=0))
 
     def outlaw(ask: Ask, state: Swarm) -> object:
-        return RoundReport(direction="x", operations=(deposit("x"),), confirmed_operations=("op-0",))
+        return RoundReport(direction="x", operations=(build_deposit("x"),), confirmed_operations=("op-0",))
 
     run.play({ADA: exploring(outlaw), **{agent_name(at): explorer(CACHE, direction=f"way {at}") for at in (2, 3, 4)}})
     agent = run.state.agents[ADA]
@@ -997,7 +1014,7 @@ def test_fifteen_points_end_an_agent_and_its_operations_find_nobody() -> None:
 
 
 def outside(count: int = 3, **chosen: Any) -> SwarmRun:
-    return SwarmRun(swarm_plan(count, platform=MAILBOX, max_rounds=1, collisions=0, **chosen))
+    return SwarmRun(build_swarm_plan(count, platform=MAILBOX, max_rounds=1, collisions=0, **chosen))
 
 
 def test_agents_elsewhere_say_goodbye_and_others_are_not_troubled() -> None:
@@ -1021,7 +1038,7 @@ def test_agents_elsewhere_say_goodbye_and_others_are_not_troubled() -> None:
 
 def test_an_agent_silent_for_two_minutes_is_ended_without_being_asked() -> None:
     """S-23: auto_forced."""
-    run = SwarmRun(swarm_plan(4, platform=MAILBOX, max_rounds=2, collisions=0), seconds=50)
+    run = SwarmRun(build_swarm_plan(4, platform=MAILBOX, max_rounds=2, collisions=0), seconds=50)
     run.play({ADA: exploring(lambda ask, state: None), **{agent_name(at): explorer(CACHE) for at in (2, 3, 4)}})
     assert run.state.agents[ADA].ended == "auto_forced"
     assert ADA not in run.facts(ShutdownNoticed)[0].awaited
@@ -1039,7 +1056,7 @@ def test_everyone_is_completed_before_the_shutdown() -> None:
 @pytest.mark.parametrize("at", ["explore", "review", "vote"])
 def test_a_run_that_is_called_off_keeps_what_was_brought(at: str) -> None:
     """S-12, S-26: what was reported is carried out, nothing more is asked for, all agents end."""
-    run = SwarmRun(swarm_plan(5))
+    run = SwarmRun(build_swarm_plan(5))
     says: dict[str, Says] = {agent_name(number): explorer(CACHE, BUY, direction=f"w {number}") for number in range(1, 6)}
     run.play(says, until=lambda state: state.stage == at and state.round >= (5 if at == "vote" else 2))
     asked = len(run.asks)
@@ -1054,7 +1071,7 @@ def test_a_run_that_is_called_off_keeps_what_was_brought(at: str) -> None:
 
 def test_the_time_budget_ends_the_run_with_a_partial_report() -> None:
     """S-1: --timeout."""
-    run = SwarmRun(swarm_plan(3))
+    run = SwarmRun(build_swarm_plan(3))
     run.step()
     run.step(BudgetExhausted(budget="time", spent="60 minutes"))
     assert run.facts(SwarmClosed)[0].reason == "time"
@@ -1062,13 +1079,13 @@ def test_the_time_budget_ends_the_run_with_a_partial_report() -> None:
 
 def test_the_classic_mode_explores_once_from_a_menu_and_ends_with_a_synthesis() -> None:
     """S-1."""
-    run = SwarmRun(swarm_plan(3, mode="classic"))
+    run = SwarmRun(build_swarm_plan(3, mode="classic"))
 
     def says(ask: Ask, brief: Brief, state: Swarm) -> object:
         if ask.kind == "synthesis":
             return None if ask.seat == ADA else Synthesis(content="All in all: cache.")
         if ask.kind == "explore":
-            return dutiful(state, ask.seat, "caching", CACHE) if ask.seat != EVE else RoundReport()
+            return build_valid_report(state, ask.seat, "caching", CACHE) if ask.seat != EVE else RoundReport()
         return NotImplemented
 
     run.play(says)
@@ -1083,7 +1100,7 @@ def test_the_classic_mode_explores_once_from_a_menu_and_ends_with_a_synthesis() 
 
 
 def test_the_users_word_reaches_the_next_round() -> None:
-    run = SwarmRun(swarm_plan(2))
+    run = SwarmRun(build_swarm_plan(2))
     run.step()
     run.step(InputGiven(text="We have six weeks.\n# Now"))
     ask = next(effect for effect in RULES.decide(run.state) if isinstance(effect, Ask))
@@ -1092,7 +1109,7 @@ def test_the_users_word_reaches_the_next_round() -> None:
 
 def test_sixty_four_explorers_for_ten_rounds() -> None:
     """S-1, S-9: prompts stay bounded and rounds cost the same number of entries however much is on the blackboard."""
-    run = SwarmRun(swarm_plan(64, max_rounds=10, min_rounds=11, protection=False, vote=False))
+    run = SwarmRun(build_swarm_plan(64, max_rounds=10, min_rounds=11, protection=False, vote=False))
     sizes: dict[int, int] = {}
 
     def says(ask: Ask, brief: Brief, state: Swarm) -> object:
@@ -1101,8 +1118,8 @@ def test_sixty_four_explorers_for_ten_rounds() -> None:
         sizes[state.round] = max(sizes.get(state.round, 0), len(brief.shared) + len(brief.own))
         at = state.explorers.index(ask.seat)
         ideas = [f"Thing {at * 7 + number} is {number} of round {state.round % 3}" for number in range(3)]
-        operations = (deposit(f"way {at % 30}", 0.2), deposit(f"way {at % 7}"))
-        return dutiful(state, ask.seat, f"way {at % 30}", *ideas, operations=operations)
+        operations = (build_deposit(f"way {at % 30}", 0.2), build_deposit(f"way {at % 7}"))
+        return build_valid_report(state, ask.seat, f"way {at % 30}", *ideas, operations=operations)
 
     run.play(says)
     assert len(run.state.board.findings) == 64 * 3 * 10

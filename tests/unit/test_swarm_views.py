@@ -20,7 +20,7 @@ from moot.protocols.swarm.state import Swarm
 from moot.protocols.swarm.story import SwarmTimeline
 from moot.protocols.swarm.telling import add_and_describe_entry, build_summary
 from moot.testing.snapshots import check_snapshot
-from moot.testing.swarm_facts import SESSION, SwarmRun, deposit, dutiful, stop, swarm_plan
+from moot.testing.swarm_facts import SESSION, SwarmRun, build_deposit, build_stop_signal, build_swarm_plan, build_valid_report
 from moot.weighing.positions import VotePosition
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
@@ -30,16 +30,16 @@ EVIL = "<script>alert(1)</script> ![x](http://evil) | # Heading \x1b[31m"
 def evil_run(language: Language = "en") -> SwarmRun:
     def says(ask: Ask, brief: Brief, state: Swarm) -> object:
         if ask.kind == "explore":
-            operations = (deposit(EVIL, 0.3), stop(EVIL)) if ask.seat == "SuYuan" else (deposit("缓存"),)
+            operations = (build_deposit(EVIL, 0.3), build_stop_signal(EVIL)) if ask.seat == "SuYuan" else (build_deposit("缓存"),)
             ideas = (EVIL, "只有我想到的。") if ask.seat == "TanWei" else (EVIL,)
-            return dutiful(state, ask.seat, EVIL, *ideas, perspective=EVIL[:50], operations=operations)
+            return build_valid_report(state, ask.seat, EVIL, *ideas, perspective=EVIL[:50], operations=operations)
         if ask.kind == "collide":
             return Collision(action="challenge", content=EVIL, new_insights=(EVIL,))
         if ask.kind == "ballot":
             return SwarmBallot(votes=(IdeaVote(idea=1, position="oppose", confidence=0.9, reason=EVIL),))
         return NotImplemented
 
-    return SwarmRun(swarm_plan(3, max_rounds=3, language=language)).play(says)
+    return SwarmRun(build_swarm_plan(3, max_rounds=3, language=language)).play(says)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -178,13 +178,15 @@ def played(language: Language) -> SwarmRun:
             return NotImplemented
         if ask.seat == "QiuSuo" and state.round == 2:
             return None
-        operations: tuple[Operation, ...] = (deposit(f"way of {ask.seat}", 0.3),)
+        operations: tuple[Operation, ...] = (build_deposit(f"way of {ask.seat}", 0.3),)
         if ask.seat == "XiLi" and state.round == 2:
-            operations += (stop("way of TanWei"), Operation(operation="fly"))
-        said = dutiful(state, ask.seat, f"way of {ask.seat}", buy if ask.seat == "XiLi" else cache, operations=operations)
+            operations += (build_stop_signal("way of TanWei"), Operation(operation="fly"))
+        said = build_valid_report(
+            state, ask.seat, f"way of {ask.seat}", buy if ask.seat == "XiLi" else cache, operations=operations
+        )
         return replace(said, conflict_review=None) if ask.seat == "SuYuan" and state.round == 1 else said
 
-    return SwarmRun(swarm_plan(6, seed=3, language=language, max_rounds=6)).play(says)
+    return SwarmRun(build_swarm_plan(6, seed=3, language=language, max_rounds=6)).play(says)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

@@ -20,7 +20,7 @@ from moot.protocols.persona.kit import PERSONA
 from moot.protocols.persona.minutes import render_minutes
 from moot.protocols.persona.page import render_html_report
 from moot.protocols.persona.story import PersonaTimeline, build_decision
-from moot.testing.persona_facts import Table, draft, seat, silent, stand, wants
+from moot.testing.persona_facts import MeetingRun, bid_silence, bid_to_speak, build_draft, build_seat, build_stand
 from moot.testing.snapshots import check_snapshot
 from moot.weighing.positions import Balance, VoteSide, compute_balance, compute_weight, could_differ
 
@@ -56,31 +56,33 @@ SOURCE: dict[str, Any] = {
 }
 
 
-def _talked(language: Language) -> Table:
+def _talked(language: Language) -> MeetingRun:
     """A meeting with everything in it: silence, a loss, a contested point, an input."""
     en = language == "en"
-    held = Table(
-        seat("ada", stance="radical" if en else "激进派", weight=2),
-        seat("bob", stance="critic" if en else "保守派"),
-        seat("dee", stance="decider" if en else "决策者"),
+    held = MeetingRun(
+        build_seat("ada", stance="radical" if en else "激进派", weight=2),
+        build_seat("bob", stance="critic" if en else "保守派"),
+        build_seat("dee", stance="decider" if en else "决策者"),
         topic="Should we lay off 20 %?" if en else "我们要不要裁员 20%？",
         language=language,
         settings=PersonaSettings(blind=True),
     )
     held.position("ada", "No." if en else "不裁。", 0.9, USAGE).position("bob", "Yes." if en else "裁。", 0.6, USAGE)
     held.lose("position", "dee", "error")
-    held.bid("ada", wants(0.9, "Morale" if en else "士气"), USAGE).bids(bob=wants(0.8), dee=None)
+    held.bid("ada", bid_to_speak(0.9, "Morale" if en else "士气"), USAGE).bids(bob=bid_to_speak(0.8), dee=None)
     held.speaks("ada", "Talent leaves.\nFirst the best." if en else "人才会流失。\n先走的是最好的。", usage=USAGE)
     held.bids(
-        ada=silent(0.2), bob=wants(0.9, "Cash | flow" if en else "现金 | 流", view="contest"), dee=silent(0.5, view="agree")
+        ada=bid_silence(0.2),
+        bob=bid_to_speak(0.9, "Cash | flow" if en else "现金 | 流", view="contest"),
+        dee=bid_silence(0.5, view="agree"),
     )
-    held.says("And R&D?" if en else "研发部呢？")
+    held.give_input("And R&D?" if en else "研发部呢？")
     return held.speaks("bob", "Three months of cash." if en else "现金只够三个月。", refers_to=2, view="contest")
 
 
-def _concluded(language: Language) -> Table:
+def _concluded(language: Language) -> MeetingRun:
     en = language == "en"
-    held = _talked(language).bids(ada=silent(0.1), bob=silent(0.1), dee=silent(0.2, view="agree"))
+    held = _talked(language).bids(ada=bid_silence(0.1), bob=bid_silence(0.1), dee=bid_silence(0.2, view="agree"))
     said = Draft(
         decision=DraftClaim(text="Cut 10 %." if en else "优化 10%。", entries=(2, 4)),
         confidence=0.8,
@@ -94,13 +96,13 @@ def _concluded(language: Language) -> Table:
     held.drafts("dee", said, USAGE)
     condition = "Spare R&D." if en else "保留研发部。"
     position = "Fewer than I feared." if en else "比我担心的少。"
-    return held.stands(ada=stand("conditional", 0.7, position, moved_by=4, condition=condition), bob=None)
+    return held.stands(ada=build_stand("conditional", 0.7, position, moved_by=4, condition=condition), bob=None)
 
 
 def _opened(text: str) -> PersonaTimeline:
     """A context ledger, read back and told."""
     read = ContextLedger(text)
-    held = Table(opened=read.opened)
+    held = MeetingRun(opened=read.opened)
     if read.conclusion is not None:
         held.put(SessionImported(conclusion=read.conclusion))
     story = PersonaTimeline(SessionId("think_20240521_007"))
@@ -109,7 +111,7 @@ def _opened(text: str) -> PersonaTimeline:
     return story
 
 
-def _told(held: Table) -> dict[str, Any]:
+def _told(held: MeetingRun) -> dict[str, Any]:
     told = json.loads(render_context_ledger(held.story))
     assert isinstance(told, dict)
     return told
@@ -120,8 +122,8 @@ def _told(held: Table) -> dict[str, Any]:
 
 def test_the_context_ledger_has_the_shape_of_the_source() -> None:
     """P-3, P-4, P-6"""
-    held = Table(seat("A", platform="GPT-4"), seat("B"), topic="裁员？", language="zh").turn("A", "不。", 0.8)
-    held.bids(A=silent(0.4), B=wants(0.95, view="contest")).speaks("B", "要。", refers_to=2)
+    held = MeetingRun(build_seat("A", platform="GPT-4"), build_seat("B"), topic="裁员？", language="zh").turn("A", "不。", 0.8)
+    held.bids(A=bid_silence(0.4), B=bid_to_speak(0.95, view="contest")).speaks("B", "要。", refers_to=2)
     told = _told(held)
     roles = told.pop("roles")
     assert told == {
@@ -171,7 +173,7 @@ def test_a_context_ledger_survives_the_way_there_and_back(end: str) -> None:
     if end == "cancelled":
         held.put(SessionCancelled(reason="enough"))
     if end == "undecided":
-        held.bids(ada=silent(0.1), bob=silent(0.1), dee=silent(0.1))
+        held.bids(ada=bid_silence(0.1), bob=bid_silence(0.1), dee=bid_silence(0.1))
         for name in ("dee", "ada", "bob"):
             held.lose("draft", name)
     written = _told(held)
@@ -191,12 +193,12 @@ def test_the_sources_own_example_can_be_read_and_gone_on_with() -> None:
         ("Node_B_Pessimist", "mailbox"),
         ("Node_C_Analyst", "mailbox"),
     ]
-    held = Table(opened=read.opened)
+    held = MeetingRun(opened=read.opened)
     assert held.asked == ["1.intent.Node_A_Optimist", "1.intent.Node_B_Pessimist", "1.intent.Node_C_Analyst"]
     assert "（#3）" in held.brief("Node_B_Pessimist").own
     told = _told(held)
     assert told["timeline"] == SOURCE["timeline"]
-    held.bids(Node_A_Optimist=silent(0.4), Node_B_Pessimist=wants(0.5), Node_C_Analyst=wants(1.0)).speaks(
+    held.bids(Node_A_Optimist=bid_silence(0.4), Node_B_Pessimist=bid_to_speak(0.5), Node_C_Analyst=bid_to_speak(1.0)).speaks(
         "Node_B_Pessimist", "也是。"
     )
     assert held.story.timeline[-1].id == 4
@@ -206,8 +208,8 @@ def test_other_seats_can_take_the_places_of_those_in_the_file() -> None:
     """P-6"""
     read = PERSONA.read_back
     assert read is not None
-    opened = read(json.dumps(SOURCE), (seat("eve"),), Budget(turns=3)).opened
-    assert (opened.seats, opened.budget) == ((seat("eve"),), Budget(turns=3))
+    opened = read(json.dumps(SOURCE), (build_seat("eve"),), Budget(turns=3)).opened
+    assert (opened.seats, opened.budget) == ((build_seat("eve"),), Budget(turns=3))
 
 
 def _changed(**changes: Any) -> str:
@@ -298,9 +300,9 @@ def test_a_null_in_the_file_is_nothing() -> None:
 def test_a_long_meeting_keeps_its_consensus_on_the_way_there_and_back() -> None:
     """P-6, P-13"""
     held = (
-        Table(seat("ada"), seat("bob"))
+        MeetingRun(build_seat("ada"), build_seat("bob"))
         .turn("ada", "Cut.")
-        .bids(ada=silent(0.4), bob=wants(0.9, view="contest"))
+        .bids(ada=bid_silence(0.4), bob=bid_to_speak(0.9, view="contest"))
         .speaks("bob", "No.")
     )
     for number in range(30):
@@ -338,21 +340,35 @@ def test_a_conclusion_that_was_read_back_is_not_denied() -> None:
 
 def test_without_a_decision_nobody_claims_that_the_lost_would_not_have_changed_it() -> None:
     """P-18"""
-    held = Table(seat("ada"), seat("bob")).bids(ada=silent(0.1), bob=silent(0.1)).lose("draft", "ada").lose("draft", "bob")
+    held = (
+        MeetingRun(build_seat("ada"), build_seat("bob"))
+        .bids(ada=bid_silence(0.1), bob=bid_silence(0.1))
+        .lose("draft", "ada")
+        .lose("draft", "bob")
+    )
     assert "could not have changed the outcome" not in render_minutes(held.story)
     assert "could not have changed the outcome" not in render_html_report(held.story)
 
 
 def test_what_ended_a_meeting_is_told_without_a_decision_too() -> None:
     """P-14"""
-    held = Table(seat("ada"), seat("bob")).bids(ada=silent(0.1), bob=silent(0.1)).lose("draft", "ada").lose("draft", "bob")
+    held = (
+        MeetingRun(build_seat("ada"), build_seat("bob"))
+        .bids(ada=bid_silence(0.1), bob=bid_silence(0.1))
+        .lose("draft", "ada")
+        .lose("draft", "bob")
+    )
     assert "every reaction was below the threshold" in render_minutes(held.story)
     assert "every reaction was below the threshold" in render_html_report(held.story)
 
 
 def test_the_page_tells_why_everyone_was_silent_in_a_turn() -> None:
     """P-5: the minutes do."""
-    held = Table(seat("ada"), seat("bob")).bids(ada=silent(0.5, "I wait for bob."), bob=silent(0.4)).turn("ada", "Yes.")
+    held = (
+        MeetingRun(build_seat("ada"), build_seat("bob"))
+        .bids(ada=bid_silence(0.5, "I wait for bob."), bob=bid_silence(0.4))
+        .turn("ada", "Yes.")
+    )
     assert "I wait for bob." in render_minutes(held.story)
     assert "I wait for bob." in render_html_report(held.story)
 
@@ -377,17 +393,17 @@ def _seen(html: str) -> _Seen:
     return seen
 
 
-def _everywhere(words: str) -> Table:
+def _everywhere(words: str) -> MeetingRun:
     """A meeting in which everyone says just this, wherever they can."""
-    held = Table(
-        seat("ada", stance=words, platform=words, instructions=words),
-        seat("bob"),
+    held = MeetingRun(
+        build_seat("ada", stance=words, platform=words, instructions=words),
+        build_seat("bob"),
         topic=words,
         settings=PersonaSettings(blind=True),
     )
     held.position("ada", words).position("bob", words)
-    held.bids(ada=wants(0.9, words), bob=silent(0.4, words)).speaks("ada", words).says(words)
-    held.bids(ada=silent(0.1, words), bob=silent(0.1, words, view="agree"))
+    held.bids(ada=bid_to_speak(0.9, words), bob=bid_silence(0.4, words)).speaks("ada", words).give_input(words)
+    held.bids(ada=bid_silence(0.1, words), bob=bid_silence(0.1, words, view="agree"))
     said = Draft(
         decision=DraftClaim(text=words, entries=(1,)),
         confidence=1,
@@ -395,7 +411,7 @@ def _everywhere(words: str) -> Table:
         dissent=(DraftClaim(text=words, entries=(1,)),),
         open_questions=(DraftClaim(text=words),),
     )
-    return held.drafts("ada", said).stands(bob=stand("conditional", 1.0, words, condition=words))
+    return held.drafts("ada", said).stands(bob=build_stand("conditional", 1.0, words, condition=words))
 
 
 EVIL = [
@@ -556,9 +572,9 @@ def test_the_outcome_could_differ_from_the_margin_on(found: Balance, missing: fl
 def test_one_missing_seat_is_enough_to_differ_in_a_small_meeting() -> None:
     """P-18"""
     held = (
-        Table(seat("ada"), seat("bob"))
-        .bids(ada=silent(0.1), bob=silent(0.1))
-        .drafts("ada", draft(confidence=0.9))
+        MeetingRun(build_seat("ada"), build_seat("bob"))
+        .bids(ada=bid_silence(0.1), bob=bid_silence(0.1))
+        .drafts("ada", build_draft(confidence=0.9))
         .stands(bob=None)
     )
     assert "With the missing last words the outcome could have been another." in render_minutes(held.story)

@@ -19,7 +19,7 @@ from moot.surfaces.files.waking import (
     build_wake_text,
     is_without_tools,
 )
-from moot.testing.roundtable_facts import Table, seat
+from moot.testing.roundtable_facts import ConferenceRun, build_seat
 
 WAKE = "请阅读 .roundtable/GUIDE.md 并以 bob 的身份加入 cache 会议。你的指示是: 回应 ada"
 STANCE = "## 立场\n用内存缓存。\n## 分析论证\n快。\n## 回应/提问\n无。"
@@ -29,10 +29,15 @@ OTHER = Recipe(name="other", argv=("other", "{prompt}"))
 def brief(language: Language = "zh", topic: str = "用哪种缓存？", agenda: str = "") -> Brief:
     """What bob is asked after ada has spoken and the user has added something."""
     settings = RoundtableSettings(max_rounds=2, agenda=agenda, conference="cache")
-    table = Table(
-        seat("ada"), seat("bob", instructions="盯住安全"), seat("moderator"), topic=topic, language=language, settings=settings
+    table = ConferenceRun(
+        build_seat("ada"),
+        build_seat("bob", instructions="盯住安全"),
+        build_seat("moderator"),
+        topic=topic,
+        language=language,
+        settings=settings,
     )
-    table.says(STANCE).hears("预算减半")
+    table.says(STANCE).give_input("预算减半")
     return RULES.brief(table.state, table.ask)
 
 

@@ -44,7 +44,7 @@ PASS: Final = Contribution(type="pass")
 _MOST_COMPUTED: Final = 100
 
 
-def seat(
+def build_seat(
     name: str, *, platform: str = "", stance: str = "", weight: float = 1.0, trust: float = NEUTRAL_TRUST, instructions: str = ""
 ) -> Seat:
     """A seat that is asked here; its platform is called after it unless said otherwise."""
@@ -52,9 +52,9 @@ def seat(
     return Seat(id=SeatId(name), platform=where, stance=stance, weight=weight, trust=trust, instructions=instructions)
 
 
-def elsewhere(name: str) -> Seat:
+def build_mailbox_seat(name: str) -> Seat:
     """A seat whose participant answers from elsewhere."""
-    return seat(name, platform=MAILBOX)
+    return build_seat(name, platform=MAILBOX)
 
 
 def propose(choice: str = "", text: str = "We should.", confidence: float = 0.8, **rest: Any) -> Contribution:
@@ -77,12 +77,12 @@ def vote(position: VotePosition = "support", confidence: float = 0.8, *, conditi
     return Contribution(type="vote", position=position, confidence=confidence, condition=condition, **rest)
 
 
-def took(entry: int, how: AdviceOutcome, why: str = "It costs too much.") -> AdviceResponse:
+def build_taken(entry: int, how: AdviceOutcome, why: str = "It costs too much.") -> AdviceResponse:
     """How the owner took the advice in a line."""
     return AdviceResponse(entry=entry, how=how, why=why)
 
 
-class Table:
+class DeliberationRun:
     """A deliberation in memory. Every fact lies one second behind the one before; computed facts are recorded at once."""
 
     def __init__(
@@ -200,9 +200,9 @@ class Table:
         """One contribution in answer to the seat's ask or invitation; fails when it has a fault."""
         fault = self.fault(name, said)
         assert fault is None, f"{name}: {fault}"
-        return self.unchecked(name, said, usage)
+        return self.say_unchecked(name, said, usage)
 
-    def unchecked(self, name: str, said: Contribution, usage: Usage = FREE) -> Self:
+    def say_unchecked(self, name: str, said: Contribution, usage: Usage = FREE) -> Self:
         """One contribution, whatever is wrong with it."""
         ask = self.ask(name)
         fact = build_reply(self.rules.forms[ask.kind], ask.id, ask.seat, said, usage)
@@ -216,29 +216,29 @@ class Table:
     def say_all(self, said: Mapping[str, Contribution | None]) -> Self:
         for name, each in said.items():
             if each is None:
-                self.loses(name)
+                self.lose_seat(name)
             else:
                 self.says(name, each)
         return self
 
-    def everyone(self, said: Contribution) -> Self:
+    def say_for_all(self, said: Contribution) -> Self:
         """All who are waited for in this phase say the same, in the order in which they are asked."""
         before = self.state.step
         while self.state.step == before and self.asks:
             self.says(self.asks[0].seat, said)
         return self
 
-    def on_to(self, phase: Phase) -> Self:
+    def pass_until(self, phase: Phase) -> Self:
         """Everyone passes until this phase."""
         while self.state.phase not in {phase, "closed"}:
-            self.everyone(PASS)
+            self.say_for_all(PASS)
         return self
 
-    def loses(self, name: str, reason: Loss = "timeout") -> Self:
+    def lose_seat(self, name: str, reason: Loss = "timeout") -> Self:
         """The seat gives no usable answer to its ask."""
         return self.put(SeatLost(ask=self.ask(name).id, seat=SeatId(name), reason=reason))
 
-    def hears(self, text: str) -> Self:
+    def give_input(self, text: str) -> Self:
         """A word of the user's."""
         return self.put(InputGiven(text=text))
 
@@ -259,16 +259,16 @@ class Table:
         raise AssertionError("the rulebook computes without end")
 
 
-def debate(*seats: Seat, settings: CouncilSettings | None = None, **rest: Any) -> Table:
+def debate(*seats: Seat, settings: CouncilSettings | None = None, **rest: Any) -> DeliberationRun:
     """A debate of these seats."""
-    return Table(DEBATE, settings or CouncilSettings(), *seats, **rest)
+    return DeliberationRun(DEBATE, settings or CouncilSettings(), *seats, **rest)
 
 
-def advisory(*seats: Seat, settings: AdvisorySettings | None = None, **rest: Any) -> Table:
+def advisory(*seats: Seat, settings: AdvisorySettings | None = None, **rest: Any) -> DeliberationRun:
     """An advisory panel; the first seat owns the decision unless said otherwise."""
-    return Table(ADVISORY, settings or AdvisorySettings(), *seats, **rest)
+    return DeliberationRun(ADVISORY, settings or AdvisorySettings(), *seats, **rest)
 
 
-def consensus(*seats: Seat, settings: ConsensusSettings | None = None, **rest: Any) -> Table:
+def consensus(*seats: Seat, settings: ConsensusSettings | None = None, **rest: Any) -> DeliberationRun:
     """A search for consensus among these seats."""
-    return Table(CONSENSUS, settings or ConsensusSettings(), *seats, **rest)
+    return DeliberationRun(CONSENSUS, settings or ConsensusSettings(), *seats, **rest)

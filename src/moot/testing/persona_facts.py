@@ -41,7 +41,7 @@ TOPIC: Final = "Should we lay off 20 %?"
 _MOST_COMPUTED: Final = 100
 
 
-def seat(
+def build_seat(
     name: str, *, platform: str = "", stance: str = "", weight: float = 1.0, trust: float = NEUTRAL_TRUST, instructions: str = ""
 ) -> Seat:
     """A seat; its platform is called after it unless said otherwise."""
@@ -49,7 +49,7 @@ def seat(
     return Seat(id=SeatId(name), platform=where, stance=stance, weight=weight, trust=trust, instructions=instructions)
 
 
-def opening(
+def build_opening(
     *seats: Seat,
     topic: str = TOPIC,
     language: Language = "en",
@@ -67,29 +67,29 @@ def opening(
     )
 
 
-def wants(score: float, reason: str = "", *, view: View = "none", sufficient: bool = False) -> Intent:
+def bid_to_speak(score: float, reason: str = "", *, view: View = "none", sufficient: bool = False) -> Intent:
     """A bid of a seat that wants to speak."""
     return Intent(reaction_score=score, intent_to_speak=True, reason=reason, view=view, sufficient=sufficient)
 
 
-def silent(score: float, reason: str = "", *, view: View = "none", sufficient: bool = False) -> Intent:
+def bid_silence(score: float, reason: str = "", *, view: View = "none", sufficient: bool = False) -> Intent:
     """A bid of a seat that does not."""
     return Intent(reaction_score=score, intent_to_speak=False, reason=reason, view=view, sufficient=sufficient)
 
 
-def stand(
+def build_stand(
     verdict: StandVerdict, confidence: float = 1.0, position: str = "", *, moved_by: int | None = None, condition: str = ""
 ) -> Stand:
     """A last word."""
     return Stand(verdict=verdict, confidence=confidence, position=position, moved_by=moved_by, condition=condition)
 
 
-def draft(text: str = "Cut 10 %.", *entries: int, confidence: float = 1.0) -> Draft:
+def build_draft(text: str = "Cut 10 %.", *entries: int, confidence: float = 1.0) -> Draft:
     """A conclusion that rests on these entries, or on the first."""
     return Draft(decision=DraftClaim(text=text, entries=entries or (1,)), confidence=confidence)
 
 
-class Table:
+class MeetingRun:
     """A meeting in memory. Every fact lies one second behind the one before; computed facts are recorded at once."""
 
     def __init__(
@@ -102,7 +102,7 @@ class Table:
         opened: MeetingOpened | None = None,
     ) -> None:
         """`opened` takes the place of all the rest."""
-        self.opened = opened or opening(*seats, topic=topic, language=language, settings=settings, budget=budget)
+        self.opened = opened or build_opening(*seats, topic=topic, language=language, settings=settings, budget=budget)
         self.entries = [Entry(seq=1, at=START, fact=self.opened)]
         self.state: Meeting = RULES.initial(self.opened)
         self._settle()
@@ -163,11 +163,13 @@ class Table:
 
     def turn(self, speaker: str, text: str, score: float = 0.9) -> Self:
         """One whole turn: this seat bids, all others are silent, it speaks."""
-        others = {other.id: silent(0.4) for other in self.state.seats if other.id != speaker}
-        return self.bids(**{speaker: wants(score)}, **others).speaks(speaker, text)
+        others = {other.id: bid_silence(0.4) for other in self.state.seats if other.id != speaker}
+        return self.bids(**{speaker: bid_to_speak(score)}, **others).speaks(speaker, text)
 
     def drafts(self, name: str, said: Draft | None = None, usage: Usage = FREE) -> Self:
-        return self.put(ConclusionDrafted(ask=self._ask("draft", name), seat=SeatId(name), said=said or draft(), usage=usage))
+        return self.put(
+            ConclusionDrafted(ask=self._ask("draft", name), seat=SeatId(name), said=said or build_draft(), usage=usage)
+        )
 
     def stands(self, **stands: Stand | None) -> Self:
         """Last words; None is a lost one."""
@@ -181,7 +183,7 @@ class Table:
     def lose(self, kind: str, name: str, reason: Loss = "timeout") -> Self:
         return self.put(SeatLost(ask=self._ask(kind, name), seat=SeatId(name), reason=reason))
 
-    def says(self, text: str) -> Self:
+    def give_input(self, text: str) -> Self:
         """A word of the user's."""
         return self.put(InputGiven(text=text))
 

@@ -24,12 +24,12 @@ SESSION: Final = SessionId("think_20240520_001")
 TOPIC: Final = "Which cache?"
 
 
-def seat(name: str, *, platform: str = "", stance: str = "", instructions: str = "") -> Seat:
+def build_seat(name: str, *, platform: str = "", stance: str = "", instructions: str = "") -> Seat:
     """A seat whose platform is called after it unless said otherwise."""
     return Seat(id=SeatId(name), platform=platform or f"script:{name}", stance=stance, instructions=instructions)
 
 
-class Table:
+class ConferenceRun:
     """A conference in memory. Every fact lies one second behind the one before; computed facts are recorded at once."""
 
     def __init__(
@@ -90,14 +90,14 @@ class Table:
         """Whoever has the turn gives this speech."""
         return self.put(SpeechGiven(ask=self.ask.id, seat=self.ask.seat, said=said, usage=usage))
 
-    def concludes(self, text: str, usage: Usage = FREE) -> Self:
+    def write_minutes(self, text: str, usage: Usage = FREE) -> Self:
         """Whoever holds the pen writes these minutes."""
         return self.put(MinutesWritten(ask=self.ask.id, seat=self.ask.seat, said=Minutes.from_text(text), usage=usage))
 
-    def loses(self, reason: Loss = "timeout", detail: str = "", usage: Usage = FREE) -> Self:
+    def lose_seat(self, reason: Loss = "timeout", detail: str = "", usage: Usage = FREE) -> Self:
         """Whoever is asked gives no usable answer."""
         return self.put(SeatLost(ask=self.ask.id, seat=self.ask.seat, reason=reason, detail=detail, usage=usage))
 
-    def hears(self, text: str) -> Self:
+    def give_input(self, text: str) -> Self:
         """A word of the user's."""
         return self.put(InputGiven(text=text))

@@ -59,7 +59,7 @@ _BUDGETS: Final[tuple[BudgetKind, ...]] = ("turns", "tokens", "money", "time")
 _USAGES: Final = (FREE, Usage(tokens_in=40, tokens_out=9, cost=12, calls=1), Usage(tokens_in=7, calls=2))
 _TEXTS: Final = ("And the cost?", "# Now\n[#9 bob]\u2028| x", "那预算呢？", "\x1b[2J\u202eevil", " ")
 
-Happens = Callable[[st.DataObject, Ask], Fact]
+DrawFact = Callable[[st.DataObject, Ask], Fact]
 """Draws what happens while this ask is out: its answer or loss, or something that nobody was asked for."""
 
 
@@ -72,12 +72,12 @@ class RulebookContract(Generic[S]):
 
     rules: Rulebook[S]
     openings: st.SearchStrategy[Opened]
-    happens: Happens
+    happens: DrawFact
     most_entries: int = 2_000
     longest_brief: int = 150_000
 
 
-def happenings(rules: Rulebook[Any], said: Mapping[str, st.SearchStrategy[object]]) -> Happens:
+def build_fact_source(rules: Rulebook[Any], said: Mapping[str, st.SearchStrategy[object]]) -> DrawFact:
     """Mostly answers, drawn from `said` by the kind of the ask; else losses and what comes from outside."""
     outside: tuple[st.SearchStrategy[Fact], ...] = (
         st.builds(InputGiven, text=st.sampled_from(_TEXTS), key=st.sampled_from(("", "k1"))),
@@ -88,7 +88,7 @@ def happenings(rules: Rulebook[Any], said: Mapping[str, st.SearchStrategy[object
     # Cancelling is the dullest of ends: one in many.
     chosen = st.sampled_from((0, 0, 0, 0, 0, 0, 0, 1, 1, 2, 2, 2, 2, 2, 2, 3))
 
-    def happens(data: st.DataObject, ask: Ask) -> Fact:
+    def draw_fact(data: st.DataObject, ask: Ask) -> Fact:
         fate = data.draw(st.integers(0, 15))
         usage = data.draw(st.sampled_from(_USAGES))
         if fate < 12:
@@ -97,11 +97,11 @@ def happenings(rules: Rulebook[Any], said: Mapping[str, st.SearchStrategy[object
             return SeatLost(ask=ask.id, seat=ask.seat, reason=data.draw(st.sampled_from(_LOSSES)), usage=usage)
         return data.draw(outside[data.draw(chosen)])
 
-    return happens
+    return draw_fact
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class PlayedSession:
     """A whole session: its entries, the opening first, and where it led."""
 
     entries: Sequence[Entry]
@@ -112,7 +112,7 @@ class Played:
         return self.standing.desk.opened
 
 
-def play(contract: RulebookContract[S], data: st.DataObject) -> Played:
+def play_session(contract: RulebookContract[S], data: st.DataObject) -> PlayedSession:
     """Play one session to its end; raises AssertionError when it has none within the bound."""
     rules = contract.rules
     scribe = RecordWriter(FactCodec(rules.kinds), [rules])
@@ -128,12 +128,12 @@ def play(contract: RulebookContract[S], data: st.DataObject) -> Played:
         if standing.is_closed:
             break
         assert batch.asks, f"a session that is not closed asks for nothing: {standing.state}"
-        arrived = _arriving(contract, data, batch.asks, entries, may_interrupt=interruptions < MOST_INTERRUPTIONS)
+        arrived = _draw_arrivals(contract, data, batch.asks, entries, may_interrupt=interruptions < MOST_INTERRUPTIONS)
         interruptions += sum(not isinstance(fact, Reply | SeatLost) for fact in arrived)
-    return Played(entries, standing)
+    return PlayedSession(entries, standing)
 
 
-def _arriving(
+def _draw_arrivals(
     contract: RulebookContract[S], data: st.DataObject, asks: tuple[Ask, ...], before: Sequence[Entry], *, may_interrupt: bool
 ) -> list[Fact]:
     """What comes in before the next step: one fact or some, among them such as nobody waits for."""
@@ -145,8 +145,8 @@ def _arriving(
             arrived.append(fact)
     if data.draw(st.integers(0, 7)) == 7:
         told = [entry.fact for entry in before if isinstance(entry.fact, Reply | SeatLost)]
-        arrived.append(data.draw(st.sampled_from(told or [_lost_ghost()])))
-        arrived.append(_lost_ghost())
+        arrived.append(data.draw(st.sampled_from(told or [_build_ghost_loss()])))
+        arrived.append(_build_ghost_loss())
         arrived += arrived[:1]
     if may_interrupt and data.draw(st.integers(0, 31)) == 31:
         swaps = (Swap(seat=asks[0].seat, platform="script:other"), Swap(seat=GHOST, platform="script:other"))
@@ -154,7 +154,7 @@ def _arriving(
     return arrived or [SeatLost(ask=asks[0].id, seat=asks[0].seat, reason="timeout")]
 
 
-def _lost_ghost() -> SeatLost:
+def _build_ghost_loss() -> SeatLost:
     return SeatLost(ask=AskId("1.any.ghost"), seat=GHOST, reason="error")
 
 
@@ -165,9 +165,9 @@ def _check_step(before: Snapshot, arrived: Sequence[Fact], written: Sequence[Ent
     assert len(answered) <= len(arrived)
 
 
-def check_session(contract: RulebookContract[S], data: st.DataObject) -> Played:
+def check_session(contract: RulebookContract[S], data: st.DataObject) -> PlayedSession:
     """Play one session and hold it against every promise; the session, for promises of the protocol's own."""
-    played = play(contract, data)
+    played = play_session(contract, data)
     check_asks(contract, played)
     check_folding(contract, played, data.draw(st.integers(1, len(played.entries))))
     check_evolving(contract, played, data.draw(st.integers(1, len(played.entries))))
@@ -175,7 +175,7 @@ def check_session(contract: RulebookContract[S], data: st.DataObject) -> Played:
     return played
 
 
-def check_asks(contract: RulebookContract[S], played: Played) -> None:
+def check_asks(contract: RulebookContract[S], played: PlayedSession) -> None:
     """Deciding twice is equal; asks go to seats, to each once at a time, under ids of their own; the closed ask for nothing."""
     rules = contract.rules
     seats = {HOUSE.id, *(seat.id for seat in played.opened.seats)}
@@ -185,7 +185,7 @@ def check_asks(contract: RulebookContract[S], played: Played) -> None:
     for entry in played.entries:
         if entry.seq > 1:
             state = rules.evolve(state, entry)
-        settled |= _settled(entry.fact)
+        settled |= _find_settled_asks(entry.fact)
         effects = rules.decide(state)
         assert effects == rules.decide(state), "deciding twice differs"
         asks = [effect for effect in effects if isinstance(effect, Ask)]
@@ -201,7 +201,7 @@ def check_asks(contract: RulebookContract[S], played: Played) -> None:
             assert known.setdefault(ask.id, ask) == ask, f"{ask.id!r} was used for two questions"
 
 
-def _settled(fact: Fact) -> set[AskId]:
+def _find_settled_asks(fact: Fact) -> set[AskId]:
     match fact:
         case Reply(ask=ask) | SeatLost(ask=ask):
             return {ask}
@@ -218,7 +218,7 @@ def _check_brief(contract: RulebookContract[S], state: S, ask: Ask) -> None:
     assert 0 < size <= contract.longest_brief, f"the brief of {ask.id!r} has {size} characters"
 
 
-def check_folding(contract: RulebookContract[S], played: Played, at: int) -> None:
+def check_folding(contract: RulebookContract[S], played: PlayedSession, at: int) -> None:
     """Folding in two parts equals folding at once."""
     rules = contract.rules
     state = fold(rules, played.opened, played.entries[1:at])
@@ -227,19 +227,19 @@ def check_folding(contract: RulebookContract[S], played: Played, at: int) -> Non
     assert state == fold(rules, played.opened, played.entries[1:]) == played.standing.state
 
 
-def check_evolving(contract: RulebookContract[S], played: Played, at: int) -> None:
+def check_evolving(contract: RulebookContract[S], played: PlayedSession, at: int) -> None:
     """Evolving never raises, whatever the entry, and leaves the state that it was given as it was."""
     rules = contract.rules
     state = fold(rules, played.opened, played.entries[1:at])
     again = fold(rules, played.opened, played.entries[1:at])
-    for number, fact in enumerate(strays(played), at + 1):
+    for number, fact in enumerate(build_stray_facts(played), at + 1):
         rules.evolve(state, Entry(seq=number, at=START, fact=fact))
     assert state == again, "evolving changed the state in place"
-    for number, fact in enumerate(strays(played), at + 1):
+    for number, fact in enumerate(build_stray_facts(played), at + 1):
         state = rules.evolve(state, Entry(seq=number, at=START, fact=fact))
 
 
-def strays(played: Played) -> list[Fact]:
+def build_stray_facts(played: PlayedSession) -> list[Fact]:
     """Facts out of their place: all of the session's own again, from nobody, with nothing sensible in them, and core facts."""
     own = [entry.fact for entry in played.entries]
     replies = [fact for fact in own if isinstance(fact, Reply)]
@@ -247,10 +247,10 @@ def strays(played: Played) -> list[Fact]:
         *(replace(fact, seat=GHOST) for fact in replies),
         *(replace(fact, ask=AskId("no such ask")) for fact in replies),
         *(replace(fact, said=None) for fact in replies),
-        *(replace(fact, **_ghostly(fact)) for fact in own if _ghostly(fact)),
+        *(replace(fact, **_find_impossible_values(fact)) for fact in own if _find_impossible_values(fact)),
         AsksPut(asks=(AskId(""),)),
         AsksWithdrawn(asks=(AskId("."),)),
-        _lost_ghost(),
+        _build_ghost_loss(),
         InputGiven(text=""),
         BudgetExhausted(budget="turns", spent=""),
         SessionForked(source=_SESSION, at=10**9, swaps=(Swap(seat=GHOST, platform=""),)),
@@ -261,7 +261,7 @@ def strays(played: Played) -> list[Fact]:
     ]
 
 
-def _ghostly(fact: Fact) -> dict[str, Any]:
+def _find_impossible_values(fact: Fact) -> dict[str, Any]:
     """The fact's own seat and numbers, made impossible."""
     if isinstance(fact, Reply | Opened) or not is_dataclass(fact):
         return {}
@@ -270,7 +270,7 @@ def _ghostly(fact: Fact) -> dict[str, Any]:
     return ghosts | {name: -1 for name, value in values.items() if type(value) is int}
 
 
-def check_codec(contract: RulebookContract[S], played: Played) -> None:
+def check_codec(contract: RulebookContract[S], played: PlayedSession) -> None:
     """Every fact survives its stored form, and has one stored form only."""
     codec = FactCodec(contract.rules.kinds)
     for entry in played.entries:

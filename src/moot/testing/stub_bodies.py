@@ -13,7 +13,7 @@ BREAK: Final[Json] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class StubReply:
     """A well-formed answer: text, or a refusal.
 
     `tokens_in` None reports no usage, as some local servers do. `chosen` are candidates for the first token and their
@@ -66,7 +66,7 @@ class Drop:
     """Close the connection without an answer."""
 
 
-Step = Reply | Fail | Raw | Hang | Drop
+Step = StubReply | Fail | Raw | Hang | Drop
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,40 +86,40 @@ class Request:
     @property
     def text(self) -> str:
         """All the text that the client sent, joined, for a scripted function to look into."""
-        sent = _strings(self.body.get("messages", self.body.get("input", "")))
-        return "\n".join([*sent, *_strings(self.body.get("instructions") or "")])
+        sent = _collect_strings(self.body.get("messages", self.body.get("input", "")))
+        return "\n".join([*sent, *_collect_strings(self.body.get("instructions") or "")])
 
 
-def error_body(fail: Fail) -> Json:
+def build_error_body(fail: Fail) -> Json:
     return {"error": {"message": fail.message, "type": "stub_error", "param": None, "code": fail.code}}
 
 
-def models_body(names: Sequence[str]) -> Json:
+def build_models_body(names: Sequence[str]) -> Json:
     listed = [{"id": name, "object": "model", "created": 0, "owned_by": "stub"} for name in names]
     return {"object": "list", "data": listed}
 
 
-def body_of(reply: Reply, request: Request) -> Json:
+def build_body(reply: StubReply, request: Request) -> Json:
     """The whole answer."""
-    return _response(reply, request, "completed") if request.is_responses else _completion(reply, request)
+    return _build_response(reply, request, "completed") if request.is_responses else _build_completion(reply, request)
 
 
-def events_of(reply: Reply, request: Request) -> AsyncIterator[Json]:
+def stream_events(reply: StubReply, request: Request) -> AsyncIterator[Json]:
     """The answer as events, in its time."""
-    return _response_events(reply, request) if request.is_responses else _completion_events(reply, request)
+    return _stream_response_events(reply, request) if request.is_responses else _stream_completion_events(reply, request)
 
 
-def _strings(value: object) -> list[str]:
+def _collect_strings(value: object) -> list[str]:
     if isinstance(value, str):
         return [value]
     if isinstance(value, list):
-        return [text for item in value for text in _strings(item)]
+        return [text for item in value for text in _collect_strings(item)]
     if isinstance(value, dict):
-        return [text for key in ("content", "text") if key in value for text in _strings(value[key])]
+        return [text for key in ("content", "text") if key in value for text in _collect_strings(value[key])]
     return []
 
 
-async def _pieces(reply: Reply) -> AsyncIterator[str | None]:
+async def _stream_pieces(reply: StubReply) -> AsyncIterator[str | None]:
     """The pieces in time, with None where the stream is to break off."""
     text = "" if reply.refusal else reply.text
     for number, start in enumerate(range(0, len(text), reply.chunk)):
@@ -132,12 +132,12 @@ async def _pieces(reply: Reply) -> AsyncIterator[str | None]:
         yield None
 
 
-def _logprobs(reply: Reply, most: int) -> Json:
+def _build_logprobs(reply: StubReply, most: int) -> Json:
     told = [{"token": token, "logprob": math.log(share), "bytes": list(token.encode())} for token, share in reply.chosen]
     return {"content": [told[0] | {"top_logprobs": told[:most]}]}
 
 
-def _chat_usage(reply: Reply) -> Json | None:
+def _build_chat_usage(reply: StubReply) -> Json | None:
     if reply.tokens_in is None:
         return None
     return {
@@ -148,7 +148,7 @@ def _chat_usage(reply: Reply) -> Json | None:
     }
 
 
-def _completion(reply: Reply, request: Request) -> Json:
+def _build_completion(reply: StubReply, request: Request) -> Json:
     message: Json = {"role": "assistant", "content": None if reply.refusal else reply.text}
     if reply.refusal:
         message["refusal"] = reply.refusal
@@ -156,8 +156,8 @@ def _completion(reply: Reply, request: Request) -> Json:
         message["reasoning_content"] = reply.reasoning
     choice: Json = {"index": 0, "message": message, "finish_reason": reply.finish_reason or "stop"}
     if reply.chosen and request.body.get("logprobs"):
-        choice["logprobs"] = _logprobs(reply, request.body.get("top_logprobs") or 0)
-    usage = _chat_usage(reply)
+        choice["logprobs"] = _build_logprobs(reply, request.body.get("top_logprobs") or 0)
+    usage = _build_chat_usage(reply)
     told = {} if usage is None else {"usage": usage}
     return {
         "id": "stub-1",
@@ -169,7 +169,7 @@ def _completion(reply: Reply, request: Request) -> Json:
     }
 
 
-async def _completion_events(reply: Reply, request: Request) -> AsyncIterator[Json]:
+async def _stream_completion_events(reply: StubReply, request: Request) -> AsyncIterator[Json]:
     base: Json = {"id": "stub-1", "object": "chat.completion.chunk", "created": 1, "model": request.body.get("model")}
 
     def chunk(delta: Json, finish: str | None = None) -> Json:
@@ -180,21 +180,21 @@ async def _completion_events(reply: Reply, request: Request) -> AsyncIterator[Js
         yield chunk({"reasoning_content": reply.reasoning})
     if reply.refusal:
         yield chunk({"refusal": reply.refusal})
-    async for piece in _pieces(reply):
+    async for piece in _stream_pieces(reply):
         yield BREAK if piece is None else chunk({"content": piece})
     yield chunk({}, reply.finish_reason or "stop")
-    if (usage := _chat_usage(reply)) is not None and (request.body.get("stream_options") or {}).get("include_usage"):
+    if (usage := _build_chat_usage(reply)) is not None and (request.body.get("stream_options") or {}).get("include_usage"):
         yield base | {"choices": [], "usage": usage}
 
 
-def _message(reply: Reply) -> Json:
+def _build_message(reply: StubReply) -> Json:
     part: Json = {"type": "output_text", "text": reply.text, "annotations": [], "logprobs": []}
     if reply.refusal:
         part = {"type": "refusal", "refusal": reply.refusal}
     return {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": [part]}
 
 
-def _response(reply: Reply, request: Request, status: str) -> Json:
+def _build_response(reply: StubReply, request: Request, status: str) -> Json:
     is_done = status == "completed"
     if is_done and reply.finish_reason == "length":
         status = "incomplete"
@@ -214,7 +214,7 @@ def _response(reply: Reply, request: Request, status: str) -> Json:
         "model": request.body.get("model"),
         "status": status,
         "incomplete_details": {"reason": "max_output_tokens"} if status == "incomplete" else None,
-        "output": [_message(reply)] if is_done else [],
+        "output": [_build_message(reply)] if is_done else [],
         "parallel_tool_calls": True,
         "tool_choice": "auto",
         "tools": [],
@@ -222,7 +222,7 @@ def _response(reply: Reply, request: Request, status: str) -> Json:
     }
 
 
-async def _response_events(reply: Reply, request: Request) -> AsyncIterator[Json]:
+async def _stream_response_events(reply: StubReply, request: Request) -> AsyncIterator[Json]:
     number = -1
 
     def event(kind: str, **rest: Any) -> Json:
@@ -232,19 +232,19 @@ async def _response_events(reply: Reply, request: Request) -> AsyncIterator[Json
 
     where: Json = {"item_id": "msg_1", "output_index": 0, "content_index": 0}
     part: Json = {"type": "output_text", "text": "", "annotations": [], "logprobs": []}
-    yield event("response.created", response=_response(reply, request, "in_progress"))
-    item = _message(reply) | {"status": "in_progress", "content": []}
+    yield event("response.created", response=_build_response(reply, request, "in_progress"))
+    item = _build_message(reply) | {"status": "in_progress", "content": []}
     yield event("response.output_item.added", output_index=0, item=item)
     if reply.refusal:
         yield event("response.refusal.delta", **where, delta=reply.refusal)
         yield event("response.refusal.done", **where, refusal=reply.refusal)
     else:
         yield event("response.content_part.added", **where, part=part)
-    async for piece in _pieces(reply):
+    async for piece in _stream_pieces(reply):
         yield BREAK if piece is None else event("response.output_text.delta", **where, delta=piece, logprobs=[])
     if not reply.refusal:
         yield event("response.output_text.done", **where, text=reply.text, logprobs=[])
         yield event("response.content_part.done", **where, part=part | {"text": reply.text})
-    yield event("response.output_item.done", output_index=0, item=_message(reply))
-    body = _response(reply, request, "completed")
+    yield event("response.output_item.done", output_index=0, item=_build_message(reply))
+    body = _build_response(reply, request, "completed")
     yield event(f"response.{body['status']}", response=body)

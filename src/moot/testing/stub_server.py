@@ -19,25 +19,25 @@ from moot.testing.stub_bodies import (
     Hang,
     Json,
     Raw,
-    Reply,
     Request,
     Step,
-    body_of,
-    error_body,
-    events_of,
-    models_body,
+    StubReply,
+    build_body,
+    build_error_body,
+    build_models_body,
+    stream_events,
 )
 
-__all__ = ["Drop", "Fail", "Hang", "Raw", "Reply", "Request", "Step", "Stub"]
+__all__ = ["Drop", "Fail", "Hang", "Raw", "StubReply", "Request", "Step", "StubServer"]
 
 Script = Sequence[Step | Callable[[Request], Step]]
 
 
-class _Gone(Exception):
+class _CloseConnection(Exception):
     """Close the connection now."""
 
 
-class Stub:
+class StubServer:
     """The server. `base_url` ends in `/v1`; `requests` holds every request, in order.
 
     With an `api_key`, any other is answered with 401. With `models`, these are listed and any other is answered with 404.
@@ -90,23 +90,23 @@ class Stub:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         try:
-            while (request := await _read(reader)) is not None:
+            while (request := await _read_request(reader)) is not None:
                 self.requests.append(request)
                 await self._answer(request, writer)
-        except (_Gone, ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+        except (_CloseConnection, ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass
         finally:
             writer.transport.abort()
 
     async def _answer(self, request: Request, writer: asyncio.StreamWriter) -> None:
-        await _perform(self._step(request), request, writer)
+        await _perform_step(self._choose_step(request), request, writer)
 
-    def _step(self, request: Request) -> Step:
+    def _choose_step(self, request: Request) -> Step:
         if self._api_key is not None and request.headers.get("authorization") != f"Bearer {self._api_key}":
             return Fail(status=401, message="Incorrect API key provided", code="invalid_api_key")
         if request.method == "GET" and request.path.endswith("/models"):
             names = ["stub"] if self._models is None else self._models
-            return self._listing or Raw(body=json.dumps(models_body(names)).encode())
+            return self._listing or Raw(body=json.dumps(build_models_body(names)).encode())
         if request.method != "POST" or not request.path.endswith(("/responses", "/chat/completions")):
             return Fail(status=404, message=f"no route {request.method} {request.path}")
         name = request.body.get("model")
@@ -114,38 +114,42 @@ class Stub:
             return Fail(status=404, message=f"The model `{name}` does not exist", code="model_not_found")
         if self._reject is not None and (refused := self._reject(request.body)) is not None:
             return refused
-        return self._next(request)
+        return self._take_next_step(request)
 
-    def _next(self, request: Request) -> Step:
+    def _take_next_step(self, request: Request) -> Step:
         if not self._script:
-            return Reply()
+            return StubReply()
         step = self._script[min(self._taken, len(self._script) - 1)]
         self._taken += 1
         return step(request) if callable(step) else step
 
 
-async def _perform(step: Step, request: Request, writer: asyncio.StreamWriter) -> None:
+async def _perform_step(step: Step, request: Request, writer: asyncio.StreamWriter) -> None:
     match step:
         case Hang():
             await asyncio.Event().wait()
         case Drop():
-            raise _Gone
+            raise _CloseConnection
         case Raw(body=body, status=status, content_type=content_type):
-            await _send(writer, status, body, f"content-type: {content_type}")
+            await _send_response(writer, status, body, f"content-type: {content_type}")
         case Fail(status=status, retry_after=retry_after):
             wait = [] if retry_after is None else [f"retry-after: {retry_after}"]
-            await _send(writer, status, json.dumps(error_body(step)).encode(), "content-type: application/json", *wait)
-        case Reply():
+            await _send_response(
+                writer, status, json.dumps(build_error_body(step)).encode(), "content-type: application/json", *wait
+            )
+        case StubReply():
             await asyncio.sleep(step.delay)
             if request.body.get("stream"):
-                await _send_events(writer, step, events_of(step, request))
+                await _send_events(writer, step, stream_events(step, request))
             else:
-                await _send(writer, 200, json.dumps(body_of(step, request)).encode(), "content-type: application/json")
+                await _send_response(
+                    writer, 200, json.dumps(build_body(step, request)).encode(), "content-type: application/json"
+                )
         case _:
             assert_never(step)
 
 
-async def _read(reader: asyncio.StreamReader) -> Request | None:
+async def _read_request(reader: asyncio.StreamReader) -> Request | None:
     try:
         head = await reader.readuntil(b"\r\n\r\n")
     except asyncio.IncompleteReadError:
@@ -162,13 +166,13 @@ async def _read(reader: asyncio.StreamReader) -> Request | None:
     )
 
 
-async def _send(writer: asyncio.StreamWriter, status: int, body: bytes, *headers: str) -> None:
+async def _send_response(writer: asyncio.StreamWriter, status: int, body: bytes, *headers: str) -> None:
     head = [f"HTTP/1.1 {status} Stub", f"content-length: {len(body)}", *headers]
     writer.write("\r\n".join(head).encode() + b"\r\n\r\n" + body)
     await writer.drain()
 
 
-async def _send_events(writer: asyncio.StreamWriter, reply: Reply, events: AsyncIterator[Json]) -> None:
+async def _send_events(writer: asyncio.StreamWriter, reply: StubReply, events: AsyncIterator[Json]) -> None:
     writer.write(b"HTTP/1.1 200 Stub\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")
     async for body in events:
         if body is BREAK:
@@ -186,15 +190,15 @@ async def _send_event(writer: asyncio.StreamWriter, text: str, kind: str | None 
     await writer.drain()
 
 
-async def _break_off(writer: asyncio.StreamWriter, reply: Reply) -> None:
+async def _break_off(writer: asyncio.StreamWriter, reply: StubReply) -> None:
     match reply.then:
         case "drop":
-            raise _Gone
+            raise _CloseConnection
         case "hang":
             await asyncio.Event().wait()
         case "garbage":
             await _send_event(writer, "{not json")
         case "error":
-            await _send_event(writer, json.dumps(error_body(Fail(status=500))))
+            await _send_event(writer, json.dumps(build_error_body(Fail(status=500))))
         case _:
             assert_never(reply.then)

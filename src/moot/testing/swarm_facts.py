@@ -46,7 +46,9 @@ Says = Callable[[Ask, Brief, Swarm], object]
 """What a seat answers: a shape, a loss by its name, or None for no answer in time."""
 
 
-def swarm_plan(agents: int = 3, *, seed: int = 1, platform: str = "script:x", language: Language = "en", **chosen: Any) -> Plan:
+def build_swarm_plan(
+    agents: int = 3, *, seed: int = 1, platform: str = "script:x", language: Language = "en", **chosen: Any
+) -> Plan:
     """The plan of a swarm with so many explorers; what is left over are its settings."""
     names = [agent_name(number) for number in range(1, agents + 1)]
     return Plan(
@@ -61,7 +63,7 @@ def swarm_plan(agents: int = 3, *, seed: int = 1, platform: str = "script:x", la
     )
 
 
-def dutiful(
+def build_valid_report(
     state: Swarm,
     seat: str,
     direction: str,
@@ -88,13 +90,13 @@ def dutiful(
     )
 
 
-def deposit(direction: str, amount: float | None = None) -> Operation:
+def build_deposit(direction: str, amount: float | None = None) -> Operation:
     """A deposit on a direction."""
     params: dict[str, Any] = {"direction": direction} if amount is None else {"direction": direction, "amount": amount}
     return Operation(operation="deposit_pheromone", params=params)
 
 
-def stop(direction: str) -> Operation:
+def build_stop_signal(direction: str) -> Operation:
     """A stop signal against a direction."""
     params = {"targetDirection": direction, "reason": "contradictory_evidence", "evidence": "It was tried."}
     return Operation(operation="send_stop_signal", params=params)
@@ -141,22 +143,22 @@ class SwarmRun:
         while not self.standing.is_closed and not (until is not None and until(self.state)):
             assert batch.asks, "a run that is not closed asks for something"
             self.asks += batch.asks
-            batch = self.step(*[self._fact(ask, says) for ask in self._shuffle(list(batch.asks))])
+            batch = self.step(*[self._build_fact(ask, says) for ask in self._shuffle(list(batch.asks))])
         return self
 
-    def _fact(self, ask: Ask, says: Says | Mapping[str, Says]) -> Fact:
+    def _build_fact(self, ask: Ask, says: Says | Mapping[str, Says]) -> Fact:
         brief = RULES.brief(self.state, ask)
         chosen = says if callable(says) else says.get(ask.seat)
         said = chosen(ask, brief, self.state) if chosen is not None else NotImplemented
         if said is NotImplemented:
-            said = usual(ask, brief, self.state)
+            said = answer_by_default(ask, brief, self.state)
         losses: dict[object, Loss] = {name: name for name in get_args(Loss)}
         if said is None or isinstance(said, str):
             return SeatLost(ask=ask.id, seat=ask.seat, reason=losses.get(said, "timeout"))
         return build_reply(brief.form, ask.id, ask.seat, said, FREE)
 
 
-def usual(ask: Ask, brief: Brief, state: Swarm) -> object:
+def answer_by_default(ask: Ask, brief: Brief, state: Swarm) -> object:
     """What the seats that nobody speaks for say: the measure judges by words, the validator nothing, all others go gently."""
     if ask.kind == "compare":
         return compare_by_words(brief.comparing)
