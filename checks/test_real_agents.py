@@ -15,7 +15,7 @@ import pytest
 from checks.stage import DEADLINE, PACKAGES, Call, Stage, acted, installed, outcomes, prompts
 
 from moot import Moot
-from moot.domain.fence import quote_lines
+from moot.domain.safe_text import quote_lines
 from moot.testing.stub_server import Request, Step, StubReply, StubServer
 
 pytestmark = pytest.mark.timeout(2 * DEADLINE)

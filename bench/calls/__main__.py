@@ -14,7 +14,7 @@ from moot.domain.budget import Budget
 from moot.domain.effects import Brief
 from moot.domain.ids import SeatId
 from moot.domain.roster import Seat
-from moot.domain.subject import Topic
+from moot.domain.topic import Topic
 from moot.engine.engine import Engine
 from moot.ledgers.memory import MemoryLedger
 from moot.ports.kit import Plan

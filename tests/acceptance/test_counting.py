@@ -10,7 +10,7 @@ import pytest
 from tests.acceptance.doors import DEADLINE, Cli
 
 from moot import Decision
-from moot.domain.subject import build_topic
+from moot.domain.topic import build_topic
 from moot.testing.stub_server import Request, Step, StubReply, StubServer
 
 T = TypeVar("T")

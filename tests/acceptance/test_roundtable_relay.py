@@ -17,9 +17,9 @@ import pytest
 from tests.acceptance.doors import DEADLINE, Cli, Script, facts, until, write_script
 from tests.acceptance.tables import MINUTES_TEXT, Desk, Table, aged, speech
 
-from moot.domain.fence import one_line
 from moot.domain.ids import SeatId
 from moot.domain.roster import Seat
+from moot.domain.safe_text import one_line
 from moot.surfaces.files import watching
 from moot.surfaces.files.relay import Relay
 from moot.wiring.panels import PATIENCE

@@ -11,9 +11,9 @@ import pytest
 from tests.integration.test_swarm_models import mind
 
 from moot.domain.budget import FREE, Usage
+from moot.domain.context import ContextWindow, Perception
 from moot.domain.effects import Ask, Brief
 from moot.domain.ids import AskId, SeatId
-from moot.domain.perception import ContextWindow, Perception
 from moot.domain.roster import Seat
 from moot.errors import ProviderRefused, UnknownPlatform
 from moot.participants.lookup import KEPT_SECONDS, RETRIES, SEARCH_SECONDS, Lookup, LookupParticipant, Queries

@@ -12,9 +12,9 @@ import pytest
 from moot.domain.budget import Usage
 from moot.domain.effects import Ask, Brief
 from moot.domain.facts import Language
-from moot.domain.fence import quote_lines
 from moot.domain.ids import SeatId, ask_id
 from moot.domain.roster import Seat
+from moot.domain.safe_text import quote_lines
 from moot.participants.asking import RetryPolicy, ThinkFilter
 from moot.participants.model import ModelParticipant
 from moot.participants.platforms import parse_platform

@@ -14,7 +14,7 @@ from moot import Moot
 from moot.decisions.facts import DecisionKept, Member, Outcome
 from moot.domain.ids import SeatId, SessionId
 from moot.domain.roster import NEUTRAL_TRUST, Seat
-from moot.domain.subject import ErrorCorrelation, Topic, build_topic
+from moot.domain.topic import ErrorCorrelation, Topic, build_topic
 from moot.errors import BadSetting
 from moot.protocols.council.facts import CouncilOpened
 

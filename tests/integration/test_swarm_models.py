@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from moot.domain.context import ContextWindow, Perception
 from moot.domain.effects import Ask, Brief, CompareTexts
 from moot.domain.ids import AskId, SeatId
-from moot.domain.perception import ContextWindow, Perception
 from moot.domain.roster import Seat
 from moot.errors import UnknownPlatform
 from moot.participants.meaning import SemanticSimilarity

@@ -4,7 +4,7 @@ from moot.domain.budget import Budget, Usage
 from moot.domain.facts import Fact, Origin
 from moot.domain.ids import AskId, SeatId
 from moot.domain.roster import Seat
-from moot.domain.subject import Topic
+from moot.domain.topic import Topic
 from moot.protocols.swarm import answers, facts
 
 ADA, BOB = SeatId("TanWei"), SeatId("溯源者")

@@ -44,7 +44,7 @@ from moot.domain.facts import (
 from moot.domain.ids import AskId, SeatId, SessionId
 from moot.domain.records import StoredRecord
 from moot.domain.roster import Seat, Swap
-from moot.domain.subject import ErrorCorrelation, Topic
+from moot.domain.topic import ErrorCorrelation, Topic
 from moot.errors import LedgerDamaged, LedgerNewer
 from moot.protocols.advisory.kit import AdvisoryOpened, AdvisorySettings
 from moot.protocols.consensus.kit import ConsensusOpened, ConsensusSettings

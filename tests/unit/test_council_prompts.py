@@ -7,9 +7,9 @@ import pytest
 
 from moot.domain.effects import Brief
 from moot.domain.facts import Language
-from moot.domain.fence import FENCE
 from moot.domain.roster import Seat
-from moot.domain.subject import Topic
+from moot.domain.safe_text import FENCE
+from moot.domain.topic import Topic
 from moot.protocols.advisory.kit import AdvisorySettings
 from moot.protocols.consensus.kit import ConsensusSettings
 from moot.protocols.council.facts import Contribution, CouncilSettings

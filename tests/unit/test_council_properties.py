@@ -15,7 +15,7 @@ from moot.domain.effects import Ask
 from moot.domain.facts import BudgetExhausted, CloseCalled, Fact, InputGiven, SeatLost, SessionForked
 from moot.domain.ids import SeatId, SessionId
 from moot.domain.roster import MAILBOX, Seat, Swap
-from moot.domain.subject import ErrorCorrelation, Topic
+from moot.domain.topic import ErrorCorrelation, Topic
 from moot.engine.batch import StepResult, step
 from moot.engine.standing import RecordWriter, Snapshot
 from moot.ports.kit import Plan, ProtocolPlugin

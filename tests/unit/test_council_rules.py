@@ -12,7 +12,7 @@ from moot.domain.effects import Ask, Brief
 from moot.domain.facts import BudgetExhausted, CloseCalled, Fact, InputGiven, SeatLost, SessionCancelled, SessionForked
 from moot.domain.ids import USER, AskId, SeatId, SessionId
 from moot.domain.roster import MAILBOX, Seat, Swap
-from moot.domain.subject import ErrorCorrelation, Stakes, Topic, build_topic
+from moot.domain.topic import ErrorCorrelation, Stakes, Topic, build_topic
 from moot.errors import BadRoster, BadSetting
 from moot.projections.decision import Dissent
 from moot.protocols.advisory.kit import AdvisorySettings

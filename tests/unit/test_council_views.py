@@ -11,7 +11,7 @@ import pytest
 from moot.domain.budget import Usage
 from moot.domain.facts import BudgetExhausted, CloseCalled, Entry, Language, SeatLost, SessionCancelled
 from moot.domain.ids import SeatId, ask_id
-from moot.domain.subject import Topic
+from moot.domain.topic import Topic
 from moot.projections.markdown import format_cell
 from moot.protocols.consensus.kit import ConsensusSettings
 from moot.protocols.council.facts import AdviceResponse, Contributed, Contribution, CouncilSettings

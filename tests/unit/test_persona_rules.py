@@ -10,10 +10,10 @@ import pytest
 from moot.codec.answers import parse_answer
 from moot.codec.stored import FactCodec
 from moot.domain.budget import Budget, BudgetKind, Usage
+from moot.domain.context import LONGEST_UTTERANCE, MOST_DIGESTS
 from moot.domain.effects import Ask
 from moot.domain.facts import BudgetExhausted, InputGiven, SeatLost, SessionCancelled, SessionForked, SessionResumed
 from moot.domain.ids import USER, AskId, SeatId, SessionId, ask_id, daily_id, daily_prefix, parse_seat_id, parse_session_id
-from moot.domain.perception import LONGEST_UTTERANCE, MOST_DIGESTS
 from moot.domain.roster import MOST_SEATS, Swap, swap_seats, validate_seats, validate_swaps
 from moot.errors import BadAnswer, BadName, BadRoster, BadSetting
 from moot.ports.kit import Plan

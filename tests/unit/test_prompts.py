@@ -9,8 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moot.domain.budget import FREE, Budget, BudgetKind, Spent, Usage, find_exhausted_limit
-from moot.domain.chance import model_seed, random_unit
-from moot.domain.desk import REMEMBERED_KEYS, SessionState, apply, build_session_state
+from moot.domain.context import (
+    LONGEST_DIGEST,
+    LONGEST_UTTERANCE,
+    MOST_DIGESTS,
+    ContextWindow,
+    Utterance,
+    clip_utterance,
+    extract_first_sentence,
+)
 from moot.domain.effects import Brief
 from moot.domain.facts import (
     AsksPut,
@@ -25,20 +32,13 @@ from moot.domain.facts import (
     SessionForked,
     SessionResumed,
 )
-from moot.domain.fence import FENCE, one_line, quote_lines, strip_control
 from moot.domain.ids import USER, AskId, SeatId, SessionId
 from moot.domain.language import detect_language
-from moot.domain.perception import (
-    LONGEST_DIGEST,
-    LONGEST_UTTERANCE,
-    MOST_DIGESTS,
-    ContextWindow,
-    Utterance,
-    clip_utterance,
-    extract_first_sentence,
-)
 from moot.domain.roster import Swap
-from moot.domain.running import PendingAsk
+from moot.domain.running_time import PendingAsk
+from moot.domain.safe_text import FENCE, one_line, quote_lines, strip_control
+from moot.domain.seeded_random import model_seed, random_unit
+from moot.domain.session_state import REMEMBERED_KEYS, SessionState, apply, build_session_state
 from moot.protocols.persona.facts import IntentDeclared, PersonaSettings
 from moot.protocols.persona.rules import RULES
 from moot.testing.persona_facts import START, MeetingRun, bid_silence, bid_to_speak, build_draft, build_opening, build_seat

@@ -12,8 +12,8 @@ import pytest
 from moot.domain.effects import Ask, Brief, Record
 from moot.domain.facts import AsksPut, BudgetExhausted, CloseCalled, Entry, Fact, InputGiven, SessionForked, SessionResumed
 from moot.domain.ids import SeatId
+from moot.domain.replace import fast_replace
 from moot.domain.roster import MAILBOX, Seat
-from moot.domain.values import fast_replace
 from moot.errors import BadRoster, BadSetting
 from moot.protocols.swarm import compliance, ending, ideas, measuring, operations, rounds, rules, settlement
 from moot.protocols.swarm.answers import (

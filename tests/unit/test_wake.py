@@ -8,7 +8,7 @@ import pytest
 
 from moot.domain.effects import Brief
 from moot.domain.facts import Language
-from moot.domain.fence import quote_lines
+from moot.domain.safe_text import quote_lines
 from moot.participants.agents import AGENTS, GEMINI_LOOKS, LONGEST_ARGUMENT, OPENCODE_LOOKS, Recipe, find_recipe
 from moot.protocols.roundtable.facts import RoundtableSettings
 from moot.protocols.roundtable.rules import RULES

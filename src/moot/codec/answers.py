@@ -9,7 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from moot.domain.effects import Alternative, AnswerForm
 from moot.domain.facts import Reply
-from moot.domain.fence import fix_surrogates
+from moot.domain.safe_text import fix_surrogates
 from moot.errors import BadAnswer
 
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from moot.decisions.breakers import FAILED
 from moot.decisions.kept import RememberedDecision
-from moot.domain.subject import normalize_label
+from moot.domain.topic import normalize_label
 from moot.weighing.choices import tally_votes
 
 

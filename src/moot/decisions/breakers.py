@@ -16,7 +16,7 @@ from typing import Final, Literal, get_args
 
 from moot.decisions.checks import LONGEST_NAME, LONGEST_WINDOW
 from moot.decisions.facts import Outcome, Policy
-from moot.domain.subject import Stakes, normalize_label
+from moot.domain.topic import Stakes, normalize_label
 from moot.errors import BadSetting
 
 CircuitState = Literal["closed", "open", "half_open"]

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import Final, TypeVar, get_args
 
 from moot.decisions.facts import DecisionKept, Member, Outcome, Policy, ThreadStatus
-from moot.domain.fence import one_line
 from moot.domain.ids import parse_session_id
-from moot.domain.subject import Stakes
+from moot.domain.safe_text import one_line
+from moot.domain.topic import Stakes
 from moot.errors import BadSetting
 from moot.weighing.positions import VotePosition
 

@@ -11,7 +11,7 @@ from moot.decisions.facts import OutcomeReviewed, SoloBlocked, SoloDecided, Thre
 from moot.decisions.kept import RememberedDecision
 from moot.decisions.threads import Thread
 from moot.domain.facts import Fact
-from moot.domain.subject import normalize_label
+from moot.domain.topic import normalize_label
 from moot.errors import BadSetting, KeyReused, UnknownDecision, UnknownThread
 
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Final, Literal
 
 from moot.domain.facts import Fact
-from moot.domain.subject import Stakes
+from moot.domain.topic import Stakes
 from moot.weighing.positions import VotePosition
 
 Outcome = Literal["success", "partial", "failure", "abandoned"]

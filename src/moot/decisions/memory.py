@@ -48,7 +48,7 @@ from moot.decisions.sources import SourceTrust
 from moot.decisions.threads import Thread, ThreadCatchUp, ThreadView
 from moot.domain.facts import Fact
 from moot.domain.ids import parse_session_id
-from moot.domain.subject import Stakes, normalize_label
+from moot.domain.topic import Stakes, normalize_label
 from moot.ports.clock import Clock
 from moot.ports.ledger import Ledger
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from moot.domain.values import fast_replace
+from moot.domain.replace import fast_replace
 
 BudgetKind = Literal["turns", "tokens", "money", "time"]
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from moot.domain.consult import ConsultRequest
+from moot.domain.context import Perception
 from moot.domain.facts import Fact, Language, Reply
 from moot.domain.ids import AskId, SeatId
-from moot.domain.perception import Perception
 from moot.domain.roster import Seat
 
 

@@ -12,7 +12,7 @@ from moot.domain.budget import FREE, Budget, BudgetKind, Usage
 from moot.domain.consult import ConsultRules
 from moot.domain.ids import AskId, SeatId, SessionId
 from moot.domain.roster import Seat, Swap
-from moot.domain.subject import Topic
+from moot.domain.topic import Topic
 
 Language = Literal["en", "zh"]
 Loss = Literal["timeout", "error", "malformed", "refused", "rejected_key", "gave_up", "passed_over"]

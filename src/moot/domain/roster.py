@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from moot.domain.fence import fix_surrogates
 from moot.domain.ids import SeatId, parse_seat_id
+from moot.domain.safe_text import fix_surrogates
 from moot.errors import BadRoster
 
 NEUTRAL_TRUST: Final = 0.5

@@ -13,9 +13,9 @@ from moot.domain.facts import (
     Reply,
     SeatLost,
 )
-from moot.domain.fence import fix_surrogates
 from moot.domain.ids import AskId, SeatId, SessionId
-from moot.domain.running import PendingAsk
+from moot.domain.running_time import PendingAsk
+from moot.domain.safe_text import fix_surrogates
 from moot.engine.batch import StepResult
 from moot.engine.sessions import Sessions
 from moot.engine.standing import Snapshot

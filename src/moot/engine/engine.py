@@ -13,11 +13,11 @@ from moot.domain.facts import (
     SessionCancelled,
     SessionForked,
 )
-from moot.domain.fence import fix_surrogates
 from moot.domain.ids import SessionId, daily_id, daily_prefix
 from moot.domain.records import StoredRecord
 from moot.domain.roster import HELPING_SEATS, MOST_SEATS, Swap, validate_swaps
 from moot.domain.roster import validate_seats as checked_seats
+from moot.domain.safe_text import fix_surrogates
 from moot.engine.answering import LONGEST_KEY, LONGEST_REASON, OutsideAnswers
 from moot.engine.events import EntryAdded, Event, EventQueue
 from moot.engine.replay import ReplayResult, replay_records

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from moot.codec.answers import build_reply
-from moot.domain.desk import MOST_ATTEMPTS
 from moot.domain.effects import Ask
 from moot.domain.facts import Fact, SeatLost, SessionResumed
-from moot.domain.fence import fix_surrogates
 from moot.domain.ids import AskId, SeatId
 from moot.domain.roster import Seat
+from moot.domain.safe_text import fix_surrogates
+from moot.domain.session_state import MOST_ATTEMPTS
 from moot.engine.batch import StepResult, step
 from moot.engine.events import EntryAdded, EventHub, TextDelta
 from moot.engine.standing import RecordWriter, Snapshot

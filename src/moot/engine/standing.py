@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 from moot.codec.chain import compute_record_hash, compute_root_hash, decode_entry, seal, to_datetime
 from moot.codec.stored import FactCodec
-from moot.domain.desk import SessionState, apply, build_session_state
 from moot.domain.facts import Entry, Fact, Opened
 from moot.domain.ids import SessionId
 from moot.domain.records import StoredRecord
 from moot.domain.rulebook import Rulebook
+from moot.domain.session_state import SessionState, apply, build_session_state
 from moot.errors import LedgerDamaged, UnknownProtocol
 
 AnyRulebook = Rulebook[Any]

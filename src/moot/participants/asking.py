@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from moot.codec.answers import strip_thoughts
 from moot.domain.budget import FREE, Usage
-from moot.domain.chance import model_seed, random_unit
 from moot.domain.effects import Brief
+from moot.domain.seeded_random import model_seed, random_unit
 from moot.participants.failures import FailureKind, ModelFailure, translate_error
 from moot.ports.participant import OnText
 

@@ -17,7 +17,7 @@ from moot.codec.answers import parse_answer
 from moot.disk.whole import write_atomically
 from moot.domain.budget import FREE, Usage
 from moot.domain.effects import Brief
-from moot.domain.fence import fix_surrogates, one_line
+from moot.domain.safe_text import fix_surrogates, one_line
 from moot.errors import BadAnswer
 from moot.participants.agents import FAILED, LONGEST_ARGUMENT, AgentOutput, Recipe, fill_arguments, parse_output
 from moot.participants.program import ProcessResult, run_program

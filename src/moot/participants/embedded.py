@@ -14,9 +14,9 @@ from typing import Any, Final
 
 from moot.codec.answers import build_form_schema, build_schema, parse_answer
 from moot.domain.budget import FREE, Usage
-from moot.domain.chance import model_seed, random_unit
+from moot.domain.context import extract_first_sentence
 from moot.domain.effects import Brief
-from moot.domain.perception import extract_first_sentence
+from moot.domain.seeded_random import model_seed, random_unit
 from moot.errors import BadAnswer, MootError
 from moot.participants.encoder import compute_relevance
 from moot.participants.local_model import Completion, LocalModel

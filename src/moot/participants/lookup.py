@@ -15,7 +15,7 @@ from annotated_types import MaxLen
 from moot.domain.budget import FREE, Usage
 from moot.domain.effects import Brief, no_fault
 from moot.domain.facts import Language
-from moot.domain.fence import one_line, quote_lines
+from moot.domain.safe_text import one_line, quote_lines
 from moot.ports.participant import Answer, NoAnswer, OnText, Participant, VerifiableAnswer
 
 SEARCH_SECONDS: Final = 30.0

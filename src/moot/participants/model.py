@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from moot.codec.answers import build_schema, parse_answer
 from moot.domain.effects import Brief
 from moot.domain.facts import Language
-from moot.domain.fence import one_line
+from moot.domain.safe_text import one_line
 from moot.errors import BadAnswer
 from moot.participants.asking import DEFAULT_RETRY_POLICY, Attempt, BriefRequest, RetryPolicy, Sampling, TokenProbe, extract_text
 from moot.participants.failures import (

@@ -9,7 +9,7 @@ from moot.domain.facts import Entry, Language, Opened
 from moot.domain.ids import SessionId
 from moot.domain.roster import Seat
 from moot.domain.rulebook import Rulebook
-from moot.domain.subject import Topic
+from moot.domain.topic import Topic
 from moot.projections.decision import Decision
 from moot.projections.summary import SummaryLine
 

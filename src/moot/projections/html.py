@@ -5,9 +5,9 @@ from html import escape
 from typing import Final
 
 from moot.domain.facts import Language
-from moot.domain.fence import strip_control
 from moot.domain.ids import SeatId
 from moot.domain.roster import Seat
+from moot.domain.safe_text import strip_control
 
 STYLE: Final = """
 :root{color-scheme:light dark;--ink:#1c1e21;--soft:#5c6570;--line:#d9dee4;--card:#fff;--back:#f5f6f8;--mark:#0b63ce}

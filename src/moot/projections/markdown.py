@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from moot.domain.fence import one_line, strip_control
+from moot.domain.safe_text import one_line, strip_control
 
 
 def format_cell(value: object) -> str:

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from moot.domain.budget import Spent
-from moot.domain.desk import SessionState, apply, build_session_state
 from moot.domain.facts import Closed, Entry, Loss, Opened, SeatLost
 from moot.domain.ids import SeatId, SessionId
+from moot.domain.session_state import SessionState, apply, build_session_state
 from moot.projections.costs import Costs
 
 

@@ -17,7 +17,7 @@ from moot.domain.effects import Ask, Brief
 from moot.domain.facts import Entry, Fact, Language, Loss, SeatLost
 from moot.domain.ids import SeatId, SessionId
 from moot.domain.roster import Seat
-from moot.domain.subject import Topic
+from moot.domain.topic import Topic
 from moot.engine.batch import StepResult, step
 from moot.engine.standing import RecordWriter
 from moot.ports.kit import Plan

@@ -1,4 +1,4 @@
-"""Whether a swarm has converged, with every figure that says so (swarm protocol 2.4, §9.0.6)."""
+"""Whether a swarm has converged, with every figure that says so (swarm protocol 2.4, 9.0.6)."""
 
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -59,7 +59,7 @@ def find_quorum_ideas(backers: Mapping[int, Collection[object]], active: int, th
 
 
 def is_too_fast(rate: float, round_number: int, bounds: ConvergenceBounds) -> bool:
-    """Whether nearly all agree before there was time to look around (§9.0.6, version 2.2)."""
+    """Whether nearly all agree before there was time to look around (9.0.6, version 2.2)."""
     return rate > bounds.most_consensus + _ROUNDING and round_number < bounds.fast_before
 
 

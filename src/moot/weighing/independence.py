@@ -10,7 +10,7 @@ from typing import Final
 
 from moot.domain.ids import SeatId
 from moot.domain.roster import Seat
-from moot.domain.subject import ErrorCorrelation
+from moot.domain.topic import ErrorCorrelation
 
 SAME_FAMILY: Final = 0.5
 """Measured: 0.51 between seven personas of one model, 0.43 between four runs of one, 0.43 between two models of one maker."""

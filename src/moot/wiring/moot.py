@@ -24,7 +24,7 @@ from moot.domain.ids import AskId, SessionId, parse_session_id
 from moot.domain.language import detect_language
 from moot.domain.records import Head
 from moot.domain.roster import HELPING_SEATS, MOST_SEATS, Seat, Swap, validate_seats
-from moot.domain.subject import Topic
+from moot.domain.topic import Topic
 from moot.engine.answering import OutstandingAsk
 from moot.engine.engine import Engine
 from moot.engine.events import Event

@@ -8,8 +8,8 @@ from typing import Any, Final
 from pydantic import TypeAdapter, ValidationError
 
 from moot.domain.budget import Budget
-from moot.domain.fence import fix_surrogates
 from moot.domain.roster import MOST_PATIENCE, Seat
+from moot.domain.safe_text import fix_surrogates
 from moot.errors import BadSetting
 from moot.ports.kit import ProtocolPlugin
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from moot.decisions.facts import DecisionKept, Member
 from moot.decisions.memory import DecisionMemory
 from moot.domain.roster import NEUTRAL_TRUST, Seat
-from moot.domain.subject import ErrorCorrelation, normalize_label
+from moot.domain.topic import ErrorCorrelation, normalize_label
 from moot.ports.kit import ProtocolPlugin
 from moot.projections.decision import Decision, SeatPosition
 from moot.projections.teller import TimelineBase

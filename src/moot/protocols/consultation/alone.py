@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from moot.domain.context import ContextWindow, Perception
 from moot.domain.effects import AnswerForm, Ask, Brief, Effect, Record
 from moot.domain.facts import BudgetExhausted, CloseCalled, Closed, Entry, Fact, Opened, SeatLost, SessionForked
-from moot.domain.fence import one_line, quote_lines
 from moot.domain.ids import AskId, ask_id
-from moot.domain.perception import ContextWindow, Perception
+from moot.domain.replace import fast_replace
 from moot.domain.roster import Seat, swap_seats
-from moot.domain.values import fast_replace
+from moot.domain.safe_text import one_line, quote_lines
 from moot.protocols.consultation.facts import (
     QUESTION,
     QUESTION_FORMS,

@@ -2,8 +2,8 @@
 
 from moot.domain.consult import ConsultRequest
 from moot.domain.facts import Language
-from moot.domain.fence import one_line, strip_control
 from moot.domain.ids import SeatId
+from moot.domain.safe_text import one_line, strip_control
 from moot.projections.markdown import quote_markdown
 from moot.projections.teller import format_time
 from moot.protocols.consultation.facts import Advice

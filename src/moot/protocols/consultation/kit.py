@@ -9,9 +9,9 @@ from annotated_types import MaxLen
 
 from moot.domain.consult import ConsultKind, ConsultRequest
 from moot.domain.facts import Entry, SessionCancelled
-from moot.domain.fence import one_line, strip_control
 from moot.domain.ids import SessionId, parse_seat_id
 from moot.domain.roster import validate_seats
+from moot.domain.safe_text import one_line, strip_control
 from moot.errors import BadSetting
 from moot.ports.kit import Plan, ProtocolPlugin
 from moot.projections.costs import build_cost_rows, format_money

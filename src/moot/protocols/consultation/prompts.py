@@ -5,10 +5,10 @@ from dataclasses import replace
 from typing import Final
 
 from moot.domain.consult import ConsultRequest, RecordFileRequest
+from moot.domain.context import ContextWindow, Perception, Utterance
 from moot.domain.effects import AnswerForm, Ask, Brief
-from moot.domain.fence import one_line, quote_lines
-from moot.domain.perception import ContextWindow, Perception, Utterance
 from moot.domain.roster import HOUSE
+from moot.domain.safe_text import one_line, quote_lines
 from moot.protocols.consultation.asks import strip_repeat_id
 from moot.protocols.consultation.document import render_advice, render_consultation_file, render_request
 from moot.protocols.consultation.facts import CONSULT

@@ -15,9 +15,9 @@ from moot.domain.consult import ConsultRequest, ConsultRules
 from moot.domain.effects import AnswerForm, Ask, Brief, Effect, Record
 from moot.domain.facts import AsksPut, AsksWithdrawn, BudgetExhausted, Closed, Entry, Fact, Opened, Reply, SeatLost, SessionForked
 from moot.domain.ids import AskId, SeatId
+from moot.domain.replace import fast_replace
 from moot.domain.roster import HOUSE, swap_seats
 from moot.domain.rulebook import Rulebook
-from moot.domain.values import fast_replace
 from moot.protocols.consultation.asks import build_repeat_id, is_director_ask, parse_ask_kind, strip_repeat_id, to_inner_entry
 from moot.protocols.consultation.facts import (
     CONSULT,

@@ -6,8 +6,8 @@ from typing import Any
 
 from moot.domain.consult import ConsultRequest
 from moot.domain.facts import Entry, SeatLost
-from moot.domain.fence import one_line
 from moot.domain.ids import SeatId, SessionId
+from moot.domain.safe_text import one_line
 from moot.projections.html import render_table as html_table
 from moot.projections.markdown import format_table, quote_markdown
 from moot.projections.teller import TimelineBase

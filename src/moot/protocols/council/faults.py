@@ -3,7 +3,7 @@
 from typing import Final
 
 from moot.domain.ids import SeatId
-from moot.domain.subject import normalize_label
+from moot.domain.topic import normalize_label
 from moot.protocols.council.facts import Contribution, ContributionType
 from moot.protocols.council.state import QUESTION, Council, Course
 from moot.protocols.council.table import has_motion

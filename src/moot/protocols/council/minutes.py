@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from moot.domain.fence import one_line
+from moot.domain.safe_text import one_line
 from moot.projections.decision import Decision
 from moot.projections.markdown import format_cell, format_table, quote_markdown
 from moot.projections.teller import format_time

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
+from moot.domain.context import ContextWindow, Perception, Utterance
 from moot.domain.effects import Ask, Brief, FieldPrompt
 from moot.domain.facts import Language
-from moot.domain.fence import one_line, quote_lines
 from moot.domain.ids import USER, SeatId
-from moot.domain.perception import ContextWindow, Perception, Utterance
 from moot.domain.roster import Seat
-from moot.domain.subject import normalize_label
+from moot.domain.safe_text import one_line, quote_lines
+from moot.domain.topic import normalize_label
 from moot.protocols.council.facts import FORMS
 from moot.protocols.council.faults import PHASE_TYPES, ContributionValidator, list_allowed_types
 from moot.protocols.council.state import Council, CouncilLine, Course

@@ -25,8 +25,8 @@ from moot.domain.facts import (
 )
 from moot.domain.ids import USER, AskId, SeatId, ask_id
 from moot.domain.losses import count_loss
+from moot.domain.replace import fast_replace
 from moot.domain.roster import swap_seats
-from moot.domain.values import fast_replace
 from moot.protocols.council.closing import build_closing, compute_outcome
 from moot.protocols.council.facts import (
     FORMS,

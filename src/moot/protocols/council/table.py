@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from moot.domain.ids import SeatId
-from moot.domain.subject import normalize_label
+from moot.domain.topic import normalize_label
 from moot.protocols.council.facts import Contribution
 from moot.protocols.council.state import Council, CouncilLine, Course
 

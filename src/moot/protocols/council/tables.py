@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from moot.domain.facts import SessionCancelled
 from moot.domain.ids import USER, SeatId
-from moot.domain.subject import normalize_label
+from moot.domain.topic import normalize_label
 from moot.projections import costs
 from moot.projections.decision import Decision, Dissent
 from moot.projections.summary import format_percent

@@ -1,8 +1,8 @@
 """A deliberation as it happens, in plain lines, and its decision in short."""
 
 from moot.domain.facts import BudgetExhausted, Entry, SeatLost
-from moot.domain.fence import one_line, strip_control
 from moot.domain.ids import USER
+from moot.domain.safe_text import one_line, strip_control
 from moot.projections.costs import format_money
 from moot.projections.decision import Decision
 from moot.projections.summary import SummaryLine, format_percent

@@ -7,8 +7,8 @@ may say so of the entry that it answers.
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from moot.domain.context import extract_first_sentence
 from moot.domain.ids import SeatId
-from moot.domain.perception import extract_first_sentence
 from moot.protocols.persona.facts import View
 
 MOST_POINTS = 20

@@ -7,10 +7,10 @@ from typing import Any
 
 from moot.domain.budget import Budget
 from moot.domain.facts import Origin, SessionCancelled, SessionImported
-from moot.domain.fence import fix_surrogates
 from moot.domain.ids import USER, SeatId, parse_seat_id
 from moot.domain.language import detect_language
 from moot.domain.roster import Seat, validate_seats
+from moot.domain.safe_text import fix_surrogates
 from moot.errors import BadImport, MootError
 from moot.projections.jsontext import dump_json
 from moot.protocols.persona.facts import ImportedTurn, ImportedView, MeetingOpened, PersonaSettings, View

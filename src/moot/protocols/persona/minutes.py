@@ -1,7 +1,7 @@
 """The minutes of a meeting as Markdown: the decision first, then what it rests on, then the whole record."""
 
 from moot.domain.facts import SessionCancelled, SessionImported
-from moot.domain.fence import one_line
+from moot.domain.safe_text import one_line
 from moot.projections.decision import Decision, SourcedClaim
 from moot.projections.markdown import format_cell, format_table, quote_markdown
 from moot.projections.summary import format_percent

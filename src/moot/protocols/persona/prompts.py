@@ -6,12 +6,12 @@ a provider's prefix cache hits.
 
 from functools import lru_cache
 
+from moot.domain.context import ContextWindow, Digest, Perception, Utterance
 from moot.domain.effects import Ask, Brief, no_fault
 from moot.domain.facts import Language
-from moot.domain.fence import FENCE, one_line, quote_lines
 from moot.domain.ids import SeatId
-from moot.domain.perception import ContextWindow, Digest, Perception, Utterance
 from moot.domain.roster import Seat
+from moot.domain.safe_text import FENCE, one_line, quote_lines
 from moot.protocols.persona.facts import FORMS, Draft
 from moot.protocols.persona.state import Meeting
 from moot.protocols.persona.words import PROMPT_TEXT, PersonaPromptText

@@ -9,6 +9,7 @@ the user's while the conclusion is being written takes the meeting back to talki
 from collections.abc import Mapping
 from typing import Final, assert_never
 
+from moot.domain.context import ContextWindow, Utterance, clip_utterance
 from moot.domain.effects import AnswerForm, Ask, Brief, Effect, Record
 from moot.domain.facts import (
     BudgetExhausted,
@@ -23,9 +24,8 @@ from moot.domain.facts import (
 )
 from moot.domain.ids import USER, SeatId, ask_id
 from moot.domain.losses import count_loss
-from moot.domain.perception import ContextWindow, Utterance, clip_utterance
+from moot.domain.replace import fast_replace
 from moot.domain.roster import swap_seats
-from moot.domain.values import fast_replace
 from moot.protocols.persona import consensus
 from moot.protocols.persona.conclusion import build_conclusion
 from moot.protocols.persona.facts import (

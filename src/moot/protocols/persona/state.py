@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from moot.domain.context import ContextWindow
 from moot.domain.ids import SeatId
 from moot.domain.losses import Losses
-from moot.domain.perception import ContextWindow
 from moot.domain.roster import Seat
 from moot.protocols.persona.consensus import DiscussionPoints
 from moot.protocols.persona.facts import Draft, EndReason, Intent, MeetingOpened, Position, Stand

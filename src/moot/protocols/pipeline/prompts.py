@@ -3,9 +3,9 @@
 from typing import Final
 
 from moot.domain.consult import ConsultRequest
+from moot.domain.context import ContextWindow, Perception, Utterance
 from moot.domain.effects import Ask, Brief
-from moot.domain.fence import one_line, quote_lines
-from moot.domain.perception import ContextWindow, Perception, Utterance
+from moot.domain.safe_text import one_line, quote_lines
 from moot.protocols.pipeline.facts import FORMS, REVIEW, VALIDATE, Step
 from moot.protocols.pipeline.state import Pipeline
 from moot.protocols.pipeline.words import PROMPT_TEXT, PipelinePromptText

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
+from moot.domain.context import extract_first_sentence
 from moot.domain.facts import BudgetExhausted, Entry, InputGiven, SeatLost, SessionCancelled
-from moot.domain.fence import one_line, strip_control
 from moot.domain.ids import USER, SeatId, SessionId
-from moot.domain.perception import extract_first_sentence
+from moot.domain.safe_text import one_line, strip_control
 from moot.projections.costs import build_cost_rows, format_money
 from moot.projections.decision import Decision, Dissent, SeatLoss, SourcedClaim
 from moot.projections.jsontext import dump_json

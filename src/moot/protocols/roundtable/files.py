@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from moot.domain.facts import Language, Loss
-from moot.domain.fence import one_line
 from moot.domain.ids import SeatId
+from moot.domain.safe_text import one_line
 from moot.protocols.roundtable.facts import ConferenceOpened
 from moot.protocols.roundtable.state import Conference, NumberedSpeech, SkippedTurn
 from moot.protocols.roundtable.turnfile import parse_speaking_order

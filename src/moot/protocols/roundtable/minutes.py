@@ -1,6 +1,6 @@
 """The record of a conference as Markdown: the minutes first, then every speech."""
 
-from moot.domain.fence import one_line
+from moot.domain.safe_text import one_line
 from moot.projections.costs import build_cost_rows
 from moot.projections.markdown import format_table, quote_markdown
 from moot.projections.teller import format_time

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from moot.domain.facts import SessionCancelled
-from moot.domain.fence import one_line
 from moot.domain.ids import SeatId
+from moot.domain.safe_text import one_line
 from moot.projections.costs import build_cost_rows
 from moot.projections.decision import Decision
 from moot.projections.html import (

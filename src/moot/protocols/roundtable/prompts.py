@@ -3,9 +3,9 @@
 import re
 from typing import Final
 
+from moot.domain.context import ContextWindow, Perception, Utterance
 from moot.domain.effects import Ask, Brief
-from moot.domain.fence import one_line, quote_lines
-from moot.domain.perception import ContextWindow, Perception, Utterance
+from moot.domain.safe_text import one_line, quote_lines
 from moot.protocols.roundtable.facts import FORMS, MODERATOR, ConferenceOpened
 from moot.protocols.roundtable.state import RECENT, Conference, NumberedSpeech
 from moot.protocols.roundtable.words import PROMPT_TEXT, RoundtablePromptText

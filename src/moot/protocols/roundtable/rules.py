@@ -11,8 +11,8 @@ from moot.domain.effects import AnswerForm, Ask, Brief, Effect, Record
 from moot.domain.facts import BudgetExhausted, CloseCalled, Closed, Entry, Fact, InputGiven, Opened, SeatLost, SessionForked
 from moot.domain.ids import SeatId, ask_id
 from moot.domain.losses import count_loss
+from moot.domain.replace import fast_replace
 from moot.domain.roster import swap_seats
-from moot.domain.values import fast_replace
 from moot.protocols.roundtable.facts import (
     FORMS,
     KINDS,

@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 
 from moot.domain.facts import BudgetExhausted, Entry, InputGiven, SeatLost, SessionCancelled
-from moot.domain.fence import one_line, strip_control
 from moot.domain.ids import USER, SeatId
+from moot.domain.safe_text import one_line, strip_control
 from moot.projections.costs import format_money
 from moot.projections.decision import Decision, Dissent, SeatLoss, SourcedClaim
 from moot.projections.summary import SummaryLine

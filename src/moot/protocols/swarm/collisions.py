@@ -1,4 +1,4 @@
-"""Idle agents collide with findings of others (S-13, source §14.3).
+"""Idle agents collide with findings of others (S-13, source 14.3).
 
 An agent is idle when it has brought its report and holds no subtask of its own.
 """
@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from moot.domain.chance import random_unit
 from moot.domain.ids import SeatId
-from moot.domain.values import fast_replace
+from moot.domain.replace import fast_replace
+from moot.domain.seeded_random import random_unit
 from moot.protocols.swarm.answers import Action, Collision, Validation
 from moot.protocols.swarm.facts import CollisionMode
 from moot.protocols.swarm.operations import direction_key

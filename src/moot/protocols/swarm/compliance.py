@@ -1,8 +1,8 @@
-"""The four checks on every round report, and what breaking a rule weighs (source §15.3, §15.4)."""
+"""The four checks on every round report, and what breaking a rule weighs (source 15.3, 15.4)."""
 
 from typing import Final
 
-from moot.domain.fence import one_line
+from moot.domain.safe_text import one_line
 from moot.protocols.swarm.answers import Candidate, DecisionReport, RoundReport
 from moot.protocols.swarm.facts import Severity, Violation
 from moot.protocols.swarm.operations import direction_key

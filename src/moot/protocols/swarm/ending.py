@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from moot.domain.ids import SeatId
-from moot.domain.values import fast_replace
+from moot.domain.replace import fast_replace
 from moot.protocols.swarm.facts import FEWEST_AGENTS, AgentEnd, EndReason, IdeaResolution, SwarmCompleted, Termination
 from moot.protocols.swarm.state import Agent, Swarm
 from moot.weighing.independence import build_seat_correlations, detect_family

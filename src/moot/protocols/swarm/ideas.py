@@ -10,7 +10,7 @@ from typing import Final
 
 from moot.domain.effects import CompareTexts
 from moot.domain.ids import SeatId
-from moot.domain.values import fast_replace
+from moot.domain.replace import fast_replace
 from moot.protocols.swarm.answers import ComparedPair, SimilarityReport
 from moot.protocols.swarm.facts import PlacedIdea
 from moot.protocols.swarm.state import Board, Finding, Idea, RoundReview, Swarm

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Final
 
-from moot.domain.values import fast_replace
+from moot.domain.replace import fast_replace
 from moot.protocols.swarm.facts import Backing, ConcentrationChange, ConvergenceMeasured, EndReason, RoleChange
 from moot.protocols.swarm.ideas import compute_backing
 from moot.protocols.swarm.settlement import with_role

@@ -10,10 +10,10 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import Final, get_args
 
-from moot.domain.fence import one_line, strip_control
 from moot.domain.ids import SeatId
-from moot.domain.subject import normalize_label
-from moot.domain.values import fast_replace
+from moot.domain.replace import fast_replace
+from moot.domain.safe_text import one_line, strip_control
+from moot.domain.topic import normalize_label
 from moot.protocols.swarm.answers import Confidence, FoundIdea, Operation, RoundReport
 from moot.protocols.swarm.facts import OperationResult, Role, SwarmSettings
 from moot.protocols.swarm.state import Agent, Board, Finding, Pheromone, Signal, SubtaskClaim, Swarm

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from moot.domain.fence import one_line
+from moot.domain.safe_text import one_line
 from moot.projections.costs import build_cost_rows
 from moot.projections.html import LIST_STYLE, STYLE, escape_text, render_bullets, render_document, render_table
 from moot.projections.summary import format_percent

@@ -8,10 +8,10 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from moot.domain.context import ContextWindow, Perception, Utterance
 from moot.domain.effects import Ask, Brief, CompareTexts, no_fault
-from moot.domain.fence import one_line, quote_lines
 from moot.domain.ids import SeatId
-from moot.domain.perception import ContextWindow, Perception, Utterance
+from moot.domain.safe_text import one_line, quote_lines
 from moot.protocols.swarm.answers import SimilarityReport
 from moot.protocols.swarm.collisions import find_invitation
 from moot.protocols.swarm.ending import list_ballot_ideas

@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from moot.domain.chance import random_unit
 from moot.domain.facts import Loss
 from moot.domain.ids import USER, SeatId
-from moot.domain.values import fast_replace
+from moot.domain.replace import fast_replace
+from moot.domain.seeded_random import random_unit
 from moot.protocols.swarm.compliance import SCORES, TERMINATED_AT, find_violations
 from moot.protocols.swarm.facts import (
     BarrierPassed,

@@ -26,9 +26,9 @@ from moot.domain.facts import (
 )
 from moot.domain.ids import SeatId, ask_id
 from moot.domain.losses import count_loss
+from moot.domain.replace import fast_replace
 from moot.domain.roster import swap_seats
-from moot.domain.running import RunningTime, compute_running_time, update_pending
-from moot.domain.values import fast_replace
+from moot.domain.running_time import RunningTime, compute_running_time, update_pending
 from moot.protocols.swarm.answers import (
     Collision,
     RoundReport,

@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from moot.domain.chance import random_unit
 from moot.domain.ids import SeatId
-from moot.domain.values import fast_replace
+from moot.domain.replace import fast_replace
+from moot.domain.seeded_random import random_unit
 from moot.protocols.swarm.facts import ConcentrationChange, Opinion, Role, RoleChange, RoundSettled
 from moot.protocols.swarm.state import Agent, Board, Signal, Swarm, with_changes
 from moot.weighing.stigmergy import DIGITS, compute_response, evaporate
@@ -76,7 +76,7 @@ def _find_role_change(state: Swarm, board: Board, agent: Agent) -> RoleChange | 
 
 
 def list_open_roles(agent: Agent, board: Board) -> dict[Role, float]:
-    """The roles that an explorer may take now, in the order in which they are checked, each with its probability (§5.1)."""
+    """The roles that an explorer may take now, in the order in which they are checked, each with its probability (5.1)."""
     found: dict[Role, float] = {}
     strongest = board.strongest
     if strongest >= ANALYST_FROM and agent.deposits >= ANALYST_DEPOSITS:

@@ -12,9 +12,9 @@ from typing import Literal
 from moot.domain.facts import Loss
 from moot.domain.ids import AskId, SeatId
 from moot.domain.losses import Losses
+from moot.domain.replace import fast_replace
 from moot.domain.roster import Seat
-from moot.domain.running import PendingAsk
-from moot.domain.values import fast_replace
+from moot.domain.running_time import PendingAsk
 from moot.protocols.swarm.answers import (
     Action,
     CheckVerdict,

@@ -1,7 +1,7 @@
 """A swarm in plain lines as it happens, and its decision in short."""
 
 from moot.domain.facts import BudgetExhausted, Entry, Reply, SeatLost
-from moot.domain.fence import one_line, strip_control
+from moot.domain.safe_text import one_line, strip_control
 from moot.projections.costs import format_money
 from moot.projections.summary import SummaryLine, format_percent
 from moot.protocols.swarm.facts import (

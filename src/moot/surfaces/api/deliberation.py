@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from moot.domain.fence import strip_control
 from moot.domain.ids import SeatId, parse_seat_id
 from moot.domain.roster import Seat
-from moot.domain.subject import build_topic
+from moot.domain.safe_text import strip_control
+from moot.domain.topic import build_topic
 from moot.errors import BadRoster, SessionClosed, UnknownDecision, WorldError
 from moot.projections.teller import format_time
 from moot.protocols.consultation.story import ConsultingTimeline

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import AliasChoices, Field
 
 from moot.decisions.facts import Outcome, ThreadStatus
-from moot.domain.subject import Stakes
+from moot.domain.topic import Stakes
 from moot.surfaces.api.call import Wire
 from moot.surfaces.api.shapes import IdempotencyKey, Score, Short
 

@@ -9,9 +9,9 @@ from pydantic import AliasChoices, Field
 
 from moot.codec.answers import as_json, build_form_schema
 from moot.domain.facts import Language
-from moot.domain.fence import strip_control
 from moot.domain.ids import parse_seat_id, parse_session_id
-from moot.domain.subject import Stakes, build_topic
+from moot.domain.safe_text import strip_control
+from moot.domain.topic import Stakes, build_topic
 from moot.engine.answering import OutstandingAsk
 from moot.errors import NotAllowed
 from moot.projections.decision import Decision

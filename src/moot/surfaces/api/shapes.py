@@ -6,7 +6,7 @@ from pydantic import AliasChoices, Field
 
 from moot.domain.facts import Language
 from moot.domain.roster import MAILBOX
-from moot.domain.subject import Stakes
+from moot.domain.topic import Stakes
 from moot.protocols.council.facts import AdviceOutcome, ContributionType
 from moot.surfaces.api.call import Wire
 from moot.weighing.positions import VotePosition

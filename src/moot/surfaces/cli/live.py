@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from moot.domain.facts import AsksPut, BudgetExhausted, Entry, SeatLost, SessionResumed
-from moot.domain.fence import one_line, strip_control
 from moot.domain.ids import SeatId
+from moot.domain.safe_text import one_line, strip_control
 from moot.engine.events import EntryAdded, Event, TextDelta
 from moot.ports.kit import ProtocolPlugin
 from moot.projections.costs import format_money

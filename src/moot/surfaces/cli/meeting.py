@@ -10,11 +10,11 @@ import click
 from rich.console import Console
 
 from moot.domain.budget import Budget
+from moot.domain.context import extract_first_sentence
 from moot.domain.facts import Language
-from moot.domain.fence import one_line
 from moot.domain.ids import parse_session_id
-from moot.domain.perception import extract_first_sentence
-from moot.domain.subject import build_topic
+from moot.domain.safe_text import one_line
+from moot.domain.topic import build_topic
 from moot.engine.events import EntryAdded
 from moot.errors import BadSetting
 from moot.ports.kit import ProtocolPlugin

@@ -9,7 +9,7 @@ from moot.decisions.breakers import CircuitView, Policy
 from moot.decisions.facts import Outcome
 from moot.decisions.kept import RememberedDecision
 from moot.decisions.sources import SourceTrust
-from moot.domain.fence import one_line
+from moot.domain.safe_text import one_line
 from moot.errors import UnknownDecision
 from moot.surfaces.cli import out
 from moot.surfaces.cli.duration import Duration

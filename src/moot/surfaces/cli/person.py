@@ -7,7 +7,7 @@ from collections.abc import Callable
 from rich.console import Console
 from rich.text import Text
 
-from moot.domain.fence import strip_control
+from moot.domain.safe_text import strip_control
 from moot.participants.human import AskPerson, PersonQuestion
 
 

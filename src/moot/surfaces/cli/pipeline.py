@@ -6,8 +6,8 @@ import click
 
 from moot.domain.budget import Budget
 from moot.domain.facts import Language
-from moot.domain.fence import one_line
 from moot.domain.ids import parse_session_id
+from moot.domain.safe_text import one_line
 from moot.errors import BadSetting
 from moot.protocols.consultation.story import ConsultingTimeline
 from moot.protocols.pipeline.story import PipelineTimeline, list_step_lines

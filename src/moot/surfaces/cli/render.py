@@ -8,7 +8,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from moot.domain.fence import one_line
+from moot.domain.safe_text import one_line
 from moot.ports.kit import ProtocolPlugin
 from moot.projections.summary import Tone
 from moot.projections.words import SHARED_REPORT_TEXT

@@ -11,9 +11,9 @@ import click
 from rich.console import Console
 
 from moot.domain.facts import Language
-from moot.domain.fence import strip_control
 from moot.domain.ids import SeatId, parse_session_id
 from moot.domain.roster import MAILBOX, Seat
+from moot.domain.safe_text import strip_control
 from moot.errors import BadRoster, BadSetting, MootError
 from moot.protocols.roundtable.facts import MODERATOR
 from moot.protocols.roundtable.files import MINUTES, find_missing_sections

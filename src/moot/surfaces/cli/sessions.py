@@ -6,8 +6,8 @@ from typing import Any
 import click
 
 from moot.codec.answers import build_form_schema
-from moot.domain.fence import strip_control
 from moot.domain.ids import parse_seat_id, parse_session_id
+from moot.domain.safe_text import strip_control
 from moot.engine.answering import OutstandingAsk
 from moot.errors import SessionClosed, UnknownAsk
 from moot.surfaces.cli import out

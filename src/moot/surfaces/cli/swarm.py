@@ -9,7 +9,7 @@ from moot.domain.budget import Budget
 from moot.domain.facts import Language
 from moot.domain.ids import SeatId
 from moot.domain.roster import Seat
-from moot.domain.subject import build_topic
+from moot.domain.topic import build_topic
 from moot.errors import BadRoster, BadSetting
 from moot.projections.markdown import format_cell
 from moot.protocols.swarm.blackboard import render_blackboard

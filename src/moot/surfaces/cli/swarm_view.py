@@ -6,7 +6,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from moot.domain.fence import one_line
+from moot.domain.safe_text import one_line
 from moot.engine.events import EntryAdded, Event
 from moot.ports.kit import ProtocolPlugin
 from moot.projections.costs import format_money

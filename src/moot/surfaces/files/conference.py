@@ -13,8 +13,8 @@ from typing import Final
 
 from moot.disk.folder import Folder, UnreadableFile
 from moot.domain.facts import Language, Loss
-from moot.domain.fence import fix_surrogates, one_line
 from moot.domain.ids import SeatId, SessionId
+from moot.domain.safe_text import fix_surrogates, one_line
 from moot.engine.engine import Engine
 from moot.errors import FolderDamaged, OutOfTurn, SessionClosed, UnknownConference, UnknownSeat
 from moot.protocols.roundtable.facts import MODERATOR, RoundtableSpeech

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Final
 
 from moot.domain.effects import Brief
-from moot.domain.fence import one_line
 from moot.domain.ids import SessionId
 from moot.domain.roster import Seat
+from moot.domain.safe_text import one_line
 from moot.participants.agents import Recipe
 from moot.participants.command import CommandParticipant
 from moot.ports.participant import Participant

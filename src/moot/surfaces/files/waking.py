@@ -11,7 +11,7 @@ from moot.codec.answers import parse_answer
 from moot.domain.budget import FREE, Usage
 from moot.domain.effects import Brief
 from moot.domain.facts import Language
-from moot.domain.fence import fix_surrogates, one_line
+from moot.domain.safe_text import fix_surrogates, one_line
 from moot.errors import BadAnswer
 from moot.participants.agents import AGENTS, LONGEST_ARGUMENT, Recipe, find_recipe
 from moot.participants.command import CommandParticipant

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal, get_args
 
-from moot.domain.fence import fix_surrogates, one_line
 from moot.domain.ids import SeatId
+from moot.domain.safe_text import fix_surrogates, one_line
 from moot.errors import BadSetting
 
 Stakes = Literal["low", "medium", "high", "critical"]

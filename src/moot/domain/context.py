@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, replace
 
 from moot.domain.ids import SeatId
-from moot.domain.values import fast_replace
+from moot.domain.replace import fast_replace
 
 LONGEST_UTTERANCE = 2_000
 """Characters of one contribution that a perception shows; the ledger keeps it whole."""

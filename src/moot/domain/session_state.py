@@ -19,9 +19,9 @@ from moot.domain.facts import (
     SessionResumed,
 )
 from moot.domain.ids import AskId, SeatId
+from moot.domain.replace import fast_replace
 from moot.domain.roster import HOUSE, Seat, swap_seats
-from moot.domain.running import PendingAsk, compute_running_time, is_parked, update_pending
-from moot.domain.values import fast_replace
+from moot.domain.running_time import PendingAsk, compute_running_time, is_parked, update_pending
 
 MOST_ATTEMPTS: Final = 10
 """How often an ask may be put again because the process died over it."""
