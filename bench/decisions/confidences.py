@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 from bench.decisions.data import Case, Recording
 from bench.decisions.tallies import Trust, folds, learned, neutral, own_order, weighed
-from moot.weighing.confidence import ORDINARY_CONFIDENCE, Leaning, compute_leaning, compute_probability
-from moot.weighing.independence import presume_correlation
-from moot.weighing.positions import VotePosition
-from moot.weighing.resolution import SeatVote, resolve_open_vote
+from moot.scoring.confidence import ORDINARY_CONFIDENCE, Leaning, compute_leaning, compute_probability
+from moot.scoring.independence import presume_correlation
+from moot.scoring.positions import VotePosition
+from moot.scoring.resolution import SeatVote, resolve_open_vote
 
 Pairs = list[tuple[float, bool]]
 """What was forecast, and whether it came true."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from moot.weighing.independence import detect_family
+from moot.scoring.independence import detect_family
 
 DATA: Final = Path(__file__).resolve().parents[1] / "data"
 

@@ -6,9 +6,9 @@ from bench.decisions.confidences import Pairs, forecasts, groups, mean_effective
 from bench.decisions.data import Recording
 from bench.decisions.stops import quorums, stops
 from bench.decisions.tallies import accuracy, debated, latest, paired, plurality, rights, rights_by_trust, single
-from moot.weighing.calibration import build_reliability_table, compute_brier_score, compute_calibration_gap
-from moot.weighing.confidence import ALONE, JOINED
-from moot.weighing.independence import OTHER_FAMILY, SAME_FAMILY
+from moot.scoring.calibration import build_reliability_table, compute_brier_score, compute_calibration_gap
+from moot.scoring.confidence import ALONE, JOINED
+from moot.scoring.independence import OTHER_FAMILY, SAME_FAMILY
 
 
 def report(recording: Recording) -> str:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from bench.decisions.data import Case, Recording, Votes
-from moot.weighing.choices import tally_votes
-from moot.weighing.confidence import ORDINARY_CONFIDENCE
-from moot.weighing.trust import NEUTRAL_TRUST, TrackRecord, compute_brier, compute_category_trust, compute_evidence, compute_trust
+from moot.scoring.choices import tally_votes
+from moot.scoring.confidence import ORDINARY_CONFIDENCE
+from moot.scoring.trust import NEUTRAL_TRUST, TrackRecord, compute_brier, compute_category_trust, compute_evidence, compute_trust
 
 FOLDS: Final = 5
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from bench.likeness.pairs import KINDS, LANGUAGES, PARTS, Measure, Verdict, one_task, pairs, share, verdicts
 from moot.participants.meaning import SemanticSimilarity
-from moot.weighing.likeness import judge_by_words
+from moot.scoring.likeness import judge_by_words
 
 
 def report(*, wrong: bool) -> str:

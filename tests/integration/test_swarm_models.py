@@ -19,8 +19,8 @@ from moot.participants.measure import MeasureParticipant
 from moot.ports.participant import Answer, NoAnswer
 from moot.protocols.swarm.answers import SimilarityReport
 from moot.protocols.swarm.facts import FORMS
+from moot.scoring.likeness import MOST_JOINED, MOST_NEAR
 from moot.testing.stub_server import Request, StubReply, StubServer
-from moot.weighing.likeness import MOST_JOINED, MOST_NEAR
 from moot.wiring.moot import Moot
 
 IDEA = "Put a cache at the edge."

@@ -6,8 +6,8 @@ from bench.decisions.data import Recording, recordings
 from bench.decisions.stops import quorums, stops
 from bench.decisions.tallies import paired, plurality, rights, rights_by_trust
 
-from moot.weighing.calibration import compute_brier_score
-from moot.weighing.independence import OTHER_FAMILY, SAME_FAMILY
+from moot.scoring.calibration import compute_brier_score
+from moot.scoring.independence import OTHER_FAMILY, SAME_FAMILY
 
 RECORDINGS = recordings()
 EACH = pytest.mark.parametrize("recording", RECORDINGS, ids=lambda recording: recording.name.split(",")[0])

@@ -37,6 +37,7 @@ from moot.protocols.council.rules import CouncilRules
 from moot.protocols.council.state import PASSED, Council
 from moot.protocols.council.story import CouncilTimeline, build_decision
 from moot.protocols.debate.kit import DEBATE
+from moot.scoring.positions import VotePosition
 from moot.testing.rulebook_contract import (
     START,
     PlayedSession,
@@ -48,7 +49,6 @@ from moot.testing.rulebook_contract import (
     check_folding,
     check_session,
 )
-from moot.weighing.positions import VotePosition
 
 LASTING = settings(
     max_examples=30,

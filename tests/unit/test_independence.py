@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.weighing.independence import (
+from moot.scoring.independence import (
     OTHER_FAMILY,
     SAME_FAMILY,
     compute_correlation,

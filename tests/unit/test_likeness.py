@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moot.participants.meaning import SemanticSimilarity
-from moot.weighing.likeness import JOIN_AT, Judgement, is_same_idea, judge_by_words, normalize_idea, scale_likeness
-from moot.weighing.stance import is_opposed
+from moot.scoring.likeness import JOIN_AT, Judgement, is_same_idea, judge_by_words, normalize_idea, scale_likeness
+from moot.scoring.stance import is_opposed
 
 MEANING = SemanticSimilarity()
 NEEDS_ENCODER = pytest.mark.skipif(not MEANING.is_available(), reason="needs the extra `embedded`")

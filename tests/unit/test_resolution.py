@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.weighing.confidence import CEILING
-from moot.weighing.positions import VotePosition
-from moot.weighing.resolution import Resolution, SeatVote, resolve_advisory, resolve_consensus, resolve_open_vote
+from moot.scoring.confidence import CEILING
+from moot.scoring.positions import VotePosition
+from moot.scoring.resolution import Resolution, SeatVote, resolve_advisory, resolve_consensus, resolve_open_vote
 
 POSITIONS: list[VotePosition] = ["support", "conditional_support", "oppose", "abstain"]
 SIDES: list[VotePosition] = ["support", "conditional_support", "oppose"]

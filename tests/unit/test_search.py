@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from moot.decisions.search import HEAVIEST, SNIPPET, Document, SearchIndex, find_snippet
 from moot.decisions.terms import extract_query_terms, extract_terms, locate_terms
-from moot.weighing.stems import stem
+from moot.scoring.stems import stem
 
 TOPICS = {
     "hsm": "Should we adopt HSM architecture for long-context processing?",

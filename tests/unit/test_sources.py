@@ -14,8 +14,8 @@ from moot.decisions.sources import (
     compute_score,
     compute_source_trust,
 )
-from moot.weighing.positions import VotePosition
-from moot.weighing.trust import TrackRecord, compute_category_trust, compute_trust
+from moot.scoring.positions import VotePosition
+from moot.scoring.trust import TrackRecord, compute_category_trust, compute_trust
 
 NOW = datetime(2025, 3, 1, tzinfo=UTC)
 

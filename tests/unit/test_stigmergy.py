@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.weighing.convergence import (
+from moot.scoring.convergence import (
     ConvergenceBounds,
     compute_share,
     find_quorum_ideas,
@@ -14,7 +14,7 @@ from moot.weighing.convergence import (
     is_too_fast,
     judge_convergence,
 )
-from moot.weighing.stigmergy import (
+from moot.scoring.stigmergy import (
     add_deposit,
     apply_stop_signal,
     compute_coverage,

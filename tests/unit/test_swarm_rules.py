@@ -54,6 +54,7 @@ from moot.protocols.swarm.rules import RULES
 from moot.protocols.swarm.state import Swarm
 from moot.protocols.swarm.story import build_decision
 from moot.protocols.swarm.words import agent_name
+from moot.scoring.stigmergy import Diversity
 from moot.testing.rulebook_contract import START
 from moot.testing.swarm_facts import (
     SESSION,
@@ -64,7 +65,6 @@ from moot.testing.swarm_facts import (
     build_swarm_plan,
     build_valid_report,
 )
-from moot.weighing.stigmergy import Diversity
 
 ADA, BOB, EVE = SeatId("TanWei"), SeatId("SuYuan"), SeatId("DongCha")
 CACHE, BUY = "Put a cache at the edge.", "Buy faster machines."

@@ -19,9 +19,9 @@ from moot.protocols.swarm.rules import RULES
 from moot.protocols.swarm.state import Swarm
 from moot.protocols.swarm.story import SwarmTimeline
 from moot.protocols.swarm.telling import add_and_describe_entry, build_summary
+from moot.scoring.positions import VotePosition
 from moot.testing.snapshots import check_snapshot
 from moot.testing.swarm_facts import SESSION, SwarmRun, build_deposit, build_stop_signal, build_swarm_plan, build_valid_report
-from moot.weighing.positions import VotePosition
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 EVIL = "<script>alert(1)</script> ![x](http://evil) | # Heading \x1b[31m"

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.weighing.calibration import ReliabilityBin, build_reliability_table, compute_brier_score, compute_calibration_gap
-from moot.weighing.trust import (
+from moot.scoring.calibration import ReliabilityBin, build_reliability_table, compute_brier_score, compute_calibration_gap
+from moot.scoring.trust import (
     NEUTRAL_BRIER,
     TrackRecord,
     compute_brier,

@@ -20,9 +20,9 @@ from moot.protocols.persona.kit import PERSONA
 from moot.protocols.persona.minutes import render_minutes
 from moot.protocols.persona.page import render_html_report
 from moot.protocols.persona.story import PersonaTimeline, build_decision
+from moot.scoring.positions import Balance, VoteSide, compute_balance, compute_weight, could_differ
 from moot.testing.persona_facts import MeetingRun, bid_silence, bid_to_speak, build_draft, build_seat, build_stand
 from moot.testing.snapshots import check_snapshot
-from moot.weighing.positions import Balance, VoteSide, compute_balance, compute_weight, could_differ
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 USAGE = Usage(tokens_in=120, tokens_out=30, cost=450, calls=1)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from moot.decisions.breakers import FAILED
 from moot.decisions.kept import RememberedDecision
 from moot.domain.topic import normalize_label
-from moot.weighing.choices import tally_votes
+from moot.scoring.choices import tally_votes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

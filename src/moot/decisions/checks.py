@@ -9,7 +9,7 @@ from moot.domain.ids import parse_session_id
 from moot.domain.safe_text import one_line
 from moot.domain.topic import Stakes
 from moot.errors import BadSetting
-from moot.weighing.positions import VotePosition
+from moot.scoring.positions import VotePosition
 
 LONGEST_NAME: Final = 100
 LONGEST_SOURCE: Final = 500

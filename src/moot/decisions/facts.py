@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from moot.domain.facts import Fact
 from moot.domain.topic import Stakes
-from moot.weighing.positions import VotePosition
+from moot.scoring.positions import VotePosition
 
 Outcome = Literal["success", "partial", "failure", "abandoned"]
 ThreadStatus = Literal["active", "paused", "completed", "blocked"]

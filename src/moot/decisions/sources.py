@@ -12,7 +12,7 @@ from typing import Final
 from moot.decisions.facts import Outcome
 from moot.decisions.kept import RememberedDecision
 from moot.domain.topic import normalize_label
-from moot.weighing.trust import TrackRecord, compute_brier, compute_category_trust, compute_forecast, compute_trust
+from moot.scoring.trust import TrackRecord, compute_brier, compute_category_trust, compute_forecast, compute_trust
 
 CAME_TRUE: Final[Mapping[Outcome, float]] = {"success": 1.0, "partial": 0.5, "failure": 0.0}
 FEWEST_SHARED: Final = 3

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from moot.weighing.stems import stem
+from moot.scoring.stems import stem
 
 # Written without spaces, or, as Korean, with particles grown on to the words: Thai, Lao, Burmese, Khmer, kana, Han, Hangul.
 _UNSPACED: Final = (

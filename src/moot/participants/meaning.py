@@ -13,8 +13,8 @@ from threading import Lock
 from typing import Any, Final, NamedTuple
 
 from moot.participants.encoder import encode_texts, is_installed
-from moot.weighing.likeness import Judgement, judge_pair, measure_by_words, normalize_idea, scale_likeness
-from moot.weighing.phrases import compute_term_overlap, find_unshared_pieces, is_cross_language, parse_phrase
+from moot.scoring.likeness import Judgement, judge_pair, measure_by_words, normalize_idea, scale_likeness
+from moot.scoring.phrases import compute_term_overlap, find_unshared_pieces, is_cross_language, parse_phrase
 
 RESTS: Final = 0.65
 """What the likeness of the rests weighs against that of the whole."""

@@ -13,7 +13,7 @@ from moot.domain.effects import Brief, CompareTexts
 from moot.errors import BadAnswer, UnknownPlatform
 from moot.participants.meaning import SemanticSimilarity
 from moot.ports.participant import Answer, NoAnswer, OnText
-from moot.weighing.likeness import find_similar_texts, measure_by_words
+from moot.scoring.likeness import find_similar_texts, measure_by_words
 
 MEASURES: Final = ("meaning", "words")
 By = Literal["meaning", "words"]

@@ -34,7 +34,7 @@ from moot.protocols.council.rules import CouncilRules
 from moot.protocols.council.state import Council
 from moot.protocols.council.story import CouncilTimeline
 from moot.protocols.debate.kit import DEBATE
-from moot.weighing.positions import VotePosition
+from moot.scoring.positions import VotePosition
 
 START: Final = datetime(2024, 5, 20, 10, 0, 0, tzinfo=UTC)
 SESSION: Final = SessionId("think_20240520_001")

@@ -12,8 +12,8 @@ from moot.domain.topic import ErrorCorrelation, normalize_label
 from moot.ports.kit import ProtocolPlugin
 from moot.projections.decision import Decision, SeatPosition
 from moot.projections.teller import TimelineBase
-from moot.weighing.independence import compute_correlation, detect_family, presume_correlation
-from moot.weighing.positions import VotePosition
+from moot.scoring.independence import compute_correlation, detect_family, presume_correlation
+from moot.scoring.positions import VotePosition
 
 LONGEST_TEXT: Final = 60_000
 LONGEST_SOURCE: Final = 500

@@ -10,7 +10,7 @@ from moot.protocols.council.facts import CouncilOpened, CouncilSettings
 from moot.protocols.council.kit import build_council_plugin
 from moot.protocols.council.rules import CouncilRules
 from moot.protocols.council.state import Council, Course
-from moot.weighing.resolution import Correlations, Resolution, SeatVote, resolve_advisory
+from moot.scoring.resolution import Correlations, Resolution, SeatVote, resolve_advisory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from moot.protocols.council.facts import CouncilOpened, CouncilSettings
 from moot.protocols.council.kit import build_council_plugin
 from moot.protocols.council.rules import CouncilRules
 from moot.protocols.council.state import Council, Course, find_no_owner
-from moot.weighing.resolution import CONSENSUS_THRESHOLD, Correlations, Resolution, SeatVote, resolve_consensus
+from moot.scoring.resolution import CONSENSUS_THRESHOLD, Correlations, Resolution, SeatVote, resolve_consensus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

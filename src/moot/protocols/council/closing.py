@@ -7,9 +7,9 @@ from moot.domain.roster import Seat
 from moot.protocols.council.facts import CouncilBallot, CouncilLostSeat, DeliberationClosed, EndReason
 from moot.protocols.council.state import PASSED, Council, CouncilLine, Course
 from moot.protocols.council.table import find_blind_positions, find_motion, is_overturned, list_challenges
-from moot.weighing.independence import build_seat_correlations, detect_family
-from moot.weighing.positions import VotePosition, compute_weight
-from moot.weighing.resolution import Resolution, SeatVote
+from moot.scoring.independence import build_seat_correlations, detect_family
+from moot.scoring.positions import VotePosition, compute_weight
+from moot.scoring.resolution import Resolution, SeatVote
 
 
 def build_closing(course: Course, state: Council, reason: EndReason) -> DeliberationClosed:

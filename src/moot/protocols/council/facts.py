@@ -8,8 +8,8 @@ from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 from moot.domain.effects import AnswerForm
 from moot.domain.facts import Closed, Fact, Loss, Opened, Reply
 from moot.domain.ids import SeatId
-from moot.weighing.positions import VotePosition
-from moot.weighing.resolution import ConsensusType
+from moot.scoring.positions import VotePosition
+from moot.scoring.resolution import ConsensusType
 
 Score = Annotated[float, Ge(0), Le(1)]
 Seconds = Annotated[float, Gt(0), Le(31_536_000)]

@@ -9,7 +9,7 @@ from moot.domain.ids import SeatId
 from moot.domain.losses import Losses
 from moot.domain.roster import Seat
 from moot.protocols.council.facts import Contribution, CouncilOpened, EndReason, Phase
-from moot.weighing.resolution import Correlations, Resolution, SeatVote
+from moot.scoring.resolution import Correlations, Resolution, SeatVote
 
 QUESTION: Final = 1
 """The number of the line that holds the question; contributions count from 2."""

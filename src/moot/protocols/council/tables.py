@@ -16,7 +16,7 @@ from moot.protocols.council.story import CouncilTimeline, CouncilTimelineLine
 from moot.protocols.council.table import Challenge
 from moot.protocols.council.telling import format_votes
 from moot.protocols.council.view_words import CouncilReportText
-from moot.weighing.positions import VotePosition
+from moot.scoring.positions import VotePosition
 
 Row = tuple[object, ...]
 

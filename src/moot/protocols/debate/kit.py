@@ -8,7 +8,7 @@ from moot.protocols.council.facts import CouncilOpened, CouncilSettings
 from moot.protocols.council.kit import build_council_plugin
 from moot.protocols.council.rules import CouncilRules
 from moot.protocols.council.state import Council, Course, find_no_owner
-from moot.weighing.resolution import Correlations, Resolution, SeatVote, resolve_open_vote
+from moot.scoring.resolution import Correlations, Resolution, SeatVote, resolve_open_vote
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

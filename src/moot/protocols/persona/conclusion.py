@@ -3,7 +3,7 @@
 from moot.domain.ids import SeatId
 from moot.protocols.persona.facts import MeetingConcluded, PersonaLostSeat, Stand, WeighedStand
 from moot.protocols.persona.state import Meeting
-from moot.weighing.positions import compute_balance, compute_weight, could_differ
+from moot.scoring.positions import compute_balance, compute_weight, could_differ
 
 
 def build_conclusion(state: Meeting) -> MeetingConcluded:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
 from annotated_types import Ge, Le, MaxLen, MinLen, Predicate
 
-from moot.weighing.positions import VotePosition
+from moot.scoring.positions import VotePosition
 
 MOST_OPERATIONS: Final = 20
 MOST_FINDINGS: Final = 10

@@ -16,7 +16,7 @@ from moot.protocols.swarm.prompts import build_agent_state
 from moot.protocols.swarm.state import Agent, Finding, Idea, Swarm
 from moot.protocols.swarm.story import LoggedOperation, ReceivedReport, SwarmTimeline
 from moot.protocols.swarm.words import DISPLAY_NAMES
-from moot.weighing.likeness import JOIN_AT
+from moot.scoring.likeness import JOIN_AT
 
 VERSION = "2.4"
 

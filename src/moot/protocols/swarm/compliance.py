@@ -7,7 +7,7 @@ from moot.protocols.swarm.answers import Candidate, DecisionReport, RoundReport
 from moot.protocols.swarm.facts import Severity, Violation
 from moot.protocols.swarm.operations import direction_key
 from moot.protocols.swarm.state import Agent, Swarm
-from moot.weighing.stigmergy import compute_effective_concentration, compute_inhibition, compute_response
+from moot.scoring.stigmergy import compute_effective_concentration, compute_inhibition, compute_response
 
 SCORES: Final[dict[Severity, int]] = {"WARNING": 1, "MINOR": 3, "MAJOR": 5, "CRITICAL": 10}
 TERMINATED_AT: Final = 15

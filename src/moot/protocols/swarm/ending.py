@@ -7,10 +7,10 @@ from moot.domain.ids import SeatId
 from moot.domain.replace import fast_replace
 from moot.protocols.swarm.facts import FEWEST_AGENTS, AgentEnd, EndReason, IdeaResolution, SwarmCompleted, Termination
 from moot.protocols.swarm.state import Agent, Swarm
-from moot.weighing.independence import build_seat_correlations, detect_family
-from moot.weighing.positions import VotePosition
-from moot.weighing.resolution import SeatVote, resolve_open_vote
-from moot.weighing.stigmergy import DIGITS
+from moot.scoring.independence import build_seat_correlations, detect_family
+from moot.scoring.positions import VotePosition
+from moot.scoring.resolution import SeatVote, resolve_open_vote
+from moot.scoring.stigmergy import DIGITS
 
 MOST_VOTED_ON: Final = 5
 

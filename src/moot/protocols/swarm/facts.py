@@ -22,7 +22,7 @@ from moot.protocols.swarm.answers import (
     Synthesis,
     Validation,
 )
-from moot.weighing.convergence import QuorumOf
+from moot.scoring.convergence import QuorumOf
 
 VALIDATOR: Final = SeatId("validator")
 LIKENESS: Final = SeatId("likeness")

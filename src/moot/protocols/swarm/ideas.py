@@ -14,7 +14,7 @@ from moot.domain.replace import fast_replace
 from moot.protocols.swarm.answers import ComparedPair, SimilarityReport
 from moot.protocols.swarm.facts import PlacedIdea
 from moot.protocols.swarm.state import Board, Finding, Idea, RoundReview, Swarm
-from moot.weighing.likeness import JOIN_AT, find_similar_texts, measure_by_words, normalize_idea
+from moot.scoring.likeness import JOIN_AT, find_similar_texts, measure_by_words, normalize_idea
 
 MOST_COMPARED: Final = 300
 """Known ideas, the newest, that a new text is compared with."""

@@ -8,8 +8,8 @@ from moot.protocols.swarm.facts import Backing, ConcentrationChange, Convergence
 from moot.protocols.swarm.ideas import compute_backing
 from moot.protocols.swarm.settlement import with_role
 from moot.protocols.swarm.state import Swarm, with_changes
-from moot.weighing.convergence import ConvergenceBounds, compute_share, find_quorum_ideas, judge_convergence
-from moot.weighing.stigmergy import apply_stop_signal, compute_diversity
+from moot.scoring.convergence import ConvergenceBounds, compute_share, find_quorum_ideas, judge_convergence
+from moot.scoring.stigmergy import apply_stop_signal, compute_diversity
 
 DOMINANT: Final = 0.7
 CUT: Final = 0.3

@@ -17,8 +17,8 @@ from moot.domain.topic import normalize_label
 from moot.protocols.swarm.answers import Confidence, FoundIdea, Operation, RoundReport
 from moot.protocols.swarm.facts import OperationResult, Role, SwarmSettings
 from moot.protocols.swarm.state import Agent, Board, Finding, Pheromone, Signal, SubtaskClaim, Swarm
-from moot.weighing.likeness import normalize_idea
-from moot.weighing.stigmergy import add_deposit, apply_stop_signal
+from moot.scoring.likeness import normalize_idea
+from moot.scoring.stigmergy import add_deposit, apply_stop_signal
 
 REASONS: Final = ("contradictory_evidence", "better_alternative", "resource_conflict")
 OWN_FIELDS: Final = ("current.exploringDirection", "current.claimedSubtask")

@@ -20,7 +20,7 @@ from moot.protocols.swarm.ideas import build_comparison
 from moot.protocols.swarm.rounds import TOP, count_active_signals, is_ping, weigh_directions
 from moot.protocols.swarm.state import Agent, Finding, Swarm
 from moot.protocols.swarm.words import DISPLAY_NAMES, PROMPT_TEXT, SwarmPromptText
-from moot.weighing.stigmergy import compute_effective_concentration, compute_inhibition
+from moot.scoring.stigmergy import compute_effective_concentration, compute_inhibition
 
 LONGEST_TASK: Final = 20_000
 LONGEST_DETAIL: Final = 300

@@ -10,9 +10,9 @@ from moot.protocols.swarm.ideas import find_named_idea
 from moot.protocols.swarm.measuring import build_bounds
 from moot.protocols.swarm.state import Finding
 from moot.protocols.swarm.story import SwarmTimeline
-from moot.weighing.convergence import ConvergenceVerdict, compute_share, find_quorum_ideas, judge_convergence
-from moot.weighing.likeness import normalize_idea
-from moot.weighing.stigmergy import Diversity, compute_diversity
+from moot.scoring.convergence import ConvergenceVerdict, compute_share, find_quorum_ideas, judge_convergence
+from moot.scoring.likeness import normalize_idea
+from moot.scoring.stigmergy import Diversity, compute_diversity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ from moot.protocols.swarm.facts import (
 from moot.protocols.swarm.operations import BlackboardEditor, direction_key
 from moot.protocols.swarm.state import Agent, Board, Swarm, with_changes
 from moot.protocols.swarm.words import PERSPECTIVES
-from moot.weighing.stigmergy import compute_effective_concentration, compute_inhibition, compute_response
+from moot.scoring.stigmergy import compute_effective_concentration, compute_inhibition, compute_response
 
 TOP: Final = 3
 SILENT_ROUNDS: Final = 2

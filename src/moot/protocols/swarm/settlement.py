@@ -7,7 +7,7 @@ from moot.domain.replace import fast_replace
 from moot.domain.seeded_random import random_unit
 from moot.protocols.swarm.facts import ConcentrationChange, Opinion, Role, RoleChange, RoundSettled
 from moot.protocols.swarm.state import Agent, Board, Signal, Swarm, with_changes
-from moot.weighing.stigmergy import DIGITS, compute_response, evaporate
+from moot.scoring.stigmergy import DIGITS, compute_response, evaporate
 
 ANALYST_FROM: Final = 0.7
 ANALYST_DEPOSITS: Final = 3

@@ -37,7 +37,7 @@ from moot.protocols.swarm.operations import list_operations, rotate_seats
 from moot.protocols.swarm.rules import RULES
 from moot.protocols.swarm.state import Finding, Signal, Swarm
 from moot.protocols.swarm.view_words import REPORT_TEXT, SwarmReportText
-from moot.weighing.positions import compute_weight
+from moot.scoring.positions import compute_weight
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

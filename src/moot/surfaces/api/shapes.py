@@ -8,8 +8,8 @@ from moot.domain.facts import Language
 from moot.domain.roster import MAILBOX
 from moot.domain.topic import Stakes
 from moot.protocols.council.facts import AdviceOutcome, ContributionType
+from moot.scoring.positions import VotePosition
 from moot.surfaces.api.call import Wire
-from moot.weighing.positions import VotePosition
 from moot.wiring.deliberations import MOST_WAIT_SECONDS
 
 IdempotencyKey = Annotated[

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from moot.weighing.phrases import Phrase, normalize_text, parse_phrase
-from moot.weighing.stance import is_opposed
+from moot.scoring.phrases import Phrase, normalize_text, parse_phrase
+from moot.scoring.stance import is_opposed
 
 JOIN_AT: Final = 0.5
 """Ideas at or above it that are not opposed are one."""

@@ -10,9 +10,9 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from moot.weighing.numerals import find_numbers
-from moot.weighing.sides import DENYING, IDLE, LONGEST_WORD, SIDED_WORDS, AxisSide
-from moot.weighing.stems import stem
+from moot.scoring.numerals import find_numbers
+from moot.scoring.sides import DENYING, IDLE, LONGEST_WORD, SIDED_WORDS, AxisSide
+from moot.scoring.stems import stem
 
 REACH: Final = 4
 """How many words away a denial still turns a word round, and how far its context reaches (of characters, twice that)."""

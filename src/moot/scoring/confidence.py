@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from moot.weighing.independence import count_effective_votes
+from moot.scoring.independence import count_effective_votes
 
 ALONE: Final = 0.6
 """The log-odds that one ordinary vote gives."""

@@ -19,7 +19,7 @@ A motion is carried under each of them but `no_consensus`; an owner's decision i
 voted. Under the `consensus` protocol an agreement is reached when there is quorum and every vote that took a side supports, with
 or without a condition, at the threshold or above; then it is unanimous or convergent, otherwise `no_consensus`.
 
-The group's confidence is `moot.weighing.confidence`, which says what of it is measured and what is chosen.
+The group's confidence is `moot.scoring.confidence`, which says what of it is measured and what is chosen.
 """
 
 import math
@@ -27,10 +27,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from moot.weighing.confidence import ORDINARY_CONFIDENCE, compute_leaning, compute_probability
-from moot.weighing.independence import count_effective_votes, presume_correlation
-from moot.weighing.positions import VotePosition, VoteSide, compute_balance, compute_weight
-from moot.weighing.trust import NEUTRAL_TRUST
+from moot.scoring.confidence import ORDINARY_CONFIDENCE, compute_leaning, compute_probability
+from moot.scoring.independence import count_effective_votes, presume_correlation
+from moot.scoring.positions import VotePosition, VoteSide, compute_balance, compute_weight
+from moot.scoring.trust import NEUTRAL_TRUST
 
 ConsensusType = Literal["unanimous", "convergent", "majority", "owner_decision", "contested", "no_consensus"]
 Correlations = Callable[[str, str], float]

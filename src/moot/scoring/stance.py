@@ -8,7 +8,7 @@ whose words are not listed, and takes some paraphrases for opposites (docs/swarm
 
 from typing import Final, NamedTuple
 
-from moot.weighing.phrases import Phrase, SideMark, Unit, collect_content_stems, is_cross_language, parse_phrase
+from moot.scoring.phrases import Phrase, SideMark, Unit, collect_content_stems, is_cross_language, parse_phrase
 
 SHARED: Final = 0.5
 """The share of the shorter statement's terms that the other must hold before a denial or a number opposes them."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from moot.weighing.trust import compute_brier
+from moot.scoring.trust import compute_brier
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

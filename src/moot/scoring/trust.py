@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-from moot.weighing.positions import VotePosition
+from moot.scoring.positions import VotePosition
 
 NEUTRAL_BRIER: Final = 0.25
 """The score of a source that always says one half; where every record starts."""

@@ -7,7 +7,7 @@ the longest first.
 
 from typing import Final, NamedTuple
 
-from moot.weighing.stems import stem
+from moot.scoring.stems import stem
 
 
 class AxisSide(NamedTuple):
