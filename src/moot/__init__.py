@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from moot.domain.roster import Seat
     from moot.engine.events import EntryAdded, Event, TextDelta
     from moot.errors import CallerError, MootError, WorldError
-    from moot.projections.decision import Decision
+    from moot.reports.decision import Decision
     from moot.wiring.consulting import Consult
     from moot.wiring.moot import Moot, Options
     from moot.wiring.panels import Panel

@@ -14,7 +14,6 @@ from moot.domain.ids import USER, AskId, SeatId, SessionId
 from moot.domain.roster import MAILBOX, Seat, Swap
 from moot.domain.topic import ErrorCorrelation, Stakes, Topic, build_topic
 from moot.errors import BadRoster, BadSetting
-from moot.projections.decision import Dissent
 from moot.protocols.advisory.kit import AdvisorySettings
 from moot.protocols.consensus.kit import ConsensusSettings
 from moot.protocols.council.facts import (
@@ -30,6 +29,7 @@ from moot.protocols.council.facts import (
 from moot.protocols.council.rules import MOST_CONTRIBUTIONS
 from moot.protocols.council.story import PassedTurn, build_decision, build_dissent
 from moot.protocols.council.table import Challenge, list_challenges
+from moot.reports.decision import Dissent
 from moot.testing.council_facts import (
     PASS,
     TOPIC,

@@ -12,14 +12,14 @@ from moot.domain.budget import Budget, Spent, Usage
 from moot.domain.facts import Language, SessionCancelled, SessionImported
 from moot.domain.ids import SeatId, SessionId
 from moot.errors import BadImport
-from moot.projections.costs import format_money
-from moot.projections.markdown import format_cell, format_table, quote_markdown
 from moot.protocols.persona.context import ContextLedger, render_context_ledger
 from moot.protocols.persona.facts import Draft, DraftClaim, PersonaSettings
 from moot.protocols.persona.kit import PERSONA
 from moot.protocols.persona.minutes import render_minutes
 from moot.protocols.persona.page import render_html_report
 from moot.protocols.persona.story import PersonaTimeline, build_decision
+from moot.reports.costs import format_money
+from moot.reports.markdown import format_cell, format_table, quote_markdown
 from moot.scoring.positions import Balance, VoteSide, compute_balance, compute_weight, could_differ
 from moot.testing.persona_facts import MeetingRun, bid_silence, bid_to_speak, build_draft, build_seat, build_stand
 from moot.testing.snapshots import check_snapshot

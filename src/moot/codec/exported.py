@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from moot.domain.ids import SessionId, parse_session_id
 from moot.domain.records import StoredRecord
 from moot.errors import BadImport
-from moot.projections.jsontext import dump_json
+from moot.reports.json_text import dump_json
 
 
 def dump_export(session: SessionId, records: Sequence[StoredRecord]) -> str:

@@ -10,8 +10,8 @@ from moot.domain.ids import SessionId
 from moot.domain.roster import Seat
 from moot.domain.rulebook import Rulebook
 from moot.domain.topic import Topic
-from moot.projections.decision import Decision
-from moot.projections.summary import SummaryLine
+from moot.reports.decision import Decision
+from moot.reports.summary import SummaryLine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

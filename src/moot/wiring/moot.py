@@ -32,7 +32,7 @@ from moot.engine.replay import ReplayResult
 from moot.errors import BadImport, BadSetting, CallerError, LedgerDamaged, LedgerNewer, MootError, SessionExists
 from moot.participants.human import AskPerson
 from moot.ports.kit import Plan, ProtocolPlugin
-from moot.projections.decision import Decision, Status
+from moot.reports.decision import Decision, Status
 from moot.wiring.clock import SystemClock
 from moot.wiring.consulting import Consult, build_consult_rules, select_asked_kinds
 from moot.wiring.discovery import DiscoveredPlatforms, discover_platforms

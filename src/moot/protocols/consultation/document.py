@@ -4,11 +4,11 @@ from moot.domain.consult import ConsultRequest
 from moot.domain.facts import Language
 from moot.domain.ids import SeatId
 from moot.domain.safe_text import one_line, strip_control
-from moot.projections.markdown import quote_markdown
-from moot.projections.teller import format_time
 from moot.protocols.consultation.facts import Advice
 from moot.protocols.consultation.state import Consultation
 from moot.protocols.consultation.words import PROMPT_TEXT, ConsultationPromptText
+from moot.reports.markdown import quote_markdown
+from moot.reports.timeline import format_time
 
 
 def render_request(language: Language, request: ConsultRequest, to: str) -> str:

@@ -14,12 +14,6 @@ from moot.domain.roster import validate_seats
 from moot.domain.safe_text import one_line, strip_control
 from moot.errors import BadSetting
 from moot.ports.kit import Plan, ProtocolPlugin
-from moot.projections.costs import build_cost_rows, format_money
-from moot.projections.decision import Decision, SourcedClaim
-from moot.projections.markdown import format_table, quote_markdown
-from moot.projections.summary import SummaryLine
-from moot.projections.teller import TimelineBase, format_time
-from moot.projections.words import SHARED_REPORT_TEXT
 from moot.protocols.consultation.alone import QUESTION_RULES, QuestionState
 from moot.protocols.consultation.document import render_advice, render_request
 from moot.protocols.consultation.facts import QuestionClosed, QuestionOpened
@@ -31,6 +25,12 @@ from moot.protocols.consultation.story import (
     render_section,
 )
 from moot.protocols.consultation.words import PROMPT_TEXT
+from moot.reports.costs import build_cost_rows, format_money
+from moot.reports.decision import Decision, SourcedClaim
+from moot.reports.markdown import format_table, quote_markdown
+from moot.reports.shared_text import SHARED_REPORT_TEXT
+from moot.reports.summary import SummaryLine
+from moot.reports.timeline import TimelineBase, format_time
 
 QuestionText = Annotated[str, MaxLen(8_000)]
 _END: Final = "</main>"

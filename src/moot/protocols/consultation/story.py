@@ -8,9 +8,6 @@ from moot.domain.consult import ConsultRequest
 from moot.domain.facts import Entry, SeatLost
 from moot.domain.ids import SeatId, SessionId
 from moot.domain.safe_text import one_line
-from moot.projections.html import render_table as html_table
-from moot.projections.markdown import format_table, quote_markdown
-from moot.projections.teller import TimelineBase
 from moot.protocols.consultation.asks import parse_ask_kind, to_inner_entry
 from moot.protocols.consultation.facts import (
     CONSULT,
@@ -25,6 +22,9 @@ from moot.protocols.consultation.facts import (
     RecordLocation,
 )
 from moot.protocols.consultation.words import PROMPT_TEXT, ConsultationPromptText
+from moot.reports.html import render_table as html_table
+from moot.reports.markdown import format_table, quote_markdown
+from moot.reports.timeline import TimelineBase
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

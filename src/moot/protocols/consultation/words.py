@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from moot.domain.consult import ConsultKind
 from moot.domain.facts import Language
-from moot.projections.words import SHARED_REPORT_TEXT
 from moot.protocols.consultation.facts import Refusal
+from moot.reports.shared_text import SHARED_REPORT_TEXT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Sequence
 
 from moot.domain.safe_text import one_line
-from moot.projections.decision import Decision
-from moot.projections.markdown import format_cell, format_table, quote_markdown
-from moot.projections.teller import format_time
 from moot.protocols.council import tables
 from moot.protocols.council.story import CouncilTimeline, CouncilTimelineLine, build_decision
 from moot.protocols.council.tables import LineReferences, Row
 from moot.protocols.council.telling import describe_warning, format_lost_seats
 from moot.protocols.council.view_words import REPORT_TEXT, CouncilReportText
+from moot.reports.decision import Decision
+from moot.reports.markdown import format_cell, format_table, quote_markdown
+from moot.reports.timeline import format_time
 
 
 def render_minutes(story: CouncilTimeline) -> str:

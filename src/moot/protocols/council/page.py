@@ -4,8 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from moot.domain.ids import SeatId
-from moot.projections.decision import Decision
-from moot.projections.html import (
+from moot.protocols.council import tables
+from moot.protocols.council.state import CouncilLine
+from moot.protocols.council.story import CouncilTimeline, CouncilTimelineLine, build_decision
+from moot.protocols.council.tables import LineReferences, Row
+from moot.protocols.council.telling import describe_warning, format_lost_seats
+from moot.protocols.council.view_words import REPORT_TEXT, CouncilReportText
+from moot.reports.decision import Decision
+from moot.reports.html import (
     LIST_STYLE,
     STYLE,
     TALK_STYLE,
@@ -22,13 +28,7 @@ from moot.projections.html import (
     render_table,
     render_terms,
 )
-from moot.projections.teller import format_time
-from moot.protocols.council import tables
-from moot.protocols.council.state import CouncilLine
-from moot.protocols.council.story import CouncilTimeline, CouncilTimelineLine, build_decision
-from moot.protocols.council.tables import LineReferences, Row
-from moot.protocols.council.telling import describe_warning, format_lost_seats
-from moot.protocols.council.view_words import REPORT_TEXT, CouncilReportText
+from moot.reports.timeline import format_time
 
 _OWN_STYLE: Final = """
 :root{--for:#2f8f5b;--on:#c58a12;--against:#c8453b;--warn:#fff3d6}

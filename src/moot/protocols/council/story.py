@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 from moot.domain.facts import Entry, SessionCancelled
 from moot.domain.ids import USER, SeatId, SessionId
-from moot.projections.decision import Decision, Dissent, SeatLoss, SeatPosition, SourcedClaim
-from moot.projections.teller import TimelineBase, format_time
 from moot.protocols.council.closing import find_decided_motion
 from moot.protocols.council.facts import Contributed, CouncilOpened, DeliberationClosed, Phase, PhaseBegun
 from moot.protocols.council.rules import CouncilRules
 from moot.protocols.council.state import PASSED, QUESTION, Council, CouncilLine
 from moot.protocols.council.table import Challenge, find_blind_positions, list_challenges
+from moot.reports.decision import Decision, Dissent, SeatLoss, SeatPosition, SourcedClaim
+from moot.reports.timeline import TimelineBase, format_time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,15 +7,15 @@ from itertools import pairwise
 from moot.domain.facts import SessionCancelled
 from moot.domain.ids import USER, SeatId
 from moot.domain.topic import normalize_label
-from moot.projections import costs
-from moot.projections.decision import Decision, Dissent
-from moot.projections.summary import format_percent
 from moot.protocols.council.facts import CouncilBallot, Phase
 from moot.protocols.council.state import QUESTION, CouncilLine
 from moot.protocols.council.story import CouncilTimeline, CouncilTimelineLine
 from moot.protocols.council.table import Challenge
 from moot.protocols.council.telling import format_votes
 from moot.protocols.council.view_words import CouncilReportText
+from moot.reports import costs
+from moot.reports.decision import Decision, Dissent
+from moot.reports.summary import format_percent
 from moot.scoring.positions import VotePosition
 
 Row = tuple[object, ...]

@@ -3,13 +3,13 @@
 from moot.domain.facts import BudgetExhausted, Entry, SeatLost
 from moot.domain.ids import USER
 from moot.domain.safe_text import one_line, strip_control
-from moot.projections.costs import format_money
-from moot.projections.decision import Decision
-from moot.projections.summary import SummaryLine, format_percent
 from moot.protocols.council.facts import Contributed, DeliberationClosed, PhaseBegun
 from moot.protocols.council.state import CouncilLine
 from moot.protocols.council.story import CouncilTimeline, CouncilTimelineLine, build_decision
 from moot.protocols.council.view_words import REPORT_TEXT, CouncilReportText
+from moot.reports.costs import format_money
+from moot.reports.decision import Decision
+from moot.reports.summary import SummaryLine, format_percent
 
 
 def add_and_describe_entry(story: CouncilTimeline, entry: Entry) -> list[str]:

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from moot.domain.facts import Language
-from moot.projections.words import SHARED_REPORT_TEXT
 from moot.protocols.council.words import PROMPT_TEXT
+from moot.reports.shared_text import SHARED_REPORT_TEXT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

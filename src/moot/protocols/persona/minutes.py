@@ -2,10 +2,6 @@
 
 from moot.domain.facts import SessionCancelled, SessionImported
 from moot.domain.safe_text import one_line
-from moot.projections.decision import Decision, SourcedClaim
-from moot.projections.markdown import format_cell, format_table, quote_markdown
-from moot.projections.summary import format_percent
-from moot.projections.teller import format_time
 from moot.protocols.persona.story import PersonaTimeline, build_decision
 from moot.protocols.persona.tables import (
     cost_rows,
@@ -16,6 +12,10 @@ from moot.protocols.persona.tables import (
     position_rows,
 )
 from moot.protocols.persona.view_words import REPORT_TEXT, PersonaReportText
+from moot.reports.decision import Decision, SourcedClaim
+from moot.reports.markdown import format_cell, format_table, quote_markdown
+from moot.reports.summary import format_percent
+from moot.reports.timeline import format_time
 
 
 def render_minutes(story: PersonaTimeline) -> str:

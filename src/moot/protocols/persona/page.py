@@ -4,8 +4,19 @@ from typing import Final
 
 from moot.domain.facts import SessionCancelled, SessionImported
 from moot.domain.ids import SeatId
-from moot.projections.decision import Decision, SourcedClaim
-from moot.projections.html import (
+from moot.protocols.persona.story import PersonaTimeline, PersonaTurn, build_decision
+from moot.protocols.persona.tables import (
+    Row,
+    cost_rows,
+    describe_lost_impact,
+    describe_no_dissent,
+    format_lost_seats,
+    format_support,
+    position_rows,
+)
+from moot.protocols.persona.view_words import REPORT_TEXT, PersonaReportText
+from moot.reports.decision import Decision, SourcedClaim
+from moot.reports.html import (
     LIST_STYLE,
     STYLE,
     assign_hues,
@@ -20,18 +31,7 @@ from moot.projections.html import (
     render_table,
     render_terms,
 )
-from moot.projections.summary import format_percent
-from moot.protocols.persona.story import PersonaTimeline, PersonaTurn, build_decision
-from moot.protocols.persona.tables import (
-    Row,
-    cost_rows,
-    describe_lost_impact,
-    describe_no_dissent,
-    format_lost_seats,
-    format_support,
-    position_rows,
-)
-from moot.protocols.persona.view_words import REPORT_TEXT, PersonaReportText
+from moot.reports.summary import format_percent
 
 _BIDS_STYLE: Final = """.bids{display:grid;gap:.2rem;margin:.5rem 0 0;font-size:.88rem}
 .bid{display:grid;grid-template-columns:9rem 8rem 1fr;gap:.6rem;align-items:center}

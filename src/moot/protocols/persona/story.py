@@ -6,13 +6,13 @@ from datetime import datetime
 
 from moot.domain.facts import Entry, Loss, SeatLost, SessionCancelled, SessionImported
 from moot.domain.ids import USER, SeatId, SessionId
-from moot.projections.decision import Decision, Dissent, SeatLoss, SeatPosition, SourcedClaim
-from moot.projections.teller import TimelineBase, format_time
 from moot.protocols.persona import facts
 from moot.protocols.persona.conclusion import collect_last_words
 from moot.protocols.persona.facts import FloorGiven, Intent, IntentDeclared, MeetingConcluded, MeetingOpened, TurnTaken
 from moot.protocols.persona.rules import RULES
 from moot.protocols.persona.state import Meeting
+from moot.reports.decision import Decision, Dissent, SeatLoss, SeatPosition, SourcedClaim
+from moot.reports.timeline import TimelineBase, format_time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,10 +1,10 @@
 """The rows of the tables that minutes and page share."""
 
-from moot.projections import costs
-from moot.projections.decision import Decision
-from moot.projections.summary import format_percent
 from moot.protocols.persona.story import PersonaTimeline
 from moot.protocols.persona.view_words import PersonaReportText
+from moot.reports import costs
+from moot.reports.decision import Decision
+from moot.reports.summary import format_percent
 
 Row = tuple[object, ...]
 

@@ -2,9 +2,6 @@
 
 from moot.domain.facts import BudgetExhausted, Entry, SeatLost
 from moot.domain.safe_text import one_line, strip_control
-from moot.projections.costs import format_money
-from moot.projections.decision import Decision
-from moot.projections.summary import SummaryLine, format_percent
 from moot.protocols.persona.facts import (
     ConclusionDrafted,
     FloorGiven,
@@ -17,6 +14,9 @@ from moot.protocols.persona.facts import (
 from moot.protocols.persona.story import PersonaTimeline, PersonaTimelineLine, build_decision
 from moot.protocols.persona.tables import describe_lost_impact, describe_no_dissent, format_lost_seats, format_support
 from moot.protocols.persona.view_words import REPORT_TEXT, PersonaReportText
+from moot.reports.costs import format_money
+from moot.reports.decision import Decision
+from moot.reports.summary import SummaryLine, format_percent
 
 
 def add_and_describe_entry(story: PersonaTimeline, entry: Entry) -> list[str]:

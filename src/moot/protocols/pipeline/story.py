@@ -7,17 +7,17 @@ from moot.domain.context import extract_first_sentence
 from moot.domain.facts import BudgetExhausted, Entry, InputGiven, SeatLost, SessionCancelled
 from moot.domain.ids import USER, SeatId, SessionId
 from moot.domain.safe_text import one_line, strip_control
-from moot.projections.costs import build_cost_rows, format_money
-from moot.projections.decision import Decision, Dissent, SeatLoss, SourcedClaim
-from moot.projections.jsontext import dump_json
-from moot.projections.markdown import format_cell, format_table, quote_markdown
-from moot.projections.summary import SummaryLine
-from moot.projections.teller import TimelineBase, format_time
-from moot.projections.words import SHARED_REPORT_TEXT
 from moot.protocols.pipeline.facts import PipelineClosed, PipelineOpened, StepRejected, VerdictGiven, WorkDone
 from moot.protocols.pipeline.rules import RULES
 from moot.protocols.pipeline.state import Pipeline
 from moot.protocols.pipeline.words import PROMPT_TEXT, PipelinePromptText
+from moot.reports.costs import build_cost_rows, format_money
+from moot.reports.decision import Decision, Dissent, SeatLoss, SourcedClaim
+from moot.reports.json_text import dump_json
+from moot.reports.markdown import format_cell, format_table, quote_markdown
+from moot.reports.shared_text import SHARED_REPORT_TEXT
+from moot.reports.summary import SummaryLine
+from moot.reports.timeline import TimelineBase, format_time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

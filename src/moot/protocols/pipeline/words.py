@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from moot.domain.facts import Language
-from moot.projections.words import SHARED_REPORT_TEXT
+from moot.reports.shared_text import SHARED_REPORT_TEXT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

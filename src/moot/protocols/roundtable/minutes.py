@@ -1,12 +1,12 @@
 """The record of a conference as Markdown: the minutes first, then every speech."""
 
 from moot.domain.safe_text import one_line
-from moot.projections.costs import build_cost_rows
-from moot.projections.markdown import format_table, quote_markdown
-from moot.projections.teller import format_time
 from moot.protocols.roundtable.facts import ConferenceClosed
 from moot.protocols.roundtable.files import explain_skip
 from moot.protocols.roundtable.story import RoundtableTimeline, build_summary, format_speaker_label
+from moot.reports.costs import build_cost_rows
+from moot.reports.markdown import format_table, quote_markdown
+from moot.reports.timeline import format_time
 
 
 def render_minutes(story: RoundtableTimeline) -> str:

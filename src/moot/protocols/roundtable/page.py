@@ -9,9 +9,11 @@ from typing import Final
 from moot.domain.facts import SessionCancelled
 from moot.domain.ids import SeatId
 from moot.domain.safe_text import one_line
-from moot.projections.costs import build_cost_rows
-from moot.projections.decision import Decision
-from moot.projections.html import (
+from moot.protocols.roundtable.files import explain_skip
+from moot.protocols.roundtable.story import RoundtableTimeline, RoundtableTimelineLine, build_decision
+from moot.reports.costs import build_cost_rows
+from moot.reports.decision import Decision
+from moot.reports.html import (
     LIST_STYLE,
     STYLE,
     TALK_STYLE,
@@ -28,9 +30,7 @@ from moot.projections.html import (
     render_table,
     render_terms,
 )
-from moot.projections.teller import format_time
-from moot.protocols.roundtable.files import explain_skip
-from moot.protocols.roundtable.story import RoundtableTimeline, RoundtableTimelineLine, build_decision
+from moot.reports.timeline import format_time
 
 LONG_AGENDA: Final = 1_200
 """Characters from which on the background is folded up, so that the minutes stand on the first screen."""

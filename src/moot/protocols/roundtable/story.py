@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from moot.domain.facts import BudgetExhausted, Entry, InputGiven, SeatLost, SessionCancelled
 from moot.domain.ids import USER, SeatId
 from moot.domain.safe_text import one_line, strip_control
-from moot.projections.costs import format_money
-from moot.projections.decision import Decision, Dissent, SeatLoss, SourcedClaim
-from moot.projections.summary import SummaryLine
-from moot.projections.teller import TimelineBase, format_time
 from moot.protocols.roundtable.facts import ConferenceClosed, ConferenceOpened, SpeakerSkipped, TalkConcluded
 from moot.protocols.roundtable.files import explain_skip
 from moot.protocols.roundtable.rules import RULES
 from moot.protocols.roundtable.state import Conference, NumberedSpeech, SkippedTurn
 from moot.protocols.roundtable.view_words import REPORT_TEXT, RoundtableReportText
+from moot.reports.costs import format_money
+from moot.reports.decision import Decision, Dissent, SeatLoss, SourcedClaim
+from moot.reports.summary import SummaryLine
+from moot.reports.timeline import TimelineBase, format_time
 
 _NOTHING = re.compile(r"[\s*•–-]*(?:none|nothing|no disagreements?|无|没有|暂无)?(?:分歧)?[\s.。]*", re.IGNORECASE)
 _SECTION = re.compile(r"^#{1,4}[ \t]*(\S.*)$", re.MULTILINE)

@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from moot.projections.jsontext import dump_json
-from moot.projections.markdown import format_cell, format_table, quote_markdown
-from moot.projections.teller import format_time
 from moot.protocols.swarm.facts import ConvergenceMeasured
 from moot.protocols.swarm.prompts import build_agent_state
 from moot.protocols.swarm.state import Agent, Finding, Idea, Swarm
 from moot.protocols.swarm.story import LoggedOperation, ReceivedReport, SwarmTimeline
 from moot.protocols.swarm.words import DISPLAY_NAMES
+from moot.reports.json_text import dump_json
+from moot.reports.markdown import format_cell, format_table, quote_markdown
+from moot.reports.timeline import format_time
 from moot.scoring.likeness import JOIN_AT
 
 VERSION = "2.4"

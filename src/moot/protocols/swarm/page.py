@@ -4,9 +4,6 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from moot.domain.safe_text import one_line
-from moot.projections.costs import build_cost_rows
-from moot.projections.html import LIST_STYLE, STYLE, escape_text, render_bullets, render_document, render_table
-from moot.projections.summary import format_percent
 from moot.protocols.swarm.recount import WhatIfResult, compute_what_if
 from moot.protocols.swarm.report import (
     agent_rows,
@@ -25,6 +22,9 @@ from moot.protocols.swarm.report import (
     vote_rows,
 )
 from moot.protocols.swarm.story import SwarmTimeline, build_decision
+from moot.reports.costs import build_cost_rows
+from moot.reports.html import LIST_STYLE, STYLE, escape_text, render_bullets, render_document, render_table
+from moot.reports.summary import format_percent
 
 WIDTH: Final = 720
 HEIGHT: Final = 220

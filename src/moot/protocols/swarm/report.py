@@ -3,15 +3,15 @@
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from moot.projections.costs import build_cost_rows
-from moot.projections.markdown import format_cell, format_table, quote_markdown
-from moot.projections.summary import format_percent
 from moot.protocols.swarm.ending import list_ballot_ideas
 from moot.protocols.swarm.facts import VALIDATOR, SwarmClosed
 from moot.protocols.swarm.operations import direction_key
 from moot.protocols.swarm.recount import BackedIdea, WhatIfResult, WhatIfRound, compute_what_if
 from moot.protocols.swarm.story import SwarmTimeline, build_decision
 from moot.protocols.swarm.words import DISPLAY_NAMES
+from moot.reports.costs import build_cost_rows
+from moot.reports.markdown import format_cell, format_table, quote_markdown
+from moot.reports.summary import format_percent
 
 BAR: Final = 20
 MOST_UNIQUE: Final = 40

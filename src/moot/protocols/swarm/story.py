@@ -9,8 +9,6 @@ from typing import Any
 
 from moot.domain.facts import Entry, InputGiven
 from moot.domain.ids import USER, SeatId, SessionId
-from moot.projections.decision import Decision, Dissent, SeatLoss, SeatPosition, SourcedClaim
-from moot.projections.teller import TimelineBase, format_time
 from moot.protocols.swarm.answers import Operation, RoundReport
 from moot.protocols.swarm.ending import find_vote, list_ballot_ideas
 from moot.protocols.swarm.facts import (
@@ -37,6 +35,8 @@ from moot.protocols.swarm.operations import list_operations, rotate_seats
 from moot.protocols.swarm.rules import RULES
 from moot.protocols.swarm.state import Finding, Signal, Swarm
 from moot.protocols.swarm.view_words import REPORT_TEXT, SwarmReportText
+from moot.reports.decision import Decision, Dissent, SeatLoss, SeatPosition, SourcedClaim
+from moot.reports.timeline import TimelineBase, format_time
 from moot.scoring.positions import compute_weight
 
 

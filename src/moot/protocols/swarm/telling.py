@@ -2,8 +2,6 @@
 
 from moot.domain.facts import BudgetExhausted, Entry, Reply, SeatLost
 from moot.domain.safe_text import one_line, strip_control
-from moot.projections.costs import format_money
-from moot.projections.summary import SummaryLine, format_percent
 from moot.protocols.swarm.facts import (
     AgentsTerminated,
     BarrierPassed,
@@ -19,6 +17,8 @@ from moot.protocols.swarm.facts import (
 from moot.protocols.swarm.recount import compute_what_if
 from moot.protocols.swarm.report import format_verdict
 from moot.protocols.swarm.story import SwarmTimeline, build_decision
+from moot.reports.costs import format_money
+from moot.reports.summary import SummaryLine, format_percent
 
 
 def add_and_describe_entry(story: SwarmTimeline, entry: Entry) -> list[str]:

@@ -14,7 +14,7 @@ from moot.domain.safe_text import strip_control
 from moot.domain.topic import Stakes, build_topic
 from moot.engine.answering import OutstandingAsk
 from moot.errors import NotAllowed
-from moot.projections.decision import Decision
+from moot.reports.decision import Decision
 from moot.surfaces.api.call import Call, Method, Nothing, Wire, build_method
 from moot.surfaces.api.deliberation import build_seat
 from moot.surfaces.api.entries import build_entry_out, is_sealed

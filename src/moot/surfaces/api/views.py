@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from moot.domain.ids import USER, SeatId
-from moot.projections.teller import format_time
 from moot.protocols.council.facts import DeliberationClosed
 from moot.protocols.council.state import CouncilLine
 from moot.protocols.council.story import CouncilTimeline, build_dissent, build_positions
 from moot.protocols.council.telling import describe_warning
+from moot.reports.timeline import format_time
 from moot.surfaces.api.shapes import (
     ContributionOut,
     DissentOut,

@@ -15,7 +15,6 @@ from moot.domain.ids import SeatId
 from moot.domain.safe_text import one_line, strip_control
 from moot.engine.events import EntryAdded, Event, TextDelta
 from moot.ports.kit import ProtocolPlugin
-from moot.projections.costs import format_money
 from moot.protocols.consultation.asks import to_inner_entry
 from moot.protocols.consultation.story import ConsultingTimeline
 from moot.protocols.consultation.story import add_and_describe_consultation as told_consultations
@@ -31,6 +30,7 @@ from moot.protocols.persona.facts import (
 from moot.protocols.persona.story import PersonaTimeline, PersonaTimelineLine
 from moot.protocols.persona.telling import format_line_marks, format_loss
 from moot.protocols.persona.view_words import REPORT_TEXT
+from moot.reports.costs import format_money
 
 COLORS = ("cyan", "magenta", "green", "yellow", "blue", "red", "bright_cyan", "bright_magenta")
 BAR = 20

@@ -18,7 +18,7 @@ from moot.domain.topic import build_topic
 from moot.engine.events import EntryAdded
 from moot.errors import BadSetting
 from moot.ports.kit import ProtocolPlugin
-from moot.projections.decision import Decision
+from moot.reports.decision import Decision
 from moot.surfaces.cli import out
 from moot.surfaces.cli.duration import Duration
 from moot.surfaces.cli.live import View, build_view

@@ -18,7 +18,7 @@ import click
 from rich.console import Console
 
 from moot.errors import CallerError, LedgerDamaged, MootError, ReplayDiffers
-from moot.projections.jsontext import dump_json
+from moot.reports.json_text import dump_json
 
 DONE, WORLD, USAGE, WAITING, UNDECIDED, FAILED, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
 

@@ -10,8 +10,8 @@ from rich.text import Text
 
 from moot.domain.safe_text import one_line
 from moot.ports.kit import ProtocolPlugin
-from moot.projections.summary import Tone
-from moot.projections.words import SHARED_REPORT_TEXT
+from moot.reports.shared_text import SHARED_REPORT_TEXT
+from moot.reports.summary import Tone
 from moot.wiring.moot import SessionLine
 
 _STYLES: dict[Tone, str] = {"plain": "", "strong": "bold", "dim": "dim", "bad": "red"}

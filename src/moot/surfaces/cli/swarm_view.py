@@ -9,10 +9,10 @@ from rich.text import Text
 from moot.domain.safe_text import one_line
 from moot.engine.events import EntryAdded, Event
 from moot.ports.kit import ProtocolPlugin
-from moot.projections.costs import format_money
-from moot.projections.summary import format_percent
 from moot.protocols.swarm.report import format_agent_name
 from moot.protocols.swarm.story import SwarmTimeline
+from moot.reports.costs import format_money
+from moot.reports.summary import format_percent
 from moot.surfaces.cli.live import COLORS, MovingView
 
 BAR: Final = 20

@@ -21,7 +21,7 @@ from moot.decisions.access import AccessDenied, TokenStore
 from moot.domain.ids import SessionId, parse_session_id
 from moot.engine.events import EntryAdded
 from moot.errors import MootError, NotAllowed, WorldError
-from moot.projections.jsontext import dump_json
+from moot.reports.json_text import dump_json
 from moot.runners.local import LocalRunner
 from moot.surfaces.api.call import Call, Caller, ServerContext
 from moot.surfaces.api.entries import build_entry_out, is_sealed

@@ -16,7 +16,7 @@ from mcp.shared.uri_template import UriTemplate
 from pydantic import ValidationError
 
 from moot.errors import MootError
-from moot.projections.jsontext import dump_json
+from moot.reports.json_text import dump_json
 from moot.surfaces.api.call import Call, Caller, Method, ServerContext, explain_validation_error
 from moot.surfaces.api.table import TOOLS
 from moot.surfaces.mcp.cancelling import CancelMiddleware

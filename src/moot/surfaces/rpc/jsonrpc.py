@@ -11,7 +11,7 @@ from typing import Any, Final, NoReturn
 from pydantic import ValidationError
 
 from moot.errors import MootError
-from moot.projections.jsontext import dump_json
+from moot.reports.json_text import dump_json
 from moot.surfaces.api.call import Call, Method, explain_validation_error
 from moot.surfaces.api.errors import INTERNAL, INVALID_PARAMS, INVALID_REQUEST, NO_METHOD, PARSE, TOO_MUCH, find_error_code
 

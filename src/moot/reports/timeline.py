@@ -7,7 +7,7 @@ from moot.domain.budget import Spent
 from moot.domain.facts import Closed, Entry, Loss, Opened, SeatLost
 from moot.domain.ids import SeatId, SessionId
 from moot.domain.session_state import SessionState, apply, build_session_state
-from moot.projections.costs import Costs
+from moot.reports.costs import Costs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
