@@ -17,8 +17,8 @@ from moot.domain.roster import Seat
 from moot.domain.topic import Topic
 from moot.engine.engine import Engine
 from moot.ledgers.memory import MemoryLedger
-from moot.ports.kit import Plan
 from moot.ports.participant import Answer, NoAnswer, OnText
+from moot.ports.plugin import Plan
 from moot.protocols.council.facts import AdviceResponse, Contribution
 from moot.wiring.clock import SystemClock
 from moot.wiring.protocols import collect_kinds, get_protocol, load_protocols

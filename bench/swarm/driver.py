@@ -9,9 +9,9 @@ from moot.codec.stored import FactCodec
 from moot.domain.budget import FREE
 from moot.domain.effects import Ask, Brief
 from moot.domain.facts import Fact
-from moot.engine.batch import StepResult, step
-from moot.engine.standing import RecordWriter
-from moot.ports.kit import Plan
+from moot.engine.snapshot import RecordWriter
+from moot.engine.step import StepResult, step
+from moot.ports.plugin import Plan
 from moot.protocols.swarm.kit import open_session
 from moot.protocols.swarm.rules import RULES
 from moot.protocols.swarm.state import Swarm

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from moot import Moot
-from moot.disk import whole
+from moot.disk import atomic_write
 from moot.domain.consult import RecordFileRequest
 from moot.participants import recorder
 
@@ -51,8 +51,8 @@ def main() -> None:
             return getattr(os, name)
 
     recorder.write_record = told
-    whole.os = Dying()  # type: ignore[assignment, attr-defined]
-    recorder.sync_folder = whole.sync_folder = lambda folder: None  # type: ignore[attr-defined]
+    atomic_write.os = Dying()  # type: ignore[assignment, attr-defined]
+    recorder.sync_folder = atomic_write.sync_folder = lambda folder: None  # type: ignore[attr-defined]
     Path.replace = replaced  # type: ignore[assignment, method-assign]
     asyncio.run(work(sys.argv[2:]))
 

@@ -18,7 +18,6 @@ from moot.domain.facts import BudgetExhausted, SeatLost, SessionResumed
 from moot.domain.ids import SeatId, SessionId
 from moot.domain.records import StoredRecord
 from moot.domain.roster import Seat
-from moot.engine import run
 from moot.engine.engine import Engine
 from moot.engine.events import EntryAdded
 from moot.errors import BadAnswer, UnknownAsk

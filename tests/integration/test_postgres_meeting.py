@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from moot import EntryAdded, Moot
-from moot.engine.answering import OutstandingAsk
+from moot.engine.outside_answers import OutstandingAsk
 from moot.errors import SessionBusy
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -19,8 +19,8 @@ from moot.domain.ids import SeatId, SessionId
 from moot.domain.records import StoredRecord
 from moot.domain.roster import MAILBOX, Seat
 from moot.engine.engine import Engine
-from moot.engine.run import ParticipantFactory
-from moot.engine.standing import Snapshot
+from moot.engine.session_loop import ParticipantFactory
+from moot.engine.snapshot import Snapshot
 from moot.errors import LedgerUnavailable
 from moot.ledgers.memory import MemoryLedger
 from moot.ports.participant import Answer, NoAnswer, OnText, Participant

@@ -16,9 +16,9 @@ from moot.domain.facts import BudgetExhausted, CloseCalled, Fact, InputGiven, Se
 from moot.domain.ids import SeatId, SessionId
 from moot.domain.roster import MAILBOX, Seat, Swap
 from moot.domain.topic import ErrorCorrelation, Topic
-from moot.engine.batch import StepResult, step
-from moot.engine.standing import RecordWriter, Snapshot
-from moot.ports.kit import Plan, ProtocolPlugin
+from moot.engine.snapshot import RecordWriter, Snapshot
+from moot.engine.step import StepResult, step
+from moot.ports.plugin import Plan, ProtocolPlugin
 from moot.protocols.advisory.kit import ADVISORY, AdvisorySettings
 from moot.protocols.consensus.kit import CONSENSUS, ConsensusSettings
 from moot.protocols.council.facts import (

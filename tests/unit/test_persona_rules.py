@@ -16,7 +16,7 @@ from moot.domain.facts import BudgetExhausted, InputGiven, SeatLost, SessionCanc
 from moot.domain.ids import USER, AskId, SeatId, SessionId, ask_id, daily_id, daily_prefix, parse_seat_id, parse_session_id
 from moot.domain.roster import MOST_SEATS, Swap, swap_seats, validate_seats, validate_swaps
 from moot.errors import BadAnswer, BadName, BadRoster, BadSetting
-from moot.ports.kit import Plan
+from moot.ports.plugin import Plan
 from moot.protocols.persona.consensus import DiscussionPoint
 from moot.protocols.persona.facts import (
     Draft,

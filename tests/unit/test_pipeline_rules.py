@@ -12,7 +12,7 @@ from moot.domain.ids import SeatId, SessionId
 from moot.domain.roster import Seat, Swap
 from moot.domain.rulebook import fold
 from moot.errors import BadSetting
-from moot.ports.kit import Plan
+from moot.ports.plugin import Plan
 from moot.protocols.pipeline.facts import (
     Artefact,
     GateVerdict,

@@ -13,7 +13,7 @@ from moot.domain.ids import AskId, SeatId
 from moot.domain.roster import Seat
 from moot.domain.rulebook import fold
 from moot.errors import BadRoster
-from moot.ports.kit import Plan
+from moot.ports.plugin import Plan
 from moot.protocols.roundtable.facts import (
     ConferenceClosed,
     ConferenceOpened,

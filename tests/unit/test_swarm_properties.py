@@ -9,7 +9,7 @@ from moot.domain.budget import Budget
 from moot.domain.facts import Opened, SessionCancelled
 from moot.domain.ids import SeatId
 from moot.domain.roster import MAILBOX, Seat
-from moot.ports.kit import Plan
+from moot.ports.plugin import Plan
 from moot.protocols.swarm.answers import (
     Candidate,
     Collision,

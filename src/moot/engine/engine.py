@@ -18,11 +18,11 @@ from moot.domain.records import StoredRecord
 from moot.domain.roster import HELPING_SEATS, MOST_SEATS, Swap, validate_swaps
 from moot.domain.roster import validate_seats as checked_seats
 from moot.domain.safe_text import fix_surrogates
-from moot.engine.answering import LONGEST_KEY, LONGEST_REASON, OutsideAnswers
 from moot.engine.events import EntryAdded, Event, EventQueue
+from moot.engine.outside_answers import LONGEST_KEY, LONGEST_REASON, OutsideAnswers
 from moot.engine.replay import ReplayResult, replay_records
-from moot.engine.run import ParticipantFactory, SessionRun
-from moot.engine.standing import Snapshot
+from moot.engine.session_loop import ParticipantFactory, SessionRun
+from moot.engine.snapshot import Snapshot
 from moot.errors import (
     BadSetting,
     SeqConflict,

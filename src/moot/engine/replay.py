@@ -9,7 +9,7 @@ from moot.domain.effects import Ask, Record
 from moot.domain.facts import CORE_KINDS, AsksPut, Entry, Fact, Opened, Reply
 from moot.domain.ids import SessionId
 from moot.domain.records import StoredRecord
-from moot.engine.standing import RecordWriter, Snapshot
+from moot.engine.snapshot import RecordWriter, Snapshot
 from moot.errors import ReplayDiffers
 
 _CORE = tuple(CORE_KINDS.values())

@@ -13,10 +13,10 @@ from moot.domain.facts import (
 )
 from moot.domain.ids import SessionId
 from moot.domain.records import Head, StoredRecord
-from moot.engine.batch import StepResult, step
 from moot.engine.events import EventHub
-from moot.engine.run import NEW_SECONDS, EngineContext, SessionRun
-from moot.engine.standing import AnyRulebook, RecordWriter, Snapshot, Wrap, WrittenEntry, use_own_rules
+from moot.engine.session_loop import NEW_SECONDS, EngineContext, SessionRun
+from moot.engine.snapshot import AnyRulebook, RecordWriter, Snapshot, Wrap, WrittenEntry, use_own_rules
+from moot.engine.step import StepResult, step
 from moot.errors import (
     SeqConflict,
     SessionBusy,

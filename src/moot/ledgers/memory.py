@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from moot.domain.ids import SessionId
 from moot.domain.records import Head, StoredRecord
 from moot.errors import SessionBusy
-from moot.ledgers.checks import check_head, check_order
+from moot.ledgers.validation import check_head, check_order
 
 
 class MemoryLedger:

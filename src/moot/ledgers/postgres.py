@@ -12,8 +12,8 @@ import asyncpg
 from moot.domain.ids import SessionId
 from moot.domain.records import Head, StoredRecord
 from moot.errors import LedgerFull, LedgerNewer, LedgerUnavailable, MootError, SessionBusy
-from moot.ledgers.checks import check_head, check_order
 from moot.ledgers.migrations import load_migrations
+from moot.ledgers.validation import check_head, check_order
 
 CHANNEL: Final = "moot_changed"
 POLL_SECONDS: Final = 5.0

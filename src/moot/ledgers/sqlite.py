@@ -20,8 +20,8 @@ from moot.disk.locks import hold_lock
 from moot.domain.ids import SessionId
 from moot.domain.records import Head, StoredRecord
 from moot.errors import LedgerUnavailable, MootError
-from moot.ledgers.checks import check_head, check_order
 from moot.ledgers.sqlite_file import open_connection, translate_error
+from moot.ledgers.validation import check_head, check_order
 
 QUICK_SECONDS: Final = 0.002
 """The longest that a commit may hold up the event loop before the next ones go to a thread."""

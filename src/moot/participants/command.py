@@ -14,7 +14,7 @@ from typing import Final
 from uuid import uuid4
 
 from moot.codec.answers import parse_answer
-from moot.disk.whole import write_atomically
+from moot.disk.atomic_write import write_atomically
 from moot.domain.budget import FREE, Usage
 from moot.domain.effects import Brief
 from moot.domain.safe_text import fix_surrogates, one_line

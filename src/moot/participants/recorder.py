@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Final
 
 from moot.codec.answers import parse_answer
+from moot.disk.atomic_write import sync_folder, write_atomically
 from moot.disk.locks import take_lock
-from moot.disk.whole import sync_folder, write_atomically
 from moot.domain.consult import RecordFileRequest
 from moot.domain.effects import Brief
 from moot.ports.participant import Answer, NoAnswer, OnText

@@ -10,8 +10,8 @@ from typing import Final, Self
 
 from moot.domain.ids import SessionId
 from moot.engine.engine import Engine
-from moot.engine.run import ParticipantFactory
-from moot.engine.standing import Snapshot
+from moot.engine.session_loop import ParticipantFactory
+from moot.engine.snapshot import Snapshot
 from moot.errors import LedgerDamaged, LedgerNewer, MootError, SessionBusy, UnknownSession, WorldError
 
 LOOK_AGAIN_SECONDS: Final = 1.0

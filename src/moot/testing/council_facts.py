@@ -16,7 +16,7 @@ from moot.domain.facts import Entry, Fact, InputGiven, Language, Loss, SeatLost
 from moot.domain.ids import SeatId, SessionId
 from moot.domain.roster import MAILBOX, NEUTRAL_TRUST, Seat
 from moot.domain.topic import Topic
-from moot.ports.kit import Plan, ProtocolPlugin
+from moot.ports.plugin import Plan, ProtocolPlugin
 from moot.protocols.advisory.kit import ADVISORY, AdvisorySettings
 from moot.protocols.consensus.kit import CONSENSUS, ConsensusSettings
 from moot.protocols.council.facts import (

@@ -13,7 +13,7 @@ from moot.domain.effects import Ask, Record
 from moot.domain.facts import Entry, Fact, InputGiven, Language, Loss, SeatLost
 from moot.domain.ids import SeatId, SessionId
 from moot.domain.roster import Seat
-from moot.ports.kit import Plan
+from moot.ports.plugin import Plan
 from moot.protocols.roundtable.facts import Minutes, MinutesWritten, RoundtableSettings, RoundtableSpeech, SpeechGiven
 from moot.protocols.roundtable.kit import open_session
 from moot.protocols.roundtable.rules import RULES

@@ -41,8 +41,8 @@ from moot.domain.facts import (
 from moot.domain.ids import AskId, SeatId, SessionId
 from moot.domain.roster import HOUSE, Swap
 from moot.domain.rulebook import Rulebook, fold
-from moot.engine.batch import step
-from moot.engine.standing import RecordWriter, Snapshot
+from moot.engine.snapshot import RecordWriter, Snapshot
+from moot.engine.step import step
 
 S = TypeVar("S")
 

@@ -18,9 +18,9 @@ from moot.domain.facts import Entry, Fact, Language, Loss, SeatLost
 from moot.domain.ids import SeatId, SessionId
 from moot.domain.roster import Seat
 from moot.domain.topic import Topic
-from moot.engine.batch import StepResult, step
-from moot.engine.standing import RecordWriter
-from moot.ports.kit import Plan
+from moot.engine.snapshot import RecordWriter
+from moot.engine.step import StepResult, step
+from moot.ports.plugin import Plan
 from moot.protocols.swarm.answers import (
     Candidate,
     ConflictReview,

@@ -11,8 +11,8 @@ from moot.domain.effects import Ask
 from moot.domain.facts import Entry, Opened
 from moot.domain.ids import USER, SeatId, SessionId, parse_seat_id, parse_session_id
 from moot.domain.roster import NEUTRAL_TRUST
-from moot.engine.answering import OutstandingAsk
-from moot.engine.standing import Snapshot
+from moot.engine.outside_answers import OutstandingAsk
+from moot.engine.snapshot import Snapshot
 from moot.errors import KeyReused, OutOfTurn, SessionClosed, SessionExists, UnknownSeat, UnknownSession
 from moot.protocols.consultation.rules import ConsultingRulebook
 from moot.protocols.council.facts import FORMS, Contribution

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, Literal, Self, TypedDict, Unpack
 
 from moot.codec.chain import to_datetime, validate_chain
-from moot.codec.exported import dump_export, parse_export
+from moot.codec.export import dump_export, parse_export
 from moot.codec.stored import FactCodec
 from moot.decisions.access import TokenStore
 from moot.decisions.memory import DecisionMemory
@@ -25,13 +25,13 @@ from moot.domain.language import detect_language
 from moot.domain.records import Head
 from moot.domain.roster import HELPING_SEATS, MOST_SEATS, Seat, Swap, validate_seats
 from moot.domain.topic import Topic
-from moot.engine.answering import OutstandingAsk
 from moot.engine.engine import Engine
 from moot.engine.events import Event
+from moot.engine.outside_answers import OutstandingAsk
 from moot.engine.replay import ReplayResult
 from moot.errors import BadImport, BadSetting, CallerError, LedgerDamaged, LedgerNewer, MootError, SessionExists
 from moot.participants.human import AskPerson
-from moot.ports.kit import Plan, ProtocolPlugin
+from moot.ports.plugin import Plan, ProtocolPlugin
 from moot.reports.decision import Decision, Status
 from moot.wiring.clock import SystemClock
 from moot.wiring.consulting import Consult, build_consult_rules, select_asked_kinds

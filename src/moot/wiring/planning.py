@@ -11,7 +11,7 @@ from moot.domain.budget import Budget
 from moot.domain.roster import MOST_PATIENCE, Seat
 from moot.domain.safe_text import fix_surrogates
 from moot.errors import BadSetting
-from moot.ports.kit import ProtocolPlugin
+from moot.ports.plugin import ProtocolPlugin
 
 LONGEST_TOPIC: Final = 20_000
 

@@ -7,7 +7,7 @@ from typing import Any
 from moot.domain.facts import Fact, Opened
 from moot.domain.rulebook import Rulebook
 from moot.errors import UnknownProtocol
-from moot.ports.kit import ProtocolPlugin
+from moot.ports.plugin import ProtocolPlugin
 from moot.protocols.advisory.kit import ADVISORY
 from moot.protocols.consensus.kit import CONSENSUS
 from moot.protocols.consultation.facts import KINDS as CONSULTATION_KINDS

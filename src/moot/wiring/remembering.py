@@ -9,7 +9,7 @@ from moot.decisions.facts import DecisionKept, Member
 from moot.decisions.memory import DecisionMemory
 from moot.domain.roster import NEUTRAL_TRUST, Seat
 from moot.domain.topic import ErrorCorrelation, normalize_label
-from moot.ports.kit import ProtocolPlugin
+from moot.ports.plugin import ProtocolPlugin
 from moot.reports.decision import Decision, SeatPosition
 from moot.reports.timeline import TimelineBase
 from moot.scoring.independence import compute_correlation, detect_family, presume_correlation

@@ -14,12 +14,12 @@ from pathlib import Path
 from threading import Lock
 from typing import Final
 
-from moot.disk.whole import write_atomically
+from moot.disk.atomic_write import write_atomically
 from moot.domain.facts import Closed
 from moot.domain.ids import parse_session_id
 from moot.engine.events import EntryAdded
 from moot.errors import FolderUnwritable
-from moot.ports.kit import ProtocolPlugin
+from moot.ports.plugin import ProtocolPlugin
 from moot.protocols.consultation.story import unwrap_timeline
 from moot.protocols.swarm.blackboard import render_run_config
 from moot.protocols.swarm.facts import ConvergenceMeasured

@@ -13,7 +13,7 @@ from moot.domain.ids import SessionId, parse_seat_id
 from moot.domain.roster import validate_seats
 from moot.domain.safe_text import one_line, strip_control
 from moot.errors import BadSetting
-from moot.ports.kit import Plan, ProtocolPlugin
+from moot.ports.plugin import Plan, ProtocolPlugin
 from moot.protocols.consultation.alone import QUESTION_RULES, QuestionState
 from moot.protocols.consultation.document import render_advice, render_request
 from moot.protocols.consultation.facts import QuestionClosed, QuestionOpened

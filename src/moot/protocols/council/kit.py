@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final
 
 from moot.domain.roster import validate_seats
-from moot.ports.kit import Plan, ProtocolPlugin
+from moot.ports.plugin import Plan, ProtocolPlugin
 from moot.protocols.council.facts import CouncilOpened, CouncilSettings, SpeakingOrder
 from moot.protocols.council.minutes import render_minutes
 from moot.protocols.council.page import render_html_report

@@ -5,7 +5,7 @@ from typing import Final
 from moot.domain.budget import Budget
 from moot.domain.roster import Seat, validate_seats
 from moot.errors import BadSetting
-from moot.ports.kit import Plan, ProtocolPlugin
+from moot.ports.plugin import Plan, ProtocolPlugin
 from moot.protocols.persona.context import ContextLedger, render_context_ledger
 from moot.protocols.persona.facts import MeetingOpened, PersonaSettings
 from moot.protocols.persona.minutes import render_minutes

@@ -5,7 +5,7 @@ from typing import Final
 from moot.domain.ids import parse_seat_id
 from moot.domain.roster import validate_seats
 from moot.errors import BadName, BadSetting
-from moot.ports.kit import Plan, ProtocolPlugin
+from moot.ports.plugin import Plan, ProtocolPlugin
 from moot.protocols.pipeline.facts import REVIEW, VALIDATE, PipelineOpened, PipelineSettings, Step
 from moot.protocols.pipeline.rules import RULES
 from moot.protocols.pipeline.story import (

@@ -4,7 +4,7 @@ from typing import Final
 
 from moot.domain.roster import Seat, validate_seats
 from moot.errors import BadRoster
-from moot.ports.kit import Plan, ProtocolPlugin
+from moot.ports.plugin import Plan, ProtocolPlugin
 from moot.protocols.roundtable.facts import MODERATOR, ConferenceOpened, RoundtableSettings
 from moot.protocols.roundtable.minutes import render_minutes
 from moot.protocols.roundtable.page import render_html_report

@@ -5,7 +5,7 @@ from typing import Final
 
 from moot.domain.roster import HELPING_SEATS, MOST_SEATS, Seat, validate_seats
 from moot.errors import BadRoster, BadSetting
-from moot.ports.kit import Plan, ProtocolPlugin
+from moot.ports.plugin import Plan, ProtocolPlugin
 from moot.protocols.swarm.blackboard import render_blackboard, render_operation_log, render_run_config
 from moot.protocols.swarm.facts import FEWEST_AGENTS, LIKENESS, MOST_AGENTS, VALIDATOR, SwarmOpened, SwarmSettings
 from moot.protocols.swarm.page import render_html_report

@@ -12,7 +12,7 @@ from moot.domain.facts import Language
 from moot.domain.ids import parse_seat_id, parse_session_id
 from moot.domain.safe_text import strip_control
 from moot.domain.topic import Stakes, build_topic
-from moot.engine.answering import OutstandingAsk
+from moot.engine.outside_answers import OutstandingAsk
 from moot.errors import NotAllowed
 from moot.reports.decision import Decision
 from moot.surfaces.api.call import Call, Method, Nothing, Wire, build_method

@@ -11,7 +11,7 @@ from moot.domain.ids import parse_seat_id, parse_session_id
 from moot.domain.roster import MAILBOX
 from moot.domain.topic import build_topic
 from moot.errors import BadRoster, BadSetting
-from moot.ports.kit import ProtocolPlugin
+from moot.ports.plugin import ProtocolPlugin
 from moot.protocols.swarm.blackboard import build_board_json, build_convergence_json
 from moot.protocols.swarm.facts import LIKENESS, VALIDATOR
 from moot.protocols.swarm.story import SwarmTimeline

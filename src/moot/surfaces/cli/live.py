@@ -14,7 +14,7 @@ from moot.domain.facts import AsksPut, BudgetExhausted, Entry, SeatLost, Session
 from moot.domain.ids import SeatId
 from moot.domain.safe_text import one_line, strip_control
 from moot.engine.events import EntryAdded, Event, TextDelta
-from moot.ports.kit import ProtocolPlugin
+from moot.ports.plugin import ProtocolPlugin
 from moot.protocols.consultation.asks import to_inner_entry
 from moot.protocols.consultation.story import ConsultingTimeline
 from moot.protocols.consultation.story import add_and_describe_consultation as told_consultations

@@ -17,7 +17,7 @@ from moot.domain.safe_text import one_line
 from moot.domain.topic import build_topic
 from moot.engine.events import EntryAdded
 from moot.errors import BadSetting
-from moot.ports.kit import ProtocolPlugin
+from moot.ports.plugin import ProtocolPlugin
 from moot.reports.decision import Decision
 from moot.surfaces.cli import out
 from moot.surfaces.cli.duration import Duration

@@ -8,7 +8,7 @@ import click
 
 from moot.codec.answers import as_json as plain_json
 from moot.decisions.register import is_register
-from moot.disk.whole import write_atomically
+from moot.disk.atomic_write import write_atomically
 from moot.domain.facts import Entry
 from moot.domain.ids import SessionId, parse_session_id
 from moot.domain.safe_text import one_line

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from moot.domain.safe_text import one_line
-from moot.ports.kit import ProtocolPlugin
+from moot.ports.plugin import ProtocolPlugin
 from moot.reports.shared_text import SHARED_REPORT_TEXT
 from moot.reports.summary import Tone
 from moot.wiring.moot import SessionLine

@@ -8,7 +8,7 @@ import click
 from moot.codec.answers import build_form_schema
 from moot.domain.ids import parse_seat_id, parse_session_id
 from moot.domain.safe_text import strip_control
-from moot.engine.answering import OutstandingAsk
+from moot.engine.outside_answers import OutstandingAsk
 from moot.errors import SessionClosed, UnknownAsk
 from moot.surfaces.cli import out
 from moot.surfaces.cli.render import show_sessions

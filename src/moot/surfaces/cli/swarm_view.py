@@ -8,7 +8,7 @@ from rich.text import Text
 
 from moot.domain.safe_text import one_line
 from moot.engine.events import EntryAdded, Event
-from moot.ports.kit import ProtocolPlugin
+from moot.ports.plugin import ProtocolPlugin
 from moot.protocols.swarm.report import format_agent_name
 from moot.protocols.swarm.story import SwarmTimeline
 from moot.reports.costs import format_money

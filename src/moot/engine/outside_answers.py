@@ -16,9 +16,9 @@ from moot.domain.facts import (
 from moot.domain.ids import AskId, SeatId, SessionId
 from moot.domain.running_time import PendingAsk
 from moot.domain.safe_text import fix_surrogates
-from moot.engine.batch import StepResult
 from moot.engine.sessions import Sessions
-from moot.engine.standing import Snapshot
+from moot.engine.snapshot import Snapshot
+from moot.engine.step import StepResult
 from moot.errors import (
     BadAnswer,
     BadSetting,

@@ -8,7 +8,7 @@ from moot.domain.budget import find_exhausted_limit
 from moot.domain.effects import Ask, Record
 from moot.domain.facts import AsksPut, AsksWithdrawn, BudgetExhausted, Fact, Reply, SeatLost
 from moot.domain.ids import AskId, SeatId
-from moot.engine.standing import RecordWriter, Snapshot, WrittenEntry
+from moot.engine.snapshot import RecordWriter, Snapshot, WrittenEntry
 
 MOST_STEPS = 10_000
 """Computed facts in a row after which a rulebook is taken to be faulty."""

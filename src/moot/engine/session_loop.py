@@ -12,9 +12,9 @@ from moot.domain.ids import AskId, SeatId
 from moot.domain.roster import Seat
 from moot.domain.safe_text import fix_surrogates
 from moot.domain.session_state import MOST_ATTEMPTS
-from moot.engine.batch import StepResult, step
 from moot.engine.events import EntryAdded, EventHub, TextDelta
-from moot.engine.standing import RecordWriter, Snapshot
+from moot.engine.snapshot import RecordWriter, Snapshot
+from moot.engine.step import StepResult, step
 from moot.errors import BadAnswer, SeqConflict
 from moot.ports.clock import Clock
 from moot.ports.ledger import Ledger
