@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 
 from bench.likeness.pairs import KINDS, LANGUAGES, PARTS, Measure, Verdict, one_task, pairs, share, verdicts
-from moot.participants.meaning import SemanticSimilarity
+from moot.participants.semantic_similarity import SemanticSimilarity
 from moot.scoring.likeness import judge_by_words
 
 

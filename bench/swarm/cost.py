@@ -20,7 +20,7 @@ from moot.domain.roster import Seat
 from moot.engine.engine import Engine
 from moot.ledgers.memory import MemoryLedger
 from moot.ledgers.sqlite import SqliteLedger
-from moot.participants.measure import MeasureParticipant
+from moot.participants.similarity_seat import MeasureParticipant
 from moot.ports.ledger import Ledger
 from moot.ports.participant import Answer, NoAnswer, OnText, Participant
 from moot.protocols.swarm.facts import LIKENESS, ConvergenceMeasured

@@ -14,14 +14,14 @@ from pathlib import Path
 from moot import Moot
 from moot.disk import atomic_write
 from moot.domain.consult import RecordFileRequest
-from moot.participants import recorder
+from moot.participants import record_writer
 
 STEPS = 0
 
 
 def main() -> None:
     die_at = int(sys.argv[1])
-    sync, replace, recorded = os.fsync, Path.replace, recorder.write_record
+    sync, replace, recorded = os.fsync, Path.replace, record_writer.write_record
 
     def step() -> None:
         global STEPS  # noqa: PLW0603
@@ -37,7 +37,7 @@ def main() -> None:
         step()
         return replace(path, target)
 
-    def told(errand: RecordFileRequest) -> recorder.ManifestLine:
+    def told(errand: RecordFileRequest) -> record_writer.ManifestLine:
         line = recorded(errand)
         step()
         return line
@@ -50,9 +50,9 @@ def main() -> None:
         def __getattr__(self, name: str) -> object:
             return getattr(os, name)
 
-    recorder.write_record = told
+    record_writer.write_record = told
     atomic_write.os = Dying()  # type: ignore[assignment, attr-defined]
-    recorder.sync_folder = atomic_write.sync_folder = lambda folder: None  # type: ignore[attr-defined]
+    record_writer.sync_folder = atomic_write.sync_folder = lambda folder: None  # type: ignore[attr-defined]
     Path.replace = replaced  # type: ignore[assignment, method-assign]
     asyncio.run(work(sys.argv[2:]))
 

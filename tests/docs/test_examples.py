@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
-from moot.participants.agents import find_recipe
+from moot.participants.agent_recipes import find_recipe
 from moot.surfaces.cli.main import main
 from moot.wiring.panels import parse_panel
 from moot.wiring.pipelines import parse_pipeline

@@ -18,11 +18,10 @@ from moot.domain.effects import Ask, Brief
 from moot.domain.facts import Language
 from moot.domain.ids import SeatId, ask_id
 from moot.domain.roster import Seat
-from moot.participants import program as running
-from moot.participants.agents import LONGEST_ARGUMENT, Recipe
+from moot.participants.agent_recipes import LONGEST_ARGUMENT, Recipe
 from moot.participants.command import LONGEST_COMPLAINT, CommandParticipant
-from moot.participants.program import MARK
-from moot.participants.wording import build_correction, build_user_prompt
+from moot.participants.prompt_assembly import build_correction, build_user_prompt
+from moot.participants.subprocess_runner import MARK
 from moot.ports.participant import Answer, NoAnswer
 from moot.protocols.persona.facts import Intent, MeetingOpened, PersonaSettings, PersonaSpeech
 from moot.protocols.persona.rules import RULES

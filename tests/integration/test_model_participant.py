@@ -15,8 +15,8 @@ from moot.domain.facts import Language
 from moot.domain.ids import SeatId, ask_id
 from moot.domain.roster import Seat
 from moot.domain.safe_text import quote_lines
-from moot.participants.asking import RetryPolicy, ThinkFilter
 from moot.participants.model import ModelParticipant
+from moot.participants.model_request import RetryPolicy, ThinkFilter
 from moot.participants.platforms import parse_platform
 from moot.ports.participant import Answer, NoAnswer
 from moot.protocols.persona.facts import Intent, MeetingOpened, PersonaSettings, PersonaSpeech

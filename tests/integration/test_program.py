@@ -15,8 +15,15 @@ from typing import Any, TypeVar
 
 import pytest
 
-from moot.participants import program as running
-from moot.participants.program import GRACE_SECONDS, MARK, MOST_COMPLAINT, MOST_OUTPUT, ProcessResult, find_strays, run_program
+from moot.participants.subprocess_runner import (
+    GRACE_SECONDS,
+    MARK,
+    MOST_COMPLAINT,
+    MOST_OUTPUT,
+    ProcessResult,
+    find_strays,
+    run_program,
+)
 
 T = TypeVar("T")
 

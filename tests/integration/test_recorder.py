@@ -8,7 +8,7 @@ import pytest
 
 from moot.domain.consult import RecordFileRequest
 from moot.domain.ids import SeatId
-from moot.participants.recorder import HEAD, MANIFEST, write_record
+from moot.participants.record_writer import HEAD, MANIFEST, write_record
 
 
 def errand(folder: Path, key: str, asker: str = "ada", asked: str = "bob") -> RecordFileRequest:

@@ -14,8 +14,8 @@ from moot.domain.effects import Ask, Brief, CompareTexts
 from moot.domain.ids import AskId, SeatId
 from moot.domain.roster import Seat
 from moot.errors import UnknownPlatform
-from moot.participants.meaning import SemanticSimilarity
-from moot.participants.measure import MeasureParticipant
+from moot.participants.semantic_similarity import SemanticSimilarity
+from moot.participants.similarity_seat import MeasureParticipant
 from moot.ports.participant import Answer, NoAnswer
 from moot.protocols.swarm.answers import SimilarityReport
 from moot.protocols.swarm.facts import FORMS

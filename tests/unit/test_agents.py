@@ -8,7 +8,16 @@ from typing import Any
 import pytest
 
 from moot.errors import BadPanel, UnknownPlatform
-from moot.participants.agents import AGENTS, AgentOutput, Output, Recipe, fill_arguments, find_recipe, load_recipe, parse_output
+from moot.participants.agent_recipes import (
+    AGENTS,
+    AgentOutput,
+    Output,
+    Recipe,
+    fill_arguments,
+    find_recipe,
+    load_recipe,
+    parse_output,
+)
 
 
 def recipe(output: Output = "text", *texts: str, **more: Any) -> Recipe:

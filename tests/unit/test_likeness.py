@@ -5,7 +5,7 @@ from bench.likeness.pairs import KINDS, PARTS, pairs, share, verdicts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moot.participants.meaning import SemanticSimilarity
+from moot.participants.semantic_similarity import SemanticSimilarity
 from moot.scoring.likeness import JOIN_AT, Judgement, is_same_idea, judge_by_words, normalize_idea, scale_likeness
 from moot.scoring.stance import is_opposed
 

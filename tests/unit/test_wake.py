@@ -9,7 +9,7 @@ import pytest
 from moot.domain.effects import Brief
 from moot.domain.facts import Language
 from moot.domain.safe_text import quote_lines
-from moot.participants.agents import AGENTS, GEMINI_LOOKS, LONGEST_ARGUMENT, OPENCODE_LOOKS, Recipe, find_recipe
+from moot.participants.agent_recipes import AGENTS, GEMINI_LOOKS, LONGEST_ARGUMENT, OPENCODE_LOOKS, Recipe, find_recipe
 from moot.protocols.roundtable.facts import RoundtableSettings
 from moot.protocols.roundtable.rules import RULES
 from moot.surfaces.files.waking import (

@@ -19,9 +19,9 @@ from moot.domain.budget import FREE, Usage
 from moot.domain.effects import Brief
 from moot.domain.safe_text import fix_surrogates, one_line
 from moot.errors import BadAnswer
-from moot.participants.agents import FAILED, LONGEST_ARGUMENT, AgentOutput, Recipe, fill_arguments, parse_output
-from moot.participants.program import ProcessResult, run_program
-from moot.participants.wording import build_correction, build_user_prompt
+from moot.participants.agent_recipes import FAILED, LONGEST_ARGUMENT, AgentOutput, Recipe, fill_arguments, parse_output
+from moot.participants.prompt_assembly import build_correction, build_user_prompt
+from moot.participants.subprocess_runner import ProcessResult, run_program
 from moot.ports.participant import Answer, NoAnswer, OnText
 
 READY_SECONDS: Final = 60.0

@@ -12,7 +12,6 @@ from moot.domain.effects import Brief
 from moot.domain.facts import Language
 from moot.domain.safe_text import one_line
 from moot.errors import BadAnswer
-from moot.participants.asking import DEFAULT_RETRY_POLICY, Attempt, BriefRequest, RetryPolicy, Sampling, TokenProbe, extract_text
 from moot.participants.failures import (
     FailureKind,
     ModelEndpoint,
@@ -22,8 +21,17 @@ from moot.participants.failures import (
     translate_error,
     translate_sdk_error,
 )
+from moot.participants.model_request import (
+    DEFAULT_RETRY_POLICY,
+    Attempt,
+    BriefRequest,
+    RetryPolicy,
+    Sampling,
+    TokenProbe,
+    extract_text,
+)
 from moot.participants.platforms import SERVER, Platform, find_address, find_key, find_key_variable
-from moot.participants.wording import build_user_prompt
+from moot.participants.prompt_assembly import build_user_prompt
 from moot.ports.participant import Answer, NoAnswer, OnText
 
 if TYPE_CHECKING:

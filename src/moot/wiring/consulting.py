@@ -8,7 +8,7 @@ from pathlib import Path
 from moot.domain.consult import MOST_PER_SEAT, MOST_PER_SESSION, ConsultRules
 from moot.domain.effects import AnswerForm
 from moot.errors import BadSetting
-from moot.participants.recorder import validate_project
+from moot.participants.record_writer import validate_project
 from moot.protocols.consultation.facts import RECORD
 
 

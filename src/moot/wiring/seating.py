@@ -10,17 +10,17 @@ from moot.domain.facts import Language
 from moot.domain.roster import HOUSE, Seat
 from moot.errors import BadRoster, MissingExtra, ProviderRefused, UnknownPlatform
 from moot.participants import encoder, local_model, weights
-from moot.participants.agents import AGENTS, find_recipe
+from moot.participants.agent_recipes import AGENTS, find_recipe
 from moot.participants.command import CommandParticipant
 from moot.participants.embedded import KINDS, EmbeddedParticipant
 from moot.participants.human import AskPerson, HumanParticipant
 from moot.participants.local_model import LocalModel
 from moot.participants.lookup import Lookup, LookupParticipant
-from moot.participants.measure import MeasureParticipant
 from moot.participants.model import ModelParticipant
 from moot.participants.platforms import parse_platform
-from moot.participants.recorder import RecorderParticipant
+from moot.participants.record_writer import RecorderParticipant
 from moot.participants.script import ScriptParticipant
+from moot.participants.similarity_seat import MeasureParticipant
 from moot.ports.participant import Participant
 
 CHECK_SECONDS = 120.0

@@ -10,7 +10,7 @@ from moot.domain.effects import Brief
 from moot.domain.ids import SessionId
 from moot.domain.roster import Seat
 from moot.domain.safe_text import one_line
-from moot.participants.agents import Recipe
+from moot.participants.agent_recipes import Recipe
 from moot.participants.command import CommandParticipant
 from moot.ports.participant import Participant
 from moot.protocols.roundtable.words import PROMPT_TEXT

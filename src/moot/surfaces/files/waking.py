@@ -13,7 +13,7 @@ from moot.domain.effects import Brief
 from moot.domain.facts import Language
 from moot.domain.safe_text import fix_surrogates, one_line
 from moot.errors import BadAnswer
-from moot.participants.agents import AGENTS, LONGEST_ARGUMENT, Recipe, find_recipe
+from moot.participants.agent_recipes import AGENTS, LONGEST_ARGUMENT, Recipe, find_recipe
 from moot.participants.command import CommandParticipant
 from moot.ports.participant import Answer, NoAnswer, OnText
 from moot.protocols.roundtable.files import is_speechlike

@@ -11,7 +11,7 @@ from typing import Final, Literal
 from moot.codec.answers import parse_answer
 from moot.domain.effects import Brief, CompareTexts
 from moot.errors import BadAnswer, UnknownPlatform
-from moot.participants.meaning import SemanticSimilarity
+from moot.participants.semantic_similarity import SemanticSimilarity
 from moot.ports.participant import Answer, NoAnswer, OnText
 from moot.scoring.likeness import find_similar_texts, measure_by_words
 
