@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from moot.decisions.access import AccessDenied, Identity, TokenStore
 from moot.domain.ids import SessionId
 from moot.errors import BadName, BadSetting, UnknownToken
 from moot.ledgers.memory import MemoryLedger
 from moot.ledgers.sqlite import SqliteLedger
+from moot.memory.tokens import AccessDenied, Identity, TokenStore
 from moot.testing.ledger_contract import expect_error, run_with_deadline
 
 START = datetime(2025, 3, 1, tzinfo=UTC)

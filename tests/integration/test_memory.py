@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from moot.codec.chain import find_chain_fault
-from moot.decisions.breakers import Policy
-from moot.decisions.facts import MEMORY_KINDS, DecisionKept, Member, Outcome, ThreadCreated
-from moot.decisions.memory import DecisionMemory
-from moot.decisions.register import PAGE, Register
 from moot.domain.facts import Entry, Fact
 from moot.domain.ids import SessionId
 from moot.errors import BadName, BadSetting, KeyReused, LedgerDamaged, UnknownDecision, UnknownThread
 from moot.ledgers.memory import MemoryLedger
 from moot.ledgers.sqlite import SqliteLedger
+from moot.memory.breakers import Policy
+from moot.memory.decision_memory import DecisionMemory
+from moot.memory.facts import MEMORY_KINDS, DecisionKept, Member, Outcome, ThreadCreated
+from moot.memory.register import PAGE, Register
 from moot.ports.ledger import Ledger
 from moot.testing.ledger_contract import expect_error, run_with_deadline
 

@@ -11,11 +11,11 @@ import pytest
 from tests.acceptance.doors import write_script
 
 from moot import Moot
-from moot.decisions.facts import DecisionKept, Member, Outcome
 from moot.domain.ids import SeatId, SessionId
 from moot.domain.roster import NEUTRAL_TRUST, Seat
 from moot.domain.topic import ErrorCorrelation, Topic, build_topic
 from moot.errors import BadSetting
+from moot.memory.facts import DecisionKept, Member, Outcome
 from moot.protocols.council.facts import CouncilOpened
 
 T = TypeVar("T")

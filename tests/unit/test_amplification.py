@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from moot.decisions.amplification import Amplification, Share, compute_amplification, find_right_choice
-from moot.decisions.facts import DecisionKept, Member, Outcome
-from moot.decisions.kept import OutcomeReview, RememberedDecision
+from moot.memory.amplification import Amplification, Share, compute_amplification, find_right_choice
+from moot.memory.facts import DecisionKept, Member, Outcome
+from moot.memory.remembered_decision import OutcomeReview, RememberedDecision
 
 NOW = datetime(2025, 3, 1, tzinfo=UTC)
 

@@ -8,7 +8,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from moot.decisions.breakers import (
+from moot.errors import BadSetting
+from moot.memory.breakers import (
     Breakers,
     CircuitProbe,
     SoloRequest,
@@ -23,9 +24,8 @@ from moot.decisions.breakers import (
     start_probes,
     with_policy,
 )
-from moot.decisions.checks import validate_policy
-from moot.decisions.facts import Outcome, Policy
-from moot.errors import BadSetting
+from moot.memory.facts import Outcome, Policy
+from moot.memory.validation import validate_policy
 
 START = datetime(2025, 3, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)

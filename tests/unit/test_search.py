@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.decisions.search import HEAVIEST, SNIPPET, Document, SearchIndex, find_snippet
-from moot.decisions.terms import extract_query_terms, extract_terms, locate_terms
+from moot.memory.search import HEAVIEST, SNIPPET, Document, SearchIndex, find_snippet
+from moot.memory.tokenize import extract_query_terms, extract_terms, locate_terms
 from moot.scoring.stems import stem
 
 TOPICS = {

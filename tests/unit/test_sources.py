@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from moot.decisions.facts import DecisionKept, Member, Outcome
-from moot.decisions.kept import OutcomeReview, RememberedDecision
-from moot.decisions.sources import (
+from moot.memory.facts import DecisionKept, Member, Outcome
+from moot.memory.remembered_decision import OutcomeReview, RememberedDecision
+from moot.memory.track_records import (
     Score,
     build_source_trust,
     collect_scores,

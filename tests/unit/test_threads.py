@@ -2,7 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
-from moot.decisions.facts import (
+from moot.domain.facts import Entry, Fact
+from moot.memory.facts import (
     DecisionKept,
     OutcomeReviewed,
     ThreadCreated,
@@ -12,7 +13,7 @@ from moot.decisions.facts import (
     ThreadStatusSet,
     ThreadVisited,
 )
-from moot.decisions.threads import (
+from moot.memory.threads import (
     EventCount,
     ThreadDecision,
     ThreadEvent,
@@ -22,7 +23,6 @@ from moot.decisions.threads import (
     build_thread_view,
     evolve,
 )
-from moot.domain.facts import Entry, Fact
 
 START = datetime(2025, 3, 1, tzinfo=UTC)
 CREATED = ThreadCreated(thread="t", title="Storage", category="web", by="ada")

@@ -14,10 +14,6 @@ from typing import Any, Literal, Self, TypedDict, Unpack
 from moot.codec.chain import to_datetime, validate_chain
 from moot.codec.export import dump_export, parse_export
 from moot.codec.stored import FactCodec
-from moot.decisions.access import TokenStore
-from moot.decisions.memory import DecisionMemory
-from moot.decisions.register import is_register
-from moot.decisions.search import SearchHit
 from moot.domain.budget import Budget
 from moot.domain.facts import Closed, Entry, Fact, Language, Opened, SessionCancelled, SessionImported
 from moot.domain.ids import AskId, SessionId, parse_session_id
@@ -30,6 +26,10 @@ from moot.engine.events import Event
 from moot.engine.outside_answers import OutstandingAsk
 from moot.engine.replay import ReplayResult
 from moot.errors import BadImport, BadSetting, CallerError, LedgerDamaged, LedgerNewer, MootError, SessionExists
+from moot.memory.decision_memory import DecisionMemory
+from moot.memory.register import is_register
+from moot.memory.search import SearchHit
+from moot.memory.tokens import TokenStore
 from moot.participants.human import AskPerson
 from moot.ports.plugin import Plan, ProtocolPlugin
 from moot.reports.decision import Decision, Status

@@ -5,10 +5,10 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any, Final
 
-from moot.decisions.facts import DecisionKept, Member
-from moot.decisions.memory import DecisionMemory
 from moot.domain.roster import NEUTRAL_TRUST, Seat
 from moot.domain.topic import ErrorCorrelation, normalize_label
+from moot.memory.decision_memory import DecisionMemory
+from moot.memory.facts import DecisionKept, Member
 from moot.ports.plugin import ProtocolPlugin
 from moot.reports.decision import Decision, SeatPosition
 from moot.reports.timeline import TimelineBase

@@ -10,8 +10,8 @@ from typing import Any, Final, Generic, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
 
-from moot.decisions.access import Identity
 from moot.errors import NotAllowed
+from moot.memory.tokens import Identity
 from moot.runners.local import LocalRunner
 from moot.wiring.deliberations import Deliberations, Progress
 from moot.wiring.moot import Moot

@@ -5,11 +5,11 @@ from hashlib import sha256
 from secrets import token_hex
 from typing import Any, Final
 
-from moot.decisions.kept import ALONE, RememberedDecision
 from moot.domain.ids import SeatId, parse_seat_id
 from moot.domain.roster import MAILBOX, Seat
 from moot.domain.topic import build_topic
 from moot.errors import BadName, SessionExists, UnknownDecision
+from moot.memory.remembered_decision import ALONE, RememberedDecision
 from moot.surfaces.api.call import Call, Method, Nothing, build_method
 from moot.surfaces.api.memory_shapes import (
     AmplificationOut,

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import AliasChoices, Field
 
-from moot.decisions.facts import Outcome, ThreadStatus
 from moot.domain.topic import Stakes
+from moot.memory.facts import Outcome, ThreadStatus
 from moot.surfaces.api.call import Wire
 from moot.surfaces.api.shapes import IdempotencyKey, Score, Short
 

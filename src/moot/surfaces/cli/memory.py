@@ -5,12 +5,12 @@ from typing import Any
 
 import click
 
-from moot.decisions.breakers import CircuitView, Policy
-from moot.decisions.facts import Outcome
-from moot.decisions.kept import RememberedDecision
-from moot.decisions.sources import SourceTrust
 from moot.domain.safe_text import one_line
 from moot.errors import UnknownDecision
+from moot.memory.breakers import CircuitView, Policy
+from moot.memory.facts import Outcome
+from moot.memory.remembered_decision import RememberedDecision
+from moot.memory.track_records import SourceTrust
 from moot.surfaces.cli import out
 from moot.surfaces.cli.duration import Duration
 from moot.wiring.moot import Moot

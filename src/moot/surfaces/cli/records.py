@@ -7,12 +7,12 @@ from typing import Any
 import click
 
 from moot.codec.answers import as_json as plain_json
-from moot.decisions.register import is_register
 from moot.disk.atomic_write import write_atomically
 from moot.domain.facts import Entry
 from moot.domain.ids import SessionId, parse_session_id
 from moot.domain.safe_text import one_line
 from moot.errors import BadImport, BadRoster, BadSetting
+from moot.memory.register import is_register
 from moot.surfaces.cli import out
 from moot.wiring.moot import Moot
 from moot.wiring.panels import parse_seat_word

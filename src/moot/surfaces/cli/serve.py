@@ -11,11 +11,11 @@ from typing import Any
 
 import click
 
-from moot.decisions.access import AccessDenied, IssuedToken, Token
-from moot.decisions.facts import Role
 from moot.domain.ids import parse_seat_id, parse_session_id
 from moot.domain.safe_text import one_line
 from moot.errors import BadSetting, LedgerUnavailable, NotAllowed, SessionClosed, UnknownSeat
+from moot.memory.facts import Role
+from moot.memory.tokens import AccessDenied, IssuedToken, Token
 from moot.surfaces.cli import out
 from moot.surfaces.cli.duration import Duration
 from moot.surfaces.cli.invitations import AGENTS, render_invitation

@@ -17,10 +17,10 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from moot.decisions.access import AccessDenied, TokenStore
 from moot.domain.ids import SessionId, parse_session_id
 from moot.engine.events import EntryAdded
 from moot.errors import MootError, NotAllowed, WorldError
+from moot.memory.tokens import AccessDenied, TokenStore
 from moot.reports.json_text import dump_json
 from moot.runners.local import LocalRunner
 from moot.surfaces.api.call import Call, Caller, ServerContext

@@ -11,8 +11,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from moot.decisions.access import AccessDenied, TokenStore
 from moot.errors import NotAllowed
+from moot.memory.tokens import AccessDenied, TokenStore
 from moot.surfaces.api.call import Caller
 from moot.surfaces.api.errors import CODES, TOO_MUCH
 from moot.surfaces.rpc.jsonrpc import build_refusal

@@ -4,11 +4,11 @@ import math
 from collections.abc import Sequence
 from typing import Final, TypeVar, get_args
 
-from moot.decisions.facts import DecisionKept, Member, Outcome, Policy, ThreadStatus
 from moot.domain.ids import parse_session_id
 from moot.domain.safe_text import one_line
 from moot.domain.topic import Stakes
 from moot.errors import BadSetting
+from moot.memory.facts import DecisionKept, Member, Outcome, Policy, ThreadStatus
 from moot.scoring.positions import VotePosition
 
 LONGEST_NAME: Final = 100

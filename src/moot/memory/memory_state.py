@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 
-from moot.decisions import breakers, threads
-from moot.decisions.breakers import Breakers, collect_scopes
-from moot.decisions.facts import CircuitReset, DecisionKept, OutcomeReviewed, PolicySet, SoloBlocked, SoloDecided
-from moot.decisions.kept import OutcomeReview, RememberedDecision, build_solo_record
-from moot.decisions.search import Document, SearchIndex
-from moot.decisions.threads import Threads
 from moot.domain.facts import Entry
+from moot.memory import breakers, threads
+from moot.memory.breakers import Breakers, collect_scopes
+from moot.memory.facts import CircuitReset, DecisionKept, OutcomeReviewed, PolicySet, SoloBlocked, SoloDecided
+from moot.memory.remembered_decision import OutcomeReview, RememberedDecision, build_solo_record
+from moot.memory.search import Document, SearchIndex
+from moot.memory.threads import Threads
 
 
 class MemoryState:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from moot.decisions.terms import extract_query_terms, extract_terms, is_pair, locate_terms
+from moot.memory.tokenize import extract_query_terms, extract_terms, is_pair, locate_terms
 
 TOPIC, DECIDED = 4, 2
 """What a term weighs in the topic and in the decision; in the argument it weighs 1."""

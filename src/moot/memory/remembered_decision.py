@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from moot.decisions.facts import DecisionKept, Member, Outcome, SoloDecided
+from moot.memory.facts import DecisionKept, Member, Outcome, SoloDecided
 
 ALONE: Final = "alone"
 """The protocol under which solo decisions are listed."""

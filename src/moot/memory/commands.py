@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from moot.decisions import breakers
-from moot.decisions.book import MemoryState
-from moot.decisions.breakers import FAILED, SoloRequest
-from moot.decisions.facts import OutcomeReviewed, SoloBlocked, SoloDecided, ThreadCreated, ThreadQuestionSettled
-from moot.decisions.kept import RememberedDecision
-from moot.decisions.threads import Thread
 from moot.domain.facts import Fact
 from moot.domain.topic import normalize_label
 from moot.errors import BadSetting, KeyReused, UnknownDecision, UnknownThread
+from moot.memory import breakers
+from moot.memory.breakers import FAILED, SoloRequest
+from moot.memory.facts import OutcomeReviewed, SoloBlocked, SoloDecided, ThreadCreated, ThreadQuestionSettled
+from moot.memory.memory_state import MemoryState
+from moot.memory.remembered_decision import RememberedDecision
+from moot.memory.threads import Thread
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,9 +9,9 @@ known.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from moot.decisions.breakers import FAILED
-from moot.decisions.kept import RememberedDecision
 from moot.domain.topic import normalize_label
+from moot.memory.breakers import FAILED
+from moot.memory.remembered_decision import RememberedDecision
 from moot.scoring.choices import tally_votes
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from moot.decisions.breakers import FAILED
-from moot.decisions.facts import Outcome
-from moot.decisions.kept import RememberedDecision
+from moot.memory.breakers import FAILED
+from moot.memory.facts import Outcome
+from moot.memory.remembered_decision import RememberedDecision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

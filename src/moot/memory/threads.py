@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
-from moot.decisions.facts import (
+from moot.domain.facts import Entry
+from moot.memory.facts import (
     DecisionKept,
     Outcome,
     OutcomeReviewed,
@@ -17,8 +18,7 @@ from moot.decisions.facts import (
     ThreadStatusSet,
     ThreadVisited,
 )
-from moot.decisions.kept import RememberedDecision
-from moot.domain.facts import Entry
+from moot.memory.remembered_decision import RememberedDecision
 
 ThreadEventKind = Literal["created", "joined", "decided", "reviewed", "status", "asked", "settled"]
 

@@ -10,11 +10,13 @@ from datetime import datetime
 from itertools import combinations
 from typing import Final, Literal, TypeVar
 
-from moot.decisions import amplification, breakers, checks, lineage, sources, threads
-from moot.decisions.amplification import Amplification
-from moot.decisions.book import MemoryState, evolve
-from moot.decisions.breakers import CircuitView, Policy
-from moot.decisions.choosing import (
+from moot.domain.facts import Fact
+from moot.domain.ids import parse_session_id
+from moot.domain.topic import Stakes, normalize_label
+from moot.memory import amplification, breakers, lineage, threads, track_records, validation
+from moot.memory.amplification import Amplification
+from moot.memory.breakers import CircuitView, Policy
+from moot.memory.commands import (
     SoloResult,
     build_review_facts,
     build_settlement_facts,
@@ -24,7 +26,7 @@ from moot.decisions.choosing import (
     get_thread,
     has_open_question,
 )
-from moot.decisions.facts import (
+from moot.memory.facts import (
     MEMORY_KINDS,
     CircuitReset,
     DecisionKept,
@@ -40,15 +42,13 @@ from moot.decisions.facts import (
     ThreadStatusSet,
     ThreadVisited,
 )
-from moot.decisions.kept import RememberedDecision
-from moot.decisions.lineage import Lineage
-from moot.decisions.register import Register
-from moot.decisions.search import SearchHit
-from moot.decisions.sources import SourceTrust
-from moot.decisions.threads import Thread, ThreadCatchUp, ThreadView
-from moot.domain.facts import Fact
-from moot.domain.ids import parse_session_id
-from moot.domain.topic import Stakes, normalize_label
+from moot.memory.lineage import Lineage
+from moot.memory.memory_state import MemoryState, evolve
+from moot.memory.register import Register
+from moot.memory.remembered_decision import RememberedDecision
+from moot.memory.search import SearchHit
+from moot.memory.threads import Thread, ThreadCatchUp, ThreadView
+from moot.memory.track_records import SourceTrust
 from moot.ports.clock import Clock
 from moot.ports.ledger import Ledger
 
@@ -71,7 +71,7 @@ class DecisionMemory:
 
     async def keep(self, fact: DecisionKept) -> RememberedDecision:
         """Remember what a session decided; one that is already kept stays as it is. Raises BadSetting or BadName."""
-        checks.validate_decision(fact)
+        validation.validate_decision(fact)
         book = await self._register.append(lambda book: () if fact.decision in book.decisions else (fact,))
         return book.decisions[fact.decision]
 
@@ -93,9 +93,9 @@ class DecisionMemory:
         before: str | None = None,
     ) -> list[RememberedDecision]:
         """Decisions, newest first, from the one kept before `before` on; raises UnknownDecision."""
-        checks.validate_count("limit", limit)
+        validation.validate_count("limit", limit)
         if outcome is not None:
-            checks.validate_choice("outcome", outcome, (*checks.OUTCOMES, UNREVIEWED))
+            validation.validate_choice("outcome", outcome, (*validation.OUTCOMES, UNREVIEWED))
         book = await self._register.state()
         found: list[RememberedDecision] = []
         end = len(book.order) if before is None else get_decision(book, before).number - 1
@@ -114,15 +114,15 @@ class DecisionMemory:
 
     async def search(self, query: str, *, limit: int = 10, category: str | None = None) -> list[SearchHit]:
         """The decisions that hold what the query looks for, best first."""
-        checks.validate_nonempty_text("query", query)
-        checks.validate_count("limit", limit)
+        validation.validate_nonempty_text("query", query)
+        validation.validate_count("limit", limit)
         book = await self._load_with_index()
         return book.index.search(query, limit, _build_category_filter(book, category))
 
     async def find_similar(self, topic: str, *, limit: int = 3, category: str | None = None) -> list[SearchHit]:
         """Earlier decisions on a like topic, best first; none when none is like it (D-16)."""
-        checks.validate_nonempty_text("topic", topic, checks.LONGEST_TEXT)
-        checks.validate_count("limit", limit)
+        validation.validate_nonempty_text("topic", topic, validation.LONGEST_TEXT)
+        validation.validate_count("limit", limit)
         book = await self._load_with_index()
         return book.index.find_similar(topic, limit, _build_category_filter(book, category))
 
@@ -142,11 +142,11 @@ class DecisionMemory:
         """
         fact = OutcomeReviewed(
             decision=decision,
-            outcome=checks.validate_choice("outcome", outcome, checks.OUTCOMES),
-            choice=checks.validate_text("choice", choice),
-            note=checks.validate_text("note", note),
-            by=checks.validate_optional_name("by", by),
-            key=checks.validate_optional_name("key", key),
+            outcome=validation.validate_choice("outcome", outcome, validation.OUTCOMES),
+            choice=validation.validate_text("choice", choice),
+            note=validation.validate_text("note", note),
+            by=validation.validate_optional_name("by", by),
+            key=validation.validate_optional_name("key", key),
         )
         book = await self._register.append(lambda book: build_review_facts(book, fact))
         return book.decisions[decision]
@@ -172,15 +172,15 @@ class DecisionMemory:
         """
         wanted = SoloDecided(
             decision="",
-            source=checks.validate_name("source", source),
-            topic=checks.validate_nonempty_text("topic", topic),
-            decided=checks.validate_nonempty_text("decided", decided, checks.LONGEST_TEXT),
-            confidence=checks.validate_share("confidence", confidence),
-            category=checks.validate_optional_name("category", category),
-            stakes=checks.validate_choice("stakes", stakes, checks.STAKES),
-            tags=checks.validate_names("tags", tags),
-            built_on=checks.validate_names("built on", built_on),
-            key=checks.validate_optional_name("key", key),
+            source=validation.validate_name("source", source),
+            topic=validation.validate_nonempty_text("topic", topic),
+            decided=validation.validate_nonempty_text("decided", decided, validation.LONGEST_TEXT),
+            confidence=validation.validate_share("confidence", confidence),
+            category=validation.validate_optional_name("category", category),
+            stakes=validation.validate_choice("stakes", stakes, validation.STAKES),
+            tags=validation.validate_names("tags", tags),
+            built_on=validation.validate_names("built on", built_on),
+            key=validation.validate_optional_name("key", key),
         )
         if deliberation:
             parse_session_id(deliberation)
@@ -196,14 +196,15 @@ class DecisionMemory:
         """The trust in each of these sources."""
         book = await self._register.state()
         return {
-            name: sources.compute_source_trust(sources.collect_scores(name, book.list_reviewed(name)), category) for name in names
+            name: track_records.compute_source_trust(track_records.collect_scores(name, book.list_reviewed(name)), category)
+            for name in names
         }
 
     async def sources(self) -> list[SourceTrust]:
         """The record of every source that has one, by name."""
         book = await self._register.state()
         found = (
-            sources.build_source_trust(name, sources.collect_scores(name, book.list_reviewed(name)))
+            track_records.build_source_trust(name, track_records.collect_scores(name, book.list_reviewed(name)))
             for name in sorted(book.reviewed)
         )
         return [record for record in found if record.cases]
@@ -211,16 +212,17 @@ class DecisionMemory:
     async def pair_correlation(self, one: str, other: str) -> tuple[int, float | None]:
         """How many scored cases two sources share, and how much their errors go together."""
         book = await self._register.state()
-        return sources.compute_pair_correlation(
-            sources.collect_scores(one, book.list_reviewed(one)), sources.collect_scores(other, book.list_reviewed(other))
+        return track_records.compute_pair_correlation(
+            track_records.collect_scores(one, book.list_reviewed(one)),
+            track_records.collect_scores(other, book.list_reviewed(other)),
         )
 
     async def pair_correlations(self, names: Sequence[str]) -> dict[tuple[str, str], tuple[int, float | None]]:
         """`pair_correlation` of all pairs of these sources; each record is looked through once."""
         book = await self._register.state()
-        scored = {name: sources.collect_scores(name, book.list_reviewed(name)) for name in dict.fromkeys(names)}
+        scored = {name: track_records.collect_scores(name, book.list_reviewed(name)) for name in dict.fromkeys(names)}
         pairs = combinations(scored, 2)
-        return {(one, other): sources.compute_pair_correlation(scored[one], scored[other]) for one, other in pairs}
+        return {(one, other): track_records.compute_pair_correlation(scored[one], scored[other]) for one, other in pairs}
 
     async def amplification(self) -> tuple[Amplification, ...]:
         """Whether groups did better than their members alone, by protocol (D-15)."""
@@ -231,21 +233,21 @@ class DecisionMemory:
     async def create_thread(self, title: str, *, category: str = "", by: str = "", thread: str = "") -> ThreadView:
         """Begin a thread; without a name it is `thread-N`. The same name and title again is the same thread; raises KeyReused."""
         wanted = ThreadCreated(
-            thread=checks.validate_optional_name("thread", thread),
-            title=checks.validate_nonempty_text("title", title),
-            category=checks.validate_optional_name("category", category),
-            by=checks.validate_optional_name("by", by),
+            thread=validation.validate_optional_name("thread", thread),
+            title=validation.validate_nonempty_text("title", title),
+            category=validation.validate_optional_name("category", category),
+            by=validation.validate_optional_name("by", by),
         )
         return await self.thread_status(await self._record_facts(lambda book: build_thread_facts(book, wanted)))
 
     async def join_thread(self, thread: str, decision: str) -> ThreadView:
         """Say that a session belongs to a thread, while it runs or later; raises UnknownThread."""
-        fact = ThreadJoined(thread=thread, decision=checks.validate_name("decision", decision))
+        fact = ThreadJoined(thread=thread, decision=validation.validate_name("decision", decision))
         return await self._record_in_thread(thread, lambda found: () if decision in found.decisions else (fact,))
 
     async def resume_thread(self, thread: str, seat: str) -> ThreadCatchUp:
         """Where a thread stands and what the seat has missed; the visit is recorded, a paused thread is active again."""
-        checks.validate_name("seat", seat)
+        validation.validate_name("seat", seat)
         visited = ThreadVisited(thread=thread, seat=seat)
         active = ThreadStatusSet(thread=thread, status="active", by=seat)
 
@@ -266,9 +268,9 @@ class DecisionMemory:
         """Pause, complete, block or take up a thread; raises UnknownThread."""
         fact = ThreadStatusSet(
             thread=thread,
-            status=checks.validate_choice("status", status, checks.STATUSES),
-            note=checks.validate_text("note", note),
-            by=checks.validate_optional_name("by", by),
+            status=validation.validate_choice("status", status, validation.STATUSES),
+            note=validation.validate_text("note", note),
+            by=validation.validate_optional_name("by", by),
         )
         return await self._record_in_thread(thread, lambda found: () if (found.status, found.note) == (status, note) else (fact,))
 
@@ -276,14 +278,14 @@ class DecisionMemory:
         """Leave a question open in a thread; the same again while it is open is the same question."""
         fact = ThreadQuestioned(
             thread=thread,
-            question=checks.validate_nonempty_text("question", question),
-            by=checks.validate_optional_name("by", by),
+            question=validation.validate_nonempty_text("question", question),
+            by=validation.validate_optional_name("by", by),
         )
         return await self._record_in_thread(thread, lambda found: () if has_open_question(found, question) else (fact,))
 
     async def settle_question(self, thread: str, number: int, *, by: str = "") -> ThreadView:
         """Say that a question is answered; raises BadSetting when the thread has none of that number."""
-        fact = ThreadQuestionSettled(thread=thread, question=number, by=checks.validate_optional_name("by", by))
+        fact = ThreadQuestionSettled(thread=thread, question=number, by=validation.validate_optional_name("by", by))
         return await self._record_in_thread(thread, lambda found: build_settlement_facts(found, fact))
 
     async def threads(self) -> list[ThreadView]:
@@ -308,13 +310,15 @@ class DecisionMemory:
     async def reset_circuit(self, scope: str, *, by: str = "", note: str = "") -> CircuitView:
         """Close a circuit by hand and forget its failures; one of which nothing is known is left alone."""
         name = breakers.parse_scope(scope)
-        fact = CircuitReset(scope=name, by=checks.validate_optional_name("by", by), note=checks.validate_text("note", note))
+        fact = CircuitReset(
+            scope=name, by=validation.validate_optional_name("by", by), note=validation.validate_text("note", note)
+        )
         book = await self._register.append(lambda book: (fact,) if name in book.breakers.circuits else ())
         return breakers.build_circuit_view(book.breakers, name, self._now(book))
 
     async def set_policy(self, policy: Policy, *, by: str = "") -> Policy:
         """Change the rules from now on; raises BadSetting."""
-        fact = PolicySet(policy=checks.validate_policy(policy), by=checks.validate_optional_name("by", by))
+        fact = PolicySet(policy=validation.validate_policy(policy), by=validation.validate_optional_name("by", by))
         book = await self._register.append(lambda book: () if book.breakers.policy == policy else (fact,))
         return book.breakers.policy
 

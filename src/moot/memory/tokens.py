@@ -8,12 +8,12 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Final, Literal, get_args
 
-from moot.decisions import checks
-from moot.decisions.facts import ACCESS_KINDS, Role, TokenIssued, TokenRevoked
-from moot.decisions.register import Register
 from moot.domain.facts import Entry, Fact
 from moot.domain.ids import parse_seat_id, parse_session_id
 from moot.errors import BadSetting, UnknownToken
+from moot.memory import validation
+from moot.memory.facts import ACCESS_KINDS, Role, TokenIssued, TokenRevoked
+from moot.memory.register import Register
 from moot.ports.clock import Clock
 from moot.ports.ledger import Ledger
 
@@ -84,7 +84,7 @@ class TokenStore:
     async def issue(self, role: Role, *, lasts: timedelta, session: str = "", seat: str = "", note: str = "") -> IssuedToken:
         """Give out a token; a seat's needs its session and seat, no other may have a seat. Raises BadSetting or BadName."""
         _check(role, lasts, session, seat)
-        checks.validate_text("note", note)
+        validation.validate_text("note", note)
         issued: list[IssuedToken] = []
 
         def choose_facts(tokens: Tokens) -> Sequence[Fact]:
@@ -153,7 +153,7 @@ def evolve(tokens: Tokens, entry: Entry) -> Tokens:
 
 
 def _check(role: Role, lasts: timedelta, session: str, seat: str) -> None:
-    checks.validate_choice("role", role, ROLES)
+    validation.validate_choice("role", role, ROLES)
     if not timedelta(0) < lasts <= LONGEST_LIFE:
         raise BadSetting(
             f"a token that lasts {lasts} is none; it must last more than nothing and at most {LONGEST_LIFE.days} days"

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final, Literal, get_args
 
-from moot.decisions.checks import LONGEST_NAME, LONGEST_WINDOW
-from moot.decisions.facts import Outcome, Policy
 from moot.domain.topic import Stakes, normalize_label
 from moot.errors import BadSetting
+from moot.memory.facts import Outcome, Policy
+from moot.memory.validation import LONGEST_NAME, LONGEST_WINDOW
 
 CircuitState = Literal["closed", "open", "half_open"]
 ScopeKind = Literal["category", "stakes", "agent", "tag"]

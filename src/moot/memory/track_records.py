@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from moot.decisions.facts import Outcome
-from moot.decisions.kept import RememberedDecision
 from moot.domain.topic import normalize_label
+from moot.memory.facts import Outcome
+from moot.memory.remembered_decision import RememberedDecision
 from moot.scoring.trust import TrackRecord, compute_brier, compute_category_trust, compute_forecast, compute_trust
 
 CAME_TRUE: Final[Mapping[Outcome, float]] = {"success": 1.0, "partial": 0.5, "failure": 0.0}
