@@ -24,8 +24,8 @@ from moot.participants.similarity_seat import MeasureParticipant
 from moot.ports.ledger import Ledger
 from moot.ports.participant import Answer, NoAnswer, OnText, Participant
 from moot.protocols.swarm.facts import LIKENESS, ConvergenceMeasured
-from moot.protocols.swarm.kit import open_session
-from moot.protocols.swarm.rules import RULES
+from moot.protocols.swarm.plugin import open_session
+from moot.protocols.swarm.rules.rulebook import RULES
 from moot.testing.swarm_facts import build_swarm_plan
 from moot.wiring.clock import SystemClock
 

@@ -12,8 +12,8 @@ from moot.domain.facts import Fact
 from moot.engine.snapshot import RecordWriter
 from moot.engine.step import StepResult, step
 from moot.ports.plugin import Plan
-from moot.protocols.swarm.kit import open_session
-from moot.protocols.swarm.rules import RULES
+from moot.protocols.swarm.plugin import open_session
+from moot.protocols.swarm.rules.rulebook import RULES
 from moot.protocols.swarm.state import Swarm
 from moot.testing.rulebook_contract import START
 from moot.testing.swarm_facts import SESSION

@@ -17,7 +17,7 @@ from moot.protocols.swarm.answers import (
     RoundReport,
     SwarmBallot,
 )
-from moot.protocols.swarm.ideas import compare_by_words
+from moot.protocols.swarm.rules.ideas import compare_by_words
 
 DIRECTIONS: Final = 8
 KNOWN_IDEAS: Final = 12

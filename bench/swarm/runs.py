@@ -10,7 +10,7 @@ from bench.swarm.explorer import Explorer, Manner
 from bench.swarm.world import World, alone, plurality, pooled
 from moot.domain.effects import Brief
 from moot.protocols.swarm.facts import BarrierPassed, ConvergenceMeasured, SwarmClosed
-from moot.protocols.swarm.ideas import compare_by_words
+from moot.protocols.swarm.rules.ideas import compare_by_words
 from moot.testing.swarm_facts import build_swarm_plan
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.acceptance.doors import Cli
 from tests.acceptance.tables import MINUTES_TEXT, Desk, Files, Table, aged, digests, speech
 
-from moot.protocols.roundtable.turnfile import BadTurn, parse_turn_file
+from moot.protocols.roundtable.turn_file import BadTurn, parse_turn_file
 from moot.surfaces.files.found import Blocked
 
 Break = Callable[[Files], object]

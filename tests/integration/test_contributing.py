@@ -23,8 +23,8 @@ from moot.ledgers.sqlite import SqliteLedger
 from moot.ports.clock import Clock
 from moot.ports.ledger import Ledger
 from moot.ports.participant import Answer, NoAnswer, OnText, Participant
+from moot.protocols.council.debate import DebateOpened
 from moot.protocols.council.facts import Contributed, Contribution, CouncilSettings, DeliberationClosed, PhaseBegun
-from moot.protocols.debate.kit import DebateOpened
 from moot.protocols.persona.facts import Draft, DraftClaim, Intent, MeetingOpened, PersonaSpeech, Stand
 from moot.protocols.persona.facts import PersonaSettings as MeetingSettings
 from moot.wiring.protocols import collect_kinds, load_protocols

@@ -24,8 +24,8 @@ from moot.engine.snapshot import Snapshot
 from moot.errors import LedgerUnavailable
 from moot.ledgers.memory import MemoryLedger
 from moot.ports.participant import Answer, NoAnswer, OnText, Participant
+from moot.protocols.council.debate import DebateOpened
 from moot.protocols.council.facts import Contribution, CouncilSettings, DeliberationClosed
-from moot.protocols.debate.kit import DebateOpened
 from moot.runners import local
 from moot.runners.local import LocalRunner
 from moot.wiring.protocols import collect_kinds, load_protocols

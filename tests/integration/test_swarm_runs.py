@@ -8,7 +8,7 @@ import pytest
 from moot.domain.ids import SessionId
 from moot.errors import FolderUnwritable
 from moot.protocols.swarm.facts import ConvergenceMeasured
-from moot.protocols.swarm.story import SwarmTimeline
+from moot.protocols.swarm.reports.timeline import SwarmTimeline
 from moot.testing.swarm_facts import SwarmRun, build_swarm_plan, build_valid_report
 from moot.wiring.swarm_runs import RunFolder
 

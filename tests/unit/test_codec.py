@@ -46,11 +46,11 @@ from moot.domain.records import StoredRecord
 from moot.domain.roster import Seat, Swap
 from moot.domain.topic import ErrorCorrelation, Topic
 from moot.errors import LedgerDamaged, LedgerNewer
-from moot.protocols.advisory.kit import AdvisoryOpened, AdvisorySettings
-from moot.protocols.consensus.kit import ConsensusOpened, ConsensusSettings
 from moot.protocols.consultation import facts as consultation
 from moot.protocols.council import facts as council
-from moot.protocols.debate.kit import DebateOpened
+from moot.protocols.council.advisory import AdvisoryOpened, AdvisorySettings
+from moot.protocols.council.consensus import ConsensusOpened, ConsensusSettings
+from moot.protocols.council.debate import DebateOpened
 from moot.protocols.persona.facts import (
     ConclusionDrafted,
     Draft,

@@ -17,9 +17,6 @@ from moot.domain.facts import Opened
 from moot.domain.ids import SeatId
 from moot.domain.roster import Seat
 from moot.domain.rulebook import Rulebook
-from moot.protocols.advisory.kit import ADVISORY
-from moot.protocols.consensus.kit import CONSENSUS
-from moot.protocols.consultation.alone import QUESTION_RULES
 from moot.protocols.consultation.asks import to_inner_entry
 from moot.protocols.consultation.facts import (
     Advice,
@@ -33,13 +30,16 @@ from moot.protocols.consultation.facts import (
     RecordLocation,
 )
 from moot.protocols.consultation.rules import ConsultingRulebook
-from moot.protocols.debate.kit import DEBATE
-from moot.protocols.persona.kit import PERSONA
+from moot.protocols.consultation.standalone import QUESTION_RULES
+from moot.protocols.council.advisory import ADVISORY
+from moot.protocols.council.consensus import CONSENSUS
+from moot.protocols.council.debate import DEBATE
+from moot.protocols.persona.plugin import PERSONA
 from moot.protocols.pipeline.facts import Artefact, GateVerdict, PipelineOpened, Step
 from moot.protocols.pipeline.facts import PipelineSettings as PipelineSettings
-from moot.protocols.pipeline.kit import PIPELINE
-from moot.protocols.roundtable.kit import ROUNDTABLE
-from moot.protocols.swarm.kit import SWARM
+from moot.protocols.pipeline.plugin import PIPELINE
+from moot.protocols.roundtable.plugin import ROUNDTABLE
+from moot.protocols.swarm.plugin import SWARM
 from moot.testing.rulebook_contract import PlayedSession, RulebookContract, build_fact_source, check_session
 
 LASTING = settings(

@@ -15,7 +15,6 @@ from moot.domain.ids import AskId, SeatId, SessionId
 from moot.domain.roster import HOUSE
 from moot.domain.rulebook import fold
 from moot.errors import BadAnswer
-from moot.protocols.consultation.document import render_advice, render_request
 from moot.protocols.consultation.facts import (
     FORMS,
     Advice,
@@ -28,14 +27,15 @@ from moot.protocols.consultation.facts import (
     ConsultationRequested,
     RecordLocation,
 )
-from moot.protocols.consultation.kit import CONSULTATION, wrap_with_consultations
+from moot.protocols.consultation.plugin import CONSULTATION, wrap_with_consultations
+from moot.protocols.consultation.record_text import render_advice, render_request
 from moot.protocols.consultation.rules import MOST_FILINGS, ConsultingRulebook
 from moot.protocols.consultation.state import ConsultingState
-from moot.protocols.persona.kit import PERSONA
+from moot.protocols.persona.plugin import PERSONA
 from moot.protocols.pipeline.facts import GateVerdict
 from moot.protocols.roundtable.facts import RoundtableSpeech, SpeechGiven
-from moot.protocols.roundtable.kit import ROUNDTABLE
-from moot.protocols.roundtable.kit import open_session as conference
+from moot.protocols.roundtable.plugin import ROUNDTABLE
+from moot.protocols.roundtable.plugin import open_session as conference
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 RULES = ConsultingRulebook(ROUNDTABLE.rules)

@@ -10,8 +10,8 @@ from moot.domain.facts import Language
 from moot.domain.roster import Seat
 from moot.domain.safe_text import FENCE
 from moot.domain.topic import Topic
-from moot.protocols.advisory.kit import AdvisorySettings
-from moot.protocols.consensus.kit import ConsensusSettings
+from moot.protocols.council.advisory import AdvisorySettings
+from moot.protocols.council.consensus import ConsensusSettings
 from moot.protocols.council.facts import Contribution, CouncilSettings
 from moot.testing.council_facts import (
     PASS,

@@ -19,8 +19,9 @@ from moot.domain.topic import ErrorCorrelation, Topic
 from moot.engine.snapshot import RecordWriter, Snapshot
 from moot.engine.step import StepResult, step
 from moot.ports.plugin import Plan, ProtocolPlugin
-from moot.protocols.advisory.kit import ADVISORY, AdvisorySettings
-from moot.protocols.consensus.kit import CONSENSUS, ConsensusSettings
+from moot.protocols.council.advisory import ADVISORY, AdvisorySettings
+from moot.protocols.council.consensus import CONSENSUS, ConsensusSettings
+from moot.protocols.council.debate import DEBATE
 from moot.protocols.council.facts import (
     PHASE_OF,
     AdviceOutcome,
@@ -32,11 +33,10 @@ from moot.protocols.council.facts import (
     DeliberationClosed,
     PhaseBegun,
 )
-from moot.protocols.council.faults import list_allowed_types
 from moot.protocols.council.rules import CouncilRules
 from moot.protocols.council.state import PASSED, Council
-from moot.protocols.council.story import CouncilTimeline, build_decision
-from moot.protocols.debate.kit import DEBATE
+from moot.protocols.council.timeline import CouncilTimeline, build_decision
+from moot.protocols.council.validation import list_allowed_types
 from moot.scoring.positions import VotePosition
 from moot.testing.rulebook_contract import (
     START,

@@ -14,8 +14,8 @@ from moot.domain.ids import USER, AskId, SeatId, SessionId
 from moot.domain.roster import MAILBOX, Seat, Swap
 from moot.domain.topic import ErrorCorrelation, Stakes, Topic, build_topic
 from moot.errors import BadRoster, BadSetting
-from moot.protocols.advisory.kit import AdvisorySettings
-from moot.protocols.consensus.kit import ConsensusSettings
+from moot.protocols.council.advisory import AdvisorySettings
+from moot.protocols.council.consensus import ConsensusSettings
 from moot.protocols.council.facts import (
     Contributed,
     Contribution,
@@ -26,9 +26,9 @@ from moot.protocols.council.facts import (
     PhaseBegun,
     SpeakingOrder,
 )
+from moot.protocols.council.motions import Challenge, list_challenges
 from moot.protocols.council.rules import MOST_CONTRIBUTIONS
-from moot.protocols.council.story import PassedTurn, build_decision, build_dissent
-from moot.protocols.council.table import Challenge, list_challenges
+from moot.protocols.council.timeline import PassedTurn, build_decision, build_dissent
 from moot.reports.decision import Dissent
 from moot.testing.council_facts import (
     PASS,

@@ -12,11 +12,11 @@ from moot.domain.budget import Usage
 from moot.domain.facts import BudgetExhausted, CloseCalled, Entry, Language, SeatLost, SessionCancelled
 from moot.domain.ids import SeatId, ask_id
 from moot.domain.topic import Topic
-from moot.protocols.consensus.kit import ConsensusSettings
+from moot.protocols.council.consensus import ConsensusSettings
 from moot.protocols.council.facts import AdviceResponse, Contributed, Contribution, CouncilSettings
 from moot.protocols.council.minutes import render_minutes
 from moot.protocols.council.page import render_html_report
-from moot.protocols.council.story import CouncilTimeline
+from moot.protocols.council.timeline import CouncilTimeline
 from moot.reports.markdown import format_cell
 from moot.testing.council_facts import (
     PASS,

@@ -29,7 +29,7 @@ from moot.protocols.persona.facts import (
 from moot.protocols.persona.minutes import render_minutes
 from moot.protocols.persona.page import render_html_report
 from moot.protocols.persona.rules import RULES
-from moot.protocols.persona.story import PersonaTimeline, build_decision
+from moot.protocols.persona.timeline import PersonaTimeline, build_decision
 from moot.testing.persona_facts import SESSION
 from moot.testing.rulebook_contract import PlayedSession, RulebookContract, build_fact_source, check_session, play_session
 

@@ -34,10 +34,10 @@ from moot.protocols.persona.facts import (
     TurnTaken,
     WeighedStand,
 )
-from moot.protocols.persona.kit import open_session as opened_by_plan
+from moot.protocols.persona.plugin import open_session as opened_by_plan
 from moot.protocols.persona.rules import MOST_TURNS, RULES
 from moot.protocols.persona.state import DECIDERS
-from moot.protocols.persona.story import SeatBid, build_decision
+from moot.protocols.persona.timeline import SeatBid, build_decision
 from moot.testing.persona_facts import MeetingRun, bid_silence, bid_to_speak, build_draft, build_opening, build_seat, build_stand
 
 ADA, BOB, CY = build_seat("ada"), build_seat("bob"), build_seat("cy")

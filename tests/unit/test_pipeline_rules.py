@@ -23,7 +23,7 @@ from moot.protocols.pipeline.facts import (
     VerdictGiven,
     WorkDone,
 )
-from moot.protocols.pipeline.kit import PIPELINE, open_session
+from moot.protocols.pipeline.plugin import PIPELINE, open_session
 from moot.protocols.pipeline.rules import RULES
 from moot.protocols.pipeline.state import Pipeline
 

@@ -10,9 +10,9 @@ from moot.protocols.roundtable.facts import RoundtableSpeech
 from moot.protocols.roundtable.files import AGENDA, GUIDE, MINUTES, TURN, find_missing_sections, parse_skip_reason
 from moot.protocols.roundtable.guide import GUIDES
 from moot.protocols.roundtable.names import RESERVED
+from moot.protocols.roundtable.prompt_text import PROMPT_TEXT
 from moot.protocols.roundtable.state import Status
-from moot.protocols.roundtable.turnfile import KINDS, LONGEST_PROMPT, parse_turn_file
-from moot.protocols.roundtable.words import PROMPT_TEXT
+from moot.protocols.roundtable.turn_file import KINDS, LONGEST_PROMPT, parse_turn_file
 
 LANGUAGES = get_args(Language)
 

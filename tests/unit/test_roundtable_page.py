@@ -10,8 +10,8 @@ import pytest
 from moot.domain.budget import Usage
 from moot.domain.facts import BudgetExhausted, CloseCalled, Language, SessionCancelled
 from moot.protocols.roundtable.facts import RoundtableSettings, RoundtableSpeech
-from moot.protocols.roundtable.kit import ROUNDTABLE
 from moot.protocols.roundtable.page import LONG_AGENDA, render_html_report
+from moot.protocols.roundtable.plugin import ROUNDTABLE
 from moot.testing.roundtable_facts import ConferenceRun, build_seat
 from moot.testing.snapshots import check_snapshot
 

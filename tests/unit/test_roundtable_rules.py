@@ -25,7 +25,7 @@ from moot.protocols.roundtable.facts import (
     SpeechGiven,
     TalkConcluded,
 )
-from moot.protocols.roundtable.kit import open_session as opened_by
+from moot.protocols.roundtable.plugin import open_session as opened_by
 from moot.protocols.roundtable.rules import RULES
 from moot.protocols.roundtable.state import Conference
 from moot.testing.rulebook_contract import RulebookContract, build_fact_source, check_session

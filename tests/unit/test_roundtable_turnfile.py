@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.protocols.roundtable.turnfile import KINDS, BadTurn, TurnFile, parse_speaking_order, parse_turn_file, render_turn_file
+from moot.protocols.roundtable.turn_file import KINDS, BadTurn, TurnFile, parse_speaking_order, parse_turn_file, render_turn_file
 
 TURN = TurnFile(
     conference="cache",

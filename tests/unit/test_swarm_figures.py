@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from moot.domain.effects import Ask, Brief
 from moot.errors import BadSetting
 from moot.protocols.swarm.answers import Collision, SwarmBallot
-from moot.protocols.swarm.blackboard import render_blackboard
 from moot.protocols.swarm.facts import ConvergenceMeasured
-from moot.protocols.swarm.recount import compute_what_if
-from moot.protocols.swarm.report import render_final_report
+from moot.protocols.swarm.prompt_text import agent_name
+from moot.protocols.swarm.records.blackboard import render_blackboard
+from moot.protocols.swarm.reports.report import render_final_report
+from moot.protocols.swarm.reports.what_if import compute_what_if
 from moot.protocols.swarm.state import Swarm
-from moot.protocols.swarm.words import agent_name
 from moot.testing.swarm_facts import Says, SwarmRun, build_deposit, build_swarm_plan, build_valid_report
 
 IDEAS = ("Cache it.", "Cache it now.", "Buy machines.", "Rewrite all of it.", "不要缓存。")

@@ -8,7 +8,7 @@ import pytest
 from moot.domain.ids import SeatId
 from moot.protocols.swarm.answers import Operation
 from moot.protocols.swarm.facts import OperationResult
-from moot.protocols.swarm.operations import OPERATIONS, BlackboardEditor
+from moot.protocols.swarm.rules.operations import OPERATIONS, BlackboardEditor
 from moot.protocols.swarm.state import Swarm
 from moot.testing.swarm_facts import SwarmRun, build_swarm_plan
 

@@ -27,14 +27,14 @@ from moot.protocols.swarm.answers import (
     Synthesis,
     Validation,
 )
-from moot.protocols.swarm.blackboard import render_blackboard
 from moot.protocols.swarm.facts import ConvergenceMeasured, Mode, OperationsProcessed, SwarmSettings
-from moot.protocols.swarm.kit import open_session
-from moot.protocols.swarm.page import render_html_report
-from moot.protocols.swarm.report import render_final_report
-from moot.protocols.swarm.rules import RULES
+from moot.protocols.swarm.plugin import open_session
+from moot.protocols.swarm.records.blackboard import render_blackboard
+from moot.protocols.swarm.reports.page import render_html_report
+from moot.protocols.swarm.reports.report import render_final_report
+from moot.protocols.swarm.reports.timeline import SwarmTimeline
+from moot.protocols.swarm.rules.rulebook import RULES
 from moot.protocols.swarm.state import Swarm
-from moot.protocols.swarm.story import SwarmTimeline
 from moot.testing.rulebook_contract import PlayedSession, RulebookContract, build_fact_source, check_session
 
 LASTING = settings(

@@ -15,7 +15,6 @@ from moot.domain.ids import SeatId
 from moot.domain.replace import fast_replace
 from moot.domain.roster import MAILBOX, Seat
 from moot.errors import BadRoster, BadSetting
-from moot.protocols.swarm import compliance, ending, ideas, measuring, operations, rounds, rules, settlement
 from moot.protocols.swarm.answers import (
     Candidate,
     Collision,
@@ -30,8 +29,6 @@ from moot.protocols.swarm.answers import (
     Synthesis,
     Validation,
 )
-from moot.protocols.swarm.blackboard import render_blackboard
-from moot.protocols.swarm.execution import ExecutionProgress
 from moot.protocols.swarm.facts import (
     KINDS,
     AgentsTerminated,
@@ -48,12 +45,19 @@ from moot.protocols.swarm.facts import (
     SwarmFormed,
     SwarmOpened,
 )
-from moot.protocols.swarm.kit import open_session
-from moot.protocols.swarm.operations import BlackboardEditor
-from moot.protocols.swarm.rules import RULES
+from moot.protocols.swarm.plugin import open_session
+from moot.protocols.swarm.prompt_text import agent_name
+from moot.protocols.swarm.records.blackboard import render_blackboard
+from moot.protocols.swarm.reports.timeline import build_decision
+from moot.protocols.swarm.rules import compliance, ideas, operations
+from moot.protocols.swarm.rules import round_start as rounds
+from moot.protocols.swarm.rules import rulebook as rules
+from moot.protocols.swarm.rules import settle_round as settlement
+from moot.protocols.swarm.rules import shutdown as ending
+from moot.protocols.swarm.rules.execution import ExecutionProgress
+from moot.protocols.swarm.rules.operations import BlackboardEditor
+from moot.protocols.swarm.rules.rulebook import RULES
 from moot.protocols.swarm.state import Swarm
-from moot.protocols.swarm.story import build_decision
-from moot.protocols.swarm.words import agent_name
 from moot.scoring.stigmergy import Diversity
 from moot.testing.rulebook_contract import START
 from moot.testing.swarm_facts import (

@@ -11,14 +11,14 @@ import pytest
 from moot.domain.effects import Ask, Brief
 from moot.domain.facts import Language
 from moot.protocols.swarm.answers import Collision, IdeaVote, Operation, SwarmBallot
-from moot.protocols.swarm.blackboard import render_blackboard, render_operation_log, render_run_config
-from moot.protocols.swarm.files import file_name, folder_name, run_files, task_slug
-from moot.protocols.swarm.page import render_html_report
-from moot.protocols.swarm.report import render_convergence_report, render_final_report
-from moot.protocols.swarm.rules import RULES
+from moot.protocols.swarm.records.blackboard import render_blackboard, render_operation_log, render_run_config
+from moot.protocols.swarm.records.files import file_name, folder_name, run_files, task_slug
+from moot.protocols.swarm.reports.live_lines import add_and_describe_entry, build_summary
+from moot.protocols.swarm.reports.page import render_html_report
+from moot.protocols.swarm.reports.report import render_convergence_report, render_final_report
+from moot.protocols.swarm.reports.timeline import SwarmTimeline
+from moot.protocols.swarm.rules.rulebook import RULES
 from moot.protocols.swarm.state import Swarm
-from moot.protocols.swarm.story import SwarmTimeline
-from moot.protocols.swarm.telling import add_and_describe_entry, build_summary
 from moot.scoring.positions import VotePosition
 from moot.testing.snapshots import check_snapshot
 from moot.testing.swarm_facts import SESSION, SwarmRun, build_deposit, build_stop_signal, build_swarm_plan, build_valid_report

@@ -14,10 +14,10 @@ from moot.domain.ids import SeatId, SessionId
 from moot.errors import BadImport
 from moot.protocols.persona.context import ContextLedger, render_context_ledger
 from moot.protocols.persona.facts import Draft, DraftClaim, PersonaSettings
-from moot.protocols.persona.kit import PERSONA
 from moot.protocols.persona.minutes import render_minutes
 from moot.protocols.persona.page import render_html_report
-from moot.protocols.persona.story import PersonaTimeline, build_decision
+from moot.protocols.persona.plugin import PERSONA
+from moot.protocols.persona.timeline import PersonaTimeline, build_decision
 from moot.reports.costs import format_money
 from moot.reports.markdown import format_cell, format_table, quote_markdown
 from moot.scoring.positions import Balance, VoteSide, compute_balance, compute_weight, could_differ

@@ -17,8 +17,9 @@ from moot.domain.ids import SeatId, SessionId
 from moot.domain.roster import MAILBOX, NEUTRAL_TRUST, Seat
 from moot.domain.topic import Topic
 from moot.ports.plugin import Plan, ProtocolPlugin
-from moot.protocols.advisory.kit import ADVISORY, AdvisorySettings
-from moot.protocols.consensus.kit import CONSENSUS, ConsensusSettings
+from moot.protocols.council.advisory import ADVISORY, AdvisorySettings
+from moot.protocols.council.consensus import CONSENSUS, ConsensusSettings
+from moot.protocols.council.debate import DEBATE
 from moot.protocols.council.facts import (
     AdviceOutcome,
     AdviceResponse,
@@ -32,8 +33,7 @@ from moot.protocols.council.facts import (
 )
 from moot.protocols.council.rules import CouncilRules
 from moot.protocols.council.state import Council
-from moot.protocols.council.story import CouncilTimeline
-from moot.protocols.debate.kit import DEBATE
+from moot.protocols.council.timeline import CouncilTimeline
 from moot.scoring.positions import VotePosition
 
 START: Final = datetime(2024, 5, 20, 10, 0, 0, tzinfo=UTC)

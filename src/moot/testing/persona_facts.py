@@ -32,7 +32,7 @@ from moot.protocols.persona.facts import (
 )
 from moot.protocols.persona.rules import RULES
 from moot.protocols.persona.state import Meeting
-from moot.protocols.persona.story import PersonaTimeline
+from moot.protocols.persona.timeline import PersonaTimeline
 
 START: Final = datetime(2024, 5, 20, 10, 0, 0, tzinfo=UTC)
 SESSION: Final = SessionId("think_20240520_001")

@@ -15,9 +15,9 @@ from moot.domain.ids import SeatId, SessionId
 from moot.domain.roster import Seat
 from moot.ports.plugin import Plan
 from moot.protocols.roundtable.facts import Minutes, MinutesWritten, RoundtableSettings, RoundtableSpeech, SpeechGiven
-from moot.protocols.roundtable.kit import open_session
+from moot.protocols.roundtable.plugin import open_session
 from moot.protocols.roundtable.rules import RULES
-from moot.protocols.roundtable.story import RoundtableTimeline
+from moot.protocols.roundtable.timeline import RoundtableTimeline
 
 START: Final = datetime(2024, 5, 20, 10, 0, 0, tzinfo=UTC)
 SESSION: Final = SessionId("think_20240520_001")

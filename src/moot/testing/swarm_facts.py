@@ -32,13 +32,13 @@ from moot.protocols.swarm.answers import (
     Validation,
 )
 from moot.protocols.swarm.facts import SwarmSettings
-from moot.protocols.swarm.ideas import compare_by_words
-from moot.protocols.swarm.kit import open_session
-from moot.protocols.swarm.rounds import weigh_directions
-from moot.protocols.swarm.rules import RULES
+from moot.protocols.swarm.plugin import open_session
+from moot.protocols.swarm.prompt_text import agent_name
+from moot.protocols.swarm.reports.timeline import SwarmTimeline
+from moot.protocols.swarm.rules.ideas import compare_by_words
+from moot.protocols.swarm.rules.round_start import weigh_directions
+from moot.protocols.swarm.rules.rulebook import RULES
 from moot.protocols.swarm.state import Swarm
-from moot.protocols.swarm.story import SwarmTimeline
-from moot.protocols.swarm.words import agent_name
 from moot.testing.rulebook_contract import START
 
 SESSION: Final = SessionId("think_20240520_001")

@@ -16,11 +16,11 @@ from moot.engine.snapshot import Snapshot
 from moot.errors import KeyReused, OutOfTurn, SessionClosed, SessionExists, UnknownSeat, UnknownSession
 from moot.protocols.consultation.rules import ConsultingRulebook
 from moot.protocols.council.facts import FORMS, Contribution
-from moot.protocols.council.faults import list_allowed_types
+from moot.protocols.council.motions import find_early_votes, find_motion
 from moot.protocols.council.prompts import list_visible_lines
 from moot.protocols.council.rules import CouncilRules
 from moot.protocols.council.state import Council, CouncilLine
-from moot.protocols.council.table import find_early_votes, find_motion
+from moot.protocols.council.validation import list_allowed_types
 from moot.wiring.moot import Moot, Options
 
 PROGRESS_SECONDS: Final = 10.0

@@ -8,15 +8,15 @@ from moot.domain.facts import Fact, Opened
 from moot.domain.rulebook import Rulebook
 from moot.errors import UnknownProtocol
 from moot.ports.plugin import ProtocolPlugin
-from moot.protocols.advisory.kit import ADVISORY
-from moot.protocols.consensus.kit import CONSENSUS
 from moot.protocols.consultation.facts import KINDS as CONSULTATION_KINDS
-from moot.protocols.consultation.kit import CONSULTATION, wrap_with_consultations
-from moot.protocols.debate.kit import DEBATE
-from moot.protocols.persona.kit import PERSONA
-from moot.protocols.pipeline.kit import PIPELINE
-from moot.protocols.roundtable.kit import ROUNDTABLE
-from moot.protocols.swarm.kit import SWARM
+from moot.protocols.consultation.plugin import CONSULTATION, wrap_with_consultations
+from moot.protocols.council.advisory import ADVISORY
+from moot.protocols.council.consensus import CONSENSUS
+from moot.protocols.council.debate import DEBATE
+from moot.protocols.persona.plugin import PERSONA
+from moot.protocols.pipeline.plugin import PIPELINE
+from moot.protocols.roundtable.plugin import ROUNDTABLE
+from moot.protocols.swarm.plugin import SWARM
 
 OWN = (PERSONA, DEBATE, ADVISORY, CONSENSUS, ROUNDTABLE, SWARM, CONSULTATION, PIPELINE)
 

@@ -20,11 +20,11 @@ from moot.domain.ids import parse_session_id
 from moot.engine.events import EntryAdded
 from moot.errors import FolderUnwritable
 from moot.ports.plugin import ProtocolPlugin
-from moot.protocols.consultation.story import unwrap_timeline
-from moot.protocols.swarm.blackboard import render_run_config
+from moot.protocols.consultation.timeline import unwrap_timeline
 from moot.protocols.swarm.facts import ConvergenceMeasured
-from moot.protocols.swarm.files import CONFIG, RunFile, folder_name, round_files, run_files
-from moot.protocols.swarm.story import SwarmTimeline
+from moot.protocols.swarm.records.blackboard import render_run_config
+from moot.protocols.swarm.records.files import CONFIG, RunFile, folder_name, round_files, run_files
+from moot.protocols.swarm.reports.timeline import SwarmTimeline
 from moot.wiring.moot import Moot
 
 RUNS: Final = "swarm-runs"

@@ -10,10 +10,10 @@ from moot.domain.effects import AnswerForm, Ask, Brief
 from moot.domain.roster import HOUSE
 from moot.domain.safe_text import one_line, quote_lines
 from moot.protocols.consultation.asks import strip_repeat_id
-from moot.protocols.consultation.document import render_advice, render_consultation_file, render_request
 from moot.protocols.consultation.facts import CONSULT
+from moot.protocols.consultation.prompt_text import PROMPT_TEXT, ConsultationPromptText
+from moot.protocols.consultation.record_text import render_advice, render_consultation_file, render_request
 from moot.protocols.consultation.state import Consultation, ConsultationOutcome, ConsultingState
-from moot.protocols.consultation.words import PROMPT_TEXT, ConsultationPromptText
 
 LONGEST_PART: Final = 4_000
 """Characters of one text that a prompt shows; the ledger and the record keep it whole."""

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Sequence
 
 from moot.domain.safe_text import one_line
-from moot.protocols.council import tables
-from moot.protocols.council.story import CouncilTimeline, CouncilTimelineLine, build_decision
-from moot.protocols.council.tables import LineReferences, Row
-from moot.protocols.council.telling import describe_warning, format_lost_seats
-from moot.protocols.council.view_words import REPORT_TEXT, CouncilReportText
+from moot.protocols.council import report_rows
+from moot.protocols.council.live_lines import describe_warning, format_lost_seats
+from moot.protocols.council.report_rows import LineReferences, Row
+from moot.protocols.council.report_text import REPORT_TEXT, CouncilReportText
+from moot.protocols.council.timeline import CouncilTimeline, CouncilTimelineLine, build_decision
 from moot.reports.decision import Decision
 from moot.reports.markdown import format_cell, format_table, quote_markdown
 from moot.reports.timeline import format_time
@@ -19,16 +19,16 @@ def render_minutes(story: CouncilTimeline) -> str:
     decision = build_decision(story)
     parts = [
         [f"# {words.minutes}: {one_line(story.session)}", "", f"**{words.question}**", "", *quote_markdown(decision.topic)],
-        _format_named_rows(tables.background_rows(story, words)),
+        _format_named_rows(report_rows.background_rows(story, words)),
         _render_decision(story, decision, words),
         _render_dissent(story, decision, words),
-        _render_table(words.challenges, words.challenge_heads, tables.challenge_rows(story, words)),
+        _render_table(words.challenges, words.challenge_heads, report_rows.challenge_rows(story, words)),
         _render_positions(story, decision, words),
-        _render_table(words.taken, words.taken_heads, tables.advice_rows(story, words)),
+        _render_table(words.taken, words.taken_heads, report_rows.advice_rows(story, words)),
         _render_passes(story, words),
         _render_missing(story, decision, words),
         _render_timeline(story, words),
-        _render_table(words.seats, words.seat_heads, tables.seat_rows(story)),
+        _render_table(words.seats, words.seat_heads, report_rows.seat_rows(story)),
         _render_cost(story, words),
     ]
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
@@ -49,29 +49,29 @@ def _render_decision(story: CouncilTimeline, decision: Decision, words: CouncilR
             *lines,
             words.still_thinking,
             "",
-            *_format_named_rows(tables.progress_rows(story, words)),
+            *_format_named_rows(report_rows.progress_rows(story, words)),
             *_render_motion(story, words),
         ]
     if decision.status == "cancelled":
-        reason = tables.find_cancel_reason(story)
+        reason = report_rows.find_cancel_reason(story)
         return [*lines, words.cancelled, *(["", *quote_markdown(reason)] if reason else [])]
     warning = describe_warning(story)
     lines += [f"**{warning}**", ""] if warning else []
     lines += quote_markdown(decision.decision.text) if decision.decision else [words.no_decision, *_render_motion(story, words)]
-    lines += ["", *_format_named_rows(tables.resolution_rows(decision, words))]
-    votes = tables.vote_rows(story, words)
+    lines += ["", *_format_named_rows(report_rows.resolution_rows(decision, words))]
+    votes = report_rows.vote_rows(story, words)
     lines += ["", *format_table(words.vote_heads, votes)] if votes else []
-    note = tables.describe_votes(story, words)
+    note = report_rows.describe_votes(story, words)
     return [*lines, "", note] if note else lines
 
 
 def _render_motion(story: CouncilTimeline, words: CouncilReportText) -> list[str]:
-    found = tables.find_shown_motion(story)
+    found = report_rows.find_shown_motion(story)
     if found is None:
         return []
     title = words.motion if story.closed is None else words.not_carried
     head = f"{title} ({LineReferences((found.id,))}, {words.motion_by.format(seat=format_cell(found.seat))}):"
-    details = _format_named_rows(tables.list_line_details(found, words))
+    details = _format_named_rows(report_rows.list_line_details(found, words))
     return ["", head, "", *quote_markdown(found.said.text), *(["", *details] if details else [])]
 
 
@@ -81,25 +81,25 @@ def _render_dissent(story: CouncilTimeline, decision: Decision, words: CouncilRe
     lines = [f"## {words.dissent}", ""]
     if not decision.dissent:
         return [*lines, words.no_dissent]
-    for voice, marks in tables.list_dissent_marks(story, decision, words):
+    for voice, marks in report_rows.list_dissent_marks(story, decision, words):
         how = ", ".join(str(mark) for mark in marks)
         lines.append(f"- **{format_cell(voice.seat)}** ({how}): {format_cell(voice.text) or words.gives_no_reason}")
     return lines
 
 
 def _render_positions(story: CouncilTimeline, decision: Decision, words: CouncilReportText) -> list[str]:
-    lines = _render_table(words.positions, words.position_heads, tables.position_rows(story, decision, words))
-    changed = tables.list_changed_choices(story, decision, words)
+    lines = _render_table(words.positions, words.position_heads, report_rows.position_rows(story, decision, words))
+    changed = report_rows.list_changed_choices(story, decision, words)
     return [*lines, "", f"{words.changed}:", "", *(f"- {format_cell(told)} ({by})" for told, by in changed)] if changed else lines
 
 
 def _render_passes(story: CouncilTimeline, words: CouncilReportText) -> list[str]:
-    rows = tables.pass_rows(story, words)
+    rows = report_rows.pass_rows(story, words)
     return [f"## {words.passed}", "", *_format_named_rows(rows)] if rows else []
 
 
 def _render_missing(story: CouncilTimeline, decision: Decision, words: CouncilReportText) -> list[str]:
-    told, losses = format_lost_seats(story, decision, words), tables.loss_rows(story, words)
+    told, losses = format_lost_seats(story, decision, words), report_rows.loss_rows(story, words)
     if not told and not losses:
         return []
     lines = [f"## {words.missing}", "", *(f"- {format_cell(line)}" for line in told)]
@@ -108,9 +108,9 @@ def _render_missing(story: CouncilTimeline, decision: Decision, words: CouncilRe
 
 def _render_timeline(story: CouncilTimeline, words: CouncilReportText) -> list[str]:
     lines = [f"## {words.timeline}", *_render_line(story, story.timeline[0], (), words)]
-    notes = tables.collect_line_notes(story, words)
-    for phase in tables.group_lines_by_phase(story):
-        lines += ["", f"### {tables.format_phase_name(phase.phase, phase.round, words)}"]
+    notes = report_rows.collect_line_notes(story, words)
+    for phase in report_rows.group_lines_by_phase(story):
+        lines += ["", f"### {report_rows.format_phase_name(phase.phase, phase.round, words)}"]
         lines += ["", f"{words.motion}: #{phase.motion}"] if phase.motion else []
         lines += [] if phase.lines else ["", words.nothing_said]
         for line in phase.lines:
@@ -122,14 +122,14 @@ def _render_line(
     story: CouncilTimeline, line: CouncilTimelineLine, notes: Sequence[LineReferences], words: CouncilReportText
 ) -> list[str]:
     who = f"**#{line.id} {format_cell(line.speaker)}**"
-    if tables.is_sealed_line(story, line):
+    if report_rows.is_sealed_line(story, line):
         return ["", f"{who} · {line.timestamp}", "", words.sealed]
-    marks = [*(tables.format_line_marks(line.spoken, words) if line.spoken else [words.question]), *notes]
+    marks = [*(report_rows.format_line_marks(line.spoken, words) if line.spoken else [words.question]), *notes]
     head = " · ".join([who, *(str(mark) for mark in marks), line.timestamp])
-    details = _format_named_rows(tables.list_line_details(line.spoken, words)) if line.spoken else []
+    details = _format_named_rows(report_rows.list_line_details(line.spoken, words)) if line.spoken else []
     return ["", head, *(["", *quote_markdown(line.content)] if line.content else []), *(["", *details] if details else [])]
 
 
 def _render_cost(story: CouncilTimeline, words: CouncilReportText) -> list[str]:
     when = words.times.format(opened=format_time(story.opened_at), last=format_time(story.last_at))
-    return [*_render_table(words.cost, words.cost_heads, tables.cost_rows(story, words)), "", when]
+    return [*_render_table(words.cost, words.cost_heads, report_rows.cost_rows(story, words)), "", when]

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from moot.domain.ids import SeatId
-from moot.protocols.council import tables
+from moot.protocols.council import report_rows
+from moot.protocols.council.live_lines import describe_warning, format_lost_seats
+from moot.protocols.council.report_rows import LineReferences, Row
+from moot.protocols.council.report_text import REPORT_TEXT, CouncilReportText
 from moot.protocols.council.state import CouncilLine
-from moot.protocols.council.story import CouncilTimeline, CouncilTimelineLine, build_decision
-from moot.protocols.council.tables import LineReferences, Row
-from moot.protocols.council.telling import describe_warning, format_lost_seats
-from moot.protocols.council.view_words import REPORT_TEXT, CouncilReportText
+from moot.protocols.council.timeline import CouncilTimeline, CouncilTimelineLine, build_decision
 from moot.reports.decision import Decision
 from moot.reports.html import (
     LIST_STYLE,
@@ -50,19 +50,19 @@ def render_html_report(story: CouncilTimeline) -> str:
     body = [
         f'<h1 class="said">{escape_text(decision.topic)}</h1>',
         f'<p class="soft">{escape_text(story.session)} · {format_time(story.opened_at)} – {format_time(story.last_at)}</p>',
-        f'<p class="soft">{" · ".join(f"{name}: {escape_text(value)}" for name, value in tables.background_rows(story, words))}</p>',
+        f'<p class="soft">{" · ".join(f"{name}: {escape_text(value)}" for name, value in report_rows.background_rows(story, words))}</p>',
         f"<h2>{words.decision}</h2>",
         *_render_decision(story, decision, words),
         *_render_dissent(story, decision, words),
-        *_render_table(story, words.challenges, words.challenge_heads, tables.challenge_rows(story, words)),
+        *_render_table(story, words.challenges, words.challenge_heads, report_rows.challenge_rows(story, words)),
         *_render_positions(story, decision, words),
-        *_render_table(story, words.taken, words.taken_heads, tables.advice_rows(story, words)),
+        *_render_table(story, words.taken, words.taken_heads, report_rows.advice_rows(story, words)),
         *_render_passes(story, words),
         *_render_missing(story, decision, words),
         f"<h2>{words.timeline}</h2>",
         *_render_timeline(story, words),
-        *_render_table(story, words.seats, words.seat_heads, tables.seat_rows(story)),
-        *_render_table(story, words.cost, words.cost_heads, tables.cost_rows(story, words)),
+        *_render_table(story, words.seats, words.seat_heads, report_rows.seat_rows(story)),
+        *_render_table(story, words.cost, words.cost_heads, report_rows.cost_rows(story, words)),
     ]
     return render_document(language, decision.topic[:80], f"{STYLE}{LIST_STYLE}{TALK_STYLE}{_OWN_STYLE}", body)
 
@@ -86,50 +86,50 @@ def _format_named_rows(story: CouncilTimeline, rows: Iterable[Row]) -> str:
 
 def _render_decision(story: CouncilTimeline, decision: Decision, words: CouncilReportText) -> list[str]:
     if decision.status == "thinking":
-        told = f"{words.still_thinking}{_format_named_rows(story, tables.progress_rows(story, words))}"
+        told = f"{words.still_thinking}{_format_named_rows(story, report_rows.progress_rows(story, words))}"
         return [f'<div class="card decision">{told}</div>', *_render_motion(story, words)]
     if decision.status == "cancelled":
         return [
-            f'<div class="card decision said">{escape_text(f"{words.cancelled} {tables.find_cancel_reason(story)}".strip())}</div>'
+            f'<div class="card decision said">{escape_text(f"{words.cancelled} {report_rows.find_cancel_reason(story)}".strip())}</div>'
         ]
     warning = describe_warning(story)
     claim = words.no_decision if decision.decision is None else decision.decision.text
     return [
         *([f'<p class="card warn">{escape_text(warning)}</p>'] if warning else []),
         f'<div class="card decision">{render_quote(claim)}'
-        f"{_format_named_rows(story, tables.resolution_rows(decision, words))}{_render_tally(story, words)}</div>",
+        f"{_format_named_rows(story, report_rows.resolution_rows(decision, words))}{_render_tally(story, words)}</div>",
         *_render_motion(story, words),
         *_render_votes(story, words),
     ]
 
 
 def _render_motion(story: CouncilTimeline, words: CouncilReportText) -> list[str]:
-    found = tables.find_shown_motion(story)
+    found = report_rows.find_shown_motion(story)
     if found is None:
         return []
     title = words.motion if story.closed is None else words.not_carried
     head = f"{title} ({render_link(found.id)}, {words.motion_by.format(seat=escape_text(found.seat))})"
-    details = _format_named_rows(story, tables.list_line_details(found, words))
+    details = _format_named_rows(story, report_rows.list_line_details(found, words))
     return [f'<div class="card"><div class="soft">{head}</div>{render_quote(found.said.text)}{details}</div>']
 
 
 def _render_tally(story: CouncilTimeline, words: CouncilReportText) -> str:
     """The sides as a bar, each as wide as its votes weigh."""
-    weighty = [side for side in tables.group_vote_sides(story) if side.weight]
+    weighty = [side for side in report_rows.group_vote_sides(story) if side.weight]
     total = sum(side.weight for side in weighty)
     shares = [(side, side.weight / total * 100) for side in weighty]
     parts = "".join(f'<i class="vote-{side.position}" style="flex:{share:.2f}"></i>' for side, share in shares)
-    told = ", ".join(f"{tables.format_side_name(side, words)} {share:.0f} %" for side, share in shares)
+    told = ", ".join(f"{report_rows.format_side_name(side, words)} {share:.0f} %" for side, share in shares)
     return f'<div class="tally" role="img" aria-label="{escape_text(told)}">{parts}</div>' if parts else ""
 
 
 def _render_votes(story: CouncilTimeline, words: CouncilReportText) -> list[str]:
     keys = [
-        Markup(f'<i class="key vote-{side.position}"></i>{tables.format_side_name(side, words)}')
-        for side in tables.group_vote_sides(story)
+        Markup(f'<i class="key vote-{side.position}"></i>{report_rows.format_side_name(side, words)}')
+        for side in report_rows.group_vote_sides(story)
     ]
-    rows = [(key, *rest) for key, (_, *rest) in zip(keys, tables.vote_rows(story, words), strict=True)]
-    note = tables.describe_votes(story, words)
+    rows = [(key, *rest) for key, (_, *rest) in zip(keys, report_rows.vote_rows(story, words), strict=True)]
+    note = report_rows.describe_votes(story, words)
     return [*([render_table(words.vote_heads, rows)] if rows else []), *([f'<p class="soft">{note}</p>'] if note else [])]
 
 
@@ -142,26 +142,27 @@ def _render_dissent(story: CouncilTimeline, decision: Decision, words: CouncilRe
     items = (
         f'<b>{escape_text(voice.seat)}</b> <span class="soft">({", ".join(_format_value(story, mark) for mark in marks)})</span> '
         f"{escape_text(voice.text or words.gives_no_reason)}"
-        for voice, marks in tables.list_dissent_marks(story, decision, words)
+        for voice, marks in report_rows.list_dissent_marks(story, decision, words)
     )
     return [head, render_bullets(items)]
 
 
 def _render_positions(story: CouncilTimeline, decision: Decision, words: CouncilReportText) -> list[str]:
-    shown = _render_table(story, words.positions, words.position_heads, tables.position_rows(story, decision, words))
+    shown = _render_table(story, words.positions, words.position_heads, report_rows.position_rows(story, decision, words))
     changed = [
-        f"{escape_text(told)} ({_format_value(story, by)})" for told, by in tables.list_changed_choices(story, decision, words)
+        f"{escape_text(told)} ({_format_value(story, by)})"
+        for told, by in report_rows.list_changed_choices(story, decision, words)
     ]
     return [*shown, f'<p class="soft">{words.changed}</p>', render_bullets(changed)] if changed else shown
 
 
 def _render_passes(story: CouncilTimeline, words: CouncilReportText) -> list[str]:
-    rows = tables.pass_rows(story, words)
+    rows = report_rows.pass_rows(story, words)
     return [f"<h2>{words.passed}</h2>", f'<div class="card">{_format_named_rows(story, rows)}</div>'] if rows else []
 
 
 def _render_missing(story: CouncilTimeline, decision: Decision, words: CouncilReportText) -> list[str]:
-    told, losses = format_lost_seats(story, decision, words), tables.loss_rows(story, words)
+    told, losses = format_lost_seats(story, decision, words), report_rows.loss_rows(story, words)
     if not told and not losses:
         return []
     return [
@@ -173,11 +174,11 @@ def _render_missing(story: CouncilTimeline, decision: Decision, words: CouncilRe
 
 def _render_timeline(story: CouncilTimeline, words: CouncilReportText) -> list[str]:
     colours = assign_hues(story.council.seats)
-    notes = tables.collect_line_notes(story, words)
+    notes = report_rows.collect_line_notes(story, words)
     cards = [_render_card(story, story.timeline[0], (), words, colours)]
-    for phase in tables.group_lines_by_phase(story):
+    for phase in report_rows.group_lines_by_phase(story):
         motion = f" · {words.motion} {render_link(phase.motion)}" if phase.motion else ""
-        cards.append(f"<section>\n<h3>{tables.format_phase_name(phase.phase, phase.round, words)}{motion}</h3>")
+        cards.append(f"<section>\n<h3>{report_rows.format_phase_name(phase.phase, phase.round, words)}{motion}</h3>")
         cards += [] if phase.lines else [f'<p class="soft">{words.nothing_said}</p>']
         cards += [_render_card(story, line, notes[line.id], words, colours) for line in phase.lines]
         cards.append("</section>")
@@ -191,7 +192,7 @@ def _render_card(
     words: CouncilReportText,
     colours: Mapping[SeatId, int],
 ) -> str:
-    is_sealed = tables.is_sealed_line(story, line)
+    is_sealed = report_rows.is_sealed_line(story, line)
     shown = render_quote(line.content) if line.content else ""
     inner = f'<div class="soft">{words.sealed}</div>' if is_sealed else shown
     spoken = None if is_sealed else line.spoken
@@ -201,7 +202,7 @@ def _render_card(
         _render_marks(story, spoken, notes, words),
         render_muted(line.timestamp),
     )
-    details = _format_named_rows(story, tables.list_line_details(spoken, words)) if spoken else ""
+    details = _format_named_rows(story, report_rows.list_line_details(spoken, words)) if spoken else ""
     return render_card(line.id, colours.get(line.speaker), head, f"{inner}{details}")
 
 
@@ -210,6 +211,6 @@ def _render_marks(
 ) -> str:
     if line is None:
         return ""
-    what, *rest = tables.format_line_marks(line, words)
+    what, *rest = report_rows.format_line_marks(line, words)
     tag = f'<span class="tag {line.said.position or line.said.type}">{escape_text(what)}</span>'
     return tag + "".join(f"<span>{_format_value(story, mark)}</span>" for mark in (*rest, *notes))

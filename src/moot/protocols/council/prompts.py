@@ -16,10 +16,10 @@ from moot.domain.roster import Seat
 from moot.domain.safe_text import one_line, quote_lines
 from moot.domain.topic import normalize_label
 from moot.protocols.council.facts import FORMS
-from moot.protocols.council.faults import PHASE_TYPES, ContributionValidator, list_allowed_types
+from moot.protocols.council.motions import find_blind_positions, find_motion, list_challenges
+from moot.protocols.council.prompt_text import PROMPT_TEXT, CouncilPromptText
 from moot.protocols.council.state import Council, CouncilLine, Course
-from moot.protocols.council.table import find_blind_positions, find_motion, list_challenges
-from moot.protocols.council.words import PROMPT_TEXT, CouncilPromptText
+from moot.protocols.council.validation import PHASE_TYPES, ContributionValidator, list_allowed_types
 
 LONGEST_TABLE: Final = 40_000
 """Characters that all lines on the table may take together."""

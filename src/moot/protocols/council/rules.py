@@ -27,7 +27,6 @@ from moot.domain.ids import USER, AskId, SeatId, ask_id
 from moot.domain.losses import count_loss
 from moot.domain.replace import fast_replace
 from moot.domain.roster import swap_seats
-from moot.protocols.council.closing import build_closing, compute_outcome
 from moot.protocols.council.facts import (
     FORMS,
     PHASE_OF,
@@ -38,10 +37,11 @@ from moot.protocols.council.facts import (
     Phase,
     PhaseBegun,
 )
-from moot.protocols.council.faults import list_allowed_types
+from moot.protocols.council.motions import find_early_votes, find_motion, is_blind_agreement, list_proposals
 from moot.protocols.council.prompts import build_brief
+from moot.protocols.council.resolution import build_closing, compute_outcome
 from moot.protocols.council.state import PASSED, Council, CouncilLine, Course
-from moot.protocols.council.table import find_early_votes, find_motion, is_blind_agreement, list_proposals
+from moot.protocols.council.validation import list_allowed_types
 
 MOST_CONTRIBUTIONS: Final = 200
 """How often one seat may speak in a deliberation."""

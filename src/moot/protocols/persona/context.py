@@ -13,7 +13,7 @@ from moot.domain.roster import Seat, validate_seats
 from moot.domain.safe_text import fix_surrogates
 from moot.errors import BadImport, MootError
 from moot.protocols.persona.facts import ImportedTurn, ImportedView, MeetingOpened, PersonaSettings, View
-from moot.protocols.persona.story import PersonaTimeline, PersonaTimelineLine, build_decision
+from moot.protocols.persona.timeline import PersonaTimeline, PersonaTimelineLine, build_decision
 from moot.reports.json_text import dump_json
 
 _STAMP = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:?\d\d)?")

@@ -2,8 +2,7 @@
 
 from moot.domain.facts import SessionCancelled, SessionImported
 from moot.domain.safe_text import one_line
-from moot.protocols.persona.story import PersonaTimeline, build_decision
-from moot.protocols.persona.tables import (
+from moot.protocols.persona.report_rows import (
     cost_rows,
     describe_lost_impact,
     describe_no_dissent,
@@ -11,7 +10,8 @@ from moot.protocols.persona.tables import (
     format_support,
     position_rows,
 )
-from moot.protocols.persona.view_words import REPORT_TEXT, PersonaReportText
+from moot.protocols.persona.report_text import REPORT_TEXT, PersonaReportText
+from moot.protocols.persona.timeline import PersonaTimeline, build_decision
 from moot.reports.decision import Decision, SourcedClaim
 from moot.reports.markdown import format_cell, format_table, quote_markdown
 from moot.reports.summary import format_percent

@@ -4,8 +4,7 @@ from typing import Final
 
 from moot.domain.facts import SessionCancelled, SessionImported
 from moot.domain.ids import SeatId
-from moot.protocols.persona.story import PersonaTimeline, PersonaTurn, build_decision
-from moot.protocols.persona.tables import (
+from moot.protocols.persona.report_rows import (
     Row,
     cost_rows,
     describe_lost_impact,
@@ -14,7 +13,8 @@ from moot.protocols.persona.tables import (
     format_support,
     position_rows,
 )
-from moot.protocols.persona.view_words import REPORT_TEXT, PersonaReportText
+from moot.protocols.persona.report_text import REPORT_TEXT, PersonaReportText
+from moot.protocols.persona.timeline import PersonaTimeline, PersonaTurn, build_decision
 from moot.reports.decision import Decision, SourcedClaim
 from moot.reports.html import (
     LIST_STYLE,

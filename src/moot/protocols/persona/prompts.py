@@ -13,8 +13,8 @@ from moot.domain.ids import SeatId
 from moot.domain.roster import Seat
 from moot.domain.safe_text import FENCE, one_line, quote_lines
 from moot.protocols.persona.facts import FORMS, Draft
+from moot.protocols.persona.prompt_text import PROMPT_TEXT, PersonaPromptText
 from moot.protocols.persona.state import Meeting
-from moot.protocols.persona.words import PROMPT_TEXT, PersonaPromptText
 
 
 def build_brief(state: Meeting, ask: Ask) -> Brief:

@@ -7,8 +7,8 @@ from moot.domain.context import ContextWindow, Perception, Utterance
 from moot.domain.effects import Ask, Brief
 from moot.domain.safe_text import one_line, quote_lines
 from moot.protocols.pipeline.facts import FORMS, REVIEW, VALIDATE, Step
+from moot.protocols.pipeline.prompt_text import PROMPT_TEXT, PipelinePromptText
 from moot.protocols.pipeline.state import Pipeline
-from moot.protocols.pipeline.words import PROMPT_TEXT, PipelinePromptText
 
 LONGEST_PASSED: Final = 48_000
 """Characters of all artefacts together that a step gets."""

@@ -8,10 +8,10 @@ from moot.domain.facts import Language, Loss
 from moot.domain.ids import SeatId
 from moot.domain.safe_text import one_line
 from moot.protocols.roundtable.facts import ConferenceOpened
+from moot.protocols.roundtable.prompt_text import PROMPT_TEXT
+from moot.protocols.roundtable.report_text import REPORT_TEXT, RoundtableReportText
 from moot.protocols.roundtable.state import Conference, NumberedSpeech, SkippedTurn
-from moot.protocols.roundtable.turnfile import parse_speaking_order
-from moot.protocols.roundtable.view_words import REPORT_TEXT, RoundtableReportText
-from moot.protocols.roundtable.words import PROMPT_TEXT
+from moot.protocols.roundtable.turn_file import parse_speaking_order
 
 AGENDA: Final = "AGENDA.md"
 TURN: Final = "turn.json"

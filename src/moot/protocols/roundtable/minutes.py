@@ -3,7 +3,7 @@
 from moot.domain.safe_text import one_line
 from moot.protocols.roundtable.facts import ConferenceClosed
 from moot.protocols.roundtable.files import explain_skip
-from moot.protocols.roundtable.story import RoundtableTimeline, build_summary, format_speaker_label
+from moot.protocols.roundtable.timeline import RoundtableTimeline, build_summary, format_speaker_label
 from moot.reports.costs import build_cost_rows
 from moot.reports.markdown import format_table, quote_markdown
 from moot.reports.timeline import format_time

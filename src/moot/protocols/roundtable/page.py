@@ -10,7 +10,7 @@ from moot.domain.facts import SessionCancelled
 from moot.domain.ids import SeatId
 from moot.domain.safe_text import one_line
 from moot.protocols.roundtable.files import explain_skip
-from moot.protocols.roundtable.story import RoundtableTimeline, RoundtableTimelineLine, build_decision
+from moot.protocols.roundtable.timeline import RoundtableTimeline, RoundtableTimelineLine, build_decision
 from moot.reports.costs import build_cost_rows
 from moot.reports.decision import Decision
 from moot.reports.html import (

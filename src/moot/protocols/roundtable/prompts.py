@@ -7,8 +7,8 @@ from moot.domain.context import ContextWindow, Perception, Utterance
 from moot.domain.effects import Ask, Brief
 from moot.domain.safe_text import one_line, quote_lines
 from moot.protocols.roundtable.facts import FORMS, MODERATOR, ConferenceOpened
+from moot.protocols.roundtable.prompt_text import PROMPT_TEXT, RoundtablePromptText
 from moot.protocols.roundtable.state import RECENT, Conference, NumberedSpeech
-from moot.protocols.roundtable.words import PROMPT_TEXT, RoundtablePromptText
 
 LONGEST_SPEECH: Final = 6_000
 LONGEST_RECORD: Final = 60_000

@@ -13,13 +13,13 @@ from moot.domain.effects import Ask, Brief, CompareTexts, no_fault
 from moot.domain.ids import SeatId
 from moot.domain.safe_text import one_line, quote_lines
 from moot.protocols.swarm.answers import SimilarityReport
-from moot.protocols.swarm.collisions import find_invitation
-from moot.protocols.swarm.ending import list_ballot_ideas
 from moot.protocols.swarm.facts import FORMS, LIKENESS, VALIDATOR, OperationResult, RoundOrder
-from moot.protocols.swarm.ideas import build_comparison
-from moot.protocols.swarm.rounds import TOP, count_active_signals, is_ping, weigh_directions
+from moot.protocols.swarm.prompt_text import DISPLAY_NAMES, PROMPT_TEXT, SwarmPromptText
+from moot.protocols.swarm.rules.collisions import find_invitation
+from moot.protocols.swarm.rules.ideas import build_comparison
+from moot.protocols.swarm.rules.round_start import TOP, count_active_signals, is_ping, weigh_directions
+from moot.protocols.swarm.rules.shutdown import list_ballot_ideas
 from moot.protocols.swarm.state import Agent, Finding, Swarm
-from moot.protocols.swarm.words import DISPLAY_NAMES, PROMPT_TEXT, SwarmPromptText
 from moot.scoring.stigmergy import compute_effective_concentration, compute_inhibition
 
 LONGEST_TASK: Final = 20_000

@@ -25,7 +25,6 @@ from moot.protocols.swarm.answers import (
     SwarmBallot,
     Validation,
 )
-from moot.protocols.swarm.execution import ExecutionProgress
 from moot.protocols.swarm.facts import (
     LIKENESS,
     VALIDATOR,
@@ -44,6 +43,7 @@ from moot.protocols.swarm.facts import (
     Termination,
     Violation,
 )
+from moot.protocols.swarm.rules.execution import ExecutionProgress
 
 Stage = Literal[
     "init",

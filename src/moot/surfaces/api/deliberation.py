@@ -7,8 +7,8 @@ from moot.domain.roster import Seat
 from moot.domain.safe_text import strip_control
 from moot.domain.topic import build_topic
 from moot.errors import BadRoster, SessionClosed, UnknownDecision, WorldError
-from moot.protocols.consultation.story import ConsultingTimeline
-from moot.protocols.council.table import list_challenges
+from moot.protocols.consultation.timeline import ConsultingTimeline
+from moot.protocols.council.motions import list_challenges
 from moot.reports.timeline import format_time
 from moot.surfaces.api.call import Call, Caller, Method
 from moot.surfaces.api.shapes import (

@@ -10,8 +10,8 @@ from moot.domain.facts import Language
 from moot.domain.ids import parse_session_id
 from moot.domain.roster import MAILBOX
 from moot.errors import BadSetting
-from moot.protocols.consultation.story import ConsultingTimeline
-from moot.protocols.pipeline.story import PipelineTimeline, build_decision, list_step_lines
+from moot.protocols.consultation.timeline import ConsultingTimeline
+from moot.protocols.pipeline.timeline import PipelineTimeline, build_decision, list_step_lines
 from moot.surfaces.api.call import Call, Method, Wire, build_method
 from moot.surfaces.api.deliberation import build_seat
 from moot.surfaces.api.sessions import SessionParams

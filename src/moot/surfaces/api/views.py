@@ -5,9 +5,9 @@ from typing import Any, Literal
 
 from moot.domain.ids import USER, SeatId
 from moot.protocols.council.facts import DeliberationClosed
+from moot.protocols.council.live_lines import describe_warning
 from moot.protocols.council.state import CouncilLine
-from moot.protocols.council.story import CouncilTimeline, build_dissent, build_positions
-from moot.protocols.council.telling import describe_warning
+from moot.protocols.council.timeline import CouncilTimeline, build_dissent, build_positions
 from moot.reports.timeline import format_time
 from moot.surfaces.api.shapes import (
     ContributionOut,

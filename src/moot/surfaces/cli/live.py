@@ -16,8 +16,8 @@ from moot.domain.safe_text import one_line, strip_control
 from moot.engine.events import EntryAdded, Event, TextDelta
 from moot.ports.plugin import ProtocolPlugin
 from moot.protocols.consultation.asks import to_inner_entry
-from moot.protocols.consultation.story import ConsultingTimeline
-from moot.protocols.consultation.story import add_and_describe_consultation as told_consultations
+from moot.protocols.consultation.timeline import ConsultingTimeline
+from moot.protocols.consultation.timeline import add_and_describe_consultation as told_consultations
 from moot.protocols.persona.facts import (
     ConclusionDrafted,
     FloorGiven,
@@ -27,9 +27,9 @@ from moot.protocols.persona.facts import (
     TalkEnded,
     TurnTaken,
 )
-from moot.protocols.persona.story import PersonaTimeline, PersonaTimelineLine
-from moot.protocols.persona.telling import format_line_marks, format_loss
-from moot.protocols.persona.view_words import REPORT_TEXT
+from moot.protocols.persona.live_lines import format_line_marks, format_loss
+from moot.protocols.persona.report_text import REPORT_TEXT
+from moot.protocols.persona.timeline import PersonaTimeline, PersonaTimelineLine
 from moot.reports.costs import format_money
 
 COLORS = ("cyan", "magenta", "green", "yellow", "blue", "red", "bright_cyan", "bright_magenta")

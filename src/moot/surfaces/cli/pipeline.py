@@ -9,8 +9,8 @@ from moot.domain.facts import Language
 from moot.domain.ids import parse_session_id
 from moot.domain.safe_text import one_line
 from moot.errors import BadSetting
-from moot.protocols.consultation.story import ConsultingTimeline
-from moot.protocols.pipeline.story import PipelineTimeline, list_step_lines
+from moot.protocols.consultation.timeline import ConsultingTimeline
+from moot.protocols.pipeline.timeline import PipelineTimeline, list_step_lines
 from moot.surfaces.cli import out
 from moot.surfaces.cli.duration import Duration
 from moot.surfaces.cli.meeting import TerminalSession, exit_with, print_plan

@@ -18,9 +18,9 @@ from moot.errors import BadRoster, BadSetting, MootError
 from moot.protocols.roundtable.facts import MODERATOR
 from moot.protocols.roundtable.files import MINUTES, find_missing_sections
 from moot.protocols.roundtable.guide import GUIDES
+from moot.protocols.roundtable.prompt_text import PROMPT_TEXT
 from moot.protocols.roundtable.rules import RULES
-from moot.protocols.roundtable.turnfile import TurnFile
-from moot.protocols.roundtable.words import PROMPT_TEXT
+from moot.protocols.roundtable.turn_file import TurnFile
 from moot.surfaces.cli import out
 from moot.surfaces.cli.duration import Duration
 from moot.surfaces.cli.live import build_view

@@ -11,13 +11,13 @@ from moot.domain.ids import SeatId
 from moot.domain.roster import Seat
 from moot.domain.topic import build_topic
 from moot.errors import BadRoster, BadSetting
-from moot.protocols.swarm.blackboard import render_blackboard
 from moot.protocols.swarm.facts import FEWEST_AGENTS, LIKENESS, MOST_AGENTS, VALIDATOR
-from moot.protocols.swarm.page import render_html_report
-from moot.protocols.swarm.recount import compute_what_if
-from moot.protocols.swarm.report import render_convergence_report, render_final_report
-from moot.protocols.swarm.story import SwarmTimeline
-from moot.protocols.swarm.words import agent_name
+from moot.protocols.swarm.prompt_text import agent_name
+from moot.protocols.swarm.records.blackboard import render_blackboard
+from moot.protocols.swarm.reports.page import render_html_report
+from moot.protocols.swarm.reports.report import render_convergence_report, render_final_report
+from moot.protocols.swarm.reports.timeline import SwarmTimeline
+from moot.protocols.swarm.reports.what_if import compute_what_if
 from moot.reports.markdown import format_cell
 from moot.surfaces.cli import out
 from moot.surfaces.cli.meeting import TerminalSession, exit_with, parse_pairs, print_discovered, print_plan, to_millionths

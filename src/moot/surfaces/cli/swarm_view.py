@@ -9,8 +9,8 @@ from rich.text import Text
 from moot.domain.safe_text import one_line
 from moot.engine.events import EntryAdded, Event
 from moot.ports.plugin import ProtocolPlugin
-from moot.protocols.swarm.report import format_agent_name
-from moot.protocols.swarm.story import SwarmTimeline
+from moot.protocols.swarm.reports.report import format_agent_name
+from moot.protocols.swarm.reports.timeline import SwarmTimeline
 from moot.reports.costs import format_money
 from moot.reports.summary import format_percent
 from moot.surfaces.cli.live import COLORS, MovingView

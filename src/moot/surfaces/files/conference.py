@@ -28,9 +28,9 @@ from moot.protocols.roundtable.files import (
     render_finished_turn,
     render_minutes_file,
 )
+from moot.protocols.roundtable.prompt_text import PROMPT_TEXT
 from moot.protocols.roundtable.state import RECENT, Conference, SkippedTurn
-from moot.protocols.roundtable.turnfile import BadTurn, TurnFile, build_turn_file, parse_turn_file, render_turn_file
-from moot.protocols.roundtable.words import PROMPT_TEXT
+from moot.protocols.roundtable.turn_file import BadTurn, TurnFile, build_turn_file, parse_turn_file, render_turn_file
 from moot.surfaces.files.aside import Quarantine, read_text_if_any
 from moot.surfaces.files.found import AcceptedSpeech, Blocked, ConferenceStatus, TurnBriefing
 from moot.surfaces.files.mark import AGENDA_KEPT, LOCK, OWN_FOLDER, SyncState, compute_digest, read_sync_state, write_sync_state

@@ -6,7 +6,7 @@ from moot.domain.facts import Language
 from moot.domain.ids import SessionId
 from moot.errors import OutOfTurn
 from moot.protocols.roundtable.state import Conference
-from moot.protocols.roundtable.turnfile import TurnFile
+from moot.protocols.roundtable.turn_file import TurnFile
 from moot.surfaces.files.seen import Damage
 
 

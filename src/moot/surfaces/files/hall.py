@@ -19,7 +19,7 @@ from moot.protocols.roundtable.facts import MODERATOR, ConferenceOpened
 from moot.protocols.roundtable.files import AGENDA, GUIDE, TURN, parse_agenda
 from moot.protocols.roundtable.guide import GUIDES
 from moot.protocols.roundtable.names import validate_conference_name, validate_role_name
-from moot.protocols.roundtable.turnfile import TurnFile
+from moot.protocols.roundtable.turn_file import TurnFile
 from moot.surfaces.files.conference import ConferenceFolder, describe_damage
 from moot.surfaces.files.found import AcceptedSpeech, ConferenceStatus, TurnBriefing
 from moot.surfaces.files.mark import OWN_FOLDER, read_sync_state

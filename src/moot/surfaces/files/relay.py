@@ -13,7 +13,7 @@ from moot.domain.safe_text import one_line
 from moot.participants.agent_recipes import Recipe
 from moot.participants.command import CommandParticipant
 from moot.ports.participant import Participant
-from moot.protocols.roundtable.words import PROMPT_TEXT
+from moot.protocols.roundtable.prompt_text import PROMPT_TEXT
 from moot.surfaces.files.found import ConferenceStatus
 from moot.surfaces.files.hall import ConferenceProject
 from moot.surfaces.files.seen import SETTLE_SECONDS, Damage

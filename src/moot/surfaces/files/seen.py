@@ -22,7 +22,7 @@ from moot.protocols.roundtable.files import (
     render_minutes_file,
 )
 from moot.protocols.roundtable.state import Conference, SkippedTurn
-from moot.protocols.roundtable.turnfile import BadTurn, TurnFile, build_turn_file, find_field_line, parse_turn_file
+from moot.protocols.roundtable.turn_file import BadTurn, TurnFile, build_turn_file, find_field_line, parse_turn_file
 from moot.surfaces.files.mark import SyncState, compute_digest
 
 LONGEST_SPEECH: Final = 50_000

@@ -17,7 +17,7 @@ from moot.participants.agent_recipes import AGENTS, LONGEST_ARGUMENT, Recipe, fi
 from moot.participants.command import CommandParticipant
 from moot.ports.participant import Answer, NoAnswer, OnText
 from moot.protocols.roundtable.files import is_speechlike
-from moot.protocols.roundtable.words import PROMPT_TEXT
+from moot.protocols.roundtable.prompt_text import PROMPT_TEXT
 from moot.surfaces.files.seen import Damage
 from moot.surfaces.files.watching import LOOK_SECONDS
 

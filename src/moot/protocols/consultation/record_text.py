@@ -1,0 +1,97 @@
+"""The record of a consultation, and the plain forms that agents read: `Director，我需要咨询 @…：` and `FROM @…：`."""
+
+from moot.domain.consult import ConsultRequest
+from moot.domain.facts import Language
+from moot.domain.ids import SeatId
+from moot.domain.safe_text import one_line, strip_control
+from moot.protocols.consultation.facts import Advice
+from moot.protocols.consultation.prompt_text import PROMPT_TEXT, ConsultationPromptText
+from moot.protocols.consultation.state import Consultation
+from moot.reports.markdown import quote_markdown
+from moot.reports.timeline import format_time
+
+
+def render_request(language: Language, request: ConsultRequest, to: str) -> str:
+    """A request as an agent writes it."""
+    words = PROMPT_TEXT[language]
+    parts = {
+        "question": request.question,
+        "background": request.background,
+        "understanding": request.understanding,
+    }
+    return "\n".join([words.request.format(to=one_line(to)), "", *_format_labelled_parts(words, language, parts)])
+
+
+def render_advice(language: Language, seat: SeatId, advice: Advice) -> str:
+    """A reply as an agent writes it."""
+    words = PROMPT_TEXT[language]
+    other = f"@{one_line(advice.ask_instead)}" if advice.ask_instead else ""
+    parts = {"answer": advice.answer, "notes": advice.notes, "unsure_of": advice.unsure_of, "ask_instead": other}
+    return "\n".join([words.reply.format(seat=seat), "", *_format_labelled_parts(words, language, parts)])
+
+
+def render_consultation_file(language: Language, found: Consultation, number: int) -> str:
+    """The file `{i}_{from}_{to}.md`, in the form that the projects of such agents keep."""
+    words = PROMPT_TEXT[language]
+    question, reply, unsure = words.sections
+    status = "FAILED" if found.failure else "COMPLETED"
+    at = "" if found.at is None else format_time(found.at)
+    values = (str(number), found.seat, found.to, at, status)
+    lines = [
+        f"# Consultation #{number}: {found.seat} → {found.to}",
+        "",
+        f"| {words.heads[0]} | {words.heads[1]} |",
+        "|------|------|",
+        *(f"| {name} | {value} |" for name, value in zip(words.rows, values, strict=True)),
+        *_render_section_head(question),
+        *_render_question(words, language, found.request),
+        *_render_section_head(reply),
+        *_render_reply(words, language, found),
+    ]
+    doubts = _render_doubts(words, found)
+    if doubts:
+        lines += [*_render_section_head(unsure), *doubts]
+    return "\n".join(lines) + "\n"
+
+
+def _render_section_head(name: str) -> list[str]:
+    return ["", "---", "", f"## {name}", ""]
+
+
+def _render_question(words: ConsultationPromptText, language: Language, request: ConsultRequest) -> list[str]:
+    colon = ":" if language == "en" else "："
+    space = " " if language == "en" else ""
+    lines = [f"**{words.labels['kind']}**{colon}{space}{words.kinds[request.kind]}", "", *quote_markdown(request.question)]
+    for name, text in (("background", request.background), ("understanding", request.understanding)):
+        if text:
+            lines += ["", f"**{words.labels[name]}**{colon}", "", *quote_markdown(text)]
+    return lines
+
+
+def _render_reply(words: ConsultationPromptText, language: Language, found: Consultation) -> list[str]:
+    if found.failure or found.advice is None:
+        return [words.failed.format(to=found.to, reason=words.failures.get(found.failure, found.failure))]
+    colon = ":" if language == "en" else "："
+    lines = [words.unknown.format(to=found.to), ""] if found.advice.is_unknown else []
+    lines += quote_markdown(found.advice.answer)
+    if found.advice.notes:
+        lines += ["", f"**{words.labels['notes']}**{colon}", "", *quote_markdown(found.advice.notes)]
+    return lines
+
+
+def _render_doubts(words: ConsultationPromptText, found: Consultation) -> list[str]:
+    advice = found.advice
+    if advice is None or found.failure:
+        return []
+    lines = quote_markdown(advice.unsure_of) if advice.unsure_of else []
+    if advice.ask_instead:
+        lines += [
+            *([""] if lines else []),
+            f"{words.labels['ask_instead']}: @{one_line(advice.ask_instead)}".replace("<", "&lt;"),
+        ]
+    return lines
+
+
+def _format_labelled_parts(words: ConsultationPromptText, language: Language, parts: dict[str, str]) -> list[str]:
+    colon = ": " if language == "en" else "："
+    return [f"**{words.labels[name]}**{colon}{strip_control(text)}" for name, text in parts.items() if text]

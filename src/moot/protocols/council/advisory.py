@@ -1,0 +1,46 @@
+"""The advisory protocol as the house takes it in."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from moot.domain.ids import SeatId
+from moot.errors import BadSetting
+from moot.protocols.council.facts import CouncilOpened, CouncilSettings
+from moot.protocols.council.plugin import build_council_plugin
+from moot.protocols.council.rules import CouncilRules
+from moot.protocols.council.state import Council, Course
+from moot.scoring.resolution import Correlations, Resolution, SeatVote, resolve_advisory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdvisorySettings(CouncilSettings):
+    """`owner` proposes and decides; left out, the first seat does."""
+
+    owner: SeatId | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdvisoryOpened(CouncilOpened):
+    settings: AdvisorySettings = AdvisorySettings()
+
+
+def find_owner(opened: CouncilOpened) -> SeatId:
+    """The seat that proposes and decides."""
+    assert isinstance(opened, AdvisoryOpened)
+    return opened.settings.owner or opened.seats[0].id
+
+
+def _resolve_votes(state: Council, voices: Sequence[SeatVote], correlations: Correlations) -> Resolution:
+    return resolve_advisory(voices, owner=find_owner(state.opened), correlations=correlations)
+
+
+def _validate_owner(opened: CouncilOpened) -> None:
+    if find_owner(opened) not in {seat.id for seat in opened.seats}:
+        known = ", ".join(seat.id for seat in opened.seats)
+        raise BadSetting(f"owner = {find_owner(opened)!r} is no seat; the seats are: {known}")
+
+
+COURSE: Final = Course(first=("propose", "argue", "decide"), again=(), resolve=_resolve_votes, owner=find_owner)
+RULES: Final = CouncilRules("advisory", AdvisoryOpened, COURSE)
+ADVISORY: Final = build_council_plugin(RULES, AdvisorySettings, AdvisoryOpened, wire_name="advisory_panel", check=_validate_owner)

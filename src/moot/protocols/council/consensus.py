@@ -1,0 +1,43 @@
+"""The consensus protocol as the house takes it in."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from annotated_types import Ge, Le
+
+from moot.protocols.council.facts import CouncilOpened, CouncilSettings
+from moot.protocols.council.plugin import build_council_plugin
+from moot.protocols.council.rules import CouncilRules
+from moot.protocols.council.state import Council, Course, find_no_owner
+from moot.scoring.resolution import CONSENSUS_THRESHOLD, Correlations, Resolution, SeatVote, resolve_consensus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsensusSettings(CouncilSettings):
+    """`threshold` is the confidence that everyone's support must have; `rounds` how many syntheses are tried."""
+
+    rounds: Annotated[int, Ge(1), Le(20)] = 3
+    threshold: Annotated[float, Ge(0), Le(1)] = CONSENSUS_THRESHOLD
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsensusOpened(CouncilOpened):
+    settings: ConsensusSettings = ConsensusSettings()
+
+
+def _resolve_votes(state: Council, voices: Sequence[SeatVote], correlations: Correlations) -> Resolution:
+    settings = state.opened.settings
+    assert isinstance(settings, ConsensusSettings)
+    return resolve_consensus(voices, threshold=settings.threshold, correlations=correlations)
+
+
+COURSE: Final = Course(
+    first=("propose", "argue", "synthesize", "vote"),
+    again=("synthesize", "vote"),
+    resolve=_resolve_votes,
+    owner=find_no_owner,
+    one_synthesis=True,
+)
+RULES: Final = CouncilRules("consensus", ConsensusOpened, COURSE)
+CONSENSUS: Final = build_council_plugin(RULES, ConsensusSettings, ConsensusOpened, wire_name="consensus")

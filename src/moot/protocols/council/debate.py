@@ -1,0 +1,30 @@
+"""The debate protocol as the house takes it in."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from moot.protocols.council.facts import CouncilOpened, CouncilSettings
+from moot.protocols.council.plugin import build_council_plugin
+from moot.protocols.council.rules import CouncilRules
+from moot.protocols.council.state import Council, Course, find_no_owner
+from moot.scoring.resolution import Correlations, Resolution, SeatVote, resolve_open_vote
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DebateOpened(CouncilOpened):
+    settings: CouncilSettings = CouncilSettings()
+
+
+def _resolve_votes(state: Council, voices: Sequence[SeatVote], correlations: Correlations) -> Resolution:
+    return resolve_open_vote(voices, correlations=correlations)
+
+
+COURSE: Final = Course(
+    first=("propose", "argue", "synthesize", "vote"),
+    again=("argue", "synthesize", "vote"),
+    resolve=_resolve_votes,
+    owner=find_no_owner,
+)
+RULES: Final = CouncilRules("debate", DebateOpened, COURSE)
+DEBATE: Final = build_council_plugin(RULES, CouncilSettings, DebateOpened, wire_name="structured_debate")

@@ -1,0 +1,120 @@
+"""The resolution of a deliberation, computed from the record alone."""
+
+from dataclasses import replace
+
+from moot.domain.ids import SeatId
+from moot.domain.roster import Seat
+from moot.protocols.council.facts import CouncilBallot, CouncilLostSeat, DeliberationClosed, EndReason
+from moot.protocols.council.motions import find_blind_positions, find_motion, is_overturned, list_challenges
+from moot.protocols.council.state import PASSED, Council, CouncilLine, Course
+from moot.scoring.independence import build_seat_correlations, detect_family
+from moot.scoring.positions import VotePosition, compute_weight
+from moot.scoring.resolution import Resolution, SeatVote
+
+
+def build_closing(course: Course, state: Council, reason: EndReason) -> DeliberationClosed:
+    """Weigh what was said, list who was lost and what nobody answered."""
+    decided = find_decided_motion(course, state)
+    voices = build_voices(course, state, reason)
+    found = course.resolve(state, voices, build_seat_correlations(state.opened.subject.bonds, state.seats))
+    if decided is None:
+        found = _with_no_motion(found)
+    if course.owner(state.opened) is not None and reason not in {"decided", "agreed_blind"}:
+        # Nobody decided: the owner's first proposal is no decision.
+        found = replace(found, consensus_type="no_consensus", carried=False)
+    return DeliberationClosed(
+        reason=reason,
+        consensus_type=found.consensus_type,
+        carried=found.carried,
+        motion=None if decided is None else decided.id,
+        confidence=found.confidence,
+        support=found.support,
+        turnout=found.turnout,
+        heads=found.heads,
+        effective=found.effective,
+        ballots=tuple(_build_ballot(state, voice) for voice in voices),
+        could_differ=found.could_differ,
+        open_challenges=tuple(challenge.line.id for challenge in list_challenges(state) if challenge.state == "open"),
+        overturned=found.carried and is_overturned(course, state, decided),
+        lost=_list_lost_seats(state),
+    )
+
+
+def compute_outcome(course: Course, state: Council) -> Resolution:
+    """What the votes cast so far amount to."""
+    return course.resolve(
+        state, build_voices(course, state, "voted"), build_seat_correlations(state.opened.subject.bonds, state.seats)
+    )
+
+
+def find_decided_motion(course: Course, state: Council) -> CouncilLine | None:
+    """The line that the votes were about: a vote that was begun keeps its motion."""
+    return state.line(state.motion) or find_motion(course, state)
+
+
+def build_voices(course: Course, state: Council, reason: EndReason) -> tuple[SeatVote, ...]:
+    """Every seat at the vote. Where positions agreed blind they are the votes; where somebody decides, the advice is."""
+    owner = course.owner(state.opened)
+    return tuple(_build_voice(seat, _find_vote(state, seat.id, owner, reason)) for seat in state.seats)
+
+
+def _build_voice(seat: Seat, stand: tuple[VotePosition | None, float]) -> SeatVote:
+    position, confidence = stand
+    return SeatVote(
+        seat=seat.id,
+        position=position,
+        confidence=confidence,
+        weight=seat.weight,
+        trust=seat.trust,
+        family=detect_family(seat.platform, seat.id),
+    )
+
+
+def _find_vote(state: Council, seat: SeatId, owner: SeatId | None, reason: EndReason) -> tuple[VotePosition | None, float]:
+    if reason == "agreed_blind":
+        line = find_blind_positions(state).get(seat)
+        return ("support", line.said.confidence or 0.0) if line is not None else (None, 0.0)
+    if owner is not None:
+        return _find_advisor_vote(state, seat, owner)
+    vote = state.line(state.votes.get(seat))
+    return (vote.said.position, vote.said.confidence or 0.0) if vote is not None else (None, 0.0)
+
+
+def _find_advisor_vote(state: Council, seat: SeatId, owner: SeatId) -> tuple[VotePosition | None, float]:
+    """An advisor's stand, by its last advice: a challenge is opposition where the owner turned it down, else a condition."""
+    own = [line for line in state.lines if line.seat == seat and line.said.type != "propose"]
+    if seat == owner:
+        own = [line for line in state.lines if line.seat == seat]
+        return ("support", own[-1].said.confidence or 0.0) if own else (None, 0.0)
+    if not own:
+        had = state.had if state.phase == "argue" else state.argued
+        return ("abstain", 0.0) if had.get(seat) == PASSED else (None, 0.0)
+    last = own[-1]
+    if last.said.type != "challenge":
+        return "support", last.said.confidence or 0.0
+    met = next(challenge for challenge in list_challenges(state) if challenge.line.id == last.id)
+    return "conditional_support" if met.state == "accepted" else "oppose", last.said.confidence or 0.0
+
+
+def _build_ballot(state: Council, voice: SeatVote) -> CouncilBallot:
+    weighs = 0.0 if voice.position in {None, "abstain"} else compute_weight(voice.weight, voice.confidence, voice.trust)
+    return CouncilBallot(seat=SeatId(voice.seat), position=voice.position, confidence=voice.confidence, weight=weighs)
+
+
+def _with_no_motion(found: Resolution) -> Resolution:
+    """The outcome where there was nothing to decide on."""
+    return replace(found, consensus_type="no_consensus", carried=False, support=None, confidence=None)
+
+
+def _list_lost_seats(state: Council) -> tuple[CouncilLostSeat, ...]:
+    total = sum(seat.weight for seat in state.seats)
+    return tuple(
+        CouncilLostSeat(
+            seat=seat.id,
+            times=state.losses[seat.id].times,
+            last=state.losses[seat.id].last,
+            weight_share=seat.weight / total,
+        )
+        for seat in state.seats
+        if seat.id in state.losses
+    )

@@ -1,0 +1,196 @@
+"""The whole deliberation for people: its lines, phases, passes, votes. Grows with it; each entry is told once."""
+
+from dataclasses import dataclass
+
+from moot.domain.facts import Entry, SessionCancelled
+from moot.domain.ids import USER, SeatId, SessionId
+from moot.protocols.council.facts import Contributed, CouncilOpened, DeliberationClosed, Phase, PhaseBegun
+from moot.protocols.council.motions import Challenge, find_blind_positions, list_challenges
+from moot.protocols.council.resolution import find_decided_motion
+from moot.protocols.council.rules import CouncilRules
+from moot.protocols.council.state import PASSED, QUESTION, Council, CouncilLine
+from moot.reports.decision import Decision, Dissent, SeatLoss, SeatPosition, SourcedClaim
+from moot.reports.timeline import TimelineBase, format_time
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CouncilTimelineLine:
+    """A line with its time; `seq` is the ledger's entry that made it. The question is the first."""
+
+    id: int
+    seq: int
+    timestamp: str
+    speaker: SeatId
+    content: str
+    spoken: CouncilLine | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassedTurn:
+    """A seat that had nothing to say in a phase; `is_implied` where it went on to the next phase instead."""
+
+    seq: int
+    seat: SeatId
+    round: int
+    phase: Phase
+    is_implied: bool
+
+
+class CouncilTimeline(TimelineBase):
+    """Told entry by entry, the opening first."""
+
+    def __init__(self, session: SessionId, rules: CouncilRules) -> None:
+        super().__init__(session)
+        self.rules = rules
+        self.timeline: list[CouncilTimelineLine] = []
+        self.passes: list[PassedTurn] = []
+        self.phases: list[PhaseBegun] = []
+        self._council: Council | None = None
+
+    @property
+    def council(self) -> Council:
+        assert self._council is not None, "a story begins with the opening"
+        return self._council
+
+    @property
+    def resolution(self) -> DeliberationClosed | None:
+        return self.closed if isinstance(self.closed, DeliberationClosed) else None
+
+    def add(self, entry: Entry) -> None:
+        """Tell one more entry."""
+        self.apply_shared(entry)
+        fact = entry.fact
+        if isinstance(fact, CouncilOpened):
+            self._council = self.rules.initial(fact)
+            self._add_line(entry, QUESTION, USER, fact.topic, None)
+            return
+        before = self.council
+        self._council = after = self.rules.evolve(before, entry)
+        if isinstance(fact, PhaseBegun):
+            self.phases.append(fact)
+        if isinstance(fact, Contributed) and before.phase != "closed" and _is_pass(before, after, fact.seat):
+            implied = fact.said.type != "pass"
+            self.passes.append(
+                PassedTurn(seq=entry.seq, seat=fact.seat, round=before.round, phase=before.phase, is_implied=implied)
+            )
+        for line in after.lines[len(before.lines) :]:
+            self._add_line(entry, line.id, line.seat, line.said.text, line)
+
+    def _add_line(self, entry: Entry, number: int, speaker: SeatId, text: str, spoken: CouncilLine | None) -> None:
+        self.timeline.append(
+            CouncilTimelineLine(
+                id=number, seq=entry.seq, timestamp=format_time(entry.at), speaker=speaker, content=text, spoken=spoken
+            )
+        )
+
+    def challenges(self) -> list[Challenge]:
+        return list_challenges(self.council)
+
+
+def _is_pass(before: Council, after: Council, seat: SeatId) -> bool:
+    return seat not in before.had and after.had.get(seat) == PASSED
+
+
+def build_decision(story: CouncilTimeline) -> Decision:
+    """The decision as it stands."""
+    council, closed = story.council, story.resolution
+    decided = find_decided_motion(story.rules.course, council) if closed is not None and closed.carried else None
+    is_cancelled = isinstance(story.closed, SessionCancelled)
+    return Decision(
+        session=story.session,
+        topic=council.opened.topic,
+        status="thinking" if story.closed is None else "cancelled" if is_cancelled else "concluded",
+        ended_by=closed.reason if closed else "cancelled" if is_cancelled else None,
+        decision=None if decided is None else SourcedClaim(text=decided.said.text, entries=(decided.id,)),
+        author=None if decided is None else decided.seat,
+        confidence=closed.confidence if closed else None,
+        support=closed.support if closed else None,
+        turnout=closed.turnout if closed else None,
+        reasons=_build_reasons(council) if decided else (),
+        positions=build_positions(story),
+        dissent=build_dissent(story),
+        open_questions=(),
+        lost=_list_lost_seats(story),
+        could_differ=closed.could_differ if closed else False,
+        turns=len(council.lines),
+        spent=story.spent,
+        consensus_type=closed.consensus_type if closed else None,
+        choice=decided.said.choice if decided else "",
+        heads=closed.heads if closed else 0,
+        effective=closed.effective if closed else None,
+        open_challenges=tuple(_build_claim(each.line) for each in story.challenges() if each.state == "open"),
+        overturned=closed.overturned if closed else False,
+    )
+
+
+def _build_claim(line: CouncilLine) -> SourcedClaim:
+    return SourcedClaim(text=line.said.text, entries=(line.id,))
+
+
+def _build_reasons(council: Council) -> tuple[SourcedClaim, ...]:
+    return tuple(_build_claim(line) for line in council.lines if line.said.type == "support")
+
+
+def build_positions(story: CouncilTimeline) -> tuple[SeatPosition, ...]:
+    """Where each seat stood before it read anyone, and how it voted."""
+    council, closed = story.council, story.resolution
+    blind = {} if council.is_sealed else find_blind_positions(council)
+    ballots = {ballot.seat: ballot for ballot in (closed.ballots if closed else ())}
+    found = []
+    for seat in council.seats:
+        before, vote, ballot = blind.get(seat.id), council.line(council.votes.get(seat.id)), ballots.get(seat.id)
+        verdict = ballot.position if ballot else vote.said.position if vote else None
+        if before is None and verdict is None:
+            continue
+        found.append(
+            SeatPosition(
+                seat=seat.id,
+                before=before.said.text if before else None,
+                confidence_before=before.said.confidence if before else None,
+                after=vote.said.text or None if vote else None,
+                verdict=verdict,
+                confidence_after=ballot.confidence if ballot and verdict else vote.said.confidence if vote else None,
+                weight=ballot.weight if ballot else 0.0,
+                moved_by=vote.said.moved_by if vote else None,
+                choice_before=before.said.choice if before else "",
+            )
+        )
+    return tuple(found)
+
+
+def build_dissent(story: CouncilTimeline) -> tuple[Dissent, ...]:
+    """Every oppose, condition and unanswered challenge, with who raised it."""
+    council = story.council
+    if story.resolution is None:
+        return ()
+    voiced: list[Dissent] = []
+    for number in council.votes.values():
+        vote = council.line(number)
+        if vote is None:
+            continue
+        if vote.said.position == "oppose":
+            voiced.append(Dissent(seat=vote.seat, kind="oppose", text=vote.said.text, entries=(vote.id,)))
+        if vote.said.position == "conditional_support":
+            voiced.append(Dissent(seat=vote.seat, kind="conditional", text=vote.said.condition, entries=(vote.id,)))
+    for each in story.challenges():
+        if each.state == "open" or _is_declined(story, each):
+            voiced.append(Dissent(seat=each.line.seat, kind="challenge", text=each.line.said.text, entries=(each.line.id,)))
+    return tuple(voiced)
+
+
+def _is_declined(story: CouncilTimeline, found: Challenge) -> bool:
+    """Advice that the owner turned down stays dissent, answered or not."""
+    return found.state == "answered" and story.rules.course.owner(story.council.opened) is not None
+
+
+def _list_lost_seats(story: CouncilTimeline) -> tuple[SeatLoss, ...]:
+    closed = story.resolution
+    if closed is None:
+        return ()
+    voiceless = {ballot.seat for ballot in closed.ballots if ballot.position is None}
+    return tuple(
+        SeatLoss(
+            seat=lost.seat, times=lost.times, last=lost.last, weight_share=lost.weight_share, voiceless=lost.seat in voiceless
+        )
+        for lost in closed.lost
+    )

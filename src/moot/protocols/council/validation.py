@@ -1,0 +1,119 @@
+"""What is wrong with a contribution that has the right shape, at this place in a deliberation."""
+
+from typing import Final
+
+from moot.domain.ids import SeatId
+from moot.domain.topic import normalize_label
+from moot.protocols.council.facts import Contribution, ContributionType
+from moot.protocols.council.motions import has_motion
+from moot.protocols.council.state import QUESTION, Council, Course
+
+PHASE_TYPES: Final[dict[str, tuple[ContributionType, ...]]] = {
+    "propose": ("propose",),
+    "argue": ("support", "challenge"),
+    "synthesize": ("synthesize",),
+    "decide": ("synthesize",),
+    "vote": ("vote",),
+}
+
+
+class ContributionValidator:
+    """Checks what one seat says when the deliberation stands as it does now."""
+
+    def __init__(self, course: Course, state: Council, seat: SeatId) -> None:
+        self._course = course
+        self._state = state
+        self._seat = seat
+
+    def __call__(self, said: object) -> str | None:
+        assert isinstance(said, Contribution)
+        allowed = list_allowed_types(self._course, self._state, self._seat)
+        if said.type not in allowed:
+            return f"type {said.type!r} has no place in the phase {self._state.phase!r}; expected: {', '.join(allowed)}"
+        if said.type == "pass":
+            return None
+        checks = (
+            _check_text(said),
+            _check_vote(said),
+            self._check_choice(said),
+            self._check_references(said),
+            self._check_advice(said),
+        )
+        return next((fault for fault in checks if fault is not None), None)
+
+    def _check_choice(self, said: Contribution) -> str | None:
+        options = self._state.opened.subject.options
+        if said.type not in {"propose", "synthesize"} or not options:
+            return None
+        if normalize_label(said.choice) in {normalize_label(option) for option in options}:
+            return None
+        return f"choice {said.choice!r} is none of the options; expected one of: {', '.join(options)}"
+
+    def _check_references(self, said: Contribution) -> str | None:
+        state = self._state
+        named = [said.refers_to, said.moved_by, *said.answers, *said.accepts, *(taken.entry for taken in said.taken)]
+        for number in named:
+            if number is not None and not QUESTION <= number <= state.last_id:
+                return f"line {number} does not exist; the lines are {QUESTION} to {state.last_id}"
+        mover = state.line(said.moved_by)
+        if said.moved_by is not None and (mover is None or mover.seat == self._seat):
+            return f"moved_by = {said.moved_by}: what moved you is a line of somebody else's"
+        for number in (*said.answers, *said.accepts):
+            line = state.line(number)
+            if line is None or line.said.type != "challenge":
+                raised = ", ".join(str(line.id) for line in state.lines if line.said.type == "challenge") or "none"
+                return f"line {number} is no challenge; the challenges are: {raised}"
+        return None
+
+    def _check_advice(self, said: Contribution) -> str | None:
+        if self._state.phase != "decide":
+            return None
+        advice = {line.id for line in self._state.lines if line.phase == "argue" and line.said.type in {"support", "challenge"}}
+        missing = sorted(advice - {taken.entry for taken in said.taken})
+        if missing:
+            lines = ", ".join(map(str, missing))
+            return f"'taken' leaves out the advice in line {lines}; say of each piece of advice how it was taken, and why"
+        return None
+
+
+def list_allowed_types(course: Course, state: Council, seat: SeatId) -> tuple[ContributionType, ...]:
+    """What a seat may contribute now: what the phase is for, a pass, and what the next phase is for.
+
+    The next phase is open to a seat only once there is something on the table to speak to.
+    """
+    if state.phase == "closed":
+        return ()
+    found: list[ContributionType] = []
+    if seat in course.list_phase_seats(state, state.phase):
+        found += PHASE_TYPES[state.phase]
+        is_owner = course.owner(state.opened) == seat
+        if seat not in state.had and not is_owner:
+            found.append("pass")
+    following = course.find_next_phase(state)
+    if following is not None and following != "decide" and seat in course.list_phase_seats(state, following):
+        # A synthesis is of what was argued: it waits until all others have had their say.
+        others = [name for name in course.list_phase_seats(state, state.phase) if name != seat and name not in state.had]
+        is_early = following == "synthesize" and bool(others)
+        found += PHASE_TYPES[following] if has_motion(course, state) and not is_early else ()
+    return tuple(found)
+
+
+def _check_text(said: Contribution) -> str | None:
+    if said.type != "vote" and not said.text.strip():
+        return f"a {said.type} needs a text"
+    if said.confidence is None and said.position != "abstain":
+        return f"a {said.type} needs a confidence between 0 and 1"
+    if said.type != "vote" and said.position is not None:
+        return f"a position belongs to a vote, not to a {said.type}"
+    return None
+
+
+def _check_vote(said: Contribution) -> str | None:
+    if said.type != "vote":
+        return None
+    if said.position is None:
+        expected = "support, conditional_support, oppose or abstain"
+        return f"a vote needs a position: {expected}"
+    if said.position == "conditional_support" and not said.condition.strip():
+        return "a conditional_support names its condition"
+    return None

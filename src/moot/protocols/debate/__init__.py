@@ -1,1 +1,0 @@
-"""Debate: propose, support or challenge, synthesize, vote. `structured_debate` on the wire."""

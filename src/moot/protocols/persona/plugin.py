@@ -1,0 +1,55 @@
+"""The persona protocol as the house takes it in."""
+
+from typing import Final
+
+from moot.domain.budget import Budget
+from moot.domain.roster import Seat, validate_seats
+from moot.errors import BadSetting
+from moot.ports.plugin import Plan, ProtocolPlugin
+from moot.protocols.persona.context import ContextLedger, render_context_ledger
+from moot.protocols.persona.facts import MeetingOpened, PersonaSettings
+from moot.protocols.persona.live_lines import add_and_describe_entry, build_summary
+from moot.protocols.persona.minutes import render_minutes
+from moot.protocols.persona.page import render_html_report
+from moot.protocols.persona.rules import RULES
+from moot.protocols.persona.timeline import PersonaTimeline, build_decision
+
+
+def open_session(plan: Plan) -> MeetingOpened:
+    """The opening of a meeting; raises BadRoster or BadSetting."""
+    settings = plan.settings
+    assert isinstance(settings, PersonaSettings)
+    seats = validate_seats(plan.seats)
+    if settings.summarizer is not None and settings.summarizer not in {seat.id for seat in seats}:
+        known = ", ".join(seat.id for seat in seats)
+        raise BadSetting(f"summarizer = {settings.summarizer!r} is no seat; the seats are: {known}")
+    return MeetingOpened(
+        topic=plan.topic,
+        language=plan.language,
+        seed=plan.seed,
+        seats=seats,
+        budget=plan.budget,
+        outside_patience=plan.outside_patience,
+        settings=settings,
+        subject=plan.subject,
+        hosted=plan.hosted,
+    )
+
+
+def parse_context_ledger(text: str, seats: tuple[Seat, ...], budget: Budget) -> ContextLedger:
+    return ContextLedger(text, seats, budget)
+
+
+PERSONA: Final = ProtocolPlugin(
+    name="persona",
+    blind_from=3,
+    rules=RULES,
+    settings=PersonaSettings,
+    open=open_session,
+    tell=PersonaTimeline,
+    decision=build_decision,
+    lines=add_and_describe_entry,
+    summary=build_summary,
+    exports={"context": render_context_ledger, "minutes": render_minutes, "html": render_html_report},
+    read_back=parse_context_ledger,
+)

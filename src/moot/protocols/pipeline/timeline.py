@@ -1,0 +1,232 @@
+"""A pipeline for people. Each entry is told once."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from moot.domain.context import extract_first_sentence
+from moot.domain.facts import BudgetExhausted, Entry, InputGiven, SeatLost, SessionCancelled
+from moot.domain.ids import USER, SeatId, SessionId
+from moot.domain.safe_text import one_line, strip_control
+from moot.protocols.pipeline.facts import PipelineClosed, PipelineOpened, StepRejected, VerdictGiven, WorkDone
+from moot.protocols.pipeline.prompt_text import PROMPT_TEXT, PipelinePromptText
+from moot.protocols.pipeline.rules import RULES
+from moot.protocols.pipeline.state import Pipeline
+from moot.reports.costs import build_cost_rows, format_money
+from moot.reports.decision import Decision, Dissent, SeatLoss, SourcedClaim
+from moot.reports.json_text import dump_json
+from moot.reports.markdown import format_cell, format_table, quote_markdown
+from moot.reports.shared_text import SHARED_REPORT_TEXT
+from moot.reports.summary import SummaryLine
+from moot.reports.timeline import TimelineBase, format_time
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PipelineTimelineLine:
+    """An artefact, a verdict or a word of the user's; `seq` is the ledger's entry that made it."""
+
+    id: int
+    seq: int
+    timestamp: str
+    speaker: SeatId
+    step: str
+    content: str
+    verdict: str = ""
+
+
+class PipelineTimeline(TimelineBase):
+    """Told entry by entry, the opening first."""
+
+    def __init__(self, session: SessionId) -> None:
+        super().__init__(session)
+        self.timeline: list[PipelineTimelineLine] = []
+        self.verdicts: dict[str, str] = {}
+        self._pipeline: Pipeline | None = None
+
+    @property
+    def pipeline(self) -> Pipeline:
+        assert self._pipeline is not None, "a story begins with the opening"
+        return self._pipeline
+
+    @property
+    def words(self) -> PipelinePromptText:
+        return PROMPT_TEXT[self.pipeline.opened.language]
+
+    def add(self, entry: Entry) -> None:
+        """Tell one more entry."""
+        self.apply_shared(entry)
+        fact = entry.fact
+        if isinstance(fact, PipelineOpened):
+            self._pipeline = RULES.initial(fact)
+            self._add_line(entry, USER, "", fact.topic)
+            return
+        before = self.pipeline
+        self._pipeline = RULES.evolve(before, entry)
+        step = before.step.name if before.step is not None else ""
+        match fact:
+            case WorkDone(seat=seat, said=said) if self._pipeline != before:
+                self._add_line(entry, seat, step, said.content)
+            case VerdictGiven(seat=seat, said=said) if self._pipeline != before:
+                self.verdicts[step] = said.verdict
+                self._add_line(entry, seat, step, said.content, said.verdict)
+            case InputGiven(text=text):
+                self._add_line(entry, USER, "", text)
+            case _:
+                pass
+
+    def _add_line(self, entry: Entry, speaker: SeatId, step: str, text: str, verdict: str = "") -> None:
+        number = len(self.timeline) + 1
+        self.timeline.append(
+            PipelineTimelineLine(
+                id=number,
+                seq=entry.seq,
+                timestamp=format_time(entry.at),
+                speaker=speaker,
+                step=step,
+                content=text,
+                verdict=verdict,
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepLine:
+    """A step as it stands. `done` counts how often it was done."""
+
+    number: int
+    name: str
+    agent: str
+    gate: bool
+    state: str
+    done: int
+
+
+def list_step_lines(story: PipelineTimeline) -> list[StepLine]:
+    """All steps, in order."""
+    pipeline = story.pipeline
+    found = []
+    for at, step in enumerate(pipeline.steps):
+        made = pipeline.made.get(step.name)
+        done = made.version if made else pipeline.rejections.get(step.name, 0) + (story.verdicts.get(step.name) == "APPROVED")
+        if at == pipeline.index and story.closed is None:
+            state = "current"
+        elif step.gate and at < pipeline.index:
+            state = "approved"
+        elif step.gate and at == pipeline.index and story.verdicts.get(step.name) == "REJECTED":
+            state = "rejected"
+        else:
+            state = "done" if at < pipeline.index else "waiting"
+        found.append(StepLine(number=at + 1, name=step.name, agent=step.agent, gate=step.gate, state=state, done=done))
+    return found
+
+
+def build_decision(story: PipelineTimeline) -> Decision:
+    """What the pipeline came to: its last artefact, if it was completed."""
+    pipeline = story.pipeline
+    closed = story.closed if isinstance(story.closed, PipelineClosed) else None
+    is_cancelled = isinstance(story.closed, SessionCancelled)
+    is_done = closed is not None and closed.outcome == "completed" and bool(pipeline.made)
+    last = max(pipeline.made.values(), key=lambda made: made.seq, default=None)
+    total = sum(seat.weight for seat in pipeline.seats)
+    rejected = [line for line in story.timeline if line.verdict == "REJECTED"]
+    is_rejected = closed is not None and closed.outcome == "rejected"
+    return Decision(
+        session=story.session,
+        topic=pipeline.opened.topic,
+        status="thinking" if story.closed is None else "cancelled" if is_cancelled else "concluded",
+        ended_by=closed.outcome if closed else "cancelled" if is_cancelled else None,
+        decision=SourcedClaim(text=last.text) if is_done and last else None,
+        author=last.seat if is_done and last else None,
+        confidence=None,
+        support=None,
+        turnout=None,
+        reasons=(),
+        positions=(),
+        dissent=tuple(Dissent(seat=line.speaker, kind="oppose", text=line.content) for line in rejected[-1:] if is_rejected),
+        open_questions=(),
+        lost=tuple(
+            SeatLoss(
+                seat=seat,
+                times=lost.times,
+                last=lost.last,
+                weight_share=pipeline.seat(seat).weight / total,
+                voiceless=all(line.speaker != seat for line in story.timeline),
+            )
+            for seat, lost in pipeline.losses.items()
+        ),
+        could_differ=False,
+        turns=len(story.timeline) - 1,
+        spent=story.spent,
+    )
+
+
+def add_and_describe_entry(story: PipelineTimeline, entry: Entry) -> list[str]:
+    """Tell one more entry, in plain lines."""
+    before = len(story.timeline)
+    story.add(entry)
+    words, steps = story.words, len(story.pipeline.steps)
+    lines = []
+    for line in story.timeline[before:]:
+        at = f"[{story.pipeline.position(line.step) + 1}/{steps} {line.step}] " if line.step else ""
+        verdict = f"{line.verdict} " if line.verdict else ""
+        lines.append(f"#{line.id} {at}{line.speaker}: {verdict}{extract_first_sentence(one_line(line.content))}")
+    match entry.fact:
+        case StepRejected(step=step, times=times, then=then, to=to):
+            lines.append(f"  ✗ {step}: REJECTED ({times}) → {words.then[then].format(to=to)}")
+        case SeatLost(seat=seat, reason=reason, detail=detail):
+            losses = SHARED_REPORT_TEXT[story.pipeline.opened.language].losses
+            lines.append(f"  ✗ {seat}: {losses[reason]}" + (f" ({one_line(detail)})" if detail else ""))
+        case PipelineClosed(outcome=outcome):
+            lines.append(f"  ■ {words.outcomes[outcome]}")
+        case BudgetExhausted(spent=spent):
+            lines.append(f"  ■ {spent}")
+        case _:
+            pass
+    return lines
+
+
+def build_summary(story: PipelineTimeline) -> list[SummaryLine]:
+    """What came of it, in short."""
+    words, decision = story.words, build_decision(story)
+    shared = SHARED_REPORT_TEXT[story.pipeline.opened.language]
+    spent = decision.spent
+    cost = SummaryLine(f"{shared.spent.format(calls=spent.calls, tokens=spent.tokens)} · {format_money(spent)}", "dim")
+    if decision.status != "concluded":
+        return [SummaryLine(words.going_on if decision.status == "thinking" else words.cancelled, "strong"), cost]
+    closed = story.closed
+    assert isinstance(closed, PipelineClosed)
+    told = words.outcomes[closed.outcome] + ("" if closed.outcome == "completed" else f" ({closed.step})")
+    return [
+        *([SummaryLine(strip_control(decision.decision.text), "strong"), SummaryLine("")] if decision.decision else []),
+        SummaryLine(told, "plain" if closed.outcome == "completed" else "bad"),
+        *(SummaryLine(f"{voice.seat}: {one_line(voice.text)}", "bad") for voice in decision.dissent),
+        *(SummaryLine(f"{words.lost}: {lost.seat} ({shared.losses[lost.last]} × {lost.times})", "bad") for lost in decision.lost),
+        cost,
+    ]
+
+
+def render_minutes(story: PipelineTimeline) -> str:
+    """The record of a pipeline at any time."""
+    pipeline, words = story.pipeline, story.words
+    shared = SHARED_REPORT_TEXT[pipeline.opened.language]
+    rows = [(line.name, line.agent, words.states[line.state], line.done) for line in list_step_lines(story)]
+    parts = [
+        [f"# {words.pipeline}: {one_line(story.session)}", "", *quote_markdown(pipeline.opened.topic)],
+        [one_line(line.text) for line in build_summary(story)[-3:-1] if line.text] or [words.going_on],
+        format_table(words.columns, rows),
+    ]
+    for line in story.timeline[1:]:
+        verdict = f" · {line.verdict}" if line.verdict else ""
+        head = f"**#{line.id} {line.speaker}** · {line.timestamp} · {format_cell(line.step)}{verdict}"
+        parts.append([head, "", *quote_markdown(line.content)])
+    costs = build_cost_rows(story.costs, pipeline.seats, story.spent, shared.total)
+    parts.append([f"## {shared.cost}", "", *format_table(shared.cost_heads, costs), ""])
+    return "\n\n".join("\n".join(part) for part in parts) + "\n"
+
+
+def render_artefacts(story: PipelineTimeline) -> str:
+    """The newest artefact of every step, as JSON."""
+    made: list[dict[str, Any]] = [
+        {"step": each.step, "agent": each.seat, "version": each.version, "entry": each.seq, "content": each.text}
+        for each in story.pipeline.made.values()
+    ]
+    return dump_json({"session": story.session, "artefacts": made}, indent=2) + "\n"

@@ -1,0 +1,48 @@
+"""The roundtable protocol as the house takes it in."""
+
+from typing import Final
+
+from moot.domain.roster import Seat, validate_seats
+from moot.errors import BadRoster
+from moot.ports.plugin import Plan, ProtocolPlugin
+from moot.protocols.roundtable.facts import MODERATOR, ConferenceOpened, RoundtableSettings
+from moot.protocols.roundtable.minutes import render_minutes
+from moot.protocols.roundtable.page import render_html_report
+from moot.protocols.roundtable.rules import RULES
+from moot.protocols.roundtable.timeline import RoundtableTimeline, add_and_describe_entry, build_decision, build_summary
+
+
+def open_session(plan: Plan) -> ConferenceOpened:
+    """The opening of a conference; raises BadRoster.
+
+    Without a seat called `moderator` the first speaker's mind writes the minutes.
+    """
+    assert isinstance(plan.settings, RoundtableSettings)
+    speakers = [seat for seat in plan.seats if seat.id != MODERATOR]
+    if not speakers:
+        raise BadRoster("a conference needs a speaker beside the moderator: add --seat name=platform")
+    moderator = next((seat for seat in plan.seats if seat.id == MODERATOR), Seat(id=MODERATOR, platform=speakers[0].platform))
+    return ConferenceOpened(
+        topic=plan.topic,
+        language=plan.language,
+        seed=plan.seed,
+        seats=validate_seats((*speakers, moderator), fewest=2),
+        budget=plan.budget,
+        outside_patience=plan.outside_patience,
+        subject=plan.subject,
+        hosted=plan.hosted,
+        settings=plan.settings,
+    )
+
+
+ROUNDTABLE: Final = ProtocolPlugin(
+    name="roundtable",
+    rules=RULES,
+    settings=RoundtableSettings,
+    open=open_session,
+    tell=RoundtableTimeline,
+    decision=build_decision,
+    lines=add_and_describe_entry,
+    summary=build_summary,
+    exports={"minutes": render_minutes, "html": render_html_report},
+)

@@ -1,0 +1,169 @@
+"""The whole conference for people. Grows with it; each entry is told once."""
+
+import re
+from dataclasses import dataclass
+
+from moot.domain.facts import BudgetExhausted, Entry, InputGiven, SeatLost, SessionCancelled
+from moot.domain.ids import USER, SeatId
+from moot.domain.safe_text import one_line, strip_control
+from moot.protocols.roundtable.facts import ConferenceClosed, ConferenceOpened, SpeakerSkipped, TalkConcluded
+from moot.protocols.roundtable.files import explain_skip
+from moot.protocols.roundtable.report_text import REPORT_TEXT, RoundtableReportText
+from moot.protocols.roundtable.rules import RULES
+from moot.protocols.roundtable.state import Conference, NumberedSpeech, SkippedTurn
+from moot.reports.costs import format_money
+from moot.reports.decision import Decision, Dissent, SeatLoss, SourcedClaim
+from moot.reports.summary import SummaryLine
+from moot.reports.timeline import TimelineBase, format_time
+
+_NOTHING = re.compile(r"[\s*•–-]*(?:none|nothing|no disagreements?|无|没有|暂无)?(?:分歧)?[\s.。]*", re.IGNORECASE)
+_SECTION = re.compile(r"^#{1,4}[ \t]*(\S.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundtableTimelineLine:
+    """A speech, the question or a word of the user's; `seq` is the ledger's entry that made it."""
+
+    id: int
+    seq: int
+    timestamp: str
+    speaker: SeatId
+    content: str
+    speech: NumberedSpeech | None = None
+
+
+class RoundtableTimeline(TimelineBase):
+    """Told entry by entry, the opening first."""
+
+    def __init__(self, session: str) -> None:
+        super().__init__(session)  # type: ignore[arg-type]  # a session's id, checked by whoever tells
+        self.timeline: list[RoundtableTimelineLine] = []
+        self._conference: Conference | None = None
+
+    @property
+    def conference(self) -> Conference:
+        assert self._conference is not None, "a story begins with the opening"
+        return self._conference
+
+    @property
+    def skips(self) -> tuple[SkippedTurn, ...]:
+        return self.conference.absences
+
+    @property
+    def words(self) -> RoundtableReportText:
+        return REPORT_TEXT[self.conference.opened.language]
+
+    def add(self, entry: Entry) -> None:
+        """Tell one more entry."""
+        self.apply_shared(entry)
+        fact = entry.fact
+        if isinstance(fact, ConferenceOpened):
+            self._conference = RULES.initial(fact)
+            self._add_line(entry, USER, fact.topic)
+            return
+        before = self.conference
+        self._conference = after = RULES.evolve(before, entry)
+        for speech in after.speeches[len(before.speeches) :]:
+            self._add_line(entry, speech.seat, speech.said.content, speech)
+        if isinstance(fact, InputGiven):
+            self._add_line(entry, USER, fact.text)
+
+    def _add_line(self, entry: Entry, speaker: SeatId, text: str, speech: NumberedSpeech | None = None) -> None:
+        number = len(self.timeline) + 1
+        self.timeline.append(
+            RoundtableTimelineLine(
+                id=number, seq=entry.seq, timestamp=format_time(entry.at), speaker=speaker, content=text, speech=speech
+            )
+        )
+
+
+def format_speaker_label(line: RoundtableTimelineLine) -> str:
+    """Who speaks, with the number that its file has."""
+    return line.speaker if line.speech is None else f"{line.speech.number:03d} {line.speaker}"
+
+
+def extract_section(text: str, names: tuple[str, ...]) -> str:
+    """What stands under the first heading that begins with one of these words; empty where none does."""
+    headings = list(_SECTION.finditer(text))
+    for at, heading in enumerate(headings):
+        if heading[1].strip().casefold().startswith(names):
+            end = headings[at + 1].start() if at + 1 < len(headings) else len(text)
+            return text[heading.end() : end].strip()
+    return ""
+
+
+def build_decision(story: RoundtableTimeline) -> Decision:
+    """The decision as it stands: what the minutes call the consensus."""
+    conference, words = story.conference, story.words
+    closed = story.closed if isinstance(story.closed, ConferenceClosed) else None
+    minutes = conference.minutes.content if closed is not None and conference.minutes is not None else ""
+    agreed, disputed = extract_section(minutes, words.consensus_heads), extract_section(minutes, words.dispute_heads)
+    disputed = "" if _NOTHING.fullmatch(disputed) else disputed
+    is_cancelled = isinstance(story.closed, SessionCancelled)
+    total = sum(seat.weight for seat in conference.seats)
+    return Decision(
+        session=story.session,
+        topic=conference.opened.topic,
+        status="thinking" if story.closed is None else "cancelled" if is_cancelled else "concluded",
+        ended_by=closed.reason if closed else "cancelled" if is_cancelled else None,
+        decision=SourcedClaim(text=agreed or minutes) if minutes else None,
+        author=closed.author if closed else None,
+        confidence=None,
+        support=None,
+        turnout=None,
+        reasons=(),
+        positions=(),
+        dissent=(Dissent(seat=None, kind="reported", text=disputed),) if disputed else (),
+        open_questions=(),
+        lost=tuple(
+            SeatLoss(
+                seat=seat,
+                times=lost.times,
+                last=lost.last,
+                weight_share=conference.seat(seat).weight / total,
+                voiceless=all(speech.seat != seat for speech in conference.speeches),
+            )
+            for seat, lost in conference.losses.items()
+        ),
+        could_differ=False,
+        turns=len(conference.speeches),
+        spent=story.spent,
+    )
+
+
+def add_and_describe_entry(story: RoundtableTimeline, entry: Entry) -> list[str]:
+    """Tell one more entry, in plain lines."""
+    before = len(story.timeline)
+    story.add(entry)
+    words = story.words
+    lines = [f"{format_speaker_label(line)}: {one_line(line.content)}" for line in story.timeline[before:]]
+    fact = entry.fact
+    match fact:
+        case SpeakerSkipped(seat=seat):
+            lines += [f"  ✗ {words.skipped}: {seat} ({explain_skip(skip, words)})" for skip in story.skips[-1:]]
+        case SeatLost(seat=seat, reason=reason, detail=detail):
+            lines.append(f"  ✗ {seat}: {words.losses[reason]}" + (f" ({one_line(detail)})" if detail else ""))
+        case TalkConcluded(reason=reason):
+            lines.append(f"  ■ {words.endings[reason]}")
+        case BudgetExhausted(spent=spent):
+            lines.append(f"  ■ {spent}")
+        case _:
+            pass
+    return lines
+
+
+def build_summary(story: RoundtableTimeline) -> list[SummaryLine]:
+    """The conclusion in short."""
+    words, decision = story.words, build_decision(story)
+    if decision.status != "concluded":
+        return [SummaryLine(words.still_open if decision.status == "thinking" else words.cancelled, "strong")]
+    spent = decision.spent
+    lost = [SummaryLine(f"{words.skipped}: {skip.seat} ({explain_skip(skip, words)})", "bad") for skip in story.skips]
+    return [
+        SummaryLine(strip_control(decision.decision.text) if decision.decision else words.no_minutes, "strong"),
+        SummaryLine(""),
+        SummaryLine(f"{words.ended_by}: {words.endings.get(decision.ended_by or '', decision.ended_by)}"),
+        *(SummaryLine(f"{words.disputed}: {one_line(voice.text)}") for voice in decision.dissent),
+        *lost,
+        SummaryLine(f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {format_money(spent)}", "dim"),
+    ]

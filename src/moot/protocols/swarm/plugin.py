@@ -1,0 +1,87 @@
+"""The swarm protocol as the house takes it in."""
+
+from dataclasses import replace
+from typing import Final
+
+from moot.domain.roster import HELPING_SEATS, MOST_SEATS, Seat, validate_seats
+from moot.errors import BadRoster, BadSetting
+from moot.ports.plugin import Plan, ProtocolPlugin
+from moot.protocols.swarm.facts import FEWEST_AGENTS, LIKENESS, MOST_AGENTS, VALIDATOR, SwarmOpened, SwarmSettings
+from moot.protocols.swarm.records.blackboard import render_blackboard, render_operation_log, render_run_config
+from moot.protocols.swarm.reports.live_lines import add_and_describe_entry, build_summary
+from moot.protocols.swarm.reports.page import render_html_report
+from moot.protocols.swarm.reports.report import render_convergence_report, render_final_report
+from moot.protocols.swarm.reports.timeline import SwarmTimeline, build_decision
+from moot.protocols.swarm.rules.rulebook import RULES
+
+MEASURE: Final = "measure"
+"""The platform of the measure of likeness: the best that is at hand."""
+
+_NO_MODEL: Final = frozenset(("mailbox", "human", "script", "measure"))
+
+
+def open_session(plan: Plan) -> SwarmOpened:
+    """The opening of a swarm; raises BadRoster or BadSetting.
+
+    Every seat but `validator` and `likeness` is an explorer, and all explorers are equal: what a panel says of each is left out.
+    Without a seat called `validator` the first explorer's model validates; where no explorer is a model, nobody does.
+    """
+    settings = plan.settings
+    assert isinstance(settings, SwarmSettings)
+    if settings.directions and settings.mode != "hybrid":
+        raise BadSetting(f"directions are laid down in the mode hybrid only; the mode is {settings.mode}")
+    if not all(direction.strip() for direction in settings.directions):
+        raise BadSetting("a direction is empty; say it in words: --direction WORDS")
+    if settings.mode == "hybrid" and not settings.directions:
+        raise BadSetting("the mode hybrid needs directions of yours: --direction WORDS, once for each")
+    explorers = [replace(seat, stance="", instructions="") for seat in plan.seats if seat.id not in {VALIDATOR, LIKENESS}]
+    if not FEWEST_AGENTS <= len(explorers) <= MOST_AGENTS:
+        raise BadRoster(f"{len(explorers)} explorers; a swarm needs {FEWEST_AGENTS} to {MOST_AGENTS}: --agents N, or add --seat")
+    person = next((seat.id for seat in explorers if seat.platform == "human"), None)
+    if person is not None:
+        raise BadRoster(
+            f"seat {person!r}: a report has lists that a terminal does not ask for; seat a person as mailbox (`moot answer`)"
+        )
+    return SwarmOpened(
+        topic=plan.topic,
+        language=plan.language,
+        seed=plan.seed,
+        seats=validate_seats((*explorers, *_build_helper_seats(plan, explorers)), fewest=2, most=MOST_SEATS + HELPING_SEATS),
+        budget=plan.budget,
+        outside_patience=plan.outside_patience,
+        subject=plan.subject,
+        hosted=plan.hosted,
+        settings=settings,
+    )
+
+
+def _build_helper_seats(plan: Plan, explorers: list[Seat]) -> list[Seat]:
+    given = {seat.id: seat for seat in plan.seats}
+    model = next((seat for seat in explorers if seat.platform.partition(":")[0] not in _NO_MODEL), None)
+    found = []
+    if VALIDATOR in given:
+        found.append(given[VALIDATOR])
+    elif model is not None:
+        found.append(Seat(id=VALIDATOR, platform=model.platform, trust=model.trust))
+    found.append(given.get(LIKENESS, Seat(id=LIKENESS, platform=MEASURE)))
+    return found
+
+
+SWARM: Final = ProtocolPlugin(
+    name="swarm",
+    rules=RULES,
+    settings=SwarmSettings,
+    open=open_session,
+    tell=SwarmTimeline,
+    decision=build_decision,
+    lines=add_and_describe_entry,
+    summary=build_summary,
+    exports={
+        "minutes": render_final_report,
+        "html": render_html_report,
+        "blackboard": render_blackboard,
+        "operations": render_operation_log,
+        "convergence": render_convergence_report,
+        "config": render_run_config,
+    },
+)

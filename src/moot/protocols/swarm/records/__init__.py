@@ -1,0 +1,1 @@
+"""The files of a swarm run as text."""

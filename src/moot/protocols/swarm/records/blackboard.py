@@ -1,0 +1,369 @@
+"""The files of a run as text: run-config.json, blackboard.json, operation-log.json, the agents' reports.
+
+The blackboard holds no time of day: the same seed and the same answers give the same bytes. When things happened is in the
+operation log and the ledger.
+"""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from moot.protocols.swarm.facts import ConvergenceMeasured
+from moot.protocols.swarm.prompt_text import DISPLAY_NAMES
+from moot.protocols.swarm.prompts import build_agent_state
+from moot.protocols.swarm.reports.timeline import LoggedOperation, ReceivedReport, SwarmTimeline
+from moot.protocols.swarm.state import Agent, Finding, Idea, Swarm
+from moot.reports.json_text import dump_json
+from moot.reports.markdown import format_cell, format_table, quote_markdown
+from moot.reports.timeline import format_time
+from moot.scoring.likeness import JOIN_AT
+
+VERSION = "2.4"
+
+
+def _to_camel_case(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+def _dump_json_text(value: object) -> str:
+    return dump_json(value, indent=2) + "\n"
+
+
+def build_config(swarm: Swarm) -> dict[str, Any]:
+    """Every setting of the run, also those at their defaults."""
+    settings = swarm.settings
+    found = {_to_camel_case(each.name): getattr(settings, each.name) for each in fields(settings)}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in {**found, "joinAt": JOIN_AT}.items()}
+
+
+def render_run_config(story: SwarmTimeline) -> str:
+    """`run-config.json`: what was run, by whom, when."""
+    swarm = story.swarm
+    opened = swarm.opened
+    return _dump_json_text(
+        {
+            "protocol": "swarm",
+            "version": VERSION,
+            "session": story.session,
+            "task": opened.topic,
+            "language": opened.language,
+            "seed": opened.seed,
+            "startedAt": format_time(story.opened_at),
+            "seats": [{"id": seat.id, "platform": seat.platform} for seat in opened.seats],
+            "budget": {
+                "tokens": opened.budget.tokens,
+                "money": opened.budget.money,
+                "seconds": opened.budget.seconds,
+            },
+            "config": build_config(swarm),
+        }
+    )
+
+
+def render_blackboard(story: SwarmTimeline) -> str:
+    """`blackboard.json`: the whole state, canonical."""
+    return _dump_json_text(build_board_json(story))
+
+
+def build_board_json(story: SwarmTimeline) -> dict[str, Any]:
+    """The blackboard as plain JSON."""
+    swarm = story.swarm
+    board = swarm.board
+    active = {signal.id for signal in board.signals}
+    return {
+        "protocol": "swarm",
+        "version": VERSION,
+        "task": swarm.opened.topic,
+        "seed": swarm.opened.seed,
+        "currentRound": swarm.round,
+        "stage": swarm.stage,
+        "pheromones": _build_pheromones(story),
+        "claims": {
+            claim.id: {
+                "description": claim.description,
+                "claimedBy": list(claim.claimed_by),
+                "maxAgents": swarm.settings.agents_per_task,
+                "round": claim.round,
+            }
+            for claim in board.claims.values()
+        },
+        "stopSignals": [
+            {
+                "id": signal.id,
+                "from": signal.sender,
+                "target": board.pheromones[signal.target].direction,
+                "reason": signal.reason,
+                "evidence": signal.evidence,
+                "strength": signal.strength,
+                "round": signal.round,
+                "active": signal.id in active,
+            }
+            for signal in story.signals.values()
+        ],
+        "findings": [_build_finding(finding) for finding in board.findings],
+        "ideas": [_build_idea(story, idea) for idea in board.ideas],
+        "joins": [
+            {
+                "id": join.id,
+                "round": join.round,
+                "text": join.placed.text,
+                "idea": f"idea-{join.placed.idea}",
+                "takenFor": join.placed.like,
+                "reason": join.placed.reason,
+                "likeness": join.placed.likeness,
+                "measure": join.by if join.placed.reason == "measure" else None,
+            }
+            for join in story.joins
+        ],
+        "opinionHistory": [
+            {
+                "round": settled.round,
+                "opinions": {each.seat: [f"idea-{number}" for number in each.ideas] for each in settled.opinions},
+            }
+            for settled in story.settlements
+        ],
+        "convergence": [build_convergence_json(measured, swarm) for measured in story.measures],
+        "agentStates": {seat: _build_agent(agent) for seat, agent in swarm.agents.items()},
+        "operations": {"requested": board.requests, "processed": board.operations, "failed": board.refused},
+        "votes": {} if swarm.is_sealed else _build_votes(swarm),
+        "result": _build_result(story),
+        "execution": {"lastStep": swarm.execution.last, "confirmedSteps": swarm.execution.count},
+        "events": story.events,
+        "config": build_config(swarm),
+    }
+
+
+def _build_pheromones(story: SwarmTimeline) -> dict[str, Any]:
+    deposits: dict[str, list[dict[str, Any]]] = {}
+    changes: dict[str, list[dict[str, Any]]] = {}
+    for event in story.events:
+        if event["type"] == "pheromone_deposited":
+            deposits.setdefault(event["direction"], []).append(
+                {"agentId": event["agentId"], "round": event["round"], "amount": round(event["after"] - event["before"], 12)}
+            )
+        elif event["type"].startswith("pheromone_"):
+            changes.setdefault(event["direction"], []).append(
+                {"type": event["type"], "round": event["round"], "before": event["before"], "after": event["after"]}
+            )
+    return {
+        each.direction: {
+            "concentration": each.concentration,
+            "depositedBy": list(each.deposited_by),
+            "createdRound": each.round,
+            "depositHistory": deposits.get(each.direction, []),
+            "changes": changes.get(each.direction, []),
+        }
+        for each in story.swarm.board.pheromones.values()
+    }
+
+
+def _build_finding(finding: Finding) -> dict[str, Any]:
+    return {
+        "id": finding.id,
+        "agentId": finding.seat,
+        "round": finding.round,
+        "direction": finding.direction or None,
+        "coreIdea": finding.core_idea,
+        "perspective": finding.perspective,
+        "details": finding.details,
+        "agreesWith": list(finding.agrees_with),
+        "confidence": finding.confidence,
+        "needsValidation": finding.needs_validation,
+        "searchAttempted": finding.search_attempted,
+        "idea": f"idea-{finding.idea}" if finding.idea else None,
+        "alsoBacks": [f"idea-{number}" for number in finding.also],
+        "weight": finding.weight,
+        "reviews": [
+            {
+                "agentId": review.seat,
+                "mode": review.mode,
+                "action": review.action,
+                "weight": review.weight,
+                "content": review.content,
+                "newInsights": list(review.insights),
+            }
+            for review in finding.reviews
+        ],
+        "verdict": finding.verdict,
+        "verdictReason": finding.checked or None,
+    }
+
+
+def _build_idea(story: SwarmTimeline, idea: Idea) -> dict[str, Any]:
+    return {
+        "id": idea.id,
+        "text": idea.text,
+        "round": idea.round,
+        "texts": [placed.text for _, placed in story.placed if placed.idea == idea.number],
+        "since": dict(idea.since),
+        "independent": list(idea.independent),
+    }
+
+
+def build_convergence_json(measured: ConvergenceMeasured, swarm: Swarm) -> dict[str, Any]:
+    """The figures of one round with their inputs."""
+    return {
+        "round": measured.round,
+        "minRoundsMet": measured.enough_rounds,
+        "betaStability": {
+            "stable": measured.stable,
+            "beta": swarm.settings.beta,
+            "ideas": [f"idea-{number}" for number in measured.ideas],
+            "before": [f"idea-{number}" for number in measured.before],
+        },
+        "quorum": {
+            "quorum": measured.has_quorum,
+            "of": swarm.settings.quorum,
+            "threshold": swarm.settings.quorum_threshold,
+            "activeAgents": measured.active,
+            "support": {
+                f"idea-{each.idea}": {"backers": list(each.backers), "independent": list(each.independent)}
+                for each in measured.backing
+            },
+            "quorumIdeas": [f"idea-{number}" for number in measured.quorum_ideas],
+            "consensusRate": measured.consensus_rate,
+            "tooFast": measured.too_fast,
+        },
+        "diversity": {
+            "perspectiveCount": measured.perspectives,
+            "uniqueIdeaCount": measured.distinct,
+            "totalIdeaCount": measured.stated,
+            "concentrations": list(measured.concentrations),
+            "perspectiveDiversity": measured.coverage,
+            "orthogonality": measured.orthogonality,
+            "entropy": measured.entropy,
+            "overall": measured.diversity,
+            "aboveThreshold": measured.is_diverse,
+        },
+        "converged": measured.converged,
+        "reason": measured.reason or None,
+        "warnings": list(measured.warnings),
+    }
+
+
+def _build_agent(agent: Agent) -> dict[str, Any]:
+    return {
+        **build_agent_state(agent),
+        "roleHistory": [
+            {"from": each.old, "to": each.new, "reason": each.reason, "round": each.round} for each in agent.role_history
+        ],
+        "violations": [
+            {"violation": each.violation, "severity": each.severity, "detail": each.detail} for each in agent.violations
+        ],
+        "holds": [f"idea-{number}" for number in agent.holds],
+        "terminationReason": agent.ended,
+    }
+
+
+def _build_votes(swarm: Swarm) -> dict[str, Any]:
+    return {
+        seat: [
+            {"idea": f"idea-{vote.idea}", "position": vote.position, "confidence": vote.confidence, "reason": vote.reason}
+            for vote in ballot.votes
+        ]
+        for seat in swarm.explorers
+        if (ballot := swarm.ballots.get(seat)) is not None
+    }
+
+
+def _build_result(story: SwarmTimeline) -> dict[str, Any] | None:
+    done = story.completed
+    if done is None:
+        return None
+    return {
+        "reason": done.reason,
+        "converged": done.converged,
+        "round": done.round,
+        "synthesis": story.swarm.synthesis or None,
+        "resolved": [
+            {
+                "idea": f"idea-{each.idea}",
+                "consensusType": each.consensus_type,
+                "carried": each.carried,
+                "support": each.support,
+                "turnout": each.turnout,
+                "confidence": each.confidence,
+                "heads": each.heads,
+                "effective": each.effective,
+            }
+            for each in done.resolved
+        ],
+    }
+
+
+def render_operation_log(story: SwarmTimeline) -> str:
+    """`operation-log.json`: every operation as it was asked for, and what became of it."""
+    return _dump_json_text([_build_log_entry(each) for each in story.operations])
+
+
+def _build_log_entry(each: LoggedOperation) -> dict[str, Any]:
+    result = each.result
+    return {
+        "operationId": f"op-{result.number}",
+        "round": each.round,
+        "timestamp": each.timestamp,
+        "from": result.seat,
+        "operation": result.operation,
+        "params": _to_plain_json(each.wanted.params or {}),
+        "status": "completed" if result.success else "failed",
+        "result": {
+            "type": "operation_result",
+            "success": result.success,
+            "error": result.error or None,
+            "detail": result.detail or None,
+            "target": result.target or None,
+            "before": result.before,
+            "after": result.after,
+        },
+    }
+
+
+def _to_plain_json(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(name): _to_plain_json(each) for name, each in value.items()}
+    return [_to_plain_json(each) for each in value] if isinstance(value, tuple) else value
+
+
+def render_agent_report(story: SwarmTimeline, told: ReceivedReport) -> str:
+    """`agent-reports/round-N/NAME.md`: one report for people."""
+    words, report = story.words, told.report
+    shown = DISPLAY_NAMES.get(told.seat)
+    parts = [[f"# {told.seat}{f' ({shown})' if shown else ''} · {words.round.format(number=told.round)}"]]
+    parts.append([f"**{words.direction}**: {format_cell(report.direction) or '–'}"])
+    parts.append([f"## {words.findings}"])
+    for finding in report.findings:
+        mark = f" ({format_cell(finding.perspective)})" if finding.perspective else ""
+        marks = [finding.confidence or ""] + (["needsValidation"] if finding.needs_validation else [])
+        marks += ["searchAttempted"] if finding.search_attempted else []
+        told_marks = ", ".join(each for each in marks if each)
+        head = f"- **{format_cell(finding.core_idea)}**{mark}" + (f" [{told_marks}]" if told_marks else "")
+        parts.append([head, *(["", *quote_markdown(finding.details)] if finding.details else [])])
+    results = [each.result for each in story.logged.get((told.round, told.seat), ())]
+    rows = [(f"op-{each.number}", each.operation, words.yes if each.success else each.error, each.target) for each in results]
+    if rows:
+        parts.append([f"## {words.operations}", "", *format_table(("#", words.operations, "✓", ""), rows)])
+    decision = report.decision_report
+    if decision is not None:
+        candidates = [(each.direction, each.concentration, each.response_prob) for each in decision.candidates or ()]
+        parts.append(
+            [
+                f"## {words.decision}",
+                "",
+                f"θ = {decision.threshold} · {format_cell(decision.selected_direction)}",
+                "",
+                *quote_markdown(decision.selection_reason),
+                "",
+                *(format_table((words.direction, "S", "P(S,θ)"), candidates) if candidates else []),
+            ]
+        )
+    if report.conflict_review is not None:
+        review = report.conflict_review
+        parts.append(
+            [
+                f"## {words.conflicts}: {review.conflicts_found}",
+                *(["", *quote_markdown(review.details)] if review.details else []),
+            ]
+        )
+    parts.append([f"**{words.random}**: {words.yes if report.random_explore_forced else words.no}"])
+    return "\n\n".join("\n".join(part).rstrip() for part in parts) + "\n"

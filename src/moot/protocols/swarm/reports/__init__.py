@@ -1,0 +1,1 @@
+"""What people read of a swarm: timeline, report, live lines."""

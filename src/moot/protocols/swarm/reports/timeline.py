@@ -1,0 +1,450 @@
+"""The whole run for people: every operation, event and figure. Grows with the run; each entry is told once.
+
+What it tells does not depend on who answered first: where many answer at once, it waits for the fact that takes them together.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from moot.domain.facts import Entry, InputGiven
+from moot.domain.ids import USER, SeatId, SessionId
+from moot.protocols.swarm.answers import Operation, RoundReport
+from moot.protocols.swarm.facts import (
+    AgentsTerminated,
+    BarrierPassed,
+    ConcentrationChange,
+    ConvergenceMeasured,
+    IdeaResolution,
+    IdeasSorted,
+    OperationResult,
+    OperationsProcessed,
+    PlacedIdea,
+    RoleChange,
+    RoundBegun,
+    RoundSettled,
+    ShutdownAnswered,
+    ShutdownNoticed,
+    SwarmClosed,
+    SwarmCompleted,
+    SwarmFormed,
+    SwarmOpened,
+)
+from moot.protocols.swarm.reports.report_text import REPORT_TEXT, SwarmReportText
+from moot.protocols.swarm.rules.operations import list_operations, rotate_seats
+from moot.protocols.swarm.rules.rulebook import RULES
+from moot.protocols.swarm.rules.shutdown import find_vote, list_ballot_ideas
+from moot.protocols.swarm.state import Finding, Signal, Swarm
+from moot.reports.decision import Decision, Dissent, SeatLoss, SeatPosition, SourcedClaim
+from moot.reports.timeline import TimelineBase, format_time
+from moot.scoring.positions import compute_weight
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwarmTimelineLine:
+    """The task, a finding or a word of the user's; `seq` is the ledger's entry that made it."""
+
+    id: int
+    seq: int
+    timestamp: str
+    speaker: SeatId
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoggedOperation:
+    """One operation with what was asked for and what became of it."""
+
+    round: int
+    timestamp: str
+    wanted: Operation
+    result: OperationResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdeaJoin:
+    """A text that was taken for an idea that stood already."""
+
+    number: int
+    round: int
+    by: str
+    placed: PlacedIdea
+
+    @property
+    def id(self) -> str:
+        return f"join-{self.number}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReceivedReport:
+    """A report as it was brought."""
+
+    round: int
+    seat: SeatId
+    report: RoundReport
+
+
+class SwarmTimeline(TimelineBase):
+    """Told entry by entry, the opening first."""
+
+    def __init__(self, session: SessionId) -> None:
+        super().__init__(session)
+        self.timeline: list[SwarmTimelineLine] = []
+        self.events: list[dict[str, Any]] = []
+        self.operations: list[LoggedOperation] = []
+        self.logged: dict[tuple[int, SeatId], list[LoggedOperation]] = {}
+        self.reports: list[ReceivedReport] = []
+        self.joins: list[IdeaJoin] = []
+        self.placed: list[tuple[int, PlacedIdea]] = []
+        self.settlements: list[RoundSettled] = []
+        self.measures: list[ConvergenceMeasured] = []
+        self.barriers: list[BarrierPassed] = []
+        self.signals: dict[str, Signal] = {}
+        self.crews: list[dict[str, int]] = []
+        self.completed: SwarmCompleted | None = None
+        self._swarm: Swarm | None = None
+
+    @property
+    def swarm(self) -> Swarm:
+        assert self._swarm is not None, "a story begins with the opening"
+        return self._swarm
+
+    @property
+    def words(self) -> SwarmReportText:
+        return REPORT_TEXT[self.swarm.opened.language]
+
+    def add(self, entry: Entry) -> None:
+        """Tell one more entry."""
+        self.apply_shared(entry)
+        fact = entry.fact
+        if isinstance(fact, SwarmOpened):
+            self._swarm = RULES.initial(fact)
+            self._add_line(entry, USER, fact.topic)
+            return
+        before = self.swarm
+        self._swarm = after = RULES.evolve(before, entry)
+        if isinstance(fact, InputGiven):
+            self._add_line(entry, USER, fact.text)
+        for finding in after.board.findings[len(before.board.findings) :]:
+            self._add_line(entry, finding.seat, finding.core_idea)
+        if before.stage != after.stage:
+            self._record_entry(entry, before, after)
+
+    def _add_line(self, entry: Entry, speaker: SeatId, text: str) -> None:
+        number = len(self.timeline) + 1
+        self.timeline.append(
+            SwarmTimelineLine(id=number, seq=entry.seq, timestamp=format_time(entry.at), speaker=speaker, content=text)
+        )
+
+    def _add_event(self, kind: str, number: int, **fields: Any) -> None:
+        self.events.append({"id": len(self.events) + 1, "type": kind, "round": number, **fields})
+
+    def _add_change_event(self, kind: str, number: int, change: ConcentrationChange, **fields: Any) -> None:
+        self._add_event(kind, number, direction=change.direction, before=change.before, after=change.after, **fields)
+
+    def _record_entry(self, entry: Entry, before: Swarm, after: Swarm) -> None:
+        fact = entry.fact
+        match fact:
+            case SwarmFormed():
+                for each in after.board.pheromones.values():
+                    self._add_event(
+                        "pheromone_deposited",
+                        0,
+                        direction=each.direction,
+                        before=0.0,
+                        after=each.concentration,
+                        agentId=str(USER),
+                    )
+                self._count_roles(after)
+            case RoundBegun():
+                self._record_orders(fact)
+            case BarrierPassed():
+                self._record_barrier(before, fact)
+            case OperationsProcessed():
+                self._record_operations(entry, before, after, fact)
+            case IdeasSorted():
+                self._record_ideas(before, fact)
+            case RoundSettled():
+                self._record_settlement(after, fact)
+            case ConvergenceMeasured():
+                self._record_measurement(fact)
+            case _:
+                self._record_end(fact, after)
+
+    def _record_orders(self, fact: RoundBegun) -> None:
+        self._add_event("round_start", fact.round, agents=[order.seat for order in fact.orders])
+        for order in fact.orders:
+            if order.wake:
+                self._add_event("force_wake", fact.round, agentId=order.seat)
+            if order.random:
+                self._add_event("force_random_explore", fact.round, agentId=order.seat)
+            if order.must_switch:
+                self._add_event("must_switch_direction", fact.round, agentId=order.seat)
+
+    def _record_barrier(self, before: Swarm, fact: BarrierPassed) -> None:
+        self.barriers.append(fact)
+        for seat in before.orders:
+            for reason in before.lost.get(seat, ()):
+                self._add_event("response_lost", fact.round, agentId=seat, reason=reason)
+            if seat in before.answered:
+                self.reports.append(ReceivedReport(round=fact.round, seat=seat, report=before.answered[seat]))
+        if fact.is_degraded:
+            self._add_event("round_degraded", fact.round, lost=list(fact.lost), of=len(before.orders))
+        for each in fact.violations:
+            self._add_event(
+                "violation", fact.round, agentId=each.seat, violation=each.violation, severity=each.severity, detail=each.detail
+            )
+        for change in fact.changes:
+            self._add_event(f"agent_{change.new}", fact.round, agentId=change.seat, was=change.old, reason=change.reason)
+
+    def _record_operations(self, entry: Entry, before: Swarm, after: Swarm, fact: OperationsProcessed) -> None:
+        wanted = [
+            operation
+            for seat in rotate_seats(before.explorers, before.round)
+            if seat in before.answered
+            for operation in list_operations(before.answered[seat])
+        ]
+        self.signals |= {signal.id: signal for signal in after.board.signals}
+        names = {"deposit_pheromone": "pheromone_deposited", "send_stop_signal": "pheromone_stopped"}
+        for operation, result in zip(wanted, fact.results, strict=False):
+            done = LoggedOperation(round=fact.round, timestamp=format_time(entry.at), wanted=operation, result=result)
+            self.operations.append(done)
+            self.logged.setdefault((fact.round, result.seat), []).append(done)
+            if result.before is not None and result.after is not None:
+                change = ConcentrationChange(direction=result.target, before=result.before, after=result.after)
+                self._add_change_event(
+                    names[result.operation], fact.round, change, agentId=result.seat, operation=f"op-{result.number}"
+                )
+
+    def _record_ideas(self, before: Swarm, fact: IdeasSorted) -> None:
+        review = before.review
+        for invitation in review.invitations:
+            said = review.collisions.get(invitation.seat)
+            self._add_event(
+                "collision",
+                fact.round,
+                agentId=invitation.seat,
+                mode=invitation.mode,
+                action=said.action if said is not None else None,
+            )
+        if fact.by.endswith("(fallback)"):
+            self._add_event("measure_lost", fact.round, by=fact.by)
+        for placed in fact.placed:
+            self.placed.append((fact.round, placed))
+            if placed.reason != "new":
+                join = IdeaJoin(number=len(self.joins) + 1, round=fact.round, by=fact.by, placed=placed)
+                self.joins.append(join)
+                self._add_event(
+                    "ideas_joined",
+                    fact.round,
+                    join=join.id,
+                    text=placed.text,
+                    idea=f"idea-{placed.idea}",
+                    reason=placed.reason,
+                    likeness=placed.likeness,
+                )
+
+    def _record_settlement(self, after: Swarm, fact: RoundSettled) -> None:
+        self.settlements.append(fact)
+        for change in fact.evaporated:
+            self._add_change_event("pheromone_evaporated", fact.round, change)
+        for signal in fact.expired:
+            self._add_event("stop_signal_expired", fact.round, signal=signal)
+        for role in fact.roles:
+            self._record_role(role)
+        for seat in fact.refused:
+            self._add_event("role_request_refused", fact.round, agentId=seat)
+        self._count_roles(after)
+
+    def _record_role(self, role: RoleChange) -> None:
+        self._add_event(
+            "role_transition_executed",
+            role.round,
+            agentId=role.seat,
+            fromRole=role.old,
+            toRole=role.new,
+            reason=role.reason,
+            probability=role.probability,
+            drawn=role.drawn,
+        )
+
+    def _record_measurement(self, fact: ConvergenceMeasured) -> None:
+        self.measures.append(fact)
+        self._add_event("convergence_checked", fact.round, converged=fact.converged, reason=fact.reason)
+        for name in fact.warnings:
+            self._add_event(name, fact.round, diversity=fact.diversity, consensusRate=fact.consensus_rate)
+        if fact.cut is not None:
+            self._add_change_event("pheromone_protected", fact.round, fact.cut)
+        if fact.debater is not None:
+            self._record_role(fact.debater)
+
+    def _record_end(self, fact: object, after: Swarm) -> None:
+        number = after.round
+        match fact:
+            case SwarmCompleted():
+                self.completed = fact
+                self._add_event("swarm_completed", number, reason=fact.reason, converged=fact.converged, agents=list(fact.synced))
+            case ShutdownNoticed(awaited=awaited):
+                self._add_event("shutdown_imminent", number, awaited=list(awaited))
+            case ShutdownAnswered(acknowledged=acknowledged):
+                self._add_event("shutdown_request", number, acknowledged=list(acknowledged))
+            case AgentsTerminated(ends=ends):
+                for each in ends:
+                    kind = "agent_terminated" if each.reason == "graceful" else "agent_force_terminated"
+                    self._add_event(kind, number, agentId=each.seat, reason=each.reason)
+            case SwarmClosed(reason="fault", fault=fault):
+                self._add_event("fault", number, detail=fault)
+            case _:
+                pass
+
+    def _count_roles(self, swarm: Swarm) -> None:
+        crew: dict[str, int] = {}
+        for agent in swarm.agents.values():
+            crew[agent.role] = crew.get(agent.role, 0) + 1
+        self.crews.append(crew)
+
+    def find_finding_line(self, finding: Finding) -> int:
+        """The number of the timeline line of a finding."""
+        found = [line.id for line in self.timeline if line.speaker == finding.seat and line.content == finding.core_idea]
+        return found[0] if found else 1
+
+
+def find_ending(story: SwarmTimeline) -> str | None:
+    """Why it ended; None while it goes on."""
+    closed = story.closed
+    if closed is None:
+        return None
+    return closed.reason if isinstance(closed, SwarmClosed) else "cancelled"
+
+
+def list_carried_ideas(story: SwarmTimeline) -> tuple[IdeaResolution, ...]:
+    """The consensus ideas that the vote carried."""
+    return tuple(each for each in story.completed.resolved if each.carried) if story.completed is not None else ()
+
+
+def build_decision(story: SwarmTimeline) -> Decision:
+    """The decision as it stands: the consensus ideas that the vote carried; in the classic mode the synthesis."""
+    swarm = story.swarm
+    is_over = isinstance(story.closed, SwarmClosed)
+    ideas = [idea for each in list_carried_ideas(story) if (idea := swarm.board.idea(each.idea)) is not None] if is_over else []
+    first = (
+        next(iter(list_carried_ideas(story) or (story.completed.resolved if story.completed else ())), None) if is_over else None
+    )
+    claim = _build_claim(story, [idea.number for idea in ideas]) if ideas else None
+    if is_over and swarm.synthesis:
+        claim = SourcedClaim(text=swarm.synthesis)
+    return Decision(
+        session=story.session,
+        topic=swarm.opened.topic,
+        status="thinking" if story.closed is None else "concluded" if is_over else "cancelled",
+        ended_by=find_ending(story),
+        decision=claim,
+        author=swarm.author if is_over else None,
+        confidence=first.confidence if first else None,
+        support=first.support if first else None,
+        turnout=first.turnout if first else None,
+        reasons=_build_reasons(swarm, first) if claim is not None else (),
+        positions=_build_positions(story, first),
+        dissent=_build_dissent(story) if is_over else (),
+        open_questions=(),
+        lost=_list_lost_seats(swarm),
+        could_differ=first.could_differ if first else False,
+        turns=len(story.reports),
+        spent=story.spent,
+        consensus_type=first.consensus_type if first else None,
+        heads=first.heads if first else 0,
+        effective=first.effective if first else None,
+        open_challenges=_collect_challenges(story) if is_over else (),
+    )
+
+
+def _build_claim(story: SwarmTimeline, numbers: list[int]) -> SourcedClaim:
+    swarm = story.swarm
+    texts = [idea.text for number in numbers if (idea := swarm.board.idea(number)) is not None]
+    lines = {line.content: line.id for line in reversed(story.timeline)}
+    rests = sorted({lines[each.core_idea] for each in swarm.board.findings if each.idea in numbers and each.core_idea in lines})
+    text = texts[0] if len(texts) == 1 else "\n".join(f"{at}. {each}" for at, each in enumerate(texts, 1))
+    return SourcedClaim(text=text, entries=tuple(rests))
+
+
+def _collect_votes(swarm: Swarm, idea: int) -> Mapping[SeatId, Any]:
+    found = {}
+    for seat in swarm.explorers:
+        ballot = swarm.ballots.get(seat)
+        vote = next((vote for vote in ballot.votes if vote.idea == idea), None) if ballot is not None else None
+        if vote is not None:
+            found[seat] = vote
+    return found
+
+
+def _build_reasons(swarm: Swarm, first: IdeaResolution | None) -> tuple[SourcedClaim, ...]:
+    votes = _collect_votes(swarm, first.idea) if first is not None else {}
+    return tuple(SourcedClaim(text=vote.reason) for vote in votes.values() if vote.position == "support" and vote.reason)
+
+
+def _build_positions(story: SwarmTimeline, first: IdeaResolution | None) -> tuple[SeatPosition, ...]:
+    swarm = story.swarm
+    opening = {told.seat: told.report for told in reversed(story.reports)}
+    found = []
+    for name in swarm.explorers:
+        seat, report = swarm.seat(name), opening.get(name)
+        position, confidence = find_vote(swarm, name, first.idea) if first is not None else (None, 0.0)
+        vote = _collect_votes(swarm, first.idea).get(name) if first is not None else None
+        if report is None and position is None:
+            continue
+        before = "; ".join(each.core_idea for each in report.findings) if report is not None else ""
+        is_siding = position not in {None, "abstain"}
+        found.append(
+            SeatPosition(
+                seat=name,
+                before=before or None,
+                confidence_before=None,
+                after=vote.reason or None if vote is not None else None,
+                verdict=position,
+                confidence_after=confidence if position is not None else None,
+                weight=compute_weight(seat.weight, confidence, seat.trust) if is_siding else 0.0,
+                moved_by=None,
+            )
+        )
+    return tuple(found)
+
+
+def _build_dissent(story: SwarmTimeline) -> tuple[Dissent, ...]:
+    """Every opposing or conditional vote."""
+    swarm = story.swarm
+    voiced = []
+    for idea in list_ballot_ideas(swarm):
+        for seat, vote in _collect_votes(swarm, idea).items():
+            if vote.position == "oppose":
+                voiced.append(Dissent(seat=seat, kind="oppose", text=vote.reason))
+            if vote.position == "conditional_support":
+                voiced.append(Dissent(seat=seat, kind="conditional", text=vote.reason))
+    return tuple(voiced)
+
+
+def _collect_challenges(story: SwarmTimeline) -> tuple[SourcedClaim, ...]:
+    """Challenges of collisions against findings that back a consensus idea."""
+    swarm = story.swarm
+    backed = set(list_ballot_ideas(swarm))
+    return tuple(
+        SourcedClaim(text=f"{review.seat}: {review.content}", entries=(story.find_finding_line(each),))
+        for each in swarm.board.findings
+        if each.idea in backed
+        for review in each.reviews
+        if review.action == "challenge" and review.content
+    )
+
+
+def _list_lost_seats(swarm: Swarm) -> tuple[SeatLoss, ...]:
+    total = sum(seat.weight for seat in swarm.seats)
+    return tuple(
+        SeatLoss(
+            seat=seat.id,
+            times=swarm.losses[seat.id].times,
+            last=swarm.losses[seat.id].last,
+            weight_share=seat.weight / total,
+            voiceless=seat.id in swarm.agents and not swarm.agents[seat.id].findings,
+        )
+        for seat in swarm.seats
+        if seat.id in swarm.losses
+    )

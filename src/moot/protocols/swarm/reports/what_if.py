@@ -1,0 +1,170 @@
+"""The figures reckoned anew from the record with some joins undone: what would have been measured had two ideas stayed apart."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from moot.domain.ids import SeatId
+from moot.errors import BadSetting
+from moot.protocols.swarm.facts import ConvergenceMeasured, RoundSettled
+from moot.protocols.swarm.reports.timeline import SwarmTimeline
+from moot.protocols.swarm.rules.convergence import build_bounds
+from moot.protocols.swarm.rules.ideas import find_named_idea
+from moot.protocols.swarm.state import Finding
+from moot.scoring.convergence import ConvergenceVerdict, compute_share, find_quorum_ideas, judge_convergence
+from moot.scoring.likeness import normalize_idea
+from moot.scoring.stigmergy import Diversity, compute_diversity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackedIdea:
+    """An idea with its backers at the end of a round; `independent` held it before they could read it."""
+
+    number: int
+    text: str
+    backers: tuple[SeatId, ...]
+    independent: tuple[SeatId, ...]
+    joined: tuple[SeatId, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhatIfRound:
+    """One round reckoned anew."""
+
+    round: int
+    ideas: frozenset[int]
+    backed: tuple[BackedIdea, ...]
+    quorum: tuple[int, ...]
+    active: int
+    diversity: Diversity
+    verdict: ConvergenceVerdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhatIfResult:
+    """All rounds, and the texts of all ideas, with these joins undone."""
+
+    undone: tuple[str, ...]
+    rounds: tuple[WhatIfRound, ...]
+    texts: dict[int, str]
+    owners: dict[int, tuple[SeatId, ...]]
+
+
+def compute_what_if(story: SwarmTimeline, apart: Collection[str] = ()) -> WhatIfResult:
+    """The figures with the joins `apart` undone; raises BadSetting for a join that there is not."""
+    known = {join.id: join for join in story.joins}
+    for name in apart:
+        if name not in known:
+            raise BadSetting(f"there is no join {name!r}; known: {', '.join(known) or 'none'}")
+    texts = {idea.number: idea.text for idea in story.swarm.board.ideas}
+    separate: dict[str, int] = {}
+    for name in sorted(set(apart), key=lambda name: known[name].number):
+        number = len(texts) + 1
+        texts[number] = known[name].placed.text
+        separate[normalize_idea(known[name].placed.text)] = number
+    tally = _Tally(story, separate)
+    rounds = tuple(tally.count(settled.round, measured, texts) for settled, measured in _pair_rounds(story))
+    return WhatIfResult(undone=tuple(sorted(set(apart))), rounds=rounds, texts=texts, owners=tally.owners())
+
+
+def _pair_rounds(story: SwarmTimeline) -> Iterator[tuple[RoundSettled, ConvergenceMeasured]]:
+    return zip(story.settlements, story.measures, strict=False)
+
+
+class _Tally:
+    """Who holds what, round by round, with some texts standing apart."""
+
+    def __init__(self, story: SwarmTimeline, separate: dict[str, int]) -> None:
+        self._swarm = story.swarm
+        self._separate = separate
+        self._active = {settled.round: [each.seat for each in settled.opinions] for settled in story.settlements}
+        self._findings: dict[int, list[Finding]] = {}
+        for finding in self._swarm.board.findings:
+            self._findings.setdefault(finding.round, []).append(finding)
+        self._born: dict[int, int] = {}
+        self._since: dict[tuple[int, SeatId], int] = {}
+        self._holds: dict[SeatId, set[int]] = {}
+        self._distinct: set[int] = set()
+        self._stated = 0
+        self._history: list[frozenset[int]] = []
+
+    def count(self, number: int, measured: ConvergenceMeasured, texts: Mapping[int, str]) -> WhatIfRound:
+        """The figures of the next round."""
+        self._add_findings(number)
+        active = self._active[number]
+        backed = self._build_backed_ideas(active, texts)
+        self._history.append(frozenset(each.number for each in backed))
+        limits, is_strict = build_bounds(self._swarm), self._swarm.settings.quorum == "independent"
+        counts = {each.number: each.independent if is_strict else each.backers for each in backed}
+        spread = compute_diversity(
+            perspectives=measured.perspectives,
+            distinct=len(self._distinct),
+            stated=self._stated,
+            concentrations=measured.concentrations,
+        )
+        reached = find_quorum_ideas(counts, len(active), limits.quorum)
+        verdict = judge_convergence(
+            round_number=number,
+            history=self._history,
+            has_quorum=bool(reached),
+            consensus_rate=max((compute_share(len(seats), len(active)) for seats in counts.values()), default=0.0),
+            diversity=spread.overall,
+            bounds=limits,
+        )
+        return WhatIfRound(
+            round=number,
+            ideas=self._history[-1],
+            backed=backed,
+            quorum=reached,
+            active=len(active),
+            diversity=spread,
+            verdict=verdict,
+        )
+
+    def owners(self) -> dict[int, tuple[SeatId, ...]]:
+        """Who ever held each idea."""
+        found: dict[int, list[SeatId]] = {}
+        for idea, seat in self._since:
+            found.setdefault(idea, []).append(seat)
+        return {idea: tuple(seats) for idea, seats in found.items()}
+
+    def _add_findings(self, number: int) -> None:
+        fresh: dict[SeatId, set[int]] = {}
+        for finding in self._findings.get(number, ()):
+            own, *also = self._list_ideas(finding)
+            self._stated += 1
+            self._distinct.add(own)
+            fresh.setdefault(finding.seat, set()).update((own, *also))
+            for idea in (own, *also):
+                self._born.setdefault(idea, number)
+                self._since.setdefault((idea, finding.seat), number)
+        self._holds |= fresh
+
+    def _list_ideas(self, finding: Finding) -> tuple[int, ...]:
+        """What a finding says, and what else it backs: what it agrees with stays where its words point."""
+        board = self._swarm.board
+        own = self._separate.get(normalize_idea(finding.core_idea), finding.idea)
+        meant = {finding.idea, *finding.also}
+        also = []
+        for name in finding.agrees_with:
+            other = board.finding(name) if name.startswith("finding-") else None
+            key = normalize_idea(other.core_idea if other is not None else name)
+            idea = find_named_idea(board, {}, name)
+            if idea in meant:
+                also.append(self._separate.get(key, idea))
+        return (own, *(idea for idea in dict.fromkeys(also) if idea != own))
+
+    def _build_backed_ideas(self, active: Sequence[SeatId], texts: Mapping[int, str]) -> tuple[BackedIdea, ...]:
+        backers: dict[int, list[SeatId]] = {}
+        for seat in active:
+            for idea in sorted(self._holds.get(seat, ())):
+                backers.setdefault(idea, []).append(seat)
+        return tuple(
+            BackedIdea(
+                number=idea,
+                text=texts.get(idea, ""),
+                backers=tuple(seats),
+                independent=tuple(seat for seat in seats if self._since[idea, seat] == self._born[idea]),
+                joined=tuple(seat for seat in seats if self._since[idea, seat] != self._born[idea]),
+            )
+            for idea, seats in sorted(backers.items())
+        )

@@ -1,0 +1,145 @@
+"""Idle agents collide with findings of others (S-13, source 14.3).
+
+An agent is idle when it has brought its report and holds no subtask of its own.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from moot.domain.ids import SeatId
+from moot.domain.replace import fast_replace
+from moot.domain.seeded_random import random_unit
+from moot.protocols.swarm.answers import Action, Collision, Validation
+from moot.protocols.swarm.facts import CollisionMode
+from moot.protocols.swarm.rules.operations import direction_key
+from moot.protocols.swarm.state import Agent, CollisionReview, Finding, Invitation, Swarm
+
+WEIGHTS: Final[dict[Action, float]] = {"challenge": 1.5, "support": 0.8, "extend": 1.2, "synthesize": 1.0, "pass": 0.0}
+FEWEST_FINDINGS: Final = 2
+DEEPEN_ABOVE: Final = 0.6
+DEBATE_ABOVE: Final = 2
+MOST_ON_ONE: Final = 2
+SHOWN: Final = 3
+LOOKED_AT: Final = 60
+"""The newest findings, among which the targets of collisions are chosen."""
+MOST_CHECKED: Final = 10
+
+
+def choose_mode(state: Swarm, agent: Agent) -> CollisionMode:
+    """How an idle agent collides."""
+    if agent.role == "SYNTHESIZER":
+        return "early_synthesis"
+    if state.board.strongest > DEEPEN_ABOVE:
+        return "collaborate_deepen"
+    return "debate" if len(state.board.perspectives) > DEBATE_ABOVE else "review_challenge"
+
+
+def build_invitations(state: Swarm) -> tuple[Invitation, ...]:
+    """Who collides with what in this round; agents in an order of chance, no more than two on one direction."""
+    most = state.settings.collisions
+    if state.settings.mode == "classic" or not most or len(state.board.findings) < FEWEST_FINDINGS or state.stop:
+        return ()
+    idle = [seat for seat in state.active if seat in state.answered and not state.agents[seat].subtask]
+    idle.sort(key=lambda seat: (random_unit(state.opened.seed, "collide", state.round, seat), seat))
+    crowd: dict[str, int] = {}
+    found: list[Invitation] = []
+    for seat in idle:
+        if len(found) == most:
+            break
+        agent = state.agents[seat]
+        mode = choose_mode(state, agent)
+        targets = _select_targets(state, agent, mode, crowd)
+        if targets:
+            crowd[_find_direction_key(targets[0])] = crowd.get(_find_direction_key(targets[0]), 0) + 1
+            found.append(Invitation(seat=seat, mode=mode, targets=tuple(each.number for each in targets)))
+    return tuple(found)
+
+
+def _find_direction_key(finding: Finding) -> str:
+    return direction_key(finding.direction) or finding.id
+
+
+def _select_targets(state: Swarm, agent: Agent, mode: CollisionMode, crowd: Mapping[str, int]) -> list[Finding]:
+    """The findings that suit the mode, the first of them the one to answer."""
+    strength = {key: each.concentration for key, each in state.board.pheromones.items()}
+    own = {finding.perspective for finding in state.board.findings[-LOOKED_AT:] if finding.seat == agent.seat}
+    others = [
+        finding
+        for finding in state.board.findings[-LOOKED_AT:]
+        if finding.seat != agent.seat and crowd.get(_find_direction_key(finding), 0) < MOST_ON_ONE
+    ]
+
+    def rank(finding: Finding) -> tuple[float, float, int]:
+        fits = {
+            "collaborate_deepen": -strength.get(direction_key(finding.direction), 0.0),
+            "debate": float(finding.perspective in own),
+            "review_challenge": float(len(finding.reviews)),
+            "early_synthesis": 0.0,
+        }[mode]
+        return fits, float(len(finding.reviews)), -finding.number
+
+    return sorted(others, key=rank)[:SHOWN]
+
+
+def list_findings_to_check(state: Swarm) -> tuple[int, ...]:
+    """The findings that the validator is asked about."""
+    if state.stop:
+        return ()
+    found = (each.number for each in state.board.findings if each.needs_validation and each.verdict is None)
+    return tuple(found)[:MOST_CHECKED]
+
+
+def apply_reviews(state: Swarm) -> Swarm:
+    """The swarm with what collisions and the validator said written beside the findings."""
+    reviews: dict[int, list[CollisionReview]] = {}
+    for invitation in state.review.invitations:
+        said = state.review.collisions.get(invitation.seat)
+        if said is not None and said.action != "pass":
+            reviews.setdefault(_find_target(state, invitation, said), []).append(_build_review(invitation, said))
+    verdicts = _collect_verdicts(state, state.review.validation)
+    if not reviews and not verdicts:
+        return state
+    findings = tuple(
+        each
+        if each.number not in reviews and each.number not in verdicts
+        else replace(
+            each,
+            reviews=(*each.reviews, *reviews.get(each.number, ())),
+            verdict=verdicts[each.number].verdict if each.number in verdicts else each.verdict,
+            checked=verdicts[each.number].checked if each.number in verdicts else each.checked,
+        )
+        for each in state.board.findings
+    )
+    return fast_replace(state, board=fast_replace(state.board, findings=findings))
+
+
+def _find_target(state: Swarm, invitation: Invitation, said: Collision) -> int:
+    """The finding that an answer is about: one of those shown, else the first of them."""
+    found = state.board.finding(said.target_finding_id)
+    return found.number if found is not None and found.number in invitation.targets else invitation.targets[0]
+
+
+def _build_review(invitation: Invitation, said: Collision) -> CollisionReview:
+    return CollisionReview(
+        seat=invitation.seat,
+        mode=invitation.mode,
+        action=said.action,
+        weight=WEIGHTS[said.action],
+        content=said.content,
+        insights=tuple(text for text in said.new_insights if text.strip()),
+    )
+
+
+def _collect_verdicts(state: Swarm, said: Validation | None) -> dict[int, Finding]:
+    found: dict[int, Finding] = {}
+    for each in said.verdicts if said is not None else ():
+        finding = state.board.finding(each.finding)
+        if finding is not None and finding.number in state.review.to_check:
+            found[finding.number] = replace(finding, verdict=each.verdict, checked=each.reason)
+    return found
+
+
+def find_invitation(state: Swarm, seat: SeatId) -> Invitation | None:
+    """What an agent is invited to in the round under way."""
+    return next((each for each in state.review.invitations if each.seat == seat), None)

@@ -1,0 +1,141 @@
+"""The convergence of a round, with every figure and its inputs, and the protection of diversity (S-17 … S-20)."""
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from moot.domain.replace import fast_replace
+from moot.protocols.swarm.facts import Backing, ConcentrationChange, ConvergenceMeasured, EndReason, RoleChange
+from moot.protocols.swarm.rules.ideas import compute_backing
+from moot.protocols.swarm.rules.settle_round import with_role
+from moot.protocols.swarm.state import Swarm, with_changes
+from moot.scoring.convergence import ConvergenceBounds, compute_share, find_quorum_ideas, judge_convergence
+from moot.scoring.stigmergy import apply_stop_signal, compute_diversity
+
+DOMINANT: Final = 0.7
+CUT: Final = 0.3
+STAGNANT_ROUNDS: Final = 3
+FEWEST_ACTIVE: Final = 2
+
+
+def build_bounds(state: Swarm) -> ConvergenceBounds:
+    """What this run asks of convergence."""
+    settings = state.settings
+    return ConvergenceBounds(
+        min_rounds=settings.min_rounds,
+        beta=settings.beta,
+        quorum=settings.quorum_threshold,
+        diversity=settings.min_diversity,
+        most_consensus=settings.most_consensus,
+        fast_before=settings.fast_before,
+    )
+
+
+def measure_convergence(state: Swarm) -> ConvergenceMeasured:
+    """The figures of the round that was just settled."""
+    board, limits = state.board, build_bounds(state)
+    backed = compute_backing(state)
+    counted = {number: own if state.settings.quorum == "independent" else everyone for number, (everyone, own) in backed.items()}
+    active = len(state.active)
+    reached = find_quorum_ideas(counted, active, limits.quorum)
+    rate = max((compute_share(len(seats), active) for seats in counted.values()), default=0.0)
+    distinct = len({finding.idea for finding in board.findings})
+    concentrations = tuple(each.concentration for each in board.pheromones.values())
+    spread = compute_diversity(
+        perspectives=len(board.perspectives), distinct=distinct, stated=len(board.findings), concentrations=concentrations
+    )
+    verdict = judge_convergence(
+        round_number=state.round,
+        history=state.history,
+        has_quorum=bool(reached),
+        consensus_rate=rate,
+        diversity=spread.overall,
+        bounds=limits,
+    )
+    found = ConvergenceMeasured(
+        round=state.round,
+        ideas=tuple(sorted(state.history[-1])) if state.history else (),
+        before=tuple(sorted(state.history[-2])) if len(state.history) > 1 else (),
+        active=active,
+        backing=tuple(Backing(idea=number, backers=seats[0], independent=seats[1]) for number, seats in backed.items()),
+        quorum_ideas=reached,
+        consensus_rate=rate,
+        perspectives=len(board.perspectives),
+        distinct=distinct,
+        stated=len(board.findings),
+        concentrations=concentrations,
+        coverage=spread.coverage,
+        orthogonality=spread.orthogonality,
+        entropy=spread.entropy,
+        diversity=spread.overall,
+        enough_rounds=verdict.enough_rounds,
+        stable=verdict.stable,
+        has_quorum=verdict.quorum,
+        is_diverse=verdict.diverse,
+        too_fast=verdict.too_fast,
+        converged=verdict.converged and state.settings.mode != "classic",
+        reason=verdict.reason,
+    )
+    return found if _is_finished(state, found) else _with_protection(state, found)
+
+
+def _with_protection(state: Swarm, found: ConvergenceMeasured) -> ConvergenceMeasured:
+    """With what is done before the next round where the swarm is too much of one mind, and where it does not move."""
+    warnings = []
+    if state.unchanged >= STAGNANT_ROUNDS:
+        warnings.append("stagnation_warning")
+    if found.is_diverse and not found.too_fast:
+        return replace(found, warnings=tuple(warnings))
+    warnings.insert(0, "diversity_warning")
+    if not state.settings.protection:
+        return replace(found, warnings=tuple(warnings))
+    protection = _build_protection(state)
+    return replace(found, warnings=tuple(warnings), all_random=True, cut=protection.cut, debater=protection.debater)
+
+
+@dataclass(frozen=True, slots=True)
+class Protection:
+    cut: ConcentrationChange | None
+    debater: RoleChange | None
+
+
+def _build_protection(state: Swarm) -> Protection:
+    explorer = next((state.agents[seat] for seat in state.active if state.agents[seat].role == "EXPLORER"), None)
+    debater = None
+    if explorer is not None:
+        debater = RoleChange(seat=explorer.seat, old="EXPLORER", new="DEBATER", round=state.round, reason="diversity_protection")
+    top = max(state.board.pheromones.values(), key=lambda each: each.concentration, default=None)
+    cut = None
+    if top is not None and top.concentration > DOMINANT:
+        cut = ConcentrationChange(
+            direction=top.direction, before=top.concentration, after=apply_stop_signal(top.concentration, CUT)
+        )
+    return Protection(cut, debater)
+
+
+def apply_measurement(state: Swarm, found: ConvergenceMeasured) -> Swarm:
+    """The swarm with the verdict, and with the protection carried out."""
+    board, agents = state.board, dict(state.agents)
+    if found.cut is not None:
+        board = with_changes(board, (found.cut,))
+    role = found.debater
+    if role is not None and role.seat in agents:
+        agents[role.seat] = with_role(agents[role.seat], role)
+    return fast_replace(state, board=board, agents=agents, measured=found, all_random=found.all_random, warnings=found.warnings)
+
+
+def find_end_reason(state: Swarm) -> EndReason | None:
+    """Why the exploring is over; None while it goes on. What the figures say comes before what stopped the run."""
+    found = state.measured
+    if found is None or found.round != state.round:
+        return state.stop
+    if state.settings.mode == "classic":
+        return "synthesis" if state.stop is None or state.synthesis else state.stop
+    if found.converged:
+        return "converged"
+    if found.active < FEWEST_ACTIVE:
+        return "insufficient_active_agents"
+    return "max_rounds" if state.round >= state.settings.max_rounds else state.stop
+
+
+def _is_finished(state: Swarm, found: ConvergenceMeasured) -> bool:
+    return find_end_reason(fast_replace(state, measured=found)) is not None

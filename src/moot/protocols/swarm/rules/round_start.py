@@ -1,0 +1,286 @@
+"""A round's beginning and its barrier: what each explorer is told, who is asked again, who is given up on."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from moot.domain.facts import Loss
+from moot.domain.ids import USER, SeatId
+from moot.domain.replace import fast_replace
+from moot.domain.seeded_random import random_unit
+from moot.protocols.swarm.facts import (
+    BarrierPassed,
+    ConcentrationChange,
+    DrawnParameters,
+    RoundOrder,
+    Status,
+    StatusChange,
+    SwarmFormed,
+    Termination,
+    Violation,
+)
+from moot.protocols.swarm.prompt_text import PERSPECTIVES
+from moot.protocols.swarm.rules.compliance import SCORES, TERMINATED_AT, find_violations
+from moot.protocols.swarm.rules.operations import BlackboardEditor, direction_key
+from moot.protocols.swarm.state import Agent, Board, Swarm, with_changes
+from moot.scoring.stigmergy import compute_effective_concentration, compute_inhibition, compute_response
+
+TOP: Final = 3
+SILENT_ROUNDS: Final = 2
+MOST_WAKES: Final = 3
+PINGS: Final = 3
+DEGRADED_AT: Final = 2
+REMOVED_AT: Final = 3
+
+BROKEN_OFF: Final[frozenset[Loss]] = frozenset(("error", "gave_up"))
+"""Losses after which an agent counts as interrupted: its connection or its process broke off."""
+
+
+StatusSetter = Callable[[SeatId, Status, str], None]
+"""How a status changes: the agent, its new status, the reason."""
+
+
+def draw_parameters(state: Swarm) -> tuple[DrawnParameters, ...]:
+    """What chance gives each explorer: θ in [0.3, 0.6), random exploration in [0.1, 0.2)."""
+    seed = state.opened.seed
+    return tuple(
+        DrawnParameters(
+            seat=seat,
+            threshold=0.3 + 0.3 * random_unit(seed, "threshold", seat),
+            random_explore=0.1 + 0.1 * random_unit(seed, "random_explore", seat),
+        )
+        for seat in state.explorers
+    )
+
+
+def build_formation(state: Swarm) -> SwarmFormed:
+    """The agents, and the user's directions as they are laid down."""
+    seeds = state.settings.directions if state.settings.mode == "hybrid" else ()
+    laid = _seed_board(state, seeds).pheromones.values()
+    changes = tuple(ConcentrationChange(direction=each.direction, before=0.0, after=each.concentration) for each in laid)
+    return SwarmFormed(agents=draw_parameters(state), seeded=seeds, laid=changes)
+
+
+def _seed_board(state: Swarm, seeds: Sequence[str]) -> Board:
+    bench = BlackboardEditor(state)
+    for direction in seeds:
+        bench.seed(direction, USER)
+    return bench.board()
+
+
+def apply_formation(state: Swarm, fact: SwarmFormed) -> Swarm:
+    """The swarm with its agents, and with the user's directions on the blackboard."""
+    agents = {
+        each.seat: Agent(seat=each.seat, threshold=each.threshold, random_explore=each.random_explore) for each in fact.agents
+    }
+    board = _seed_board(state, fact.seeded)
+    return fast_replace(state, agents=agents, board=with_changes(board, fact.laid))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeighedDirection:
+    """A direction as an agent responds to it."""
+
+    key: str
+    direction: str
+    raw: float
+    effective: float
+    probability: float
+    signals: int
+
+
+def weigh_directions(state: Swarm, agent: Agent, most: int | None = None) -> list[WeighedDirection]:
+    """The directions of the blackboard as this agent responds to them, the strongest first."""
+    board, settings = state.board, state.settings
+    counts = count_active_signals(board)
+    found = []
+    for key, each in board.pheromones.items():
+        strength = compute_inhibition(counts.get(key, 0), settings.signal_strength, settings.most_inhibition)
+        value = compute_effective_concentration(each.concentration, strength)
+        found.append((-value, key, each, strength))
+    found.sort(key=lambda each: each[:2])
+    return [
+        WeighedDirection(
+            key=key,
+            direction=each.direction,
+            raw=each.concentration,
+            effective=-negative,
+            probability=compute_response(-negative, agent.threshold),
+            signals=counts.get(key, 0),
+        )
+        for negative, key, each, _ in found[:most]
+    ]
+
+
+def count_active_signals(board: Board) -> dict[str, int]:
+    """How many signals are active on each direction."""
+    counts: dict[str, int] = {}
+    for signal in board.signals:
+        counts[signal.target] = counts.get(signal.target, 0) + 1
+    return counts
+
+
+def build_orders(state: Swarm) -> tuple[RoundOrder, ...]:
+    """What each explorer is told at the beginning of the next round."""
+    number = state.round + 1
+    asked = [agent for agent in state.agents.values() if agent.is_asked]
+    return tuple(_build_order(state, agent, number, at) for at, agent in enumerate(asked))
+
+
+def _build_order(state: Swarm, agent: Agent, number: int, at: int) -> RoundOrder:
+    seed, settings = state.opened.seed, state.settings
+    if settings.mode == "classic":
+        menu = PERSPECTIVES[state.opened.language]
+        return RoundOrder(seat=agent.seat, perspective=menu[at % len(menu)])
+    wake = agent.silence >= SILENT_ROUNDS
+    by_chance = settings.random_exploration and random_unit(seed, "explore", number, agent.seat) < agent.random_explore
+    random = wake or state.all_random or by_chance
+    own = direction_key(agent.direction) if agent.direction else ""
+    signals = count_active_signals(state.board).get(own, 0)
+    must_switch = inhibited = False
+    if own and signals:
+        found = state.board.pheromones.get(own)
+        strength = compute_inhibition(signals, settings.signal_strength, settings.most_inhibition)
+        value = compute_effective_concentration(found.concentration, strength) if found is not None else 0.0
+        must_switch = value < agent.threshold
+        inhibited = must_switch or random_unit(seed, "inhibit", number, agent.seat) >= compute_response(value, agent.threshold)
+    choices = [each for each in weigh_directions(state, agent, TOP + 1) if not (must_switch and each.key == own)]
+    recommended = "" if random or not choices else choices[0].direction
+    return RoundOrder(
+        seat=agent.seat, random=random, must_switch=must_switch, inhibited=inhibited, wake=wake, recommended=recommended
+    )
+
+
+def list_waiting_seats(state: Swarm) -> tuple[SeatId, ...]:
+    """Who is still to bring a report in this round."""
+    return tuple(seat for seat in state.orders if seat not in state.answered and is_asked_again(state, seat))
+
+
+def is_asked_again(state: Swarm, seat: SeatId) -> bool:
+    """Whether an agent that failed in this round is asked once more.
+
+    A first timeout is retried with a reminder; one that broke off is pinged; a degraded agent gets neither.
+    """
+    losses = state.lost.get(seat, ())
+    if not losses:
+        return True
+    agent = state.agents[seat]
+    if agent.status == "degraded":
+        return False
+    broken = sum(loss in BROKEN_OFF for loss in losses)
+    late = len(losses) - broken
+    return agent.strikes + late < DEGRADED_AT and broken <= PINGS
+
+
+def is_ping(state: Swarm, seat: SeatId) -> bool:
+    """Whether the next ask of this agent is a ping, not a retry."""
+    losses = state.lost.get(seat, ())
+    return bool(losses) and losses[-1] in BROKEN_OFF
+
+
+def build_barrier(state: Swarm) -> BarrierPassed:
+    """Who answered, who was lost, who broke rules, and what each agent is after that."""
+    agents = dict(state.agents)
+    changes: list[StatusChange] = []
+    broken: list[Violation] = []
+
+    def set_status(seat: SeatId, status: Status, reason: str) -> None:
+        agent = agents[seat]
+        if agent.status != status:
+            changes.append(StatusChange(seat=seat, old=agent.status, new=status, reason=reason))
+            agents[seat] = fast_replace(agent, status=status)
+
+    for seat in state.orders:
+        report, agent = state.answered.get(seat), agents[seat]
+        found = find_violations(state, agent, report) if report is not None else []
+        broken += found
+        agents[seat] = after = _count_round(state, agent, found)
+        if report is None:
+            _give_up(state, after, set_status)
+        else:
+            if agent.status == "interrupted":
+                set_status(seat, "active", "recovered")
+            _punish(agents, agent, found, set_status)
+        if after.wakes >= MOST_WAKES and agents[seat].status == "active":
+            set_status(seat, "degraded", "prolonged_silence")
+    answered = tuple(seat for seat in state.orders if seat in state.answered)
+    lost = tuple(seat for seat in state.orders if seat not in state.answered)
+    return BarrierPassed(
+        round=state.round,
+        answered=answered,
+        lost=lost,
+        is_degraded=2 * len(lost) > len(state.orders),
+        violations=tuple(broken),
+        changes=tuple(changes),
+    )
+
+
+def apply_barrier(state: Swarm, fact: BarrierPassed) -> dict[SeatId, Agent]:
+    """The agents with the rules that they broke, and as what they became."""
+    broken: dict[SeatId, list[Violation]] = {}
+    for each in fact.violations:
+        broken.setdefault(each.seat, []).append(each)
+    agents = {
+        seat: _count_round(state, agent, broken.get(seat, ())) if seat in state.orders else agent
+        for seat, agent in state.agents.items()
+    }
+    for change in fact.changes:
+        agent = agents[change.seat]
+        ended: Termination | None = "compliance_violation" if change.new == "terminated" else agent.ended
+        agents[change.seat] = fast_replace(agent, status=change.new, ended=ended)
+    return agents
+
+
+def _count_round(state: Swarm, agent: Agent, found: Sequence[Violation]) -> Agent:
+    """The agent with this round in its counts."""
+    report = state.answered.get(agent.seat)
+    agent = _count_misses(state, agent) if report is None else fast_replace(agent, strikes=0, missed=False)
+    for each in found:
+        agent = fast_replace(agent, violations=(*agent.violations, each), score=agent.score + SCORES[each.severity])
+        if _is_over(each, agent.score):
+            break
+    if report is not None and not report.is_silent:
+        return fast_replace(agent, silence=0, wakes=0)
+    return fast_replace(agent, silence=agent.silence + 1, wakes=agent.wakes + state.orders[agent.seat].wake)
+
+
+def _is_over(last: Violation, score: int) -> bool:
+    return last.severity == "CRITICAL" or score >= TERMINATED_AT
+
+
+def _count_misses(state: Swarm, agent: Agent) -> Agent:
+    losses = state.lost.get(agent.seat, ())
+    late = sum(loss not in BROKEN_OFF for loss in losses)
+    broken = len(losses) - late
+    if agent.status == "degraded":
+        strikes = agent.strikes + len(losses)
+    elif broken > PINGS:
+        strikes = max(agent.strikes + late, DEGRADED_AT)
+    else:
+        strikes = agent.strikes + late
+    return fast_replace(agent, strikes=strikes, missed=bool(losses))
+
+
+def _give_up(state: Swarm, agent: Agent, become: StatusSetter) -> None:
+    losses = state.lost.get(agent.seat, ())
+    if not losses:
+        # The run was stopped before it could answer: nobody's fault.
+        return
+    if agent.strikes >= REMOVED_AT:
+        become(agent.seat, "removed", f"timeout ({agent.strikes})")
+    elif agent.strikes >= DEGRADED_AT and agent.status != "degraded":
+        why = "interrupted for too long" if agent.status == "interrupted" else f"timeout ({agent.strikes})"
+        become(agent.seat, "degraded", why)
+    elif agent.status == "interrupted":
+        become(agent.seat, "active", "the round ended before it was back")
+
+
+def _punish(agents: Mapping[SeatId, Agent], before: Agent, found: Sequence[Violation], become: StatusSetter) -> None:
+    score = before.score
+    for each in found:
+        score += SCORES[each.severity]
+        if each.severity == "MAJOR" and agents[before.seat].status == "active":
+            become(before.seat, "degraded", each.violation)
+        if _is_over(each, score):
+            become(before.seat, "terminated", "compliance_violation")
+            return

@@ -1,0 +1,470 @@
+"""The rulebook of a swarm.
+
+    init → begin → explore → process → review → settle → measure → (begin …) → vote → notice → graceful → terminate → close
+
+In `explore` all explorers are asked at once, and those that fail are asked again as the protocol says; in `review` idle agents
+collide, the validator checks, the measure compares; in `vote` the consensus ideas are put to the vote. All else is computed, each
+step recorded and confirmed by the execution state machine. Operations are carried out at the barrier, in an order that does not
+depend on who answered first, so that the same seed and the same answers give the same run.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from moot.domain.effects import AnswerForm, Ask, Brief, Effect, Record
+from moot.domain.facts import (
+    BudgetExhausted,
+    CloseCalled,
+    Closed,
+    Entry,
+    Fact,
+    InputGiven,
+    Opened,
+    Reply,
+    SeatLost,
+    SessionForked,
+)
+from moot.domain.ids import SeatId, ask_id
+from moot.domain.losses import count_loss
+from moot.domain.replace import fast_replace
+from moot.domain.roster import swap_seats
+from moot.domain.running_time import RunningTime, compute_running_time, update_pending
+from moot.protocols.swarm.answers import (
+    Collision,
+    RoundReport,
+    ShutdownReply,
+    SimilarityReport,
+    SwarmBallot,
+    Synthesis,
+    Validation,
+)
+from moot.protocols.swarm.facts import (
+    FORMS,
+    KINDS,
+    LIKENESS,
+    VALIDATOR,
+    AgentsTerminated,
+    BarrierPassed,
+    ConvergenceMeasured,
+    IdeasSorted,
+    OperationResult,
+    OperationsProcessed,
+    RoundBegun,
+    RoundSettled,
+    ShutdownAnswered,
+    ShutdownNoticed,
+    SwarmClosed,
+    SwarmCompleted,
+    SwarmFormed,
+    SwarmOpened,
+)
+from moot.protocols.swarm.prompts import build_brief
+from moot.protocols.swarm.rules.collisions import apply_reviews, build_invitations, list_findings_to_check
+from moot.protocols.swarm.rules.convergence import apply_measurement, find_end_reason, measure_convergence
+from moot.protocols.swarm.rules.ideas import list_fresh_texts, select_comparison, sort_ideas, with_ideas
+from moot.protocols.swarm.rules.operations import replay_operations, run_operations
+from moot.protocols.swarm.rules.round_start import (
+    BROKEN_OFF,
+    PINGS,
+    apply_barrier,
+    apply_formation,
+    build_barrier,
+    build_formation,
+    build_orders,
+    is_asked_again,
+    is_ping,
+    list_waiting_seats,
+)
+from moot.protocols.swarm.rules.settle_round import apply_settlement, build_settlement
+from moot.protocols.swarm.rules.shutdown import (
+    apply_completion,
+    apply_termination,
+    build_agent_ends,
+    build_completion,
+    find_synthesis_writer,
+    list_awaited_seats,
+    list_missing_voters,
+)
+from moot.protocols.swarm.rules.validation import is_valid_step
+from moot.protocols.swarm.state import RoundReview, Stage, Swarm
+
+CONFIRMS: Final[dict[type[Fact], tuple[str, ...]]] = {
+    SwarmFormed: ("INIT:create_team", "INIT:create_blackboard", "INIT:init_agent_states", "INIT:spawn_agents"),
+    RoundBegun: ("ROUND:broadcast_round_start",),
+    BarrierPassed: ("ROUND:wait_responses",),
+    OperationsProcessed: ("ROUND:process_operations", "ROUND:return_results"),
+    IdeasSorted: ("ROUND:update_blackboard",),
+    RoundSettled: ("ROUND:settle_round",),
+    ConvergenceMeasured: ("CONVERGENCE:check_beta_stability", "CONVERGENCE:check_quorum", "CONVERGENCE:check_diversity"),
+    SwarmCompleted: ("CONVERGENCE:generate_report",),
+    ShutdownNoticed: ("SHUTDOWN:pre_notify",),
+    ShutdownAnswered: ("SHUTDOWN:graceful_request",),
+    AgentsTerminated: ("SHUTDOWN:force_terminate", "SHUTDOWN:mark_all_terminated"),
+}
+"""Which steps of the execution state machine a fact confirms."""
+
+_ALLOWED_STAGES: Final[dict[type[Fact], frozenset[Stage]]] = {
+    SwarmFormed: frozenset(("init",)),
+    RoundBegun: frozenset(("begin",)),
+    BarrierPassed: frozenset(("explore",)),
+    OperationsProcessed: frozenset(("process",)),
+    IdeasSorted: frozenset(("review",)),
+    RoundSettled: frozenset(("settle",)),
+    ConvergenceMeasured: frozenset(("measure",)),
+    SwarmCompleted: frozenset(("begin", "vote")),
+    ShutdownNoticed: frozenset(("notice",)),
+    ShutdownAnswered: frozenset(("graceful",)),
+    AgentsTerminated: frozenset(("terminate",)),
+}
+MOST_INPUTS: Final = 3
+
+
+class SwarmRules:
+    """Implements `Rulebook[Swarm]`."""
+
+    name = "swarm"
+    kinds: Mapping[str, type[Fact]] = KINDS
+    forms: Mapping[str, AnswerForm] = FORMS
+
+    def initial(self, opened: Opened) -> Swarm:
+        assert isinstance(opened, SwarmOpened)
+        return Swarm(opened=opened, seats=opened.seats)
+
+    def evolve(self, state: Swarm, entry: Entry) -> Swarm:
+        if state.stage == "closed":
+            return state
+        state = _advance_clock(state, entry)
+        fact = entry.fact
+        match fact:
+            case Reply():
+                return _apply_reply(state, fact) if _is_asked(state, fact.ask, fact.seat) else state
+            case SeatLost():
+                return _apply_loss(state, fact) if _is_asked(state, fact.ask, fact.seat) else state
+            case InputGiven(text=text):
+                return fast_replace(state, inputs=(*state.inputs, text)[-MOST_INPUTS:])
+            case BudgetExhausted(budget=budget):
+                return fast_replace(state, stop=state.stop or (None if budget == "turns" else budget))
+            case CloseCalled():
+                return fast_replace(state, stop=state.stop or "called")
+            case SessionForked(swaps=swaps):
+                return fast_replace(state, seats=swap_seats(state.seats, swaps))
+            case Closed():
+                # One that is cancelled, or that broke, leaves nobody running either.
+                return fast_replace(
+                    state if state.stage == "close" else apply_termination(state, build_agent_ends(state)), stage="closed"
+                )
+            case _:
+                after = _apply_step(state, fact)
+                begins = after.stage != state.stage and after.stage in {"explore", "vote"}
+                return fast_replace(after, sealed_after=entry.seq) if begins else after
+
+    def decide(self, state: Swarm) -> tuple[Effect, ...]:
+        if state.stage == "closed":
+            return ()
+        fault = _find_run_fault(state)
+        if fault:
+            return (Record(fact=_build_fault_closing(state, fault)),)
+        asks = build_asks(state)
+        if asks:
+            return asks
+        fact = build_next_fact(state)
+        steps = CONFIRMS.get(type(fact), ())
+        if not state.execution.can_confirm(*steps):
+            fact = _build_fault_closing(state, f"the step {steps[0]} would follow {state.execution.last or 'nothing'}")
+        return (Record(fact=fact),)
+
+    def brief(self, state: Swarm, ask: Ask) -> Brief:
+        return build_brief(state, ask)
+
+
+RULES: Final = SwarmRules()
+
+
+def _advance_clock(state: Swarm, entry: Entry) -> Swarm:
+    """The run's clock: it stands still while no process runs the session.
+
+    While only agents elsewhere are awaited it goes on, since signals expire and agents are silent then too, but for no longer
+    than a round waits for them: after that nobody was there.
+    """
+    time = RunningTime(entry.at) if state.at is None else compute_running_time(state.at, state.pending, entry)
+    seconds = time.seconds + min(time.parked, state.settings.round_timeout)
+    return fast_replace(
+        state, at=time.at, clock=state.clock + max(0.0, seconds), pending=update_pending(state.pending, entry.fact)
+    )
+
+
+def build_asks(state: Swarm) -> tuple[Ask, ...]:
+    """Who is asked for what now."""
+    match state.stage:
+        case "explore" if state.stop is None:
+            return tuple(_build_explore_ask(state, seat) for seat in list_waiting_seats(state))
+        case "review" if state.stop is None:
+            return tuple(_build_ask(state, kind, seat, _find_patience(state)) for seat, kind in _list_reviewers(state).items())
+        case "vote":
+            writer = find_synthesis_writer(state)
+            if writer is not None:
+                return (_build_ask(state, "synthesis", writer, _find_patience(state)),)
+            return tuple(_build_ask(state, "ballot", seat, _find_patience(state)) for seat in list_missing_voters(state))
+        case "graceful":
+            seconds = state.settings.notice_seconds + state.settings.graceful_seconds
+            return tuple(_build_ask(state, "shutdown", seat, seconds) for seat in state.awaited if seat not in state.goodbyes)
+        case _:
+            return ()
+
+
+def build_next_fact(state: Swarm) -> Fact:
+    """The fact that the state leads to by itself, once nobody is asked for anything."""
+    return _NEXT_FACT[state.stage](state)
+
+
+def _find_run_fault(state: Swarm) -> str:
+    """What is wrong with the run itself; empty if nothing is. Then it stops, and says so on the record."""
+    board = state.board
+    if board.requests != board.operations + board.refused:
+        return f"{board.requests} operations were requested, {board.operations} processed, {board.refused} refused"
+    return ""
+
+
+def _build_fault_closing(state: Swarm, fault: str) -> SwarmClosed:
+    return SwarmClosed(reason="fault", converged=False, rounds=state.round, fault=fault)
+
+
+def _find_patience(state: Swarm) -> float:
+    return state.settings.round_timeout
+
+
+def _build_explore_ask(state: Swarm, seat: SeatId) -> Ask:
+    patience = state.settings.recovery_seconds / PINGS if is_ping(state, seat) else _find_patience(state)
+    return _build_ask(state, "explore", seat, patience, len(state.lost.get(seat, ())))
+
+
+def _build_ask(state: Swarm, kind: str, seat: SeatId, patience: float, attempt: int = 0) -> Ask:
+    name = ask_id(state.round * 10 + attempt, kind, seat)
+    return Ask(id=name, seat=seat, kind=kind, turn=state.round, patience=patience, firm=True)
+
+
+def _list_reviewers(state: Swarm) -> dict[SeatId, str]:
+    """Who has still to say something between the operations and the settlement."""
+    review = state.review
+    found: dict[SeatId, str] = {each.seat: "collide" for each in review.invitations}
+    helpers = state.helpers
+    if review.to_check and VALIDATOR in helpers:
+        found[VALIDATOR] = "validate"
+    if review.compared and LIKENESS in helpers:
+        found[LIKENESS] = "compare"
+    return {seat: kind for seat, kind in found.items() if seat not in review.settled}
+
+
+def _is_asked(state: Swarm, ask: str, seat: SeatId) -> bool:
+    if state.stage == "explore":
+        # The one stage in which many answer: looked up for this seat alone.
+        is_waiting = state.stop is None and seat in state.orders and seat not in state.answered and is_asked_again(state, seat)
+        return is_waiting and _build_explore_ask(state, seat).id == ask
+    return any(each.id == ask and each.seat == seat for each in build_asks(state))
+
+
+def _apply_reply(state: Swarm, fact: Reply) -> Swarm:
+    seat = fact.seat
+    agent = state.agents.get(seat)
+    if agent is not None:
+        agent = fast_replace(agent, active_at=state.clock, missed=False)
+        state = fast_replace(state, agents={**state.agents, seat: agent})
+    match fact.said:
+        case RoundReport() as report if agent is not None:
+            agents = {**state.agents, seat: fast_replace(agent, asked=agent.asked + 1)}
+            wanted = state.wanted + len(report.operations) + len(report.findings)
+            return fast_replace(state, agents=agents, answered={**state.answered, seat: report}, wanted=wanted)
+        case Collision() as said:
+            return _with_review(state, seat, collisions={**state.review.collisions, seat: said})
+        case Validation() as said:
+            return _with_review(state, seat, validation=said)
+        case SimilarityReport() as said:
+            return _with_review(state, seat, likenesses=said)
+        case SwarmBallot() as said:
+            return fast_replace(state, ballots={**state.ballots, seat: said})
+        case Synthesis(content=content):
+            return fast_replace(state, synthesis=content, author=seat)
+        case ShutdownReply(acknowledged=is_fine):
+            return fast_replace(state, goodbyes={**state.goodbyes, seat: is_fine})
+        case _:
+            return state
+
+
+def _with_review(state: Swarm, seat: SeatId, **changes: object) -> Swarm:
+    review = fast_replace(state.review, settled=state.review.settled | {seat}, **changes)  # type: ignore[arg-type]  # its fields
+    return fast_replace(state, review=review)
+
+
+def _apply_loss(state: Swarm, fact: SeatLost) -> Swarm:
+    state = fast_replace(state, losses=count_loss(state.losses, fact))
+    seat, agent = fact.seat, state.agents.get(fact.seat)
+    if agent is not None:
+        state = fast_replace(state, agents={**state.agents, seat: fast_replace(agent, missed=True)})
+    if state.stage == "review":
+        return _with_review(state, seat)
+    if state.stage == "graceful":
+        return fast_replace(state, goodbyes={**state.goodbyes, seat: False})
+    if state.stage == "vote":
+        if find_synthesis_writer(state) == seat:
+            return fast_replace(state, writers_lost=(*state.writers_lost, seat))
+        return fast_replace(state, ballots={**state.ballots, seat: None})
+    assert agent is not None, "only explorers are asked to explore"
+    is_broken = fact.reason in BROKEN_OFF and agent.status == "active"
+    agent = fast_replace(agent, missed=True, asked=agent.asked + 1, status="interrupted" if is_broken else agent.status)
+    lost = {**state.lost, seat: (*state.lost.get(seat, ()), fact.reason)}
+    return fast_replace(state, agents={**state.agents, seat: agent}, lost=lost)
+
+
+def _apply_step(state: Swarm, fact: Fact) -> Swarm:
+    """The state after a computed step as it was recorded; one that is not the next, or of other seats, changes nothing.
+
+    What the step came to is read from the fact and never reckoned again: another machine, or a later version, may differ in the
+    last digit, and the record is what happened. A replay compares.
+    """
+    kind = type(fact)
+    if state.stage not in _ALLOWED_STAGES.get(kind, ()) or not state.execution.can_confirm(*CONFIRMS[kind]) or build_asks(state):
+        return state
+    if not is_valid_step(state, fact):
+        return state
+    after = _APPLY_STEP[kind](state, fact)
+    return fast_replace(after, execution=state.execution.with_confirmed(*CONFIRMS[kind]))
+
+
+def _build_round_start(state: Swarm) -> Fact:
+    reason = find_end_reason(state)
+    if reason is not None:
+        return build_completion(state, reason)
+    return RoundBegun(round=state.round + 1, orders=build_orders(state))
+
+
+def _build_processed_operations(state: Swarm) -> Fact:
+    bench = run_operations(state)
+    failed = sum(not result.success for result in bench.results)
+    return OperationsProcessed(
+        round=state.round,
+        requests=state.wanted - state.board.requests,
+        processed=len(bench.results) - failed,
+        failed=failed,
+        results=tuple(bench.results),
+    )
+
+
+def _build_sorted_ideas(state: Swarm) -> Fact:
+    found = sort_ideas(state)
+    return IdeasSorted(round=state.round, by=found.by, placed=found.placed)
+
+
+def _build_final_completion(state: Swarm) -> Fact:
+    reason = find_end_reason(state)
+    assert reason is not None, "a vote is held when the exploring is over"
+    return build_completion(state, reason)
+
+
+def _build_closing(state: Swarm) -> Fact:
+    done = state.completed
+    assert done is not None, "a swarm is closed after it was completed"
+    return SwarmClosed(reason=done.reason, converged=done.converged, rounds=state.round, fault=done.fault)
+
+
+_NEXT_FACT: Final[dict[Stage, Callable[[Swarm], Fact]]] = {
+    "init": build_formation,
+    "begin": _build_round_start,
+    "explore": build_barrier,
+    "process": _build_processed_operations,
+    "review": _build_sorted_ideas,
+    "settle": build_settlement,
+    "measure": measure_convergence,
+    "vote": _build_final_completion,
+    "notice": lambda state: ShutdownNoticed(awaited=list_awaited_seats(state)),
+    "graceful": lambda state: ShutdownAnswered(
+        acknowledged=tuple(seat for seat in state.awaited if state.goodbyes.get(seat, False))
+    ),
+    "terminate": lambda state: AgentsTerminated(ends=build_agent_ends(state)),
+    "close": _build_closing,
+}
+
+
+def _apply_formation(state: Swarm, fact: Fact) -> Swarm:
+    assert isinstance(fact, SwarmFormed)
+    return fast_replace(apply_formation(state, fact), stage="begin")
+
+
+def _apply_round_start(state: Swarm, fact: Fact) -> Swarm:
+    assert isinstance(fact, RoundBegun)
+    orders = {order.seat: order for order in fact.orders}
+    return fast_replace(state, stage="explore", round=fact.round, orders=orders, answered={}, lost={}, review=RoundReview())
+
+
+def _apply_barrier(state: Swarm, fact: Fact) -> Swarm:
+    assert isinstance(fact, BarrierPassed)
+    return fast_replace(state, stage="process", agents=apply_barrier(state, fact))
+
+
+def _apply_operations(state: Swarm, fact: Fact) -> Swarm:
+    assert isinstance(fact, OperationsProcessed)
+    bench = replay_operations(state, fact.results)
+    agents = bench.agents
+    by_seat: dict[SeatId, list[OperationResult]] = {}
+    for result in bench.results:
+        by_seat.setdefault(result.seat, []).append(result)
+    for seat in state.orders:
+        results = tuple(by_seat.get(seat, ()))
+        done = agents[seat].done | {f"op-{result.number}" for result in results}
+        agents[seat] = fast_replace(agents[seat], results=results, done=done)
+    state = fast_replace(state, stage="review", agents=agents, board=fast_replace(bench.board(), requests=state.wanted))
+    texts = list_fresh_texts(state)
+    known, compared = select_comparison(state, texts)
+    review = RoundReview(
+        invitations=build_invitations(state), to_check=list_findings_to_check(state), fresh=texts, known=known, compared=compared
+    )
+    return fast_replace(state, review=review)
+
+
+def _apply_sorted_ideas(state: Swarm, fact: Fact) -> Swarm:
+    assert isinstance(fact, IdeasSorted)
+    return fast_replace(with_ideas(apply_reviews(state), fact.placed), stage="settle")
+
+
+def _apply_settlement(state: Swarm, fact: Fact) -> Swarm:
+    assert isinstance(fact, RoundSettled)
+    return fast_replace(apply_settlement(state, fact), stage="measure")
+
+
+def _apply_measurement(state: Swarm, fact: Fact) -> Swarm:
+    assert isinstance(fact, ConvergenceMeasured)
+    after = apply_measurement(state, fact)
+    return fast_replace(after, stage="begin" if find_end_reason(after) is None else "vote")
+
+
+def _apply_completion(state: Swarm, fact: Fact) -> Swarm:
+    assert isinstance(fact, SwarmCompleted)
+    return fast_replace(apply_completion(state, fact), stage="notice")
+
+
+def _apply_shutdown_notice(state: Swarm, fact: Fact) -> Swarm:
+    assert isinstance(fact, ShutdownNoticed)
+    return fast_replace(state, stage="graceful", awaited=fact.awaited)
+
+
+def _apply_shutdown_answers(state: Swarm, fact: Fact) -> Swarm:
+    return fast_replace(state, stage="terminate")
+
+
+def _apply_termination(state: Swarm, fact: Fact) -> Swarm:
+    assert isinstance(fact, AgentsTerminated)
+    return fast_replace(apply_termination(state, fact.ends), stage="close")
+
+
+_APPLY_STEP: Final[dict[type[Fact], Callable[[Swarm, Fact], Swarm]]] = {
+    SwarmFormed: _apply_formation,
+    RoundBegun: _apply_round_start,
+    BarrierPassed: _apply_barrier,
+    OperationsProcessed: _apply_operations,
+    IdeasSorted: _apply_sorted_ideas,
+    RoundSettled: _apply_settlement,
+    ConvergenceMeasured: _apply_measurement,
+    SwarmCompleted: _apply_completion,
+    ShutdownNoticed: _apply_shutdown_notice,
+    ShutdownAnswered: _apply_shutdown_answers,
+    AgentsTerminated: _apply_termination,
+}
