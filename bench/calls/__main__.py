@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from moot.app.clock import SystemClock
+from moot.app.protocols import collect_kinds, get_protocol, load_protocols
 from moot.codec.stored import FactCodec
 from moot.domain.budget import Budget
 from moot.domain.effects import Brief
@@ -20,8 +22,6 @@ from moot.ledgers.memory import MemoryLedger
 from moot.ports.participant import Answer, NoAnswer, OnText
 from moot.ports.plugin import Plan
 from moot.protocols.council.facts import AdviceResponse, Contribution
-from moot.wiring.clock import SystemClock
-from moot.wiring.protocols import collect_kinds, get_protocol, load_protocols
 
 SEATS = 5
 

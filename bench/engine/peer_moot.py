@@ -18,6 +18,7 @@ from bench.engine.peers.common import (
     text_of,
 )
 from bench.engine.ring import RING, RingOpened, Said, Spoke
+from moot.app.clock import SystemClock
 from moot.codec.stored import FactCodec
 from moot.domain.budget import Budget
 from moot.domain.effects import Brief
@@ -40,7 +41,6 @@ from moot.protocols.persona.facts import (
     TurnTaken,
 )
 from moot.protocols.persona.rules import RULES
-from moot.wiring.clock import SystemClock
 
 ROSTER = tuple(Seat(id=SeatId(f"seat-{number}"), platform="bench") for number in range(SEATS))
 SILENT = Intent(reaction_score=0.4, intent_to_speak=False, reason="Nothing to add to what has just been said.")

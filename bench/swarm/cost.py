@@ -14,6 +14,7 @@ from typing import Final
 
 from bench.swarm.driver import Drive
 from bench.swarm.load import Amount, Load
+from moot.app.clock import SystemClock
 from moot.codec.stored import FactCodec
 from moot.domain.effects import Brief
 from moot.domain.roster import Seat
@@ -27,7 +28,6 @@ from moot.protocols.swarm.facts import LIKENESS, ConvergenceMeasured
 from moot.protocols.swarm.plugin import open_session
 from moot.protocols.swarm.rules.rulebook import RULES
 from moot.testing.swarm_facts import build_swarm_plan
-from moot.wiring.clock import SystemClock
 
 AGENTS: Final = (2, 4, 8, 16, 32, 64)
 FINDINGS: Final = (10, 30, 100, 300, 1_000, 2_000)

@@ -5,14 +5,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Unpack
 
 if TYPE_CHECKING:
+    from moot.app.consultations import Consult
+    from moot.app.moot import Moot, Options
+    from moot.app.panels import Panel
     from moot.domain.budget import Budget
     from moot.domain.roster import Seat
     from moot.engine.events import EntryAdded, Event, TextDelta
     from moot.errors import CallerError, MootError, WorldError
     from moot.reports.decision import Decision
-    from moot.wiring.consulting import Consult
-    from moot.wiring.moot import Moot, Options
-    from moot.wiring.panels import Panel
 else:
     # Loaded when it is asked for: a program that imports one module of Moot does not pay for all of them.
     _PLACES = {
@@ -62,7 +62,7 @@ __all__ = [
 
 def hold(topic: str, **options: "Unpack[Options]") -> "Decision":
     """Hold a meeting and wait for its decision; takes what `Moot.open` takes. For programs without an event loop."""
-    from moot.wiring.moot import Moot
+    from moot.app.moot import Moot
 
     async def meeting() -> "Decision":
         async with Moot() as moot:

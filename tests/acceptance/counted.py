@@ -15,9 +15,9 @@ import sys
 from pathlib import Path
 
 from moot import EntryAdded, Moot, Seat
+from moot.app.seats import Seating
 from moot.domain.effects import Brief
 from moot.ports.participant import Answer, NoAnswer, OnText, Participant
-from moot.wiring.seating import Seating
 
 
 class Log:

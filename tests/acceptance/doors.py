@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from moot import Moot, Seat
+from moot.app.seats import Seating
 from moot.domain.effects import Brief
 from moot.ports.participant import Answer, NoAnswer, OnText, Participant
-from moot.wiring.seating import Seating
 
 SCENES = Path(__file__).parent / "scenes"
 LAYOFFS = SCENES / "layoffs.toml"

@@ -13,10 +13,10 @@ from typing import Any, Self, TypeVar
 from tests.acceptance.doors import Cli, Done
 
 from moot import Moot
+from moot.app.conferences.project import ConferenceProject
+from moot.app.conferences.status import AcceptedSpeech, ConferenceStatus
 from moot.domain.ids import SeatId
 from moot.domain.roster import Seat
-from moot.surfaces.files.found import AcceptedSpeech, ConferenceStatus
-from moot.surfaces.files.hall import ConferenceProject
 
 T = TypeVar("T")
 

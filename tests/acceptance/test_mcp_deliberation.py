@@ -28,9 +28,9 @@ from tests.acceptance.mcp_doors import (
 )
 
 from moot import Seat
+from moot.app.deliberations import Deliberations, DeliberationState
 from moot.domain.ids import parse_seat_id, parse_session_id
 from moot.domain.roster import MAILBOX
-from moot.wiring.deliberations import Deliberations, DeliberationState
 
 TOPIC = "Should we adopt HSM architecture for long-context processing?"
 MOTION = "Adopt HSM with attention fallback for sequential tasks"

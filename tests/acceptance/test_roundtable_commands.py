@@ -8,9 +8,9 @@ import pytest
 from tests.acceptance.doors import Cli, facts, write_script
 from tests.acceptance.tables import MINUTES_TEXT, Desk, Table, speech
 
+from moot.app.conferences.status import Blocked
 from moot.errors import KeyReused
 from moot.protocols.roundtable.guide import GUIDES
-from moot.surfaces.files.found import Blocked
 
 
 @pytest.fixture

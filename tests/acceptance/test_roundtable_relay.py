@@ -17,12 +17,11 @@ import pytest
 from tests.acceptance.doors import DEADLINE, Cli, Script, facts, until, write_script
 from tests.acceptance.tables import MINUTES_TEXT, Desk, Table, aged, speech
 
+from moot.app.conferences.unattended import Relay
+from moot.app.panels import PATIENCE
 from moot.domain.ids import SeatId
 from moot.domain.roster import Seat
 from moot.domain.safe_text import one_line
-from moot.surfaces.files import watching
-from moot.surfaces.files.relay import Relay
-from moot.wiring.panels import PATIENCE
 
 AGENTS = Path(__file__).with_name("outside_agents")
 PYTHON = (sys.executable, "-I", "-S")
@@ -302,8 +301,8 @@ def test_agents_that_do_not_end_are_stopped(cli: Cli, monkeypatch: pytest.Monkey
 def test_an_agent_that_has_spoken_and_does_not_end_has_spoken(cli: Cli, monkeypatch: pytest.MonkeyPatch, patience: float) -> None:
     """R-10: its files count, once, and it is ended, be it by its patience or because it is done."""
     monkeypatch.setitem(PATIENCE, "command", patience)
-    monkeypatch.setattr("moot.surfaces.files.waking.DONE_SECONDS", 0.5)
-    monkeypatch.setattr("moot.surfaces.files.waking.LOOK_SECONDS", 0.3)
+    monkeypatch.setattr("moot.app.conferences.wake_agents.DONE_SECONDS", 0.5)
+    monkeypatch.setattr("moot.app.conferences.wake_agents.LOOK_SECONDS", 0.3)
     good = scripted(cli, "good")
     with Desk(cli.cwd, home=cli.home) as desk:
         relayed(desk, ada=bad(cli, "no end"), good=good, moderator=good)

@@ -10,6 +10,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+from moot.app.environment import open_ledger
 from moot.domain.records import StoredRecord
 from moot.errors import LedgerNewer, LedgerUnavailable, SessionBusy
 from moot.ledgers.memory import MemoryLedger
@@ -26,7 +27,6 @@ from moot.testing.ledger_contract import (
     expect_error,
     run_with_deadline,
 )
-from moot.wiring.settings import open_ledger
 
 
 class TestMemoryLedger(LedgerContract):
@@ -84,7 +84,7 @@ def child(code: str, *arguments: str) -> Iterator["subprocess.Popen[str]"]:
 
 HOLDS_A_CLAIM = """
 import asyncio, sys
-from moot.wiring.settings import opened_ledger
+from moot.app.environment import opened_ledger
 
 async def main():
     async with opened_ledger(sys.argv[1]) as ledger, ledger.claim("one"):
@@ -97,7 +97,7 @@ asyncio.run(main())
 APPENDS_AT_A_SIGN = """
 import asyncio, sys
 from moot.testing.ledger_contract import ONE, chained
-from moot.wiring.settings import opened_ledger
+from moot.app.environment import opened_ledger
 
 async def main():
     async with opened_ledger(sys.argv[1]) as ledger:

@@ -11,10 +11,10 @@ from pathlib import Path
 import click
 import pytest
 
+from moot.app.panels import parse_panel
+from moot.app.pipelines import parse_pipeline
 from moot.participants.agent_recipes import find_recipe
 from moot.surfaces.cli.main import main
-from moot.wiring.panels import parse_panel
-from moot.wiring.pipelines import parse_pipeline
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from moot.app.protocols import collect_kinds, load_protocols
 from moot.codec.stored import FactCodec
 from moot.domain.budget import Budget
 from moot.domain.effects import Brief
@@ -27,7 +28,6 @@ from moot.protocols.council.debate import DebateOpened
 from moot.protocols.council.facts import Contributed, Contribution, CouncilSettings, DeliberationClosed, PhaseBegun
 from moot.protocols.persona.facts import Draft, DraftClaim, Intent, MeetingOpened, PersonaSpeech, Stand
 from moot.protocols.persona.facts import PersonaSettings as MeetingSettings
-from moot.wiring.protocols import collect_kinds, load_protocols
 
 T = TypeVar("T")
 DEADLINE = 120.0

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import pytest
 from tests.integration.test_swarm_models import mind
 
+from moot.app.moot import Moot
 from moot.domain.budget import FREE, Usage
 from moot.domain.context import ContextWindow, Perception
 from moot.domain.effects import Ask, Brief
@@ -21,7 +22,6 @@ from moot.ports.participant import Answer, NoAnswer, OnText
 from moot.protocols.swarm.answers import FoundIdea, Operation, RoundReport, Validation
 from moot.protocols.swarm.facts import FORMS
 from moot.testing.stub_server import Request, StubReply, StubServer
-from moot.wiring.moot import Moot
 
 T = TypeVar("T")
 PATIENCE = 120.0

@@ -11,6 +11,9 @@ from typing import Any, TypeVar
 import pytest
 
 from moot import Moot
+from moot.app import runner as local
+from moot.app.protocols import collect_kinds, load_protocols
+from moot.app.runner import LocalRunner
 from moot.codec.stored import FactCodec
 from moot.domain.budget import Budget
 from moot.domain.effects import Brief
@@ -26,9 +29,6 @@ from moot.ledgers.memory import MemoryLedger
 from moot.ports.participant import Answer, NoAnswer, OnText, Participant
 from moot.protocols.council.debate import DebateOpened
 from moot.protocols.council.facts import Contribution, CouncilSettings, DeliberationClosed
-from moot.runners import local
-from moot.runners.local import LocalRunner
-from moot.wiring.protocols import collect_kinds, load_protocols
 
 T = TypeVar("T")
 DEADLINE = 120.0

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from moot.app.clock import SystemClock
 from moot.codec.chain import compute_record_hash, find_chain_fault
 from moot.codec.stored import FactCodec
 from moot.domain.ids import SeatId, SessionId
@@ -24,7 +25,6 @@ from moot.ledgers.sqlite import SqliteLedger
 from moot.protocols.persona.facts import KINDS, MeetingOpened
 from moot.protocols.persona.rules import RULES
 from moot.testing.ledger_contract import build_chain, enter_claim, expect_error, run_with_deadline
-from moot.wiring.clock import SystemClock
 
 ONE, TWO = SessionId("one"), SessionId("two")
 DEADLINE = 120.0

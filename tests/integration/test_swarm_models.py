@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from moot.app.moot import Moot
 from moot.domain.context import ContextWindow, Perception
 from moot.domain.effects import Ask, Brief, CompareTexts
 from moot.domain.ids import AskId, SeatId
@@ -21,7 +22,6 @@ from moot.protocols.swarm.answers import SimilarityReport
 from moot.protocols.swarm.facts import FORMS
 from moot.scoring.likeness import MOST_JOINED, MOST_NEAR
 from moot.testing.stub_server import Request, StubReply, StubServer
-from moot.wiring.moot import Moot
 
 IDEA = "Put a cache at the edge."
 

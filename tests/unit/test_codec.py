@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 from tests.unit.swarm_samples import NEWER_SAMPLES, SWARM_SAMPLES
 
+from moot.app.protocols import collect_kinds
 from moot.codec.chain import (
     compute_record_hash,
     compute_root_hash,
@@ -77,7 +78,6 @@ from moot.protocols.persona.facts import (
 from moot.protocols.pipeline import facts as pipeline
 from moot.protocols.roundtable import facts as roundtable
 from moot.protocols.swarm.facts import SwarmOpened
-from moot.wiring.protocols import collect_kinds
 
 GOLDEN = Path(__file__).parent / "golden" / "facts_v1.jsonl"
 CODEC = FactCodec(collect_kinds())

@@ -10,11 +10,11 @@ from typing import Any, Final, Generic, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
 
+from moot.app.deliberations import Deliberations, Progress
+from moot.app.moot import Moot
+from moot.app.runner import LocalRunner
 from moot.errors import NotAllowed
 from moot.memory.tokens import Identity
-from moot.runners.local import LocalRunner
-from moot.wiring.deliberations import Deliberations, Progress
-from moot.wiring.moot import Moot
 
 T = TypeVar("T")
 Role = Literal["local", "owner", "seat", "observer"]

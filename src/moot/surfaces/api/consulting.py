@@ -5,6 +5,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from moot.app.deliberations import MOST_WAIT_SECONDS, PROGRESS_SECONDS
+from moot.app.moot import Options
 from moot.domain.consult import ConsultKind
 from moot.domain.facts import Language
 from moot.domain.ids import SeatId, SessionId, parse_seat_id, parse_session_id
@@ -15,8 +17,6 @@ from moot.surfaces.api.call import Call, Method, Wire
 from moot.surfaces.api.deliberation import build_seat
 from moot.surfaces.api.sessions import SeatRef
 from moot.surfaces.api.shapes import IdempotencyKey, ParticipantIn
-from moot.wiring.deliberations import MOST_WAIT_SECONDS, PROGRESS_SECONDS
-from moot.wiring.moot import Options
 
 ConsultText = Annotated[str, Field(max_length=8_000)]
 

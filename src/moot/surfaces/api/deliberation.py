@@ -2,6 +2,10 @@
 
 from typing import Any
 
+from moot.app.consultations import Consult
+from moot.app.deliberations import WaitResult
+from moot.app.moot import Options
+from moot.app.protocols import get_protocol
 from moot.domain.ids import SeatId, parse_seat_id
 from moot.domain.roster import Seat
 from moot.domain.safe_text import strip_control
@@ -40,10 +44,6 @@ from moot.surfaces.api.views import (
     find_status,
     summarize_lines,
 )
-from moot.wiring.consulting import Consult
-from moot.wiring.deliberations import WaitResult
-from moot.wiring.moot import Options
-from moot.wiring.protocols import get_protocol
 
 CONSULTED = "You are being consulted: answer with answer_ask (moot.answer), not with contribute."
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from moot.app.pipelines import PipelineFile, build_options, load_pipeline, parse_pipeline
 from moot.domain.facts import Language
 from moot.domain.ids import parse_session_id
 from moot.domain.roster import MAILBOX
@@ -16,7 +17,6 @@ from moot.surfaces.api.call import Call, Method, Wire, build_method
 from moot.surfaces.api.deliberation import build_seat
 from moot.surfaces.api.sessions import SessionParams
 from moot.surfaces.api.shapes import IdempotencyKey, ParticipantIn, Short
-from moot.wiring.pipelines import PipelineFile, build_options, load_pipeline, parse_pipeline
 
 
 class OpenPipelineParams(Wire):

@@ -7,6 +7,10 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
+from moot.app.conferences.project import DEFAULT_ROUNDS, ConferenceProject
+from moot.app.conferences.status import Blocked, ConferenceStatus, TurnBriefing
+from moot.app.conferences.unattended import Relay
+from moot.app.conferences.watch_folder import watch_changes
 from moot.domain.facts import Language
 from moot.domain.roster import MAILBOX
 from moot.errors import MootError, OutOfTurn
@@ -15,10 +19,6 @@ from moot.protocols.roundtable.state import Status
 from moot.surfaces.api.call import Call, Method, Nothing, Wire, build_method
 from moot.surfaces.api.deliberation import build_seat
 from moot.surfaces.api.shapes import IdempotencyKey, ParticipantIn
-from moot.surfaces.files.found import Blocked, ConferenceStatus, TurnBriefing
-from moot.surfaces.files.hall import DEFAULT_ROUNDS, ConferenceProject
-from moot.surfaces.files.relay import Relay
-from moot.surfaces.files.watching import watch_changes
 
 log = logging.getLogger("moot")
 

@@ -7,6 +7,10 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AliasChoices, Field
 
+from moot.app.consultations import Consult
+from moot.app.deliberations import MOST_WAIT_SECONDS, PROGRESS_SECONDS
+from moot.app.moot import Options
+from moot.app.protocols import load_protocols
 from moot.codec.answers import as_json, build_form_schema
 from moot.domain.facts import Language
 from moot.domain.ids import parse_seat_id, parse_session_id
@@ -19,10 +23,6 @@ from moot.surfaces.api.call import Call, Method, Nothing, Wire, build_method
 from moot.surfaces.api.deliberation import build_seat
 from moot.surfaces.api.entries import build_entry_out, is_sealed
 from moot.surfaces.api.shapes import MOST_ENTRIES, IdempotencyKey, ParticipantIn, Short
-from moot.wiring.consulting import Consult
-from moot.wiring.deliberations import MOST_WAIT_SECONDS, PROGRESS_SECONDS
-from moot.wiring.moot import Options
-from moot.wiring.protocols import load_protocols
 
 PAGE: Final = 200
 

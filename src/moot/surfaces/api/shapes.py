@@ -4,13 +4,13 @@ from typing import Annotated, Final, Literal
 
 from pydantic import AliasChoices, Field
 
+from moot.app.deliberations import MOST_WAIT_SECONDS
 from moot.domain.facts import Language
 from moot.domain.roster import MAILBOX
 from moot.domain.topic import Stakes
 from moot.protocols.council.facts import AdviceOutcome, ContributionType
 from moot.scoring.positions import VotePosition
 from moot.surfaces.api.call import Wire
-from moot.wiring.deliberations import MOST_WAIT_SECONDS
 
 IdempotencyKey = Annotated[
     str, Field(max_length=100, description="Idempotency key: a call that is made again with it counts once.")

@@ -5,6 +5,8 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
+from moot.app.deliberations import MOST_WAIT_SECONDS
+from moot.app.moot import Options
 from moot.domain.budget import Budget
 from moot.domain.facts import Language
 from moot.domain.ids import parse_seat_id, parse_session_id
@@ -30,8 +32,6 @@ from moot.surfaces.api.sessions import (
     get_asks,
 )
 from moot.surfaces.api.shapes import IdempotencyKey, ParticipantIn, Short
-from moot.wiring.deliberations import MOST_WAIT_SECONDS
-from moot.wiring.moot import Options
 
 MOST_AGENTS: Final = 64
 NEWEST: Final = 20

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from moot.app.deliberations import DeliberationState
+from moot.app.protocols import get_protocol
 from moot.domain.ids import USER, SeatId
 from moot.protocols.council.facts import DeliberationClosed
 from moot.protocols.council.live_lines import describe_warning
@@ -20,8 +22,6 @@ from moot.surfaces.api.shapes import (
     TakenIn,
     VoteOut,
 )
-from moot.wiring.deliberations import DeliberationState
-from moot.wiring.protocols import get_protocol
 
 
 def find_status(place: DeliberationState) -> Literal["open", "closed", "cancelled"]:

@@ -2,6 +2,9 @@
 
 import click
 
+from moot.app.consultations import Consult
+from moot.app.moot import Options
+from moot.app.panels import Panel, load_panel, parse_seat_word
 from moot.domain.facts import Language
 from moot.domain.ids import parse_seat_id
 from moot.domain.language import detect_language
@@ -9,9 +12,6 @@ from moot.domain.roster import MAILBOX, Seat
 from moot.errors import BadSetting
 from moot.surfaces.cli import out
 from moot.surfaces.cli.meeting import TerminalSession, exit_with
-from moot.wiring.consulting import Consult
-from moot.wiring.moot import Options
-from moot.wiring.panels import Panel, load_panel, parse_seat_word
 
 
 @click.command(short_help="Ask one mind on behalf of another, on the record.")

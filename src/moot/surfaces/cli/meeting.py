@@ -9,6 +9,9 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from moot.app.consultations import Consult
+from moot.app.moot import DEFAULT_TURNS, WEEK_SECONDS, Moot, Options
+from moot.app.swarm_runs import RUNS, keep_run_folder
 from moot.domain.budget import Budget
 from moot.domain.context import extract_first_sentence
 from moot.domain.facts import Language
@@ -24,9 +27,6 @@ from moot.surfaces.cli.duration import Duration
 from moot.surfaces.cli.live import View, build_view
 from moot.surfaces.cli.person import build_terminal_ask
 from moot.surfaces.cli.render import show_decision
-from moot.wiring.consulting import Consult
-from moot.wiring.moot import DEFAULT_TURNS, WEEK_SECONDS, Moot, Options
-from moot.wiring.swarm_runs import RUNS, keep_run_folder
 
 
 @click.command(short_help="Hold a meeting on TOPIC.")

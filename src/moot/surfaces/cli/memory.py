@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from moot.app.moot import Moot
 from moot.domain.safe_text import one_line
 from moot.errors import UnknownDecision
 from moot.memory.breakers import CircuitView, Policy
@@ -13,7 +14,6 @@ from moot.memory.remembered_decision import RememberedDecision
 from moot.memory.track_records import SourceTrust
 from moot.surfaces.cli import out
 from moot.surfaces.cli.duration import Duration
-from moot.wiring.moot import Moot
 
 OUTCOMES = ("success", "partial", "failure", "abandoned")
 

@@ -4,6 +4,8 @@ from typing import Any
 
 import click
 
+from moot.app.moot import WEEK_SECONDS, Moot
+from moot.app.pipelines import build_options, list_shipped, load_pipeline, read_shipped_text
 from moot.domain.budget import Budget
 from moot.domain.facts import Language
 from moot.domain.ids import parse_session_id
@@ -14,8 +16,6 @@ from moot.protocols.pipeline.timeline import PipelineTimeline, list_step_lines
 from moot.surfaces.cli import out
 from moot.surfaces.cli.duration import Duration
 from moot.surfaces.cli.meeting import TerminalSession, exit_with, print_plan
-from moot.wiring.moot import WEEK_SECONDS, Moot
-from moot.wiring.pipelines import build_options, list_shipped, load_pipeline, read_shipped_text
 
 
 @click.group()

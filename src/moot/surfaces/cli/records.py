@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from moot.app.moot import Moot
+from moot.app.panels import parse_seat_word
 from moot.codec.answers import as_json as plain_json
 from moot.disk.atomic_write import write_atomically
 from moot.domain.facts import Entry
@@ -14,8 +16,6 @@ from moot.domain.safe_text import one_line
 from moot.errors import BadImport, BadRoster, BadSetting
 from moot.memory.register import is_register
 from moot.surfaces.cli import out
-from moot.wiring.moot import Moot
-from moot.wiring.panels import parse_seat_word
 
 FORMS = ("context", "jsonl", "minutes", "html", "artefacts")
 

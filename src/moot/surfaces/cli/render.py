@@ -8,11 +8,11 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from moot.app.moot import SessionLine
 from moot.domain.safe_text import one_line
 from moot.ports.plugin import ProtocolPlugin
 from moot.reports.shared_text import SHARED_REPORT_TEXT
 from moot.reports.summary import Tone
-from moot.wiring.moot import SessionLine
 
 _STYLES: dict[Tone, str] = {"plain": "", "strong": "bold", "dim": "dim", "bad": "red"}
 

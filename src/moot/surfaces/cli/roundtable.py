@@ -10,6 +10,11 @@ from typing import Any, Final
 import click
 from rich.console import Console
 
+from moot.app.conferences.project import DEFAULT_ROUNDS, ConferenceProject, find_project_root
+from moot.app.conferences.status import Blocked, ConferenceStatus, TurnBriefing
+from moot.app.conferences.unattended import Relay
+from moot.app.moot import WEEK_SECONDS, Moot
+from moot.app.panels import resolve_platform_path
 from moot.domain.facts import Language
 from moot.domain.ids import SeatId, parse_session_id
 from moot.domain.roster import MAILBOX, Seat
@@ -25,11 +30,6 @@ from moot.surfaces.cli import out
 from moot.surfaces.cli.duration import Duration
 from moot.surfaces.cli.live import build_view
 from moot.surfaces.cli.render import show_decision
-from moot.surfaces.files.found import Blocked, ConferenceStatus, TurnBriefing
-from moot.surfaces.files.hall import DEFAULT_ROUNDS, ConferenceProject, find_project_root
-from moot.surfaces.files.relay import Relay
-from moot.wiring.moot import WEEK_SECONDS, Moot
-from moot.wiring.panels import resolve_platform_path
 
 LONGEST_SPEECH: Final = 50_000
 

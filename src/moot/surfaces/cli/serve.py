@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from moot.app.moot import Moot
 from moot.domain.ids import parse_seat_id, parse_session_id
 from moot.domain.safe_text import one_line
 from moot.errors import BadSetting, LedgerUnavailable, NotAllowed, SessionClosed, UnknownSeat
@@ -19,7 +20,6 @@ from moot.memory.tokens import AccessDenied, IssuedToken, Token
 from moot.surfaces.cli import out
 from moot.surfaces.cli.duration import Duration
 from moot.surfaces.cli.invitations import AGENTS, render_invitation
-from moot.wiring.moot import Moot
 
 PORT = 8760
 BACKLOG = 2_048

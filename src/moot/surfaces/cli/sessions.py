@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from moot.app.moot import Moot
 from moot.codec.answers import build_form_schema
 from moot.domain.ids import parse_seat_id, parse_session_id
 from moot.domain.safe_text import strip_control
@@ -12,7 +13,6 @@ from moot.engine.outside_answers import OutstandingAsk
 from moot.errors import SessionClosed, UnknownAsk
 from moot.surfaces.cli import out
 from moot.surfaces.cli.render import show_sessions
-from moot.wiring.moot import Moot
 
 FORMS = ("context", "jsonl", "minutes", "html")
 

@@ -12,16 +12,16 @@ import click
 from rich.table import Table
 from rich.text import Text
 
+from moot.app.discovery import LOCAL_SERVERS
+from moot.app.environment import resolve_home, resolve_ledger_address
+from moot.app.moot import Moot
+from moot.app.panels import list_presets, load_panel, load_preset, parse_seat_word
+from moot.app.seats import CHECK_SECONDS, SEARCH
 from moot.domain.facts import Language
 from moot.errors import MissingExtra, MootError
 from moot.participants import encoder, local_model
 from moot.participants.platforms import find_key_variable
 from moot.surfaces.cli import out
-from moot.wiring.discovery import LOCAL_SERVERS
-from moot.wiring.moot import Moot
-from moot.wiring.panels import list_presets, load_panel, load_preset, parse_seat_word
-from moot.wiring.seating import CHECK_SECONDS, SEARCH
-from moot.wiring.settings import resolve_home, resolve_ledger_address
 
 EXTRAS = {"anthropic": "anthropic", "google": "google.genai", "postgres": "asyncpg", "embedded": "xllamacpp"}
 
@@ -58,7 +58,7 @@ def panel(name: str | None, language: Language, toml: bool, as_json: bool) -> No
     elif toml and name in list_presets():
         from importlib.resources import files
 
-        out.print_line((files("moot.wiring") / "presets" / f"{name}.{language}.toml").read_text(encoding="utf-8").rstrip("\n"))
+        out.print_line((files("moot.app") / "presets" / f"{name}.{language}.toml").read_text(encoding="utf-8").rstrip("\n"))
     else:
         out.print_line(f"{chosen.title}\n{chosen.description}\n")
         for seat in chosen.seats:

@@ -5,6 +5,9 @@ from typing import Any, Final
 
 import click
 
+from moot.app.moot import Moot, Options
+from moot.app.panels import parse_seat_word
+from moot.app.swarm_runs import RUNS, RunFolder, check_writable
 from moot.domain.budget import Budget
 from moot.domain.facts import Language
 from moot.domain.ids import SeatId
@@ -21,9 +24,6 @@ from moot.protocols.swarm.reports.what_if import compute_what_if
 from moot.reports.markdown import format_cell
 from moot.surfaces.cli import out
 from moot.surfaces.cli.meeting import TerminalSession, exit_with, parse_pairs, print_discovered, print_plan, to_millionths
-from moot.wiring.moot import Moot, Options
-from moot.wiring.panels import parse_seat_word
-from moot.wiring.swarm_runs import RUNS, RunFolder, check_writable
 
 DEFAULT_AGENTS: Final = 5
 

@@ -17,23 +17,23 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from moot.app.conferences.project import find_project_root
+from moot.app.deliberations import Deliberations
+from moot.app.moot import Moot
+from moot.app.runner import LocalRunner
 from moot.domain.ids import SessionId, parse_session_id
 from moot.engine.events import EntryAdded
 from moot.errors import MootError, NotAllowed, WorldError
 from moot.memory.tokens import AccessDenied, TokenStore
 from moot.reports.json_text import dump_json
-from moot.runners.local import LocalRunner
 from moot.surfaces.api.call import Call, Caller, ServerContext
 from moot.surfaces.api.entries import build_entry_out, is_sealed
 from moot.surfaces.api.errors import TOO_MUCH, find_error_code
 from moot.surfaces.api.table import TABLE
-from moot.surfaces.files.hall import find_project_root
 from moot.surfaces.http.doors import AccessControl, RateLimiter
 from moot.surfaces.http.metrics import Metrics
 from moot.surfaces.rpc.jsonrpc import Dispatcher, build_refusal
 from moot.surfaces.rpc.openrpc import build_document
-from moot.wiring.deliberations import Deliberations
-from moot.wiring.moot import Moot
 
 log = logging.getLogger("moot")
 

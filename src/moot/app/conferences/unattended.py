@@ -6,6 +6,13 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
+from moot.app.conferences.folder_scan import SETTLE_SECONDS, Damage
+from moot.app.conferences.project import ConferenceProject
+from moot.app.conferences.status import ConferenceStatus
+from moot.app.conferences.wake_agents import FileAgentParticipant, build_wake_recipe, build_wake_text
+from moot.app.conferences.watch_folder import LOOK_SECONDS, watch_changes
+from moot.app.environment import resolve_home
+from moot.app.moot import Moot
 from moot.domain.effects import Brief
 from moot.domain.ids import SessionId
 from moot.domain.roster import Seat
@@ -14,13 +21,6 @@ from moot.participants.agent_recipes import Recipe
 from moot.participants.command import CommandParticipant
 from moot.ports.participant import Participant
 from moot.protocols.roundtable.prompt_text import PROMPT_TEXT
-from moot.surfaces.files.found import ConferenceStatus
-from moot.surfaces.files.hall import ConferenceProject
-from moot.surfaces.files.seen import SETTLE_SECONDS, Damage
-from moot.surfaces.files.waking import FileAgentParticipant, build_wake_recipe, build_wake_text
-from moot.surfaces.files.watching import LOOK_SECONDS, watch_changes
-from moot.wiring.moot import Moot
-from moot.wiring.settings import resolve_home
 
 PASSED: Final[tuple[str, ...]] = ("MOOT_HOME", "MOOT_LEDGER")
 

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
+from moot.app.conferences.folder_scan import Damage
 from moot.domain.facts import Language
 from moot.domain.ids import SessionId
 from moot.errors import OutOfTurn
 from moot.protocols.roundtable.state import Conference
 from moot.protocols.roundtable.turn_file import TurnFile
-from moot.surfaces.files.seen import Damage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,27 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from moot.app.conferences.folder_scan import (
+    LONGEST_SPEECH,
+    Damage,
+    FolderScan,
+    find_damage,
+    is_settled,
+    normalize_speech,
+    read_normalized,
+    scan_folder,
+)
+from moot.app.conferences.quarantine import Quarantine, read_text_if_any
+from moot.app.conferences.status import AcceptedSpeech, Blocked, ConferenceStatus, TurnBriefing
+from moot.app.conferences.sync_state import (
+    AGENDA_KEPT,
+    LOCK,
+    OWN_FOLDER,
+    SyncState,
+    compute_digest,
+    read_sync_state,
+    write_sync_state,
+)
 from moot.disk.folder import Folder, UnreadableFile
 from moot.domain.facts import Language, Loss
 from moot.domain.ids import SeatId, SessionId
@@ -31,19 +52,6 @@ from moot.protocols.roundtable.files import (
 from moot.protocols.roundtable.prompt_text import PROMPT_TEXT
 from moot.protocols.roundtable.state import RECENT, Conference, SkippedTurn
 from moot.protocols.roundtable.turn_file import BadTurn, TurnFile, build_turn_file, parse_turn_file, render_turn_file
-from moot.surfaces.files.aside import Quarantine, read_text_if_any
-from moot.surfaces.files.found import AcceptedSpeech, Blocked, ConferenceStatus, TurnBriefing
-from moot.surfaces.files.mark import AGENDA_KEPT, LOCK, OWN_FOLDER, SyncState, compute_digest, read_sync_state, write_sync_state
-from moot.surfaces.files.seen import (
-    LONGEST_SPEECH,
-    Damage,
-    FolderScan,
-    find_damage,
-    is_settled,
-    normalize_speech,
-    read_normalized,
-    scan_folder,
-)
 
 MOST_REPAIRS: Final = 10_000
 

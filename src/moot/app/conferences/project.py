@@ -8,6 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from moot.app.conferences.conference import ConferenceFolder, describe_damage
+from moot.app.conferences.folder_scan import Damage, FolderScan, scan_folder
+from moot.app.conferences.status import AcceptedSpeech, ConferenceStatus, TurnBriefing
+from moot.app.conferences.sync_state import OWN_FOLDER, read_sync_state
+from moot.app.moot import WEEK_SECONDS, Moot
 from moot.disk.folder import Folder, UnreadableFile
 from moot.domain.budget import Budget
 from moot.domain.facts import Language
@@ -20,11 +25,6 @@ from moot.protocols.roundtable.files import AGENDA, GUIDE, TURN, parse_agenda
 from moot.protocols.roundtable.guide import GUIDES
 from moot.protocols.roundtable.names import validate_conference_name, validate_role_name
 from moot.protocols.roundtable.turn_file import TurnFile
-from moot.surfaces.files.conference import ConferenceFolder, describe_damage
-from moot.surfaces.files.found import AcceptedSpeech, ConferenceStatus, TurnBriefing
-from moot.surfaces.files.mark import OWN_FOLDER, read_sync_state
-from moot.surfaces.files.seen import Damage, FolderScan, scan_folder
-from moot.wiring.moot import WEEK_SECONDS, Moot
 
 TABLE: Final = ".roundtable"
 DEFAULT_ROUNDS: Final = 3

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, Final, Literal, Unpack
 
+from moot.app.moot import Moot, Options
 from moot.codec.answers import parse_answer
 from moot.domain.effects import Ask
 from moot.domain.facts import Entry, Opened
@@ -21,7 +22,6 @@ from moot.protocols.council.prompts import list_visible_lines
 from moot.protocols.council.rules import CouncilRules
 from moot.protocols.council.state import Council, CouncilLine
 from moot.protocols.council.validation import list_allowed_types
-from moot.wiring.moot import Moot, Options
 
 PROGRESS_SECONDS: Final = 10.0
 MOST_WAIT_SECONDS: Final = 600.0

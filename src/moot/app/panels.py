@@ -182,4 +182,4 @@ def _build_seat(form: SeatForm, folder: Path) -> Seat:
 
 
 def _folder() -> Any:
-    return files("moot.wiring") / "presets"
+    return files("moot.app") / "presets"

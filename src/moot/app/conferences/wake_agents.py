@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, Protocol
 
+from moot.app.conferences.folder_scan import Damage
+from moot.app.conferences.watch_folder import LOOK_SECONDS
 from moot.codec.answers import parse_answer
 from moot.domain.budget import FREE, Usage
 from moot.domain.effects import Brief
@@ -18,8 +20,6 @@ from moot.participants.command import CommandParticipant
 from moot.ports.participant import Answer, NoAnswer, OnText
 from moot.protocols.roundtable.files import is_speechlike
 from moot.protocols.roundtable.prompt_text import PROMPT_TEXT
-from moot.surfaces.files.seen import Damage
-from moot.surfaces.files.watching import LOOK_SECONDS
 
 DONE_SECONDS: Final = 20.0
 """How long an agent that has written its files may take to end by itself."""

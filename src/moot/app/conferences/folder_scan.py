@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from moot.app.conferences.sync_state import SyncState, compute_digest
 from moot.disk.folder import Folder, FolderEntry, UnreadableFile, escape_name
 from moot.protocols.roundtable.facts import RoundtableSpeech
 from moot.protocols.roundtable.files import (
@@ -23,7 +24,6 @@ from moot.protocols.roundtable.files import (
 )
 from moot.protocols.roundtable.state import Conference, SkippedTurn
 from moot.protocols.roundtable.turn_file import BadTurn, TurnFile, build_turn_file, find_field_line, parse_turn_file
-from moot.surfaces.files.mark import SyncState, compute_digest
 
 LONGEST_SPEECH: Final = 50_000
 SETTLE_SECONDS: Final = 5.0

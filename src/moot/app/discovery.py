@@ -6,8 +6,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from moot.app.seats import Seating
 from moot.participants.platforms import find_address, find_platforms, parse_platform
-from moot.wiring.seating import Seating
 
 KNOCK_SECONDS = 2.0
 """How long a port of this machine may be silent: where nobody listens, that is known at once."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Final
 
+from moot.app.moot import Moot
 from moot.disk.atomic_write import write_atomically
 from moot.domain.facts import Closed
 from moot.domain.ids import parse_session_id
@@ -25,7 +26,6 @@ from moot.protocols.swarm.facts import ConvergenceMeasured
 from moot.protocols.swarm.records.blackboard import render_run_config
 from moot.protocols.swarm.records.files import CONFIG, RunFile, folder_name, round_files, run_files
 from moot.protocols.swarm.reports.timeline import SwarmTimeline
-from moot.wiring.moot import Moot
 
 RUNS: Final = "swarm-runs"
 MOST_SUFFIXES: Final = 10_000

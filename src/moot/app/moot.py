@@ -11,6 +11,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, TypedDict, Unpack
 
+from moot.app.clock import SystemClock
+from moot.app.consultations import Consult, build_consult_rules, select_asked_kinds
+from moot.app.discovery import DiscoveredPlatforms, discover_platforms
+from moot.app.environment import open_ledger, resolve_home, resolve_ledger_address
+from moot.app.panels import Panel, assign_seats, load_panel, parse_seat_word, resolve_platform_path
+from moot.app.protocols import collect_kinds, find_plugin, find_rules, get_protocol, load_protocols
+from moot.app.remember import build_decision_record, load_error_correlations, with_recorded_trust
+from moot.app.seats import Seating
+from moot.app.validation import check_limits, validate_settings, validate_topic
 from moot.codec.chain import to_datetime, validate_chain
 from moot.codec.export import dump_export, parse_export
 from moot.codec.stored import FactCodec
@@ -33,15 +42,6 @@ from moot.memory.tokens import TokenStore
 from moot.participants.human import AskPerson
 from moot.ports.plugin import Plan, ProtocolPlugin
 from moot.reports.decision import Decision, Status
-from moot.wiring.clock import SystemClock
-from moot.wiring.consulting import Consult, build_consult_rules, select_asked_kinds
-from moot.wiring.discovery import DiscoveredPlatforms, discover_platforms
-from moot.wiring.panels import Panel, assign_seats, load_panel, parse_seat_word, resolve_platform_path
-from moot.wiring.planning import check_limits, validate_settings, validate_topic
-from moot.wiring.protocols import collect_kinds, find_plugin, find_rules, get_protocol, load_protocols
-from moot.wiring.remembering import build_decision_record, load_error_correlations, with_recorded_trust
-from moot.wiring.seating import Seating
-from moot.wiring.settings import open_ledger, resolve_home, resolve_ledger_address
 
 log = logging.getLogger("moot")
 

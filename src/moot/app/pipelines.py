@@ -36,13 +36,13 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from moot.app.consultations import Consult
+from moot.app.moot import Options
+from moot.app.panels import Panel, SeatForm, parse_seat_word, resolve_platform_path
 from moot.domain.facts import Language
 from moot.domain.ids import parse_seat_id
 from moot.domain.roster import Seat
 from moot.errors import BadSetting, MootError
-from moot.wiring.consulting import Consult
-from moot.wiring.moot import Options
-from moot.wiring.panels import Panel, SeatForm, parse_seat_word, resolve_platform_path
 
 _USUALLY: dict[Language, str] = {"en": "You usually consult: {pairs}.", "zh": "你通常咨询：{pairs}。"}
 
@@ -213,4 +213,4 @@ def _explain(cause: ValidationError) -> str:
 
 
 def _folder() -> Any:
-    return files("moot.wiring") / "pipelines_shipped"
+    return files("moot.app") / "pipelines_shipped"

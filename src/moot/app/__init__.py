@@ -1,0 +1,1 @@
+"""Use cases: what the surfaces call. The one place that puts parts together."""

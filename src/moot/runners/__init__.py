@@ -1,1 +1,0 @@
-"""What keeps sessions going: in this process."""

@@ -1,1 +1,0 @@
-"""The one place that puts parts together."""
