@@ -13,8 +13,8 @@ import pytest
 from tests.acceptance.doors import DEADLINE, Cli, until
 from tests.acceptance.server import HSM, Client, Server
 
+from moot.surfaces.http.access_control import RateLimiter
 from moot.surfaces.http.app import build_app
-from moot.surfaces.http.doors import RateLimiter
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,8 @@
 import pytest
 
 from moot.errors import NotAllowed
-from moot.surfaces.api.call import Caller, Method
-from moot.surfaces.api.table import TABLE, TOOLS
+from moot.surfaces.api.method import Caller, Method
+from moot.surfaces.api.methods import TABLE, TOOLS
 
 SESSION_NAMES = {"deliberationId", "sessionId", "decisionId", "conference"}
 LISTS = {"cstp.listDeliberations", "moot.listSessions", "moot.listProtocols", "moot.listConferences"}

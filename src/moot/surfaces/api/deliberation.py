@@ -14,7 +14,7 @@ from moot.errors import BadRoster, SessionClosed, UnknownDecision, WorldError
 from moot.protocols.consultation.timeline import ConsultingTimeline
 from moot.protocols.council.motions import list_challenges
 from moot.reports.timeline import format_time
-from moot.surfaces.api.call import Call, Caller, Method
+from moot.surfaces.api.method import Call, Caller, Method
 from moot.surfaces.api.shapes import (
     ChallengeOut,
     CloseParams,

@@ -10,7 +10,6 @@ from moot.domain.roster import MAILBOX, Seat
 from moot.domain.topic import build_topic
 from moot.errors import BadName, SessionExists, UnknownDecision
 from moot.memory.remembered_decision import ALONE, RememberedDecision
-from moot.surfaces.api.call import Call, Method, Nothing, build_method
 from moot.surfaces.api.memory_shapes import (
     AmplificationOut,
     AmplificationsOut,
@@ -48,6 +47,7 @@ from moot.surfaces.api.memory_shapes import (
     TrustOut,
     TrustParams,
 )
+from moot.surfaces.api.method import Call, Method, Nothing, build_method
 
 MOST_INVITED: Final = 2
 REVIEWER: Final = "reviewer"

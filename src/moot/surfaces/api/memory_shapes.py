@@ -7,7 +7,7 @@ from pydantic import AliasChoices, Field
 
 from moot.domain.topic import Stakes
 from moot.memory.facts import Outcome, ThreadStatus
-from moot.surfaces.api.call import Wire
+from moot.surfaces.api.method import Wire
 from moot.surfaces.api.shapes import IdempotencyKey, Score, Short
 
 DecisionRef = Annotated[

@@ -16,8 +16,8 @@ from moot.domain.roster import MAILBOX
 from moot.errors import MootError, OutOfTurn
 from moot.protocols.roundtable.facts import MODERATOR, MOST_ROUNDS
 from moot.protocols.roundtable.state import Status
-from moot.surfaces.api.call import Call, Method, Nothing, Wire, build_method
 from moot.surfaces.api.deliberation import build_seat
+from moot.surfaces.api.method import Call, Method, Nothing, Wire, build_method
 from moot.surfaces.api.shapes import IdempotencyKey, ParticipantIn
 
 log = logging.getLogger("moot")

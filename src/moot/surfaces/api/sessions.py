@@ -19,9 +19,9 @@ from moot.domain.topic import Stakes, build_topic
 from moot.engine.outside_answers import OutstandingAsk
 from moot.errors import NotAllowed
 from moot.reports.decision import Decision
-from moot.surfaces.api.call import Call, Method, Nothing, Wire, build_method
 from moot.surfaces.api.deliberation import build_seat
 from moot.surfaces.api.entries import build_entry_out, is_sealed
+from moot.surfaces.api.method import Call, Method, Nothing, Wire, build_method
 from moot.surfaces.api.shapes import MOST_ENTRIES, IdempotencyKey, ParticipantIn, Short
 
 PAGE: Final = 200

@@ -10,7 +10,7 @@ from moot.domain.roster import MAILBOX
 from moot.domain.topic import Stakes
 from moot.protocols.council.facts import AdviceOutcome, ContributionType
 from moot.scoring.positions import VotePosition
-from moot.surfaces.api.call import Wire
+from moot.surfaces.api.method import Wire
 
 IdempotencyKey = Annotated[
     str, Field(max_length=100, description="Idempotency key: a call that is made again with it counts once.")

@@ -18,8 +18,8 @@ from moot.protocols.swarm.facts import LIKENESS, VALIDATOR
 from moot.protocols.swarm.prompt_text import agent_name
 from moot.protocols.swarm.records.blackboard import build_board_json, build_convergence_json
 from moot.protocols.swarm.reports.timeline import SwarmTimeline
-from moot.surfaces.api.call import Call, Method, Wire, build_method
 from moot.surfaces.api.deliberation import build_seat
+from moot.surfaces.api.method import Call, Method, Wire, build_method
 from moot.surfaces.api.sessions import (
     AnswerParams,
     AskOut,

@@ -10,8 +10,8 @@ from moot.domain.ids import parse_seat_id
 from moot.domain.language import detect_language
 from moot.domain.roster import MAILBOX, Seat
 from moot.errors import BadSetting
-from moot.surfaces.cli import out
-from moot.surfaces.cli.meeting import TerminalSession, exit_with
+from moot.surfaces.cli import output
+from moot.surfaces.cli.run import TerminalSession, exit_with
 
 
 @click.command(short_help="Ask one mind on behalf of another, on the record.")
@@ -29,7 +29,7 @@ from moot.surfaces.cli.meeting import TerminalSession, exit_with
 @click.option("--session", metavar="ID", help="The session's id.")
 @click.option("--wait", is_flag=True, help="Wait here for a mailbox seat instead of parking the session.")
 @click.option("--no-check", is_flag=True, help="Do not look first whether the seat would answer.")
-@out.json_option
+@output.json_option
 def consult(
     *,
     question: str,
@@ -79,7 +79,7 @@ def consult(
             table.session = await moot.open(question, **plan)
             return await table.hold(moot, as_json=as_json, wait=wait)
 
-    exit_with(out.run(work, as_json=as_json, stopped=table.describe_stop))
+    exit_with(output.run(work, as_json=as_json, stopped=table.describe_stop))
 
 
 def build_seats(asker: str, to: str, seats: tuple[str, ...], panel: Panel | None) -> list[Seat]:

@@ -58,7 +58,7 @@ def render_invitation(token: str, *, url: str, session: str, seat: str, agent: s
         if agent in {None, name}:
             parts.append(f"── {where}\n{recipe(base, token)}")
     if seat:
-        from moot.surfaces.mcp.words import JOIN
+        from moot.surfaces.mcp.instructions import JOIN
 
         told = JOIN.format(session=session, seat=seat, participant="")
         parts.append(f"── then tell the agent\n{told}")

@@ -12,7 +12,7 @@ from moot.memory.breakers import CircuitView, Policy
 from moot.memory.facts import Outcome
 from moot.memory.remembered_decision import RememberedDecision
 from moot.memory.track_records import SourceTrust
-from moot.surfaces.cli import out
+from moot.surfaces.cli import output
 from moot.surfaces.cli.duration import Duration
 
 OUTCOMES = ("success", "partial", "failure", "abandoned")
@@ -23,7 +23,7 @@ OUTCOMES = ("success", "partial", "failure", "abandoned")
 @click.option("--outcome", type=click.Choice([*OUTCOMES, "unreviewed"]), help="With this outcome only.")
 @click.option("--source", help="In which this participant or model took part.")
 @click.option("--limit", type=click.IntRange(1, 1_000), default=20, show_default=True)
-@out.json_option
+@output.json_option
 @click.pass_context
 def decisions(ctx: click.Context, *, category: str | None, outcome: Any, source: str | None, limit: int, as_json: bool) -> None:
     """List past decisions, the newest first.
@@ -41,22 +41,22 @@ def decisions(ctx: click.Context, *, category: str | None, outcome: Any, source:
             found = await (await moot.recall()).list_decisions(category=category, outcome=outcome, source=source, limit=limit)
             is_empty = not found and not await moot.memory.list_decisions(limit=1)
         if as_json:
-            out.print_json([_build_decision_json(kept) for kept in found])
+            output.print_json([_build_decision_json(kept) for kept in found])
             return
         if not found:
             told = "No decisions yet. A session that ends is kept here by itself." if is_empty else "no decision is like that"
-            out.print_note(told)
+            output.print_note(told)
         for kept in found:
-            out.print_line(_format_decision(kept))
+            output.print_line(_format_decision(kept))
 
-    out.run(work, as_json=as_json)
+    output.run(work, as_json=as_json)
 
 
 @decisions.command()
 @click.argument("query")
 @click.option("--category", help="Of this category only.")
 @click.option("--limit", type=click.IntRange(1, 100), default=10, show_default=True)
-@out.json_option
+@output.json_option
 def search(query: str, category: str | None, limit: int, as_json: bool) -> None:
     """Search past decisions by their words: topic, decision, what was argued.
 
@@ -70,21 +70,21 @@ def search(query: str, category: str | None, limit: int, as_json: bool) -> None:
             hits = await memory.search(query, limit=limit, category=category)
             kept = {hit.decision: await memory.get(hit.decision) for hit in hits}
         if as_json:
-            out.print_json([{"decision": hit.decision, "score": hit.score, "snippet": hit.snippet} for hit in hits])
+            output.print_json([{"decision": hit.decision, "score": hit.score, "snippet": hit.snippet} for hit in hits])
             return
         if not hits:
-            out.print_note("nothing found")
+            output.print_note("nothing found")
         for hit in hits:
             found = kept[hit.decision]
             if found is not None:
-                out.print_line(f"{_format_decision(found)}\n    {one_line(hit.snippet)}")
+                output.print_line(f"{_format_decision(found)}\n    {one_line(hit.snippet)}")
 
-    out.run(work, as_json=as_json)
+    output.run(work, as_json=as_json)
 
 
 @decisions.command()
 @click.argument("decision")
-@out.json_option
+@output.json_option
 def show(decision: str, as_json: bool) -> None:
     """Show one decision: who stood where, how it turned out, what it was built on and what on it.
 
@@ -100,26 +100,26 @@ def show(decision: str, as_json: bool) -> None:
                 raise UnknownDecision(f"no decision {decision!r} is kept; `moot decisions` lists those that are")
             chain = await memory.find_lineage(decision)
         if as_json:
-            out.print_json({**_build_decision_json(kept), "chain": chain})
+            output.print_json({**_build_decision_json(kept), "chain": chain})
             return
         record = kept.record
-        out.print_line(_format_decision(kept))
-        out.print_line(f"  {one_line(record.decided) if record.decided else 'no decision'}")
+        output.print_line(_format_decision(kept))
+        output.print_line(f"  {one_line(record.decided) if record.decided else 'no decision'}")
         for member in record.members:
             first = f" first: {one_line(member.first)}" if member.first else ""
             sure = "" if member.confidence is None else f" ({member.confidence:.2f})"
-            out.print_line(f"  {member.seat} [{one_line(member.source)}]: {member.position or 'no vote'}{sure}{first}")
+            output.print_line(f"  {member.seat} [{one_line(member.source)}]: {member.position or 'no vote'}{sure}{first}")
         for text in record.dissent:
-            out.print_line(f"  dissent: {one_line(text)}")
+            output.print_line(f"  dissent: {one_line(text)}")
         for review in kept.reviews:
-            out.print_line(f"  {review.at:%Y-%m-%d} {review.outcome}: {one_line(review.note)}")
+            output.print_line(f"  {review.at:%Y-%m-%d} {review.outcome}: {one_line(review.note)}")
         for name, links in (("built on", chain.built_on), ("basis of", chain.basis_of)):
             for link in links:
-                out.print_line(f"  {name} {link.decision} ({link.outcome or 'not reviewed'}): {one_line(link.topic)}")
+                output.print_line(f"  {name} {link.decision} ({link.outcome or 'not reviewed'}): {one_line(link.topic)}")
         if chain.stands_on_failure:
-            out.print_line(f"  ! it stands on what failed: {', '.join(chain.failed)}")
+            output.print_line(f"  ! it stands on what failed: {', '.join(chain.failed)}")
 
-    out.run(work, as_json=as_json)
+    output.run(work, as_json=as_json)
 
 
 @decisions.command()
@@ -128,7 +128,7 @@ def show(decision: str, as_json: bool) -> None:
 @click.option("--choice", default="", help="The choice that proved right, if that is known.")
 @click.option("--note", default="", help="What happened.")
 @click.option("--key", default="", help="A review with a key that came before counts once.")
-@out.json_option
+@output.json_option
 def review(decision: str, outcome: Outcome, *, choice: str, note: str, key: str, as_json: bool) -> None:
     """Say how a decision turned out. Trust, amplification and circuit breakers follow from it.
 
@@ -139,15 +139,15 @@ def review(decision: str, outcome: Outcome, *, choice: str, note: str, key: str,
     async def work() -> None:
         async with Moot() as moot:
             kept = await (await moot.recall()).review(decision, outcome, choice=choice, note=note, by="local", key=key)
-        out.print_json(_build_decision_json(kept)) if as_json else out.print_line(f"{decision}: {kept.outcome}")
+        output.print_json(_build_decision_json(kept)) if as_json else output.print_line(f"{decision}: {kept.outcome}")
 
-    out.run(work, as_json=as_json)
+    output.run(work, as_json=as_json)
 
 
 @click.command(short_help="Show how far participants and models are trusted.")
 @click.argument("source", required=False)
 @click.option("--category", default="", help="In this category.")
-@out.json_option
+@output.json_option
 def trust(source: str | None, category: str, as_json: bool) -> None:
     """Show how far a participant or model is trusted, from how its stated confidences fared; 0.50 without a record.
 
@@ -166,29 +166,29 @@ def trust(source: str | None, category: str, as_json: bool) -> None:
             )
             groups = await memory.amplification()
         if as_json:
-            out.print_json({"sources": records, "trust": value, "amplification": groups if source is None else []})
+            output.print_json({"sources": records, "trust": value, "amplification": groups if source is None else []})
             return
         if source is not None:
             cases = records[0].cases if records else 0
-            out.print_line(f"{one_line(source)}: trust {value:.2f} ({cases} reviewed cases in all)")
+            output.print_line(f"{one_line(source)}: trust {value:.2f} ({cases} reviewed cases in all)")
         for record in records:
             _show_source(record)
             if record.source in within:
-                out.print_line(f"    in {one_line(category)}: trust {within[record.source]:.2f}")
+                output.print_line(f"    in {one_line(category)}: trust {within[record.source]:.2f}")
         if not records and source is None:
-            out.print_note("No track records yet: review decisions (`moot decisions review`).")
+            output.print_note("No track records yet: review decisions (`moot decisions review`).")
         for group in groups if source is None else ():
             factor = "–" if group.amplification is None else f"{group.amplification:.2f}"
-            out.print_line(
+            output.print_line(
                 f"{group.protocol}: group right in {group.group.right:g} of {group.group.of}, members alone in "
                 f"{group.members.right:.1f} of {group.members.of}, error amplification {factor} ({group.cases} cases)"
             )
 
-    out.run(work, as_json=as_json)
+    output.run(work, as_json=as_json)
 
 
 @click.group(invoke_without_command=True, short_help="Show and reset circuit breakers.")
-@out.json_option
+@output.json_option
 @click.pass_context
 def breakers(ctx: click.Context, as_json: bool) -> None:
     """Show the circuits that are not closed or count a failure, and the rules under which one may decide alone.
@@ -206,21 +206,21 @@ def breakers(ctx: click.Context, as_json: bool) -> None:
             memory = await moot.recall()
             circuits, policy = await memory.breakers(), await memory.policy()
         if as_json:
-            out.print_json({"breakers": circuits, "policy": policy})
+            output.print_json({"breakers": circuits, "policy": policy})
             return
         for circuit in circuits:
-            out.print_line(_format_circuit(circuit))
+            output.print_line(_format_circuit(circuit))
         if not circuits:
-            out.print_line("every circuit is closed")
+            output.print_line("every circuit is closed")
         _show_policy(policy)
 
-    out.run(work, as_json=as_json)
+    output.run(work, as_json=as_json)
 
 
 @breakers.command()
 @click.argument("scope")
 @click.option("--note", default="", help="Kept with the record.")
-@out.json_option
+@output.json_option
 def reset(scope: str, note: str, as_json: bool) -> None:
     """Close a circuit by hand and forget its failures: global, category:X, stakes:X, agent:X or tag:X.
 
@@ -231,9 +231,9 @@ def reset(scope: str, note: str, as_json: bool) -> None:
     async def work() -> None:
         async with Moot() as moot:
             circuit = await (await moot.recall()).reset_circuit(scope, by="local", note=note)
-        out.print_json(circuit) if as_json else out.print_line(_format_circuit(circuit))
+        output.print_json(circuit) if as_json else output.print_line(_format_circuit(circuit))
 
-    out.run(work, as_json=as_json)
+    output.run(work, as_json=as_json)
 
 
 @breakers.command()
@@ -242,7 +242,7 @@ def reset(scope: str, note: str, as_json: bool) -> None:
 @click.option("--cooldown", type=Duration(), help="How long an open circuit stays open before a probe.")
 @click.option("--probe", type=Duration(), help="How long a probe may go without a review.")
 @click.option("--least-confidence", type=click.FloatRange(0, 1), help="Below it nobody decides alone at high stakes.")
-@out.json_option
+@output.json_option
 def policy(
     *,
     failures: int | None,
@@ -270,9 +270,9 @@ def policy(
             before = await moot.memory.policy()
             changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
             after = await moot.memory.set_policy(replace(before, **changes), by="local")
-        out.print_json(after) if as_json else _show_policy(after)
+        output.print_json(after) if as_json else _show_policy(after)
 
-    out.run(work, as_json=as_json)
+    output.run(work, as_json=as_json)
 
 
 def _format_decision(kept: RememberedDecision) -> str:
@@ -289,10 +289,10 @@ def _build_decision_json(kept: RememberedDecision) -> dict[str, Any]:
 
 def _show_source(record: SourceTrust) -> None:
     brier = "–" if record.brier is None else f"{record.brier:.3f}"
-    out.print_line(f"{one_line(record.source)}  trust {record.trust:.2f}  cases {record.cases}  Brier {brier}")
+    output.print_line(f"{one_line(record.source)}  trust {record.trust:.2f}  cases {record.cases}  Brier {brier}")
     for each in record.categories:
         if each.category:
-            out.print_line(f"    {one_line(each.category)}  trust {each.trust:.2f}  cases {each.cases}")
+            output.print_line(f"    {one_line(each.category)}  trust {each.trust:.2f}  cases {each.cases}")
 
 
 def _format_circuit(circuit: CircuitView) -> str:
@@ -302,7 +302,7 @@ def _format_circuit(circuit: CircuitView) -> str:
 
 def _show_policy(policy: Policy) -> None:
     days, cooldown, probe = policy.window_seconds / 86_400, policy.cooldown_seconds / 3_600, policy.probe_seconds / 3_600
-    out.print_line(
+    output.print_line(
         f"rules: {policy.failures} failures in {days:g} days open a circuit; after {cooldown:g} h one probe may go, to be "
         f"reviewed within {probe:g} h; never alone at stakes: {', '.join(policy.deliberate_stakes)}; at high stakes not below a "
         f"confidence of {policy.least_confidence:g}"

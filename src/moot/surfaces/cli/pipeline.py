@@ -13,9 +13,9 @@ from moot.domain.safe_text import one_line
 from moot.errors import BadSetting
 from moot.protocols.consultation.timeline import ConsultingTimeline
 from moot.protocols.pipeline.timeline import PipelineTimeline, list_step_lines
-from moot.surfaces.cli import out
+from moot.surfaces.cli import output
 from moot.surfaces.cli.duration import Duration
-from moot.surfaces.cli.meeting import TerminalSession, exit_with, print_plan
+from moot.surfaces.cli.run import TerminalSession, exit_with, print_plan
 
 
 @click.group()
@@ -41,7 +41,7 @@ def pipeline() -> None:
 @click.option("--wait", is_flag=True, help="Wait here for mailbox agents instead of parking the session.")
 @click.option("--no-check", is_flag=True, help="Do not look first whether every agent would answer.")
 @click.option("--dry-run", is_flag=True, help="Check everything, say what would happen, record nothing.")
-@out.json_option
+@output.json_option
 def run_pipeline(
     *,
     file: str,
@@ -84,20 +84,20 @@ def run_pipeline(
             if dry_run:
                 opened = (await moot.plan_session(topic, **plan)).opened
                 for number, step in enumerate(found.settings["steps"], 1):
-                    out.print_line(f"{number}. {one_line(step['name'])}: {step['agent']}{' (gate)' if step['gate'] else ''}")
+                    output.print_line(f"{number}. {one_line(step['name'])}: {step['agent']}{' (gate)' if step['gate'] else ''}")
                 for seat in opened.seats:
-                    out.print_line(f"  {seat.id}: {seat.platform}")
-                return out.DONE
+                    output.print_line(f"  {seat.id}: {seat.platform}")
+                return output.DONE
             table.session = await moot.open(topic, **plan)
             return await table.hold(moot, as_json=as_json, wait=wait)
 
-    exit_with(out.run(work, as_json=as_json, stopped=table.describe_stop))
+    exit_with(output.run(work, as_json=as_json, stopped=table.describe_stop))
 
 
 @pipeline.command(name="resume", short_help="Go on with a pipeline.")
 @click.argument("session")
 @click.option("--wait", is_flag=True, help="Wait here for mailbox agents instead of parking the session.")
-@out.json_option
+@output.json_option
 def resume_pipeline(session: str, wait: bool, as_json: bool) -> None:
     """Go on with a pipeline where it stands: after Ctrl-C, a crash, or an answer from elsewhere.
 
@@ -112,12 +112,12 @@ def resume_pipeline(session: str, wait: bool, as_json: bool) -> None:
             await load_pipeline_timeline(moot, session)
             return await table.hold(moot, as_json=as_json, wait=wait)
 
-    exit_with(out.run(work, as_json=as_json, stopped=table.describe_stop))
+    exit_with(output.run(work, as_json=as_json, stopped=table.describe_stop))
 
 
 @pipeline.command(name="status", short_help="Which step a pipeline is at.")
 @click.argument("session")
-@out.json_option
+@output.json_option
 def pipeline_status(session: str, as_json: bool) -> None:
     """Show the steps of a pipeline, who is at work, and the consultations so far.
 
@@ -130,22 +130,24 @@ def pipeline_status(session: str, as_json: bool) -> None:
             story, consulted = await load_pipeline_timeline(moot, session)
             running = await moot.is_running(session)
         if as_json:
-            out.print_json(build_status_json(story, consulted, is_running=running))
+            output.print_json(build_status_json(story, consulted, is_running=running))
             return
         words = story.words
         for line in list_step_lines(story):
             mark = "▶" if line.state == "current" else " "
             kind = " [gate]" if line.gate else ""
             done = f" × {line.done}" if line.done > 1 else ""
-            out.print_line(f"{mark} {line.number:>2}. {line.name}{kind}: {line.agent}, {words.states[line.state]}{done}")
+            output.print_line(f"{mark} {line.number:>2}. {line.name}{kind}: {line.agent}, {words.states[line.state]}{done}")
         if consulted is not None:
             for each in consulted.consultations:
                 path = each.filed.path if each.filed is not None else ""
-                out.print_line(f"   {each.seat} → {one_line(each.to)}: {consulted.words.statuses[each.status]} {path}".rstrip())
+                output.print_line(
+                    f"   {each.seat} → {one_line(each.to)}: {consulted.words.statuses[each.status]} {path}".rstrip()
+                )
         if story.closed is None and not running:
-            out.print_note(f"Nobody runs it now; go on with: moot pipeline resume {session}")
+            output.print_note(f"Nobody runs it now; go on with: moot pipeline resume {session}")
 
-    out.run(work, as_json=as_json)
+    output.run(work, as_json=as_json)
 
 
 @pipeline.command(name="show", short_help="Print a pipeline that ships with Moot.")
@@ -161,11 +163,11 @@ def show_pipeline(name: str | None, language: Language) -> None:
     async def work() -> None:
         if name is None:
             for each in list_shipped():
-                out.print_line(each)
+                output.print_line(each)
             return
-        out.print_line(read_shipped_text(name, language).rstrip("\n"))
+        output.print_line(read_shipped_text(name, language).rstrip("\n"))
 
-    out.run(work, as_json=False)
+    output.run(work, as_json=False)
 
 
 async def load_pipeline_timeline(moot: Moot, session: str) -> tuple[PipelineTimeline, ConsultingTimeline | None]:

@@ -15,7 +15,7 @@ from moot.domain.ids import SessionId, parse_session_id
 from moot.domain.safe_text import one_line
 from moot.errors import BadImport, BadRoster, BadSetting
 from moot.memory.register import is_register
-from moot.surfaces.cli import out
+from moot.surfaces.cli import output as out
 
 FORMS = ("context", "jsonl", "minutes", "html", "artefacts")
 

@@ -26,7 +26,7 @@ from moot.protocols.roundtable.guide import GUIDES
 from moot.protocols.roundtable.prompt_text import PROMPT_TEXT
 from moot.protocols.roundtable.rules import RULES
 from moot.protocols.roundtable.turn_file import TurnFile
-from moot.surfaces.cli import out
+from moot.surfaces.cli import output
 from moot.surfaces.cli.duration import Duration
 from moot.surfaces.cli.live import build_view
 from moot.surfaces.cli.render import show_decision
@@ -62,7 +62,7 @@ def _run_on_project(work: Callable[[ConferenceProject], Awaitable[int]], folder:
         async with Moot() as moot:
             return await work(_build_project(moot, folder))
 
-    raise SystemExit(out.run(run_work, as_json=as_json))
+    raise SystemExit(output.run(run_work, as_json=as_json))
 
 
 @roundtable.command()
@@ -82,7 +82,7 @@ def _run_on_project(work: Callable[[ConferenceProject], Awaitable[int]], folder:
 )
 @click.option("--no-check", is_flag=True, help="Do not look first whether every role would answer.")
 @dir_option
-@out.json_option
+@output.json_option
 def new(
     *,
     name: str,
@@ -125,11 +125,11 @@ def new(
             check=not no_check,
         )
         if as_json:
-            out.print_json(_build_status_json(hall, name, found))
-            return out.DONE
-        out.print_line(f"{hall.table / name}")
+            output.print_json(_build_status_json(hall, name, found))
+            return output.DONE
+        output.print_line(f"{hall.table / name}")
         _print_next(found)
-        return out.DONE
+        return output.DONE
 
     _run_on_project(work, folder, as_json=as_json)
 
@@ -146,14 +146,14 @@ def _print_next(found: ConferenceStatus) -> None:
     conference, turn = found.conference, found.turn
     words = PROMPT_TEXT[conference.opened.language]
     if turn.status == "closed":
-        out.print_line(words.over)
+        output.print_line(words.over)
         return
     seat = conference.seat(conference.current)
     if not seat.is_outside:
-        out.print_line(f"{seat.id} ({seat.platform}): moot roundtable relay {turn.conference}")
+        output.print_line(f"{seat.id} ({seat.platform}): moot roundtable relay {turn.conference}")
         return
     wake = words.wake if turn.status == "open" else words.wake_moderator
-    out.print_line(
+    output.print_line(
         strip_control(wake.format(conference=turn.conference, role=turn.current_speaker, prompt=turn.prompt_for_speaker))
     )
 
@@ -175,7 +175,7 @@ def _build_status_json(hall: ConferenceProject, name: str, found: ConferenceStat
 @roundtable.command()
 @click.argument("name", required=False)
 @dir_option
-@out.json_option
+@output.json_option
 def status(name: str | None, folder: Path | None, as_json: bool) -> None:
     """Where a conference stands; without NAME, a line for each.
 
@@ -189,10 +189,10 @@ def status(name: str | None, folder: Path | None, as_json: bool) -> None:
             return await _print_list(hall, as_json)
         found = await hall.status(name)
         if as_json:
-            out.print_json(_build_status_json(hall, name, found))
+            output.print_json(_build_status_json(hall, name, found))
         else:
             _print_status(found)
-        return out.FAILED if found.damage else out.DONE
+        return output.FAILED if found.damage else output.DONE
 
     _run_on_project(work, folder, as_json=as_json)
 
@@ -205,16 +205,16 @@ async def _print_list(hall: ConferenceProject, as_json: bool) -> int:
         except MootError as error:
             lines.append({"conference": each, "error": str(error)})
             if not as_json:
-                out.print_line(strip_control(f"{each}: {error}"))
+                output.print_line(strip_control(f"{each}: {error}"))
             continue
         lines.append(_build_status_json(hall, each, found))
         if not as_json:
-            out.print_line(f"{each}: {_format_standing(found)}")
+            output.print_line(f"{each}: {_format_standing(found)}")
     if as_json:
-        out.print_json(lines)
+        output.print_json(lines)
     elif not lines:
-        out.print_line(f"no conference in {hall.table}; begin one: moot roundtable new NAME TOPIC --role NAME --role NAME")
-    return out.DONE
+        output.print_line(f"no conference in {hall.table}; begin one: moot roundtable new NAME TOPIC --role NAME --role NAME")
+    return output.DONE
 
 
 def _format_standing(found: ConferenceStatus) -> str:
@@ -229,18 +229,18 @@ def _format_count(number: int, one: str, more: str = "") -> str:
 
 def _print_status(found: ConferenceStatus) -> None:
     conference = found.conference
-    out.print_line(strip_control(f"{found.turn.conference}: {_format_standing(found)}"))
-    out.print_line(f"session {found.session}, {_format_count(conference.taken, 'turn')} taken")
+    output.print_line(strip_control(f"{found.turn.conference}: {_format_standing(found)}"))
+    output.print_line(f"session {found.session}, {_format_count(conference.taken, 'turn')} taken")
     for seat in conference.seats:
         spoken = sum(speech.seat == seat.id for speech in conference.speeches)
         skipped = sum(absent.seat == seat.id for absent in conference.absences)
         told = _format_count(spoken, "speech", "speeches") + (f", skipped {_format_count(skipped, 'time')}" if skipped else "")
         who = "from outside" if seat.is_outside else seat.platform
-        out.print_line(f"  {seat.id} ({who})" + ("" if seat.id == MODERATOR else f": {told}"))
+        output.print_line(f"  {seat.id} ({who})" + ("" if seat.id == MODERATOR else f": {told}"))
     if found.writing:
-        out.print_line(f"{found.writing} is writing")
+        output.print_line(f"{found.writing} is writing")
     for each in found.damage:
-        out.print_line(strip_control(f"damaged: {each}"))
+        output.print_line(strip_control(f"damaged: {each}"))
     if not found.damage:
         _print_next(found)
 
@@ -249,7 +249,7 @@ def _print_status(found: ConferenceStatus) -> None:
 @click.argument("name")
 @click.option("--as", "role", required=True, metavar="ROLE")
 @dir_option
-@out.json_option
+@output.json_option
 def join(name: str, role: str, folder: Path | None, as_json: bool) -> None:
     """Print what ROLE should read now: the agenda, what is expected of it, the last three speeches.
 
@@ -262,12 +262,12 @@ def join(name: str, role: str, folder: Path | None, as_json: bool) -> None:
     async def work(hall: ConferenceProject) -> int:
         found = await hall.join(name, role)
         if as_json:
-            out.print_json(asdict(found))
+            output.print_json(asdict(found))
         else:
-            out.print_line(strip_control(_format_briefing(found, role)))
+            output.print_line(strip_control(_format_briefing(found, role)))
         if found.is_turn:
-            return out.DONE
-        return out.UNDECIDED if found.turn.status == "closed" else out.WAITING
+            return output.DONE
+        return output.UNDECIDED if found.turn.status == "closed" else output.WAITING
 
     _run_on_project(work, folder, as_json=as_json)
 
@@ -295,7 +295,7 @@ def _format_briefing(found: TurnBriefing, role: str) -> str:
 @click.option("--as", "role", required=True, metavar="ROLE")
 @click.option("--key", default="", help="Makes the same call again count once.")
 @dir_option
-@out.json_option
+@output.json_option
 def say(*, name: str, file: Any, role: str, key: str, folder: Path | None, as_json: bool) -> None:
     """Commit ROLE's speech from FILE (or standard input): the speech and the new turn.json, both or neither.
 
@@ -312,12 +312,12 @@ def say(*, name: str, file: Any, role: str, key: str, folder: Path | None, as_js
         except Blocked as blocked:
             return _print_blocked(blocked, as_json=as_json)
         if as_json:
-            out.print_json({"file": given.file, "turn": asdict(given.turn), "repeated": given.is_repeated})
-            return out.DONE
-        out.print_line(f"{name}/{given.file}")
+            output.print_json({"file": given.file, "turn": asdict(given.turn), "repeated": given.is_repeated})
+            return output.DONE
+        output.print_line(f"{name}/{given.file}")
         missing = find_missing_sections(text, given.language) if role != MODERATOR else ()
         if missing:
-            out.print_note(PROMPT_TEXT[given.language].no_section.format(sections=", ".join(missing)))
+            output.print_note(PROMPT_TEXT[given.language].no_section.format(sections=", ".join(missing)))
         return _print_turn(given.turn)
 
     _run_on_project(work, folder, as_json=as_json)
@@ -325,15 +325,15 @@ def say(*, name: str, file: Any, role: str, key: str, folder: Path | None, as_js
 
 def _print_blocked(blocked: Blocked, *, as_json: bool) -> int:
     if as_json:
-        out.print_json({"error": {"kind": "Blocked", "message": str(blocked), "kept": blocked.kept}})
+        output.print_json({"error": {"kind": "Blocked", "message": str(blocked), "kept": blocked.kept}})
     else:
-        out.print_note(f"{blocked}\n{blocked.told}")
-    return out.WAITING
+        output.print_note(f"{blocked}\n{blocked.told}")
+    return output.WAITING
 
 
 def _print_turn(turn: TurnFile) -> int:
-    out.print_line(f"next: {turn.current_speaker}" if turn.status != "closed" else "closed")
-    return out.DONE
+    output.print_line(f"next: {turn.current_speaker}" if turn.status != "closed" else "closed")
+    return output.DONE
 
 
 def _read_agenda(file: Any) -> str:
@@ -344,16 +344,16 @@ def _read_text(file: Any, what: str) -> str:
     try:
         text: str = file.read(LONGEST_SPEECH + 1)
     except UnicodeDecodeError:
-        out.fail(BadSetting(f"{file.name}: no UTF-8 text"))
+        output.fail(BadSetting(f"{file.name}: no UTF-8 text"))
     if len(text) > LONGEST_SPEECH:
-        out.fail(BadSetting(f"{file.name}: more than {LONGEST_SPEECH} characters; {what} is shorter"))
+        output.fail(BadSetting(f"{file.name}: more than {LONGEST_SPEECH} characters; {what} is shorter"))
     return text
 
 
 def _read_speech(file: Any) -> str:
     text = _read_text(file, "a speech")
     if not text.strip():
-        out.fail(BadSetting(f"{file.name}: empty; a speech was expected"))
+        output.fail(BadSetting(f"{file.name}: empty; a speech was expected"))
     return text
 
 
@@ -361,7 +361,7 @@ def _read_speech(file: Any) -> str:
 @click.argument("name")
 @click.option("--role", "roles", multiple=True, metavar="NAME=PLATFORM", help="Give a role to another mind from here on.")
 @dir_option
-@out.json_option
+@output.json_option
 def relay(name: str, roles: tuple[str, ...], folder: Path | None, as_json: bool) -> None:
     """Run the whole conference unattended, until its minutes are written.
 
@@ -372,7 +372,7 @@ def relay(name: str, roles: tuple[str, ...], folder: Path | None, as_json: bool)
     moot roundtable relay cache
     moot roundtable relay cache --role reviewer=openai:gpt-5-mini --role moderator=command:claude
     """
-    console = out.build_console()
+    console = output.build_console()
 
     async def work() -> int:
         async with Moot() as moot:
@@ -380,16 +380,16 @@ def relay(name: str, roles: tuple[str, ...], folder: Path | None, as_json: bool)
             given = {seat.id: seat.platform for seat in map(_parse_role, roles)}
             found = await (hall.reseat(name, given) if given else hall.status(name))
             moot.seating.check_scripts(found.conference.seats, RULES.forms)
-            carried = Relay(moot, hall, name, lambda line: out.print_note(strip_control(line)))
+            carried = Relay(moot, hall, name, lambda line: output.print_note(strip_control(line)))
             if as_json:
-                out.print_json(_build_status_json(hall, name, await carried.run()))
+                output.print_json(_build_status_json(hall, name, await carried.run()))
             else:
                 await _run_and_show(moot, carried, found.session, console)
-                out.print_line(f"{hall.table / name / MINUTES}")
-        return out.DONE
+                output.print_line(f"{hall.table / name / MINUTES}")
+        return output.DONE
 
     again = f"\nStopped. Nothing is lost; go on with: moot roundtable relay {name}"
-    raise SystemExit(out.run(work, as_json=as_json, stopped=lambda: again))
+    raise SystemExit(output.run(work, as_json=as_json, stopped=lambda: again))
 
 
 async def _run_and_show(moot: Moot, carried: Relay, session: str, console: Console) -> ConferenceStatus:
@@ -416,7 +416,7 @@ async def _run_and_show(moot: Moot, carried: Relay, session: str, console: Conso
 @roundtable.command()
 @click.argument("name")
 @dir_option
-@out.json_option
+@output.json_option
 def check(name: str, folder: Path | None, as_json: bool) -> None:
     """Hold the whole folder against the record, and name whatever is wrong with file and line. Exit code 5 if something is.
 
@@ -427,13 +427,13 @@ def check(name: str, folder: Path | None, as_json: bool) -> None:
     async def work(hall: ConferenceProject) -> int:
         found = await hall.check(name)
         if as_json:
-            out.print_json([asdict(each) for each in found])
+            output.print_json([asdict(each) for each in found])
         elif not found:
-            out.print_line("nothing is wrong")
+            output.print_line("nothing is wrong")
         else:
             for each in found:
-                out.print_line(strip_control(str(each)))
-        return out.FAILED if found else out.DONE
+                output.print_line(strip_control(str(each)))
+        return output.FAILED if found else output.DONE
 
     _run_on_project(work, folder, as_json=as_json)
 
@@ -441,7 +441,7 @@ def check(name: str, folder: Path | None, as_json: bool) -> None:
 @roundtable.command()
 @click.argument("name")
 @dir_option
-@out.json_option
+@output.json_option
 def repair(name: str, folder: Path | None, as_json: bool) -> None:
     """Mend what `check` finds. Nothing is deleted: what is in the way is moved to NAME/aside.
 
@@ -452,11 +452,11 @@ def repair(name: str, folder: Path | None, as_json: bool) -> None:
     async def work(hall: ConferenceProject) -> int:
         done = await hall.repair(name)
         if as_json:
-            out.print_json(done)
+            output.print_json(done)
         else:
             for line in done or ["nothing was wrong"]:
-                out.print_line(strip_control(line))
-        return out.DONE
+                output.print_line(strip_control(line))
+        return output.DONE
 
     _run_on_project(work, folder, as_json=as_json)
 
@@ -470,7 +470,7 @@ def repair(name: str, folder: Path | None, as_json: bool) -> None:
     help="Commit these minutes as the moderator; - for standard input.",
 )
 @dir_option
-@out.json_option
+@output.json_option
 def minutes(name: str, write: Any, folder: Path | None, as_json: bool) -> None:
     """Print the minutes, or write them. Exit code 3: there are none yet.
 
@@ -488,12 +488,12 @@ def minutes(name: str, write: Any, folder: Path | None, as_json: bool) -> None:
         written = await hall.minutes(name)
         found = await hall.status(name)
         if as_json:
-            out.print_json({"conference": name, "status": found.turn.status, "minutes": written})
+            output.print_json({"conference": name, "status": found.turn.status, "minutes": written})
         elif written is None:
-            out.print_note(f"{PROMPT_TEXT[found.conference.opened.language].no_minutes} ({_format_standing(found)})")
+            output.print_note(f"{PROMPT_TEXT[found.conference.opened.language].no_minutes} ({_format_standing(found)})")
         else:
-            out.print_line(strip_control(written))
-        return out.WAITING if written is None else out.DONE
+            output.print_line(strip_control(written))
+        return output.WAITING if written is None else output.DONE
 
     _run_on_project(work, folder, as_json=as_json)
 
@@ -503,7 +503,7 @@ def minutes(name: str, write: Any, folder: Path | None, as_json: bool) -> None:
 @click.option("--as", "role", required=True, metavar="ROLE")
 @click.option("--why", default="", help="Goes on the record.")
 @dir_option
-@out.json_option
+@output.json_option
 def skip(name: str, role: str, why: str, folder: Path | None, as_json: bool) -> None:
     """Go on without ROLE, whose turn it is. The turn is marked as skipped.
 
@@ -514,8 +514,8 @@ def skip(name: str, role: str, why: str, folder: Path | None, as_json: bool) -> 
     async def work(hall: ConferenceProject) -> int:
         found = await hall.skip(name, role, why)
         if as_json:
-            out.print_json(_build_status_json(hall, name, found))
-            return out.DONE
+            output.print_json(_build_status_json(hall, name, found))
+            return output.DONE
         return _print_turn(found.turn)
 
     _run_on_project(work, folder, as_json=as_json)

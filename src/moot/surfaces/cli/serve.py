@@ -17,7 +17,7 @@ from moot.domain.safe_text import one_line
 from moot.errors import BadSetting, LedgerUnavailable, NotAllowed, SessionClosed, UnknownSeat
 from moot.memory.facts import Role
 from moot.memory.tokens import AccessDenied, IssuedToken, Token
-from moot.surfaces.cli import out
+from moot.surfaces.cli import output as out
 from moot.surfaces.cli.duration import Duration
 from moot.surfaces.cli.invitations import AGENTS, render_invitation
 
@@ -42,7 +42,7 @@ def serve(host: str, port: int, log_level: str) -> None:
     moot serve
     moot invite --owner && moot serve --host 0.0.0.0
     """
-    from moot.surfaces.http.doors import is_loopback
+    from moot.surfaces.http.access_control import is_loopback
 
     is_local = is_loopback(host)
     out.run(lambda: _check_tokens(is_local, host))
@@ -108,7 +108,7 @@ def mcp() -> None:
     secret = os.environ.get("MOOT_TOKEN", "")
 
     async def work() -> None:
-        from moot.surfaces.api.call import Caller
+        from moot.surfaces.api.method import Caller
         from moot.surfaces.http.app import open_server_context
         from moot.surfaces.mcp.server import serve_on_stdio
 

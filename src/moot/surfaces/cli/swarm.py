@@ -22,8 +22,8 @@ from moot.protocols.swarm.reports.report import render_convergence_report, rende
 from moot.protocols.swarm.reports.timeline import SwarmTimeline
 from moot.protocols.swarm.reports.what_if import compute_what_if
 from moot.reports.markdown import format_cell
-from moot.surfaces.cli import out
-from moot.surfaces.cli.meeting import TerminalSession, exit_with, parse_pairs, print_discovered, print_plan, to_millionths
+from moot.surfaces.cli import output
+from moot.surfaces.cli.run import TerminalSession, exit_with, parse_pairs, print_discovered, print_plan, to_millionths
 
 DEFAULT_AGENTS: Final = 5
 
@@ -61,7 +61,7 @@ DEFAULT_AGENTS: Final = 5
 @click.option("--no-wait", is_flag=True, help="Park the session while only mailbox seats are waited for.")
 @click.option("--no-check", is_flag=True, help="Do not look first whether every seat would answer.")
 @click.option("--dry-run", is_flag=True, help="Check everything, say what would happen, record nothing.")
-@out.json_option
+@output.json_option
 def swarm(
     *,
     task: str,
@@ -128,7 +128,7 @@ def swarm(
                 await print_discovered(moot, table.session)
             return await table.hold(moot, as_json=as_json, wait=not no_wait)
 
-    exit_with(out.run(work, as_json=as_json, stopped=table.describe_stop))
+    exit_with(output.run(work, as_json=as_json, stopped=table.describe_stop))
 
 
 def build_swarm_seats(words: tuple[str, ...], count: int | None, has_panel: bool) -> list[Seat]:
@@ -157,7 +157,7 @@ def build_swarm_seats(words: tuple[str, ...], count: int | None, has_panel: bool
 @click.option(
     "--folder", type=click.Path(file_okay=False, path_type=Path), help="Write the run's folder anew below this one instead."
 )
-@out.json_option
+@output.json_option
 def swarm_report(session: str, apart: tuple[str, ...], form: str, folder: Path | None, as_json: bool) -> None:
     """Print a swarm's report, told from the record alone. The joins of ideas in it have names; `--apart` undoes them.
 
@@ -177,21 +177,21 @@ def swarm_report(session: str, apart: tuple[str, ...], form: str, folder: Path |
         if folder is not None:
             run = RunFolder(folder)
             run.write(story)
-            out.print_line(f"{run.path}/")
+            output.print_line(f"{run.path}/")
             return
         if as_json:
             found = compute_what_if(story, apart)
-            out.print_json(
+            output.print_json(
                 {"joins": [{"id": join.id, **_build_join_json(join.placed)} for join in story.joins], "rounds": found.rounds}
             )
             return
         if form == "blackboard":
-            out.print_line(render_blackboard(story).rstrip("\n"))
+            output.print_line(render_blackboard(story).rstrip("\n"))
             return
         told = {"md": render_final_report, "html": render_html_report, "convergence": render_convergence_report}[form]
-        out.print_line(told(story, apart).rstrip("\n"))
+        output.print_line(told(story, apart).rstrip("\n"))
 
-    out.run(work, as_json=as_json)
+    output.run(work, as_json=as_json)
 
 
 def _build_join_json(placed: Any) -> dict[str, object]:

@@ -26,11 +26,11 @@ from moot.engine.events import EntryAdded
 from moot.errors import MootError, NotAllowed, WorldError
 from moot.memory.tokens import AccessDenied, TokenStore
 from moot.reports.json_text import dump_json
-from moot.surfaces.api.call import Call, Caller, ServerContext
 from moot.surfaces.api.entries import build_entry_out, is_sealed
 from moot.surfaces.api.errors import TOO_MUCH, find_error_code
-from moot.surfaces.api.table import TABLE
-from moot.surfaces.http.doors import AccessControl, RateLimiter
+from moot.surfaces.api.method import Call, Caller, ServerContext
+from moot.surfaces.api.methods import TABLE
+from moot.surfaces.http.access_control import AccessControl, RateLimiter
 from moot.surfaces.http.metrics import Metrics
 from moot.surfaces.rpc.jsonrpc import Dispatcher, build_refusal
 from moot.surfaces.rpc.openrpc import build_document
@@ -218,7 +218,7 @@ def _load_mcp() -> Callable[[ServerContext], AbstractAsyncContextManager[ASGIApp
     """Import the MCP library; what makes its app, which is to be entered and left by one task."""
     from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 
-    from moot.surfaces.mcp.cancelling import SessionIdMiddleware
+    from moot.surfaces.mcp.cancellation import SessionIdMiddleware
     from moot.surfaces.mcp.server import McpServer
 
     @asynccontextmanager

@@ -17,10 +17,10 @@ from pydantic import ValidationError
 
 from moot.errors import MootError
 from moot.reports.json_text import dump_json
-from moot.surfaces.api.call import Call, Caller, Method, ServerContext, explain_validation_error
-from moot.surfaces.api.table import TOOLS
-from moot.surfaces.mcp.cancelling import CancelMiddleware
-from moot.surfaces.mcp.words import INSTRUCTIONS, JOIN, TIMELINE_MEANS
+from moot.surfaces.api.method import Call, Caller, Method, ServerContext, explain_validation_error
+from moot.surfaces.api.methods import TOOLS
+from moot.surfaces.mcp.cancellation import CancelMiddleware
+from moot.surfaces.mcp.instructions import INSTRUCTIONS, JOIN, TIMELINE_MEANS
 
 TIMELINE: Final = "moot://sessions/{session}/timeline"
 MOST_LISTED: Final = 100

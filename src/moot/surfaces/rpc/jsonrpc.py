@@ -12,8 +12,8 @@ from pydantic import ValidationError
 
 from moot.errors import MootError
 from moot.reports.json_text import dump_json
-from moot.surfaces.api.call import Call, Method, explain_validation_error
 from moot.surfaces.api.errors import INTERNAL, INVALID_PARAMS, INVALID_REQUEST, NO_METHOD, PARSE, TOO_MUCH, find_error_code
+from moot.surfaces.api.method import Call, Method, explain_validation_error
 
 MOST_IN_A_BATCH: Final = 100
 DISCOVER: Final = "rpc.discover"

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any, Final
 
-from moot.surfaces.api.call import Method
 from moot.surfaces.api.errors import CODES, STANDARD, TOO_MUCH
+from moot.surfaces.api.method import Method
 
 OPENRPC: Final = "1.3.2"
 

@@ -13,8 +13,8 @@ from moot.domain.ids import SeatId, SessionId, parse_seat_id, parse_session_id
 from moot.domain.roster import MAILBOX, Seat
 from moot.errors import BadSetting
 from moot.protocols.consultation.timeline import ConsultationSummary, ConsultingTimeline
-from moot.surfaces.api.call import Call, Method, Wire
 from moot.surfaces.api.deliberation import build_seat
+from moot.surfaces.api.method import Call, Method, Wire
 from moot.surfaces.api.sessions import SeatRef
 from moot.surfaces.api.shapes import IdempotencyKey, ParticipantIn
 

@@ -2,10 +2,10 @@
 
 from typing import Any, Final
 
-from moot.surfaces.api.call import Method
-from moot.surfaces.api.consulting import CONSULT_METHODS
+from moot.surfaces.api.consultation import CONSULT_METHODS
 from moot.surfaces.api.deliberation import DELIBERATION_METHODS
 from moot.surfaces.api.memory import MEMORY_METHODS
+from moot.surfaces.api.method import Method
 from moot.surfaces.api.pipelines import PIPELINE_METHODS
 from moot.surfaces.api.roundtable import ROUNDTABLE_METHODS
 from moot.surfaces.api.sessions import SESSION_METHODS

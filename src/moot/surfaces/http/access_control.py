@@ -13,8 +13,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from moot.errors import NotAllowed
 from moot.memory.tokens import AccessDenied, TokenStore
-from moot.surfaces.api.call import Caller
 from moot.surfaces.api.errors import CODES, TOO_MUCH
+from moot.surfaces.api.method import Caller
 from moot.surfaces.rpc.jsonrpc import build_refusal
 
 OPEN_PATHS: Final = frozenset({"/healthz"})

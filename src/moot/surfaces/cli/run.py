@@ -22,7 +22,7 @@ from moot.engine.events import EntryAdded
 from moot.errors import BadSetting
 from moot.ports.plugin import ProtocolPlugin
 from moot.reports.decision import Decision
-from moot.surfaces.cli import out
+from moot.surfaces.cli import output
 from moot.surfaces.cli.duration import Duration
 from moot.surfaces.cli.live import View, build_view
 from moot.surfaces.cli.person import build_terminal_ask
@@ -56,7 +56,7 @@ from moot.surfaces.cli.render import show_decision
 @click.option("--project", type=click.Path(), help="The folder of docs/consultation/. Left out: this one.")
 @click.option("--no-check", is_flag=True, help="Do not look first whether every seat would answer.")
 @click.option("--dry-run", is_flag=True, help="Check everything, say what would happen, record nothing.")
-@out.json_option
+@output.json_option
 def run(
     *,
     topic: str,
@@ -124,12 +124,14 @@ def run(
             for hit in [] if as_json else await moot.find_similar(topic):
                 kept = await moot.memory.get(hit.decision)
                 about = extract_first_sentence(kept.record.topic) if kept is not None else ""
-                out.print_note(f"An earlier decision on a like question ({one_line(about)}): moot decisions show {hit.decision}")
+                output.print_note(
+                    f"An earlier decision on a like question ({one_line(about)}): moot decisions show {hit.decision}"
+                )
             if not seats and not models and not as_json:
                 await print_discovered(moot, table.session)
             return await table.hold(moot, as_json=as_json, wait=wait)
 
-    exit_with(out.run(work, as_json=as_json, stopped=table.describe_stop))
+    exit_with(output.run(work, as_json=as_json, stopped=table.describe_stop))
 
 
 @click.command(short_help="Go on with a session.")
@@ -138,7 +140,7 @@ def run(
 @click.option(
     "--runs", type=click.Path(file_okay=False, path_type=Path), help="Where the folders of swarm runs are, if not in swarm-runs."
 )
-@out.json_option
+@output.json_option
 def resume(session: str, wait: bool, runs: Path | None, as_json: bool) -> None:
     """Go on with a session where it stands: after Ctrl-C, a crash, or an answer from elsewhere.
 
@@ -153,13 +155,13 @@ def resume(session: str, wait: bool, runs: Path | None, as_json: bool) -> None:
         async with table.open_moot() as moot:
             return await table.hold(moot, as_json=as_json, wait=wait)
 
-    exit_with(out.run(work, as_json=as_json, stopped=table.describe_stop))
+    exit_with(output.run(work, as_json=as_json, stopped=table.describe_stop))
 
 
 @click.command(short_help="Follow a session as it happens.")
 @click.argument("session")
 @click.option("--after", type=click.IntRange(0), default=0, help="Leave out the entries up to this one.")
-@out.json_option
+@output.json_option
 def watch(session: str, after: int, as_json: bool) -> None:
     """Follow a session from its beginning, also one that another process runs, until it ends.
 
@@ -175,9 +177,9 @@ def watch(session: str, after: int, as_json: bool) -> None:
                 async for event in moot.watch(session, after):
                     if isinstance(event, EntryAdded):
                         state = (await moot.engine.load_snapshot(parse_session_id(session))).state
-                        out.print_json_line(build_entry_out(event.entry, state))
+                        output.print_json_line(build_entry_out(event.entry, state))
                 return
-            console = out.build_console()
+            console = output.build_console()
             kit = await moot.load_plugin(session)
             teller = kit.tell(parse_session_id(session))
             view = build_view(kit, teller, console)
@@ -185,14 +187,14 @@ def watch(session: str, after: int, as_json: bool) -> None:
                 standing = await moot.engine.load_snapshot(parse_session_id(session))
                 if standing.desk.is_parked:
                     waiting = ", ".join(sorted({ask.split(".", 2)[2] for ask in standing.desk.pending}))
-                    out.print_note(f"It waits for answers from elsewhere: {waiting}")
+                    output.print_note(f"It waits for answers from elsewhere: {waiting}")
                 elif not standing.is_closed and not await moot.is_running(session):
-                    out.print_note(f"Nobody runs this session now; go on with: moot resume {session}")
+                    output.print_note(f"Nobody runs this session now; go on with: moot resume {session}")
                 async for event in moot.watch(session):
                     view.show(event)
             show_decision(console, kit, teller)
 
-    out.run(work, as_json=as_json, stopped=lambda: "")
+    output.run(work, as_json=as_json, stopped=lambda: "")
 
 
 class TerminalSession:
@@ -202,7 +204,7 @@ class TerminalSession:
         self.session = ""
         self.runs: Path | None = None
         self._view: View | None = None
-        self._console = out.build_console()
+        self._console = output.build_console()
 
     def open_moot(self) -> Moot:
         return Moot(ask_person=build_terminal_ask(self._pause_view, self._resume_view))
@@ -219,18 +221,18 @@ class TerminalSession:
         async with keep_run_folder(moot, kit, self.session, self.runs) as folder:
             code = await self._run_and_show(moot, kit, as_json=as_json, wait=wait)
         if folder is not None and not as_json:
-            out.print_line(f"{folder.path}/")
+            output.print_line(f"{folder.path}/")
         return code
 
     async def _run_and_show(self, moot: Moot, kit: ProtocolPlugin, *, as_json: bool, wait: bool) -> int:
         if as_json:
             decision = await moot.run(self.session, wait=wait)
-            out.print_json(decision)
+            output.print_json(decision)
             return await self._choose_exit_code(moot, decision, quiet=True)
         teller = kit.tell(parse_session_id(self.session))
         self._view = build_view(kit, teller, self._console)
         if not self._console.is_terminal:
-            out.print_line(f"session {self.session}")
+            output.print_line(f"session {self.session}")
         with self._view.open_display():
             watcher = asyncio.create_task(self._watch_events(moot, self._view))
             try:
@@ -252,14 +254,14 @@ class TerminalSession:
         if decision.status == "thinking":
             if not quiet:
                 await self._print_waiting(moot)
-            return out.WAITING
-        return out.DONE if decision.decision is not None else out.UNDECIDED
+            return output.WAITING
+        return output.DONE if decision.decision is not None else output.UNDECIDED
 
     async def _print_waiting(self, moot: Moot) -> None:
         for each in await moot.asks(self.session):
             until = f" by {each.pending.deadline:%Y-%m-%d %H:%M} UTC" if each.pending.deadline else ""
-            out.print_line(f"waiting for {each.ask.seat}{until}: moot answer {self.session} --seat {each.ask.seat}")
-        out.print_line(f"then go on with: moot resume {self.session}")
+            output.print_line(f"waiting for {each.ask.seat}{until}: moot answer {self.session} --seat {each.ask.seat}")
+        output.print_line(f"then go on with: moot resume {self.session}")
 
     def _pause_view(self) -> None:
         if self._view is not None:
@@ -316,11 +318,11 @@ async def print_discovered(moot: Moot, session: str) -> None:
     models = [text for text in found.models if text in taken]
     servers = [text for text in found.servers if text in taken]
     if models:
-        out.print_note(f"Found keys for: {', '.join(models)}")
+        output.print_note(f"Found keys for: {', '.join(models)}")
     if servers:
-        out.print_note(f"Found on this machine: {', '.join(servers)}")
+        output.print_note(f"Found on this machine: {', '.join(servers)}")
     if found.embedded and "embedded" in taken:
-        out.print_note("Found the embedded model; it is very small: set a provider's key for better minds (`moot doctor`)")
+        output.print_note("Found the embedded model; it is very small: set a provider's key for better minds (`moot doctor`)")
 
 
 async def print_plan(moot: Moot, topic: str, plan: Options, as_json: bool) -> int:
@@ -329,12 +331,12 @@ async def print_plan(moot: Moot, topic: str, plan: Options, as_json: bool) -> in
     if as_json:
         from moot.codec.answers import as_json as plain_json
 
-        out.print_json(plain_json(opened))
-        return out.DONE
-    console: Console = out.build_console()
+        output.print_json(plain_json(opened))
+        return output.DONE
+    console: Console = output.build_console()
     most = f", {opened.budget.turns} turns at most" if plan.get("name") == "persona" else ""
     head = f"[bold]{plan.get('name')}[/], {len(opened.seats)} seats, language {opened.language}{most}"
     console.print(head, highlight=False)
     for seat in opened.seats:
         console.print(f"  {seat.id}: {seat.platform}", markup=False)
-    return out.DONE
+    return output.DONE
