@@ -17,6 +17,7 @@ import pytest
 from tests.acceptance.doors import DEADLINE, Cli, Script, facts, until, write_script
 from tests.acceptance.tables import MINUTES_TEXT, Desk, Table, aged, speech
 
+from moot.app.conferences import watch_folder
 from moot.app.conferences.unattended import Relay
 from moot.app.panels import PATIENCE
 from moot.domain.ids import SeatId
@@ -398,7 +399,7 @@ def test_a_disk_that_tells_of_no_changes_stops_nobody(cli: Cli, disk: str, monke
     if disk == "polling":
         monkeypatch.setenv("WATCHFILES_FORCE_POLLING", "1")
     else:
-        monkeypatch.setattr(watching, "awatch", _silent)
+        monkeypatch.setattr(watch_folder, "awatch", _silent)
     with Desk(cli.cwd, home=cli.home) as desk:
         desk.new("ada", rounds=1)
         told: list[str] = []

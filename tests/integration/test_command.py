@@ -18,6 +18,7 @@ from moot.domain.effects import Ask, Brief
 from moot.domain.facts import Language
 from moot.domain.ids import SeatId, ask_id
 from moot.domain.roster import Seat
+from moot.participants import subprocess_runner
 from moot.participants.agent_recipes import LONGEST_ARGUMENT, Recipe
 from moot.participants.command import LONGEST_COMPLAINT, CommandParticipant
 from moot.participants.prompt_assembly import build_correction, build_user_prompt
@@ -331,7 +332,7 @@ def test_a_program_that_is_there_is_ready_and_is_not_run_for_it(tmp_path: Path) 
 
 def test_a_program_that_hangs_ends_with_the_callers_patience(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """P-9: SIGTERM first; the children go with it, also those that went away."""
-    monkeypatch.setattr(running, "GRACE_SECONDS", DEADLINE)
+    monkeypatch.setattr(subprocess_runner, "GRACE_SECONDS", DEADLINE)
     trapped = (
         "trap 'echo told > told; exit 0' TERM; setsid sleep 600 & echo $! > afar; echo $$ > pid; while true; do sleep 0.05; done"
     )

@@ -18,6 +18,7 @@ from moot.domain.facts import BudgetExhausted, SeatLost, SessionResumed
 from moot.domain.ids import SeatId, SessionId
 from moot.domain.records import StoredRecord
 from moot.domain.roster import Seat
+from moot.engine import session_loop
 from moot.engine.engine import Engine
 from moot.engine.events import EntryAdded
 from moot.errors import BadAnswer, UnknownAsk
@@ -147,7 +148,7 @@ def test_whatever_a_participant_hands_over_the_ledger_stays_readable(bad: Callab
 
 
 def test_a_participant_that_heeds_no_cancellation_does_not_hold_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "GRACE_SECONDS", 0.2)
+    monkeypatch.setattr(session_loop, "GRACE_SECONDS", 0.2)
     over = False
 
     async def stubborn(brief: Brief) -> Any:

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from moot.participants import subprocess_runner
 from moot.participants.subprocess_runner import (
     GRACE_SECONDS,
     MARK,
@@ -246,7 +247,7 @@ def test_a_program_that_hangs_ends_with_the_callers_deadline(tmp_path: Path) -> 
 
 def test_it_is_asked_kindly_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """SIGTERM; what it does on its way out is waited for."""
-    monkeypatch.setattr(running, "GRACE_SECONDS", DEADLINE)
+    monkeypatch.setattr(subprocess_runner, "GRACE_SECONDS", DEADLINE)
     trap = "trap 'sleep 0.1; echo goodbye > last; exit 0' TERM"
     script = f"""{trap}; echo "{{\\"main\\": $$}}" > pids; while true; do sleep 0.05; done"""
     pids = cancelled(tmp_path, "sh", "-c", script)

@@ -35,8 +35,7 @@ from moot.protocols.council.advisory import ADVISORY
 from moot.protocols.council.consensus import CONSENSUS
 from moot.protocols.council.debate import DEBATE
 from moot.protocols.persona.plugin import PERSONA
-from moot.protocols.pipeline.facts import Artefact, GateVerdict, PipelineOpened, Step
-from moot.protocols.pipeline.facts import PipelineSettings as PipelineSettings
+from moot.protocols.pipeline.facts import Artefact, GateVerdict, PipelineOpened, PipelineSettings, Step
 from moot.protocols.pipeline.plugin import PIPELINE
 from moot.protocols.roundtable.plugin import ROUNDTABLE
 from moot.protocols.swarm.plugin import SWARM

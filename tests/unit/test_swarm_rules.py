@@ -49,11 +49,7 @@ from moot.protocols.swarm.plugin import open_session
 from moot.protocols.swarm.prompt_text import agent_name
 from moot.protocols.swarm.records.blackboard import render_blackboard
 from moot.protocols.swarm.reports.timeline import build_decision
-from moot.protocols.swarm.rules import compliance, ideas, operations
-from moot.protocols.swarm.rules import round_start as rounds
-from moot.protocols.swarm.rules import rulebook as rules
-from moot.protocols.swarm.rules import settle_round as settlement
-from moot.protocols.swarm.rules import shutdown as ending
+from moot.protocols.swarm.rules import compliance, convergence, ideas, operations, round_start, rulebook, settle_round, shutdown
 from moot.protocols.swarm.rules.execution import ExecutionProgress
 from moot.protocols.swarm.rules.operations import BlackboardEditor
 from moot.protocols.swarm.rules.rulebook import RULES
@@ -313,7 +309,7 @@ def test_an_operation_that_is_lost_or_doubled_stops_the_run(change: str, told: s
 def test_a_report_that_is_not_carried_out_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     """S-6: also where the rulebook itself would lose one."""
     run = SwarmRun(build_swarm_plan(2, collisions=0))
-    monkeypatch.setattr(rules, "worked", BlackboardEditor)
+    monkeypatch.setattr(rulebook, "run_operations", BlackboardEditor)
     run.play(exploring(lambda ask, state: build_valid_report(state, ask.seat, "caching", CACHE)))
     (closed,) = run.facts(SwarmClosed)
     assert (closed.reason, closed.fault) == ("fault", "2 operations were requested, 0 processed, 0 refused")
@@ -370,12 +366,20 @@ def test_a_run_is_told_the_same_where_figures_come_out_otherwise(monkeypatch: py
     assert {type(entry.fact) for entry in run.entries} >= {SwarmFormed, SwarmCompleted, SwarmClosed}
     assert any(fact.by == "words (fallback)" for fact in run.facts(IdeasSorted))
     assert any(fact.roles for fact in run.facts(RoundSettled))
-    for module in (rounds, settlement, measuring, operations, compliance):
-        for name in ("deposited", "evaporated", "stopped", "inhibition", "effective", "response", "diversity"):
+    for module in (round_start, settle_round, convergence, operations, compliance):
+        for name in (
+            "add_deposit",
+            "evaporate",
+            "apply_stop_signal",
+            "compute_inhibition",
+            "compute_effective_concentration",
+            "compute_response",
+            "compute_diversity",
+        ):
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, _shaken(getattr(module, name)))
-    monkeypatch.setattr(ideas, "judged", lambda compared: SimilarityReport(by="words"))
-    monkeypatch.setattr(ending, "resolutions", lambda state: ())
+    monkeypatch.setattr(ideas, "compare_by_words", lambda compared: SimilarityReport(by="words"))
+    monkeypatch.setattr(shutdown, "build_resolutions", lambda state: ())
     assert folded(run.entries) == state
     assert render_blackboard(run.story) == before
 

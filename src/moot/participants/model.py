@@ -202,7 +202,8 @@ class ModelParticipant:
             return None
         if self._platform.provider.startswith("openai") and self._describe_endpoint().address is not None:
             return None
-        return f"{self._describe_endpoint().name} has no model {name!r}; it has: {', '.join(names[:10])}{', …' if len(names) > 10 else ''}"
+        known = ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
+        return f"{self._describe_endpoint().name} has no model {name!r}; it has: {known}"
 
     def _describe_endpoint(self) -> ModelEndpoint:
         provider = self._platform.provider

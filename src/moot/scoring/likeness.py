@@ -2,8 +2,8 @@
 
 Any measure gives a likeness from 0 to 1, scaled so that JOIN_AT means the same for each. A false join fakes a consensus
 while a missed one only delays it, so that thresholds are set for few false joins. The measure here needs no package and
-knows no meaning: it joins what is said again in nearly the same words, and little else. `moot.participants.semantic_similarity` knows
-more.
+knows no meaning: it joins what is said again in nearly the same words, and little else.
+`moot.participants.semantic_similarity` knows more.
 """
 
 import re

@@ -28,7 +28,7 @@ from moot.testing.stub_bodies import (
     stream_events,
 )
 
-__all__ = ["Drop", "Fail", "Hang", "Raw", "StubReply", "Request", "Step", "StubServer"]
+__all__ = ["Drop", "Fail", "Hang", "Raw", "Request", "Step", "StubReply", "StubServer"]
 
 Script = Sequence[Step | Callable[[Request], Step]]
 

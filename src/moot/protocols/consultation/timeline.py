@@ -192,7 +192,7 @@ def _build_rows(story: ConsultingTimeline) -> list[tuple[str, str, str, str, str
         for line in story.consultations
     ]
     refused = [
-        ("–", line.seat, line.to, f"{words.statuses['refused']}: {words.refusals.get(line.refusal, line.refusal)}", "")  # type: ignore[call-overload]
+        ("–", line.seat, line.to, f"{words.statuses['refused']}: {words.refusals.get(line.refusal, line.refusal)}", "")
         for line in story.refusals
     ]
     return [*done, *refused]

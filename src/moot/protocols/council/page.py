@@ -50,7 +50,7 @@ def render_html_report(story: CouncilTimeline) -> str:
     body = [
         f'<h1 class="said">{escape_text(decision.topic)}</h1>',
         f'<p class="soft">{escape_text(story.session)} · {format_time(story.opened_at)} – {format_time(story.last_at)}</p>',
-        f'<p class="soft">{" · ".join(f"{name}: {escape_text(value)}" for name, value in report_rows.background_rows(story, words))}</p>',
+        f'<p class="soft">{" · ".join(f"{name}: {escape_text(value)}" for name, value in report_rows.background_rows(story, words))}</p>',  # noqa: E501
         f"<h2>{words.decision}</h2>",
         *_render_decision(story, decision, words),
         *_render_dissent(story, decision, words),
@@ -90,7 +90,7 @@ def _render_decision(story: CouncilTimeline, decision: Decision, words: CouncilR
         return [f'<div class="card decision">{told}</div>', *_render_motion(story, words)]
     if decision.status == "cancelled":
         return [
-            f'<div class="card decision said">{escape_text(f"{words.cancelled} {report_rows.find_cancel_reason(story)}".strip())}</div>'
+            f'<div class="card decision said">{escape_text(f"{words.cancelled} {report_rows.find_cancel_reason(story)}".strip())}</div>'  # noqa: E501
         ]
     warning = describe_warning(story)
     claim = words.no_decision if decision.decision is None else decision.decision.text

@@ -139,9 +139,8 @@ def answer(session: str, text: str | None, seat: str, ask_id: str | None, as_jso
                 found = offered or _find_waiting(await moot.asks(session), seat)
                 chosen = found.ask.id
                 if text is None and sys.stdin.isatty():
-                    output.print_note(
-                        f"{strip_control(found.brief.shared)}\n\n{strip_control(found.brief.own)}\n\nYour answer (end with Ctrl-D):"
-                    )
+                    briefing = f"{strip_control(found.brief.shared)}\n\n{strip_control(found.brief.own)}"
+                    output.print_note(f"{briefing}\n\nYour answer (end with Ctrl-D):")
             words = sys.stdin.read() if text is None or text == "-" else text
             if chosen.split(".", 2)[-1] != seat:
                 raise UnknownAsk(f"ask {chosen!r} is not put to seat {seat!r}")

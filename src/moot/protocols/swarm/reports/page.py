@@ -49,13 +49,13 @@ def render_html_report(story: SwarmTimeline, apart: Collection[str] = ()) -> str
     swarm, words, found = story.swarm, story.words, compute_what_if(story, apart)
     body = [
         f"<h1>{escape_text(one_line(swarm.opened.topic))}</h1>",
-        f'<p class="soft">{escape_text(words.report)} · {escape_text(story.session)} · {escape_text(words.modes[swarm.settings.mode])} · '
+        f'<p class="soft">{escape_text(words.report)} · {escape_text(story.session)} · {escape_text(words.modes[swarm.settings.mode])} · '  # noqa: E501
         f"{escape_text(words.crew.format(count=len(swarm.explorers)))} · {escape_text(words.rounds)} {swarm.round}</p>",
     ]
     if found.undone:
         body.append(f'<p class="card">{escape_text(words.undone.format(joins=", ".join(found.undone)))}</p>')
     body.append(
-        f'<section class="card decision"><strong>{escape_text(format_verdict(story, found))}</strong>{_render_decision(story)}</section>'
+        f'<section class="card decision"><strong>{escape_text(format_verdict(story, found))}</strong>{_render_decision(story)}</section>'  # noqa: E501
     )
     if found.rounds:
         body += _render_measurements(story, found)

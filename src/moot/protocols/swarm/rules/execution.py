@@ -52,9 +52,8 @@ class ExecutionProgress:
     def with_confirmed(self, *steps: str) -> "ExecutionProgress":
         """With these steps confirmed; raises ValueError when one of them would pass over another."""
         if not self.can_confirm(*steps):
-            raise ValueError(
-                f"after {self.last or 'the opening'} comes {_format_next_steps(self.last)}, not {steps[0] if steps else 'nothing'}"
-            )
+            given = steps[0] if steps else "nothing"
+            raise ValueError(f"after {self.last or 'the opening'} comes {_format_next_steps(self.last)}, not {given}")
         return ExecutionProgress(last=steps[-1], count=self.count + len(steps)) if steps else self
 
     @property
