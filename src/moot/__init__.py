@@ -18,16 +18,16 @@ else:
     _PLACES = {
         "Budget": "domain.budget",
         "CallerError": "errors",
-        "Consult": "wiring.consulting",
-        "Decision": "projections.decision",
+        "Consult": "app.consultations",
+        "Decision": "reports.decision",
         "EntryAdded": "engine.events",
         "Event": "engine.events",
-        "Moot": "wiring.moot",
+        "Moot": "app.moot",
         "MootError": "errors",
-        "Options": "wiring.moot",
-        "Panel": "wiring.panels",
+        "Options": "app.moot",
+        "Panel": "app.panels",
         "Seat": "domain.roster",
-        "TextHeard": "engine.events",
+        "TextDelta": "engine.events",
         "WorldError": "errors",
     }
 

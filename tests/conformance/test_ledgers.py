@@ -84,10 +84,10 @@ def child(code: str, *arguments: str) -> Iterator["subprocess.Popen[str]"]:
 
 HOLDS_A_CLAIM = """
 import asyncio, sys
-from moot.app.environment import opened_ledger
+from moot.app.environment import open_ledger
 
 async def main():
-    async with opened_ledger(sys.argv[1]) as ledger, ledger.claim("one"):
+    async with open_ledger(sys.argv[1]) as ledger, ledger.claim("one"):
         print("ready", flush=True)
         sys.stdin.readline()
 
@@ -96,14 +96,14 @@ asyncio.run(main())
 
 APPENDS_AT_A_SIGN = """
 import asyncio, sys
-from moot.testing.ledger_contract import ONE, chained
-from moot.app.environment import opened_ledger
+from moot.testing.ledger_contract import ONE, build_chain
+from moot.app.environment import open_ledger
 
 async def main():
-    async with opened_ledger(sys.argv[1]) as ledger:
+    async with open_ledger(sys.argv[1]) as ledger:
         print("ready", flush=True)
         sys.stdin.readline()
-        await ledger.append(ONE, chained(ONE, 3))
+        await ledger.append(ONE, build_chain(ONE, 3))
 
 asyncio.run(main())
 """

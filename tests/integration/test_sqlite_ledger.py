@@ -261,12 +261,12 @@ def test_a_full_ledger_says_so_keeps_nothing_half_and_goes_on_when_there_is_room
 FILLS_THE_DISK = """
 import asyncio, json, resource, sys
 from pathlib import Path
-from moot.domain.records import Stored
+from moot.domain.records import StoredRecord
 from moot.errors import LedgerUnavailable
 from moot.ledgers.sqlite import SqliteLedger
 
 def record(seq):
-    return Stored(seq, seq, bytes([seq % 256]) * 9_000, bytes(32))
+    return StoredRecord(seq, seq, bytes([seq % 256]) * 9_000, bytes(32))
 
 async def main():
     path, taken, failures = Path(sys.argv[1]), 0, []
@@ -407,19 +407,19 @@ def test_tampering_is_found(tmp_path: Path, how: str) -> None:
 APPENDS_UNTIL_KILLED = """
 import asyncio, sys
 from pathlib import Path
-from moot.codec.chain import link, root
-from moot.domain.records import Stored
+from moot.codec.chain import compute_record_hash, compute_root_hash
+from moot.domain.records import StoredRecord
 from moot.ledgers.sqlite import SqliteLedger
 
 async def keep_on(ledger, session):
     records = await ledger.read(session)
-    seq, before = len(records), records[-1].hash if records else root(session)
+    seq, before = len(records), records[-1].hash if records else compute_root_hash(session)
     while True:
         batch = []
         for _ in range(3):
             seq, body = seq + 1, f"{session} {seq + 1}".encode() * 50
-            before = link(before, seq, seq, body)
-            batch.append(Stored(seq, seq, body, before))
+            before = compute_record_hash(before, seq, seq, body)
+            batch.append(StoredRecord(seq, seq, body, before))
         await ledger.append(session, batch)
         sys.stdout.write(f"{session} {seq}\\n")
         sys.stdout.flush()
@@ -455,7 +455,7 @@ def test_what_was_acknowledged_outlives_kill_9(tmp_path: Path) -> None:
 WINS_SOME = """
 import asyncio, sys
 from pathlib import Path
-from moot.domain.records import Stored
+from moot.domain.records import StoredRecord
 from moot.errors import SeqConflict
 from moot.ledgers.sqlite import SqliteLedger
 
@@ -467,7 +467,7 @@ async def main():
         while won < 60:
             seq = len(await ledger.read("one")) + 1
             try:
-                await ledger.append("one", [Stored(seq, seq, sys.argv[2].encode(), bytes(32))])
+                await ledger.append("one", [StoredRecord(seq, seq, sys.argv[2].encode(), bytes(32))])
             except SeqConflict:
                 continue
             won += 1
@@ -491,7 +491,7 @@ def test_two_processes_that_append_to_one_session_make_one_order(tmp_path: Path)
 OPENS_AT_A_SIGN = """
 import asyncio, sys
 from pathlib import Path
-from moot.domain.records import Stored
+from moot.domain.records import StoredRecord
 from moot.ledgers.sqlite import SqliteLedger
 
 async def main():
@@ -499,7 +499,7 @@ async def main():
     for path in map(str.strip, sys.stdin):
         try:
             async with SqliteLedger(Path(path)) as ledger:
-                await ledger.append(sys.argv[1], [Stored(1, 1, b"here", bytes(32))])
+                await ledger.append(sys.argv[1], [StoredRecord(1, 1, b"here", bytes(32))])
             print("opened", flush=True)
         except Exception as error:
             print(repr(error), flush=True)

@@ -1,7 +1,7 @@
 """What every ledger keeps, as tests: subclass it in a test module, say how to open yours, and run pytest.
 
     class TestMyLedger(LastingLedgerContract):
-        def opened(self) -> AbstractAsyncContextManager[Ledger]:
+        def open_ledger(self) -> AbstractAsyncContextManager[Ledger]:
             return MyLedger(self.fresh_place)
 
 `LedgerContract` is for every ledger; `LastingLedgerContract` adds what holds for one that outlives its handle. Neither checks
@@ -472,7 +472,7 @@ class LastingLedgerContract(LedgerContract):
     """What holds besides for a ledger that outlives its handle, and that several handles share."""
 
     def reopen_ledger(self) -> AbstractAsyncContextManager[Ledger]:
-        """One more handle to the ledger that `opened` opened, whether that is open still or not."""
+        """One more handle to the ledger that `open_ledger` opened, whether that is open still or not."""
         raise NotImplementedError
 
     def run_with_two_handles(self, body: Callable[[Ledger, Ledger], Coroutine[Any, Any, None]]) -> None:

@@ -87,7 +87,7 @@ class ConsultingTimeline(TimelineBase):
         self.apply_shared(entry)
         if to_inner_entry(entry) is None:
             # What it cost, and how long it took, counts in every view of the session.
-            self.within.keep(entry)
+            self.within.apply_shared(entry)
         match entry.fact:
             case ConsultationRequested():
                 self._requests.append(entry.fact)

@@ -44,9 +44,9 @@ def main() -> None:
 
 
 for command in (
-    LazyCommand("run", "meeting:run", "Hold a meeting on TOPIC."),
-    LazyCommand("resume", "meeting:resume", "Go on with a session."),
-    LazyCommand("watch", "meeting:watch", "Follow a session as it happens."),
+    LazyCommand("run", "run:run", "Hold a meeting on TOPIC."),
+    LazyCommand("resume", "run:resume", "Go on with a session."),
+    LazyCommand("watch", "run:watch", "Follow a session as it happens."),
     LazyCommand("consult", "consult:consult", "Ask one mind on behalf of another, on the record."),
     LazyCommand(
         "pipeline",
