@@ -73,7 +73,7 @@ agree blind, the proposals are all there is."""
 
 async def counted(name: str, *, agrees: bool) -> Counter[str]:
     """The calls of one whole session, by what was asked for."""
-    kit, mind = get_protocol(name), Mind(agrees)
+    plugin, mind = get_protocol(name), Mind(agrees)
     engine = Engine(
         ledger=MemoryLedger(),
         rulebooks=[each.rules for each in load_protocols().values()],
@@ -88,12 +88,12 @@ async def counted(name: str, *, agrees: bool) -> Counter[str]:
         seats=seats,
         budget=Budget(),
         outside_patience=60.0,
-        settings=kit.settings(),
+        settings=plugin.settings(),
         subject=Topic(),
     )
-    session = await engine.open(kit.open(plan))
-    standing = await engine.run(session, lambda seat: mind)
-    assert standing.is_closed
+    session = await engine.open(plugin.open(plan))
+    snapshot = await engine.run(session, lambda seat: mind)
+    assert snapshot.is_closed
     return mind.calls
 
 

@@ -171,16 +171,16 @@ async def _run(ledger: Ledger, agents: int, count: int, amount: Amount) -> Whole
         return measure if seat.id == LIKENESS else instant
 
     began = process_time()
-    standing = await engine.run(session, seated)
+    snapshot = await engine.run(session, seated)
     spent = process_time() - began
-    assert standing.is_closed
+    assert snapshot.is_closed
     return Whole(
         seconds=spent,
         answering=load.answering,
-        rounds=standing.state.round,
-        findings=len(standing.state.board.findings),
-        entries=standing.seq,
-        lost=standing.state.losses[LIKENESS].times if LIKENESS in standing.state.losses else 0,
+        rounds=snapshot.state.round,
+        findings=len(snapshot.state.board.findings),
+        entries=snapshot.seq,
+        lost=snapshot.state.losses[LIKENESS].times if LIKENESS in snapshot.state.losses else 0,
         rss=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
         kept={number: kept for number, (kept, _) in marks.items()},
         peak={number - 1: peak for number, (_, peak) in marks.items() if number > 1},

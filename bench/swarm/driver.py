@@ -31,26 +31,26 @@ class Drive:
     def __init__(self, plan: Plan, says: Says) -> None:
         self._says = says
         self._now = START
-        self._standing, first = SCRIBE.write_opening(SESSION, open_session(plan), START)
+        self._snapshot, first = SCRIBE.write_opening(SESSION, open_session(plan), START)
         self.facts: list[Fact] = [first.entry.fact]
 
     @property
     def state(self) -> Swarm:
-        found: Swarm = self._standing.state
+        found: Swarm = self._snapshot.state
         return found
 
     def steps(self) -> Iterator[StepResult]:
         """Play to the end, step by step."""
         batch = self._step([])
         yield batch
-        while not self._standing.is_closed:
+        while not self._snapshot.is_closed:
             batch = self._step([self._answer(ask) for ask in batch.asks])
             yield batch
 
     def _step(self, arrived: list[Fact]) -> StepResult:
         self._now += timedelta(seconds=STEP_SECONDS)
-        batch = step(SCRIBE, self._standing, arrived, self._now, frozenset(), since=START)
-        self._standing = batch.standing
+        batch = step(SCRIBE, self._snapshot, arrived, self._now, frozenset(), since=START)
+        self._snapshot = batch.snapshot
         self.facts += [written.entry.fact for written in batch.written]
         return batch
 

@@ -37,8 +37,8 @@ def main() -> None:
         step()
         return replace(path, target)
 
-    def told(errand: RecordFileRequest) -> record_writer.ManifestLine:
-        line = recorded(errand)
+    def told(request: RecordFileRequest) -> record_writer.ManifestLine:
+        line = recorded(request)
         step()
         return line
 

@@ -403,7 +403,7 @@ def test_a_wait_that_falls_together_with_the_close_is_not_refused(cli: Cli) -> N
 
                 async def place(self, session: str) -> DeliberationState:
                     found = await super().load_state(session)
-                    if not found.standing.is_closed:
+                    if not found.snapshot.is_closed:
                         await moot.engine.call_close(parse_session_id(session))
                     return found
 

@@ -104,7 +104,7 @@ def bounded(work: Coroutine[Any, Any, T]) -> T:
 
 
 def engine(ledger: Ledger | None = None, clock: Clock | None = None) -> Engine:
-    rulebooks = [kit.rules for kit in load_protocols().values()]
+    rulebooks = [plugin.rules for plugin in load_protocols().values()]
     return Engine(ledger=ledger or MemoryLedger(), rulebooks=rulebooks, codec=FactCodec(collect_kinds()), clock=clock or Hands())
 
 
@@ -357,7 +357,7 @@ def test_two_processes_that_contribute_at_once_lose_nothing_and_make_one_order(t
             assert (closed.consensus_type, closed.heads) == ("unanimous", 6)
             for house in houses:
                 assert await house.verify(session) is None
-                assert (await house.replay(session)).standing.is_closed
+                assert (await house.replay(session)).snapshot.is_closed
 
     bounded(work())
 
@@ -454,7 +454,7 @@ def test_no_time_is_counted_while_only_those_elsewhere_are_waited_for() -> None:
         assert not any(isinstance(fact, BudgetExhausted | SeatLost) for fact in told)
         assert isinstance(told[1], SessionResumed)
         assert isinstance(told[-1], DeliberationClosed)
-        assert (await house.load_snapshot(session)).desk.spent.seconds < 1
+        assert (await house.load_snapshot(session)).session_state.spent.seconds < 1
 
     bounded(work())
 
@@ -475,7 +475,7 @@ def test_no_time_is_counted_between_the_runs_of_a_mixed_debate() -> None:
         told = await facts(house, session)
         assert not any(isinstance(fact, BudgetExhausted | SeatLost) for fact in told)
         assert isinstance(told[-1], DeliberationClosed)
-        assert (await house.load_snapshot(session)).desk.spent.seconds < 1
+        assert (await house.load_snapshot(session)).session_state.spent.seconds < 1
 
     bounded(work())
 
@@ -491,7 +491,7 @@ def test_an_input_before_the_first_contribution_makes_no_time_count() -> None:
         clock.pass_by(days=1)
         await house.contribute(session, EVE, says("propose"))
         assert not any(isinstance(fact, BudgetExhausted) for fact in await facts(house, session))
-        assert (await house.load_snapshot(session)).desk.spent.seconds < 1
+        assert (await house.load_snapshot(session)).session_state.spent.seconds < 1
 
     bounded(work())
 
@@ -509,7 +509,7 @@ def test_a_contribution_to_a_fork_makes_no_time_count() -> None:
         clock.pass_by(days=1)
         await house.contribute(fork, FAY, says("propose"))
         assert not any(isinstance(fact, BudgetExhausted) for fact in await facts(house, fork))
-        assert (await house.load_snapshot(fork)).desk.spent.seconds < 1
+        assert (await house.load_snapshot(fork)).session_state.spent.seconds < 1
 
     bounded(work())
 
@@ -524,7 +524,7 @@ def test_a_call_for_the_end_makes_no_time_count() -> None:
         await house.contribute(session, EVE, {"reaction_score": 0.5, "intent_to_speak": True})
         clock.pass_by(days=1)
         await house.call_close(session)
-        assert (await house.load_snapshot(session)).desk.spent.seconds < 1
+        assert (await house.load_snapshot(session)).session_state.spent.seconds < 1
 
     bounded(work())
 
@@ -559,7 +559,7 @@ def test_a_call_for_the_end_closes_a_council_with_what_there_is() -> None:
             await house.call_close(session)
         with pytest.raises(SessionClosed, match="nothing is asked any more"):
             await house.contribute(session, EVE, says("vote"))
-        assert (await house.replay(session)).standing.is_closed
+        assert (await house.replay(session)).snapshot.is_closed
 
     bounded(work())
 
@@ -597,7 +597,7 @@ def test_a_call_for_the_end_makes_a_persona_meeting_conclude() -> None:
         told = await kinds(house, session)
         assert told[-1] == "MeetingConcluded"
         assert "TurnTaken" not in told
-        assert (await house.replay(session)).standing.is_closed
+        assert (await house.replay(session)).snapshot.is_closed
 
     bounded(work())
 

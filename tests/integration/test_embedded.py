@@ -51,7 +51,7 @@ def test_a_meeting_of_embedded_seats_comes_to_a_decision_that_names_its_sources(
             assert decision.lost == ()
             assert decision.turns == 2
             assert decision.spent.tokens_out > 0
-            speeches = [line.content for line in (await moot.load_timeline(session)).timeline[1:]]
+            speeches = [line.content for line in (await moot.load_timeline(session)).lines[1:]]
             assert len(speeches) == 2
             # What was streamed is what was recorded.
             assert "".join(heard).replace(" ", "").endswith(speeches[-1].replace(" ", ""))

@@ -142,7 +142,7 @@ def test_whatever_a_participant_hands_over_the_ledger_stays_readable(bad: Callab
         assert {seat for seat, _ in lost} == {"a"}
         assert guest.calls == len(lost)
         assert await house.verify(session) is None
-        assert (await house.replay(session)).standing.is_closed
+        assert (await house.replay(session)).snapshot.is_closed
 
     bounded(work())
 
@@ -195,7 +195,7 @@ def test_no_clock_runs_while_a_session_is_parked() -> None:
         entries = [entry.fact for entry in await house.entries(session)]
         assert not any(isinstance(fact, BudgetExhausted) for fact in entries)
         assert any(isinstance(fact, SessionResumed) for fact in entries)
-        assert (await house.load_snapshot(session)).desk.spent.seconds < 60
+        assert (await house.load_snapshot(session)).session_state.spent.seconds < 60
 
     bounded(work())
 
@@ -282,7 +282,7 @@ def test_an_answer_that_lost_the_race_is_written_behind_the_winner_and_not_asked
         assert len(replies) == len(set(replies))
         assert guest.calls == sum(ask is not None and ask.endswith(".a") for ask in replies)
         assert ledger.times == 4
-        assert (await house.replay(session)).standing.is_closed
+        assert (await house.replay(session)).snapshot.is_closed
 
     bounded(work())
 

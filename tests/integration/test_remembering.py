@@ -80,7 +80,7 @@ SPLIT = {"ada": ("support", 0.9), "bob": ("oppose", 0.6)}
 
 
 async def opening(moot: Moot, session: SessionId) -> CouncilOpened:
-    opened = (await moot.engine.load_snapshot(session)).desk.opened
+    opened = (await moot.engine.load_snapshot(session)).session_state.opened
     assert isinstance(opened, CouncilOpened)
     return opened
 
@@ -300,7 +300,7 @@ def test_a_review_changes_nothing_of_a_session_that_is_open(house: House) -> Non
             await house.decided(moot, SPLIT, "failure")
             await moot.run(session)
             assert [seat.trust for seat in (await opening(moot, session)).seats] == [NEUTRAL_TRUST, NEUTRAL_TRUST]
-            assert (await moot.replay(session)).standing.is_closed
+            assert (await moot.replay(session)).snapshot.is_closed
 
     bounded(work())
 
@@ -321,7 +321,10 @@ def test_a_seat_that_a_fork_gives_to_another_mind_is_trusted_as_that_one(house: 
             session = await moot.open("Why?", seats=seats, name="debate", check=False)
             assert trust_of(await opening(moot, session))["ada"] < NEUTRAL_TRUST
             fork = await moot.fork(session, at=1, swaps={"ada": "mailbox"})
-            assert [seat.trust for seat in (await moot.engine.load_snapshot(fork)).desk.seats] == [NEUTRAL_TRUST, NEUTRAL_TRUST]
+            assert [seat.trust for seat in (await moot.engine.load_snapshot(fork)).session_state.seats] == [
+                NEUTRAL_TRUST,
+                NEUTRAL_TRUST,
+            ]
 
     bounded(work())
 

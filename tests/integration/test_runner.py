@@ -116,7 +116,7 @@ def bounded(work: Coroutine[Any, Any, T]) -> T:
 
 
 def engine(ledger: MemoryLedger | None = None, clock: Steady | None = None) -> Counted:
-    rulebooks = [kit.rules for kit in load_protocols().values()]
+    rulebooks = [plugin.rules for plugin in load_protocols().values()]
     codec = FactCodec(collect_kinds())
     return Counted(ledger=ledger or MemoryLedger(), rulebooks=rulebooks, codec=codec, clock=clock or Steady())
 

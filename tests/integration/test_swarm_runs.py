@@ -13,7 +13,7 @@ from moot.protocols.swarm.reports.timeline import SwarmTimeline
 from moot.testing.swarm_facts import SwarmRun, build_swarm_plan, build_valid_report
 
 
-def story(session: str, seed: int = 1) -> SwarmTimeline:
+def timeline(session: str, seed: int = 1) -> SwarmTimeline:
     run = SwarmRun(build_swarm_plan(2, seed=seed, max_rounds=1, collisions=0, vote=False))
     run.play(
         lambda ask, brief, state: build_valid_report(state, ask.seat, "x", "Idea") if ask.kind == "explore" else NotImplemented
@@ -25,28 +25,28 @@ def story(session: str, seed: int = 1) -> SwarmTimeline:
 
 
 def test_runs_that_begin_at_once_get_folders_of_their_own(tmp_path: Path) -> None:
-    stories = [story(f"run_{number}") for number in range(8)]
-    folders = [RunFolder(tmp_path / "runs") for _ in stories]
+    timelines = [timeline(f"run_{number}") for number in range(8)]
+    folders = [RunFolder(tmp_path / "runs") for _ in timelines]
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda each: each[0].write(each[1]), zip(folders, stories, strict=True)))
+        list(pool.map(lambda each: each[0].write(each[1]), zip(folders, timelines, strict=True)))
     assert len({folder.path for folder in folders}) == 8
     assert len(list((tmp_path / "runs").iterdir())) == 8
-    for folder, told in zip(folders, stories, strict=True):
+    for folder, told in zip(folders, timelines, strict=True):
         assert folder.path is not None
         assert told.session in (folder.path / "run-config.json").read_text(encoding="utf-8")
 
 
 def test_the_same_run_finds_its_folder_again_and_another_ledgers_does_not(tmp_path: Path) -> None:
     first, again, other = (RunFolder(tmp_path) for _ in range(3))
-    first.write(story("one"))
-    again.write(story("one"))
-    other.write(story("one", seed=2))
+    first.write(timeline("one"))
+    again.write(timeline("one"))
+    other.write(timeline("one", seed=2))
     assert first.path == again.path
     assert other.path == tmp_path / f"{first.path.name}-2" if first.path is not None else False
 
 
 def test_what_is_older_than_what_was_written_changes_nothing(tmp_path: Path) -> None:
-    whole = story("one")
+    whole = timeline("one")
     folder = RunFolder(tmp_path)
     folder.write(whole)
     assert folder.path is not None
@@ -63,7 +63,7 @@ def test_what_is_older_than_what_was_written_changes_nothing(tmp_path: Path) -> 
 def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x", encoding="utf-8")
     with pytest.raises(FolderUnwritable, match="give another with --runs"):
-        RunFolder(tmp_path / "file").write(story("one"))
+        RunFolder(tmp_path / "file").write(timeline("one"))
 
 
 def test_a_round_adds_to_the_folder_and_the_end_completes_it(tmp_path: Path) -> None:

@@ -183,4 +183,4 @@ def check_inner(rules: Rulebook[Any], played: PlayedSession) -> None:
     for entry in played.entries[1:]:
         seen = to_inner_entry(entry)
         state = state if seen is None else rules.inner.evolve(state, seen)
-    assert state == played.standing.state.inner
+    assert state == played.snapshot.state.inner

@@ -207,9 +207,9 @@ def test_the_loss_of_the_consulted_is_recorded_and_the_first_goes_on_knowing_it(
     """C-2"""
     room = Room().put().requests(asks_for())
     room.put(SeatLost(ask=room.ask.id, seat=BOB, reason="timeout"))
-    errand = room.rules.brief(room.state, room.ask).errand
-    assert isinstance(errand, RecordFileRequest)
-    assert "| Status | FAILED |" in errand.document(3)
+    request = room.rules.brief(room.state, room.ask).file_request
+    assert isinstance(request, RecordFileRequest)
+    assert "| Status | FAILED |" in request.document(3)
     room.files()
     assert "The consultation of @bob failed: no answer in time." in room.own
     assert room.state.inner.losses == {}, "the protocol lost nobody"
@@ -270,9 +270,9 @@ def test_requests_wait_in_the_order_of_their_entries() -> None:
 def test_a_fork_counts_its_consultations_apart() -> None:
     """C-8: two sessions with one past must not take each other's records."""
     room = Room().put().requests(asks_for()).advises()
-    before = room.rules.brief(room.state, room.ask).errand
+    before = room.rules.brief(room.state, room.ask).file_request
     room.put(SessionForked(source=SessionId("one"), at=9))
-    after = room.rules.brief(room.state, room.ask).errand
+    after = room.rules.brief(room.state, room.ask).file_request
     assert isinstance(before, RecordFileRequest)
     assert isinstance(after, RecordFileRequest)
     assert before.key == "t/1"
@@ -301,15 +301,15 @@ def test_what_consultations_cost_counts_for_seats_and_session() -> None:
     """Every call is paid for: the request, the reply, and the answer behind them."""
     usage = Usage(tokens_in=10, tokens_out=5, cost=3, calls=1)
     room = Room().put().requests(asks_for()).advises().files().speaks()
-    kit = wrap_with_consultations(ROUNDTABLE)
-    story = kit.tell(SessionId("one"))
+    plugin = wrap_with_consultations(ROUNDTABLE)
+    timeline = plugin.tell(SessionId("one"))
     entries = [room.opened, *room.facts]
     lines = []
     for at, fact in enumerate(entries, 1):
         paid = replace(fact, usage=usage) if isinstance(fact, Reply) and fact.seat != HOUSE.id else fact
-        lines += kit.lines(story, Entry(seq=at, at=START, fact=paid))
-    assert kit.decision(story).spent.calls == 3
-    assert {seat: spent.calls for seat, spent in story.within.costs.seats.items() if spent.calls} == {ADA: 2, BOB: 1}
+        lines += plugin.lines(timeline, Entry(seq=at, at=START, fact=paid))
+    assert plugin.decision(timeline).spent.calls == 3
+    assert {seat: spent.calls for seat, spent in timeline.within.costs.seats.items() if spent.calls} == {ADA: 2, BOB: 1}
     assert lines == [
         "USER: Which cache?",
         "  ? ada → bob: What does it cost?",

@@ -59,7 +59,7 @@ LASTING = settings(
     phases=[Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
 )
-KITS = {kit.name: kit for kit in (DEBATE, ADVISORY, CONSENSUS)}
+KITS = {plugin.name: plugin for plugin in (DEBATE, ADVISORY, CONSENSUS)}
 SESSION = SessionId("think_20240520_001")
 MOST_INTERRUPTIONS = 12
 
@@ -137,7 +137,7 @@ SAID: dict[str, st.SearchStrategy[object]] = {
 
 
 @st.composite
-def openings(draw: st.DrawFn, kit: ProtocolPlugin) -> CouncilOpened:
+def openings(draw: st.DrawFn, plugin: ProtocolPlugin) -> CouncilOpened:
     names = draw(st.sampled_from((("ada", "bob", "cy"), ("ada", "bob"), ("甲", "乙", "丙", "丁"))))
     seats = tuple(
         Seat(
@@ -149,7 +149,7 @@ def openings(draw: st.DrawFn, kit: ProtocolPlugin) -> CouncilOpened:
         for name in names
     )
     bonds = (ErrorCorrelation(one=seats[0].id, other=seats[1].id, correlation=draw(st.sampled_from((0.0, 1.0)))),)
-    opened = kit.open(
+    opened = plugin.open(
         Plan(
             topic=draw(TEXTS),
             language=draw(st.sampled_from(("en", "zh"))),
@@ -159,7 +159,7 @@ def openings(draw: st.DrawFn, kit: ProtocolPlugin) -> CouncilOpened:
                 tokens=draw(st.sampled_from((None, None, None, 400))), seconds=draw(st.sampled_from((None, None, 300.0)))
             ),
             outside_patience=60.0,
-            settings=draw(held(kit, seats)),
+            settings=draw(held(plugin, seats)),
             subject=Topic(
                 stakes=draw(st.sampled_from(("high", "medium"))),
                 options=draw(st.sampled_from(((), (), ("yes", "no")))),
@@ -172,8 +172,8 @@ def openings(draw: st.DrawFn, kit: ProtocolPlugin) -> CouncilOpened:
 
 
 @st.composite
-def held(draw: st.DrawFn, kit: ProtocolPlugin, seats: tuple[Seat, ...]) -> CouncilSettings:
-    found: CouncilSettings = kit.settings()
+def held(draw: st.DrawFn, plugin: ProtocolPlugin, seats: tuple[Seat, ...]) -> CouncilSettings:
+    found: CouncilSettings = plugin.settings()
     found = replace(
         found,
         blind=draw(st.sampled_from((True, True, False))),
@@ -188,20 +188,20 @@ def held(draw: st.DrawFn, kit: ProtocolPlugin, seats: tuple[Seat, ...]) -> Counc
     return found
 
 
-def rules_of(kit: ProtocolPlugin) -> CouncilRules:
-    assert isinstance(kit.rules, CouncilRules)
-    return kit.rules
+def rules_of(plugin: ProtocolPlugin) -> CouncilRules:
+    assert isinstance(plugin.rules, CouncilRules)
+    return plugin.rules
 
 
 CONTRACTS = {
     name: RulebookContract(
-        rules=rules_of(kit),
-        openings=openings(kit),
-        happens=build_fact_source(kit.rules, SAID),
+        rules=rules_of(plugin),
+        openings=openings(plugin),
+        happens=build_fact_source(plugin.rules, SAID),
         most_entries=600,
         longest_brief=80_000,
     )
-    for name, kit in KITS.items()
+    for name, plugin in KITS.items()
 }
 
 
@@ -214,40 +214,40 @@ class Sitting:
 
     def play(self) -> PlayedSession:
         rules = self.contract.rules
-        scribe = RecordWriter(FactCodec(rules.kinds), [rules])
-        standing, first = scribe.write_opening(SESSION, self.data.draw(self.contract.openings), START)
+        writer = RecordWriter(FactCodec(rules.kinds), [rules])
+        snapshot, first = writer.write_opening(SESSION, self.data.draw(self.contract.openings), START)
         entries, now, arrived, others = [first.entry], START, list[Fact](), 0
-        while not standing.is_closed:
+        while not snapshot.is_closed:
             now += timedelta(seconds=self.data.draw(st.sampled_from((0, 1, 30))))
-            outside = frozenset(seat.id for seat in standing.desk.seats if seat.is_outside)
-            batch = step(scribe, standing, arrived, now, outside, since=START)
-            standing, arrived = batch.standing, []
+            outside = frozenset(seat.id for seat in snapshot.session_state.seats if seat.is_outside)
+            batch = step(writer, snapshot, arrived, now, outside, since=START)
+            snapshot, arrived = batch.snapshot, []
             entries += [written.entry for written in batch.written]
             assert len(entries) < self.contract.most_entries, "the session does not end"
-            if standing.is_closed:
+            if snapshot.is_closed:
                 break
             assert batch.asks, "a session that is not closed waits for nobody"
             happened = self._other(batch) if others < MOST_INTERRUPTIONS and self.data.draw(st.integers(0, 2)) == 2 else None
             others += happened is not None
             if happened is None:
-                arrived = [self._answer(standing, self.data.draw(st.sampled_from(batch.asks)))]
+                arrived = [self._answer(snapshot, self.data.draw(st.sampled_from(batch.asks)))]
             else:
-                standing, written = scribe.write(standing, now, happened)
+                snapshot, written = writer.write(snapshot, now, happened)
                 entries.append(written.entry)
-        return PlayedSession(entries, standing)
+        return PlayedSession(entries, snapshot)
 
-    def _answer(self, standing: Snapshot, ask: Ask) -> Fact:
+    def _answer(self, snapshot: Snapshot, ask: Ask) -> Fact:
         """What a participant that heeds its brief answers: mostly what is allowed, and else it is lost."""
-        said = self._allowed(standing, ask) if self.data.draw(st.integers(0, 7)) else self.data.draw(SAID[ask.kind])
-        fault = standing.rules.brief(standing.state, ask).fault(said)
+        said = self._allowed(snapshot, ask) if self.data.draw(st.integers(0, 7)) else self.data.draw(SAID[ask.kind])
+        fault = snapshot.rules.brief(snapshot.state, ask).fault(said)
         if fault is not None:
             return SeatLost(ask=ask.id, seat=ask.seat, reason="malformed", detail=fault)
-        return build_reply(standing.rules.forms[ask.kind], ask.id, ask.seat, said, FREE)
+        return build_reply(snapshot.rules.forms[ask.kind], ask.id, ask.seat, said, FREE)
 
-    def _allowed(self, standing: Snapshot, ask: Ask) -> Contribution:
+    def _allowed(self, snapshot: Snapshot, ask: Ask) -> Contribution:
         """A contribution of an allowed type that refers to what is there."""
-        state, draw = standing.state, self.data.draw
-        course = rules_of(KITS[standing.rules.name]).course
+        state, draw = snapshot.state, self.data.draw
+        course = rules_of(KITS[snapshot.rules.name]).course
         kind = draw(st.sampled_from(list_allowed_types(course, state, ask.seat)))
         if kind == "pass":
             return Contribution(type="pass")
@@ -275,7 +275,7 @@ class Sitting:
         """Mostly an invitation that is taken up; None where what was said is refused."""
         kind = self.data.draw(st.integers(0, 15))
         if kind < 12 and batch.invited:
-            answer = self._answer(batch.standing, self.data.draw(st.sampled_from(batch.invited)))
+            answer = self._answer(batch.snapshot, self.data.draw(st.sampled_from(batch.invited)))
             return None if isinstance(answer, SeatLost) else answer
         if kind < 14:
             return InputGiven(text=self.data.draw(TEXTS))
@@ -326,7 +326,7 @@ def _closed(played: PlayedSession) -> DeliberationClosed | None:
 
 def _check_resolution(contract: RulebookContract[Council], played: PlayedSession) -> None:
     """D-3, D-11, D-12, D-20, D-21: one ballot for each seat, and nothing in the resolution that is not on the table."""
-    closed, state = _closed(played), played.standing.state
+    closed, state = _closed(played), played.snapshot.state
     assert isinstance(state, Council)
     assert [line.id for line in state.lines] == list(range(2, len(state.lines) + 2))
     if closed is None:
@@ -345,10 +345,10 @@ def _check_resolution(contract: RulebookContract[Council], played: PlayedSession
         entry.fact.seat for entry in played.entries if isinstance(entry.fact, SeatLost)
     }
     assert sum(lost.times for lost in closed.lost) == sum(isinstance(entry.fact, SeatLost) for entry in played.entries)
-    story = CouncilTimeline(SESSION, rules_of(KITS[contract.rules.name]))
+    timeline = CouncilTimeline(SESSION, rules_of(KITS[contract.rules.name]))
     for entry in played.entries:
-        story.add(entry)
-    decision = build_decision(story)
+        timeline.add(entry)
+    decision = build_decision(timeline)
     assert (decision.decision is not None) == closed.carried
     assert [claim.entries for claim in decision.open_challenges] == [(number,) for number in closed.open_challenges]
 
@@ -378,7 +378,7 @@ def _check_turns(contract: RulebookContract[Council], played: PlayedSession) -> 
 
 def _check_votes(played: PlayedSession) -> None:
     """D-2, D-7, D-8: the last vote of the last round counts, and where somebody owns the decision it is the owner's."""
-    closed, state = _closed(played), played.standing.state
+    closed, state = _closed(played), played.snapshot.state
     if closed is None or closed.reason in {"agreed_blind", "called"}:
         return
     if isinstance(state.opened.settings, AdvisorySettings):

@@ -107,7 +107,7 @@ def test_a_pass_and_a_loss_are_turns_and_are_on_record() -> None:
     """D-7"""
     table = debate(ADA, BOB, CY).say(ada=propose("yes"), bob=PASS, cy=None)
     assert table.last == PhaseBegun(round=1, phase="argue", passed=ids("bob"), lost=ids("cy"))
-    assert [(one.seat, one.phase, one.is_implied) for one in table.story.passes] == [("bob", "propose", False)]
+    assert [(one.seat, one.phase, one.is_implied) for one in table.timeline.passes] == [("bob", "propose", False)]
     table.say(ada=PASS, bob=PASS).say_for_all(PASS)
     assert "2.argue.cy" in table.ever_asked
 
@@ -394,7 +394,7 @@ def overturning(*choices: str, settled: str = "no", blind: bool = True, **votes:
 def test_an_outcome_against_the_blind_majority_that_nobody_gave_a_reason_for_is_flagged() -> None:
     """D-19"""
     table = overturning("yes", "yes", "no")
-    assert (table.closed.overturned, table.closed.carried, build_decision(table.story).overturned) == (True, True, True)
+    assert (table.closed.overturned, table.closed.carried, build_decision(table.timeline).overturned) == (True, True, True)
 
 
 @pytest.mark.parametrize(
@@ -463,7 +463,7 @@ def test_a_seat_elsewhere_that_goes_on_early_has_passed() -> None:
     """D-7"""
     table = debate(*AWAY).say(ada=propose("yes"), bob=propose("no"), cy=support(2))
     assert table.last == PhaseBegun(round=1, phase="argue", passed=ids("cy"))
-    assert table.story.passes == [PassedTurn(seq=4, seat=SeatId("cy"), round=1, phase="propose", is_implied=True)]
+    assert table.timeline.passes == [PassedTurn(seq=4, seat=SeatId("cy"), round=1, phase="propose", is_implied=True)]
     assert table.asked == ["2.argue.ada", "2.argue.bob"]
     assert (table.state.lines[-1].phase, table.state.lines[-1].id) == ("argue", 4)
 
@@ -573,7 +573,7 @@ def test_a_later_vote_replaces_an_earlier_one_and_both_lines_stay() -> None:
         ("ada", "abstain"),
         ("ada", "support"),
     ]
-    assert build_dissent(table.story) == ()
+    assert build_dissent(table.timeline) == ()
 
 
 def test_no_seat_may_speak_for_ever() -> None:
@@ -610,7 +610,7 @@ VOTES = {
 def test_the_sources_flow_converges_in_whatever_order_they_vote(order: tuple[str, ...]) -> None:
     """D-2, D-3, D-7, D-11: nobody passes in so many words."""
     table = hsm(accepts=(4,)).say_all({name: VOTES[name] for name in order})
-    closed, decision = table.closed, build_decision(table.story)
+    closed, decision = table.closed, build_decision(table.timeline)
     assert (closed.reason, closed.consensus_type, closed.motion) == ("voted", "convergent", 5)
     assert decision.decision is not None
     assert (decision.decision.text, decision.author) == ("HSM for parallel + attention fallback", "emerson")
@@ -631,7 +631,7 @@ def test_a_challenge_that_the_sources_synthesis_does_not_name_stays_open() -> No
     """D-12, D-21"""
     table = hsm().say_all(VOTES)
     assert (table.closed.consensus_type, table.closed.open_challenges) == ("convergent", (4,))
-    assert [(voice.seat, voice.kind, voice.text) for voice in build_dissent(table.story)] == [
+    assert [(voice.seat, voice.kind, voice.text) for voice in build_dissent(table.timeline)] == [
         ("code-reviewer", "conditional", PILOT),
         ("code-reviewer", "challenge", "No production benchmarks"),
     ]
@@ -702,7 +702,7 @@ def test_a_declined_challenge_is_answered_by_a_reason_and_stays_dissent() -> Non
     table = advised().says("ada", synthesize("yes", taken=(build_taken(5, "adopted"), build_taken(6, "declined", "We can pay."))))
     assert table.closed.open_challenges == ()
     assert table.ballots["cy"] == "oppose"
-    assert build_dissent(table.story) == (Dissent(seat=SeatId("cy"), kind="challenge", text="Too dear.", entries=(6,)),)
+    assert build_dissent(table.timeline) == (Dissent(seat=SeatId("cy"), kind="challenge", text="Too dear.", entries=(6,)),)
 
 
 def test_a_challenge_declined_without_a_reason_is_open() -> None:
@@ -722,7 +722,7 @@ def test_an_owner_that_was_lost_before_it_decided_leaves_no_decision() -> None:
     """D-8"""
     table = advised().lose_seat("ada")
     assert table.closed.reason == "owner_lost"
-    assert (table.closed.carried, build_decision(table.story).decision) == (False, None)
+    assert (table.closed.carried, build_decision(table.timeline).decision) == (False, None)
 
 
 def test_a_close_that_is_called_before_the_owner_decided_leaves_no_decision() -> None:
@@ -756,7 +756,7 @@ def test_an_advisor_that_was_never_asked_gave_no_word(ends: Fact) -> None:
 def test_an_advisor_cannot_decide_even_where_its_answer_was_not_checked() -> None:
     """D-8: not every participant asks the brief what is wrong with its answer."""
     table = proposed(advisory(ADA, BOB, CY)).say_unchecked("bob", synthesize("no")).says("cy", PASS)
-    decided = table.says("ada", synthesize("yes")).story.council.line(table.closed.motion)
+    decided = table.says("ada", synthesize("yes")).timeline.council.line(table.closed.motion)
     assert decided is not None
     assert decided.seat == "ada"
     lost = proposed(advisory(ADA, BOB, CY)).say_unchecked("bob", synthesize("no")).says("cy", PASS).lose_seat("ada")
@@ -844,8 +844,8 @@ def test_after_the_last_round_it_closes_with_the_positions_as_they_stand(rounds:
     closed = table.closed
     assert (closed.reason, closed.consensus_type, closed.carried) == ("voted", "no_consensus", False)
     assert table.ballots == {"ada": "support", "bob": "oppose", "cy": "support"}
-    assert build_decision(table.story).decision is None
-    assert [(voice.seat, voice.kind, voice.text) for voice in build_dissent(table.story)] == [("bob", "oppose", "It is slow.")]
+    assert build_decision(table.timeline).decision is None
+    assert [(voice.seat, voice.kind, voice.text) for voice in build_dissent(table.timeline)] == [("bob", "oppose", "It is slow.")]
     assert sum(line.said.type == "synthesize" for line in table.state.lines) == rounds
 
 
@@ -855,7 +855,7 @@ def test_the_votes_of_the_last_round_count() -> None:
     table.says("bob", synthesize("no")).say(ada=vote("support", 0.9), bob=vote("support", 0.9), cy=vote("support", 0.75))
     assert (table.closed.consensus_type, table.closed.motion) == ("unanimous", 9)
     assert [ballot.confidence for ballot in table.closed.ballots] == [0.9, 0.9, 0.75]
-    assert build_dissent(table.story) == ()
+    assert build_dissent(table.timeline) == ()
 
 
 def test_a_debate_goes_back_to_arguing_while_rounds_are_left() -> None:
@@ -971,8 +971,8 @@ def test_open_challenges_are_listed_and_told_first() -> None:
     table = proposed(debate(ADA, BOB, CY)).say(ada=challenge(3, "Who pays?"), bob=challenge(5, "We do."), cy=PASS)
     table.pass_until("vote").say_for_all(vote())
     assert table.closed.open_challenges == (6,)
-    assert [claim.text for claim in build_decision(table.story).open_challenges] == ["We do."]
-    assert [(voice.seat, voice.kind) for voice in build_dissent(table.story)] == [("bob", "challenge")]
+    assert [claim.text for claim in build_decision(table.timeline).open_challenges] == ["We do."]
+    assert [(voice.seat, voice.kind) for voice in build_dissent(table.timeline)] == [("bob", "challenge")]
 
 
 def test_those_who_synthesize_and_vote_see_which_challenges_are_open() -> None:
@@ -1119,7 +1119,7 @@ def test_the_users_word_is_a_line_of_its_own_and_takes_nobodys_turn(phase: str) 
     line = table.state.lines[-1]
     assert (len(table.state.lines), line.id, line.seat, line.said.text) == (count + 1, count + 2, USER, "And the union?")
     assert f"[#{count + 2} USER says]\n| And the union?" in table.brief("ada").shared
-    assert table.story.timeline[-1].content == "And the union?"
+    assert table.timeline.lines[-1].content == "And the union?"
 
 
 def test_a_users_word_is_neither_advice_nor_a_motion() -> None:
@@ -1133,7 +1133,7 @@ def test_a_cancelled_deliberation_asks_for_nothing(opener: Opener) -> None:
     """D-3"""
     table = proposed(opener(ADA, BOB, CY)).put(SessionCancelled(reason="enough"))
     assert (table.effects, table.state.phase) == ((), "closed")
-    decision = build_decision(table.story)
+    decision = build_decision(table.timeline)
     assert (decision.status, decision.ended_by, decision.decision, decision.dissent) == ("cancelled", "cancelled", None, ())
 
 

@@ -131,10 +131,10 @@ EXAMPLES: dict[str, Callable[[Language], DeliberationRun]] = {"debate": _rich, "
 
 def _upto(held: DeliberationRun, entries: int) -> CouncilTimeline:
     """The story as it was after so many entries."""
-    story = CouncilTimeline(SESSION, held.rules)
+    timeline = CouncilTimeline(SESSION, held.rules)
     for entry in held.entries[:entries]:
-        story.add(entry)
-    return story
+        timeline.add(entry)
+    return timeline
 
 
 class _Seen(HTMLParser):
@@ -162,9 +162,9 @@ class _Seen(HTMLParser):
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_minutes_and_page_read_as_they_did(name: str, language: Language) -> None:
     """D-8, D-11, D-12, D-13, D-19, D-20, D-21"""
-    story = EXAMPLES[name](language).story
-    check_snapshot(SNAPSHOTS / f"minutes_{name}_{language}.md", render_minutes(story))
-    check_snapshot(SNAPSHOTS / f"page_{name}_{language}.html", render_html_report(story))
+    timeline = EXAMPLES[name](language).timeline
+    check_snapshot(SNAPSHOTS / f"minutes_{name}_{language}.md", render_minutes(timeline))
+    check_snapshot(SNAPSHOTS / f"page_{name}_{language}.html", render_html_report(timeline))
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -172,9 +172,9 @@ def test_there_are_minutes_and_a_sound_page_at_every_moment(name: str) -> None:
     """D-13, D-18"""
     held = EXAMPLES[name]("en")
     for entries in range(1, len(held.entries) + 1):
-        story = _upto(held, entries)
-        assert render_minutes(story).startswith(f"# Minutes: {SESSION}\n")
-        seen = _Seen(render_html_report(story))
+        timeline = _upto(held, entries)
+        assert render_minutes(timeline).startswith(f"# Minutes: {SESSION}\n")
+        seen = _Seen(render_html_report(timeline))
         assert not seen.open
         targets = {value for name, value in seen.attributes if name == "id"}
         assert {value for name, value in seen.attributes if name == "href"} <= {f"#{target}" for target in targets}
@@ -183,7 +183,7 @@ def test_there_are_minutes_and_a_sound_page_at_every_moment(name: str) -> None:
 @pytest.mark.parametrize("render", [render_minutes, render_html_report])
 def test_what_stands_first_is_what_a_reader_must_know(render: Callable[[CouncilTimeline], str]) -> None:
     """D-19, D-21: the open challenge and the overturned majority come before the decision itself."""
-    told = render(_rich("en").story)
+    told = render(_rich("en").timeline)
     places = [
         told.index(words)
         for words in ("Decided with 1 open challenge(s): #5.", "not what most had written", "Adopt it, with atten")
@@ -196,7 +196,7 @@ def test_a_close_without_a_decision_names_its_open_challenges_first(render: Call
     """D-21"""
     held = consensus(build_seat("ada"), build_seat("bob"), settings=ConsensusSettings(rounds=1))
     held.say(ada=propose("a"), bob=propose("b")).say(ada=PASS, bob=challenge(2)).pass_until("vote")
-    told = render(held.say(ada=vote(), bob=vote("oppose")).story)
+    told = render(held.say(ada=vote(), bob=vote("oppose")).timeline)
     places = [
         told.index(words) for words in ("Closed with 1 open challenge(s): #4.", "No decision:", "This motion did not carry")
     ]
@@ -205,7 +205,7 @@ def test_a_close_without_a_decision_names_its_open_challenges_first(render: Call
 
 def test_a_motion_that_did_not_carry_is_shown_with_its_votes() -> None:
     """D-9, D-12"""
-    told = render_minutes(_split("en").story)
+    told = render_minutes(_split("en").timeline)
     assert "This motion did not carry (#8, by bob):\n\n> Spaces everywhere.\n" in told
     assert "| support | bob | 0.45 |\n| oppose | ada | 0.45 |\n" in told
     assert "- **ada** (opposes, #9): gives no reason\n" in told
@@ -214,7 +214,7 @@ def test_a_motion_that_did_not_carry_is_shown_with_its_votes() -> None:
 
 def test_the_sides_fill_the_bar_by_weight() -> None:
     """D-12"""
-    html = render_html_report(_rich("en").story)
+    html = render_html_report(_rich("en").timeline)
     assert re.findall(r'<i class="vote-(\w+)" style="flex:([\d.]+)">', html) == [
         ("support", "68.00"),
         ("conditional_support", "20.00"),
@@ -225,13 +225,15 @@ def test_the_sides_fill_the_bar_by_weight() -> None:
 
 def test_it_is_told_which_of_a_seats_votes_counts() -> None:
     """D-13: earlier votes stay on the timeline."""
-    told = render_minutes(_rich("en").story)
+    told = render_minutes(_rich("en").timeline)
     assert re.findall(r"\*\*#(\d+) minski\*\* · votes: .* · (.*count.*) · 2024", told) == [
         ("10", "does not count: replaced by #12"),
         ("12", "does not count: replaced by #14"),
         ("14", "counts, instead of #12"),
     ]
-    assert re.findall(r"\*\*#(\d+) \w+\*\* · votes: .* · does not count: voted on anew", render_minutes(_split("en").story)) == [
+    assert re.findall(
+        r"\*\*#(\d+) \w+\*\* · votes: .* · does not count: voted on anew", render_minutes(_split("en").timeline)
+    ) == [
         "6",
         "7",
     ]
@@ -241,8 +243,8 @@ def test_a_vote_before_the_motion_does_not_count_and_says_so() -> None:
     """D-13"""
     held = debate(build_seat("ada"), build_mailbox_seat("bob")).say(ada=propose("a"), bob=propose("b")).pass_until("synthesize")
     held.says("bob", vote()).says("ada", synthesize("c"))
-    assert "cast before there was the motion #5" in render_minutes(held.story)
-    assert render_minutes(held.put(CloseCalled()).story).count("cast before there was the motion #5") == 1
+    assert "cast before there was the motion #5" in render_minutes(held.timeline)
+    assert render_minutes(held.put(CloseCalled()).timeline).count("cast before there was the motion #5") == 1
 
 
 def test_who_changed_is_told_with_the_line_that_moved_them() -> None:
@@ -250,15 +252,15 @@ def test_who_changed_is_told_with_the_line_that_moved_them() -> None:
     held = debate(build_seat("ada"), build_seat("bob"), build_seat("cid"), build_seat("dee"))
     held.say(ada=propose("yes"), bob=propose("no"), cid=propose("no"), dee=propose("yes")).pass_until("vote")
     held.say(ada=vote(), bob=vote(moved_by=2), cid=vote(), dee=vote("oppose", moved_by=3))
-    told = render_minutes(held.story)
+    told = render_minutes(held.timeline)
     assert "- bob: no → yes (moved by #2)\n- cid: no → yes (names no line)\n- dee: yes → oppose (moved by #3)\n" in told
-    assert 'bob: no → yes (moved by <a href="#entry-2">#2</a>)' in render_html_report(held.story)
+    assert 'bob: no → yes (moved by <a href="#entry-2">#2</a>)' in render_html_report(held.timeline)
 
 
 @pytest.mark.parametrize("render", [render_minutes, render_html_report])
 def test_every_single_loss_is_told_and_what_the_tally_means_without_it(render: Callable[[CouncilTimeline], str]) -> None:
     """D-12"""
-    told = render(_rich("en").story)
+    told = render(_rich("en").timeline)
     for words in ("HTTP 503", "an error", "no answer in time", "zoe failed (2×)", "Did not vote: zoe."):
         assert words in told
 
@@ -271,13 +273,13 @@ def test_sealed_proposals_are_not_shown(render: Callable[[CouncilTimeline], str]
     held.says("bob", challenge(2, "SECRET objection", 0.77))
     held.put(SeatLost(ask=held.ask("cid").id, seat=SeatId("cid"), reason="malformed", detail="SECRET is no choice"))
     held.give_input("A word from outside.")
-    told = render(held.story)
+    told = render(held.timeline)
     assert "SECRET" not in told
     assert "77 %" not in told
     assert told.count("Sealed until all have written.") == 3
     assert "A word from outside." in told
     assert "dee" in told
-    opened = render(held.says("dee", propose()).story)
+    opened = render(held.says("dee", propose()).timeline)
     assert opened.count("SECRET") >= 5
     assert "Sealed until" not in opened
 
@@ -288,7 +290,7 @@ def test_what_was_not_written_blind_is_not_sealed(render: Callable[[CouncilTimel
     held = debate(build_seat("ada"), build_seat("bob"), settings=CouncilSettings(blind=False)).says(
         "ada", propose("yes", "In the open.")
     )
-    assert "In the open." in render(held.story)
+    assert "In the open." in render(held.timeline)
 
 
 def _ends() -> dict[str, tuple[DeliberationRun, str]]:
@@ -325,7 +327,7 @@ def _ends() -> dict[str, tuple[DeliberationRun, str]]:
 def test_whatever_has_happened_is_told(end: str, render: Callable[[CouncilTimeline], str]) -> None:
     """D-3, D-13"""
     held, words = _ends()[end]
-    assert words in render(held.story)
+    assert words in render(held.timeline)
 
 
 def _everywhere(words: str) -> DeliberationRun:
@@ -362,7 +364,10 @@ EVIL_HTML = [
 @pytest.mark.parametrize("evil", EVIL_HTML)
 def test_everything_said_is_escaped_in_the_page(evil: str) -> None:
     """The same deliberation with harmless words has the very same tags and attributes."""
-    seen, harmless = _Seen(render_html_report(_everywhere(evil).story)), _Seen(render_html_report(_everywhere("harmless").story))
+    seen, harmless = (
+        _Seen(render_html_report(_everywhere(evil).timeline)),
+        _Seen(render_html_report(_everywhere("harmless").timeline)),
+    )
     assert seen.tags == harmless.tags
     assert seen.attributes == harmless.attributes
 
@@ -390,7 +395,7 @@ def test_what_a_participant_says_stays_quoted_in_the_minutes(evil: str) -> None:
     """
 
     def own(words: str) -> list[str]:
-        lines = render_minutes(_everywhere(words).story).split("\n")
+        lines = render_minutes(_everywhere(words).timeline).split("\n")
         return [line.replace(format_cell(words), "…") for line in lines if not line.startswith(("> ", "| ")) and line != ">"]
 
     assert own(evil) == own("harmless")
@@ -399,7 +404,7 @@ def test_what_a_participant_says_stays_quoted_in_the_minutes(evil: str) -> None:
 
 @pytest.mark.parametrize("render", [render_minutes, render_html_report])
 def test_control_codes_do_not_get_through(render: Callable[[CouncilTimeline], str]) -> None:
-    told = render(_everywhere("a\x1b[31mb\u202ec\x00d\u2066e").story)
+    told = render(_everywhere("a\x1b[31mb\u202ec\x00d\u2066e").timeline)
     assert not set(told) & set("\x1b\u202e\x00\u2066\r")
     assert "a[31mbcde" in told
 
@@ -409,19 +414,19 @@ def test_a_name_is_as_harmless_as_a_text() -> None:
     evil = SeatId("<b>x</b>\n# h | y")
     held = debate(build_seat("ada"), build_seat("bob"))
     opened = replace(held.opened, seats=(replace(held.opened.seats[0], id=evil), held.opened.seats[1]))
-    story = CouncilTimeline(SESSION, held.rules)
+    timeline = CouncilTimeline(SESSION, held.rules)
     said = Contributed(ask=ask_id(1, "propose", evil), seat=evil, said=Contribution(type="propose", text="t", confidence=1))
     lost = SeatLost(ask=ask_id(1, "propose", SeatId("bob")), seat=evil, reason="error")
     for number, fact in enumerate((opened, said, lost), 1):
-        story.add(Entry(seq=number, at=START, fact=fact))
-    assert "<b>" not in render_minutes(story) + render_html_report(story)
-    assert "\n# h" not in render_minutes(story)
+        timeline.add(Entry(seq=number, at=START, fact=fact))
+    assert "<b>" not in render_minutes(timeline) + render_html_report(timeline)
+    assert "\n# h" not in render_minutes(timeline)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_page_loads_nothing_from_elsewhere(name: str, language: Language) -> None:
-    html = render_html_report(EXAMPLES[name](language).story)
+    html = render_html_report(EXAMPLES[name](language).timeline)
     seen = _Seen(html)
     assert not {"script", "link", "img", "iframe", "object", "embed", "form", "base"} & set(seen.tags)
     assert not [

@@ -133,40 +133,40 @@ def test_every_meeting_keeps_the_rulebook_contract(data: st.DataObject) -> None:
 def test_every_meeting_can_be_told_at_any_time_and_read_back(data: st.DataObject) -> None:
     played = play_session(CONTRACT, data)
     at = data.draw(st.integers(1, len(played.entries)))
-    story = _told(played.entries[:at])
-    assert render_minutes(story).startswith("# ")
-    assert render_html_report(story).startswith("<!doctype html>")
-    written = render_context_ledger(story)
+    timeline = _told(played.entries[:at])
+    assert render_minutes(timeline).startswith("# ")
+    assert render_html_report(timeline).startswith("<!doctype html>")
+    written = render_context_ledger(timeline)
     read = ContextLedger(written)
-    assert [turn.content for turn in read.opened.imported] == [line.content for line in story.timeline]
-    assert (read.conclusion is None) == (story.closed is None)
+    assert [turn.content for turn in read.opened.imported] == [line.content for line in timeline.lines]
+    assert (read.conclusion is None) == (timeline.closed is None)
 
 
 def _told(entries: Sequence[Entry]) -> PersonaTimeline:
-    story = PersonaTimeline(SESSION)
+    timeline = PersonaTimeline(SESSION)
     for entry in entries:
-        story.add(entry)
-    return story
+        timeline.add(entry)
+    return timeline
 
 
 def _check_timeline(played: PlayedSession) -> None:
     """P-4, P-5, P-9: ids without gaps, references to what exists, every answer on record."""
-    story = _told(played.entries)
-    assert [line.id for line in story.timeline] == list(range(1, len(story.timeline) + 1))
-    assert all(line.refers_to is None or 1 <= line.refers_to < line.id for line in story.timeline)
+    timeline = _told(played.entries)
+    assert [line.id for line in timeline.lines] == list(range(1, len(timeline.lines) + 1))
+    assert all(line.refers_to is None or 1 <= line.refers_to < line.id for line in timeline.lines)
     facts = [entry.fact for entry in played.entries]
-    assert len(story.losses) == sum(isinstance(fact, SeatLost) for fact in facts)
-    bids = [bid for turn in story.turns for bid in turn.bids]
+    assert len(timeline.losses) == sum(isinstance(fact, SeatLost) for fact in facts)
+    bids = [bid for turn in timeline.turns for bid in turn.bids]
     assert len([bid for bid in bids if bid.intent is not None]) == sum(isinstance(fact, IntentDeclared) for fact in facts)
-    assert build_decision(story).turns == sum(isinstance(fact, TurnTaken) for fact in facts)
+    assert build_decision(timeline).turns == sum(isinstance(fact, TurnTaken) for fact in facts)
 
 
 def _check_floors(played: PlayedSession) -> None:
     """P-10: the floor goes to one who wants it, and to the last speaker only if nobody else does."""
-    story = _told(played.entries)
-    speakers = {line.id: line.speaker for line in story.timeline}
+    timeline = _told(played.entries)
+    speakers = {line.id: line.speaker for line in timeline.lines}
     last: str | None = None
-    for turn in story.turns:
+    for turn in timeline.turns:
         wanting = {bid.seat: bid.intent.reaction_score for bid in turn.bids if bid.intent and bid.intent.intent_to_speak}
         for floor in turn.floors:
             field = {seat: score for seat, score in wanting.items() if seat != last} or wanting

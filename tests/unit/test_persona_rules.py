@@ -153,7 +153,7 @@ def test_the_timeline_counts_from_one_without_gaps() -> None:
         table.turn(("ada", "bob", "cy")[number % 3], f"speech {number}")
         if number % 4 == 0:
             table.give_input(f"input {number}")
-    lines = table.story.timeline
+    lines = table.timeline.lines
     assert [line.id for line in lines] == list(range(1, len(lines) + 1)) == list(range(1, 15))
     assert all(earlier.timestamp < later.timestamp for earlier, later in pairwise(lines))
     assert {line.type for line in lines if line.speaker == USER} == {"input"}
@@ -163,7 +163,7 @@ def test_a_speech_becomes_one_whole_timeline_entry() -> None:
     """P-4"""
     table = MeetingRun(ADA, BOB).turn("ada", "Yes.")
     table.bids(ada=bid_silence(0.4), bob=bid_to_speak(0.95)).speaks("bob", "No.", refers_to=2)
-    first, second, third = table.story.timeline
+    first, second, third = table.timeline.lines
     assert (first.id, first.speaker, first.type, first.platform, first.relevance_score) == (1, "USER", "input", "", None)
     assert (second.speaker, second.platform, second.content, second.relevance_score) == ("ada", "script:ada", "Yes.", 0.9)
     assert (third.speaker, third.refers_to, third.relevance_score, third.type) == ("bob", 2, 0.95, "speech")
@@ -175,7 +175,7 @@ def test_a_reference_to_an_entry_that_does_not_exist_is_dropped(named: int | Non
     """P-4: an entry refers to an earlier one, never to itself or to the future."""
     table = MeetingRun(ADA, BOB).turn("ada", "Yes.")
     table.bids(ada=bid_silence(0.4), bob=bid_to_speak(0.95)).speaks("bob", "No.", refers_to=named)
-    assert table.story.timeline[-1].refers_to == kept
+    assert table.timeline.lines[-1].refers_to == kept
     assert table.state.memory.recent[-1].refers_to == kept
 
 
@@ -212,9 +212,9 @@ def test_silence_leaves_no_entry_and_its_reason_is_kept() -> None:
         .bids(ada=bid_to_speak(0.9, "moved"), bob=bid_silence(0.2, "Nothing to add."), cy=None)
         .speaks("ada", "Yes.")
     )
-    story = table.story
-    assert [line.speaker for line in story.timeline] == ["USER", "ada"]
-    assert story.turns[0].bids == [
+    timeline = table.timeline
+    assert [line.speaker for line in timeline.lines] == ["USER", "ada"]
+    assert timeline.turns[0].bids == [
         SeatBid(seat=SeatId("ada"), intent=bid_to_speak(0.9, "moved")),
         SeatBid(seat=SeatId("bob"), intent=bid_silence(0.2, "Nothing to add.")),
         SeatBid(seat=SeatId("cy"), intent=None, lost="timeout"),
@@ -225,8 +225,8 @@ def test_a_turn_in_which_nobody_speaks_is_kept_too() -> None:
     """P-5"""
     table = MeetingRun(ADA, BOB).bids(ada=bid_silence(0.5, "wait"), bob=bid_silence(0.6, "hear"))
     assert table.last == TurnPassed(turn=1)
-    assert [bid.intent for bid in table.story.turns[0].bids] == [bid_silence(0.5, "wait"), bid_silence(0.6, "hear")]
-    assert len(table.story.timeline) == 1
+    assert [bid.intent for bid in table.timeline.turns[0].bids] == [bid_silence(0.5, "wait"), bid_silence(0.6, "hear")]
+    assert len(table.timeline.lines) == 1
 
 
 # P-7
@@ -253,7 +253,7 @@ def test_an_input_at_any_point_becomes_the_newest_entry(phase: str) -> None:
     table = _at(phase)
     assert table.state.phase == phase
     table.give_input("And the union?")
-    line = table.story.timeline[-1]
+    line = table.timeline.lines[-1]
     assert (line.id, line.speaker, line.content, line.type) == (2, "USER", "And the union?", "input")
     latest = table.state.memory.latest
     assert latest is not None
@@ -306,7 +306,7 @@ def test_an_input_does_not_reopen_a_meeting_that_its_budget_has_ended(phase: str
     table.give_input("And the union?")
     assert table.asked == before
     assert table.state.stop == budget
-    assert table.story.timeline[-1].content == "And the union?"
+    assert table.timeline.lines[-1].content == "And the union?"
 
 
 def test_an_input_during_the_blind_round_is_what_the_first_bids_are_about() -> None:
@@ -388,7 +388,7 @@ def test_an_endless_speech_is_shown_cut_and_kept_whole() -> None:
     """P-8"""
     table = MeetingRun(ADA, BOB).turn("ada", "x" * 20_000)
     assert len(table.brief("bob").shared) < LONGEST_UTTERANCE + 300
-    assert table.story.timeline[-1].content == "x" * 20_000
+    assert table.timeline.lines[-1].content == "x" * 20_000
 
 
 # P-9
@@ -411,8 +411,8 @@ def test_a_lost_bid_is_silence_and_is_recorded() -> None:
     """P-9"""
     table = MeetingRun(ADA, BOB).bids(ada=bid_to_speak(0.9), bob=None)
     assert table.last == FloorGiven(turn=1, seat=SeatId("ada"), score=0.9, reason="only_one", lost=(SeatId("bob"),))
-    assert table.story.turns[0].bids[1] == SeatBid(seat=SeatId("bob"), intent=None, lost="timeout")
-    assert [(loss.seat, loss.asked_for, loss.reason) for loss in table.story.losses] == [("bob", "intent", "timeout")]
+    assert table.timeline.turns[0].bids[1] == SeatBid(seat=SeatId("bob"), intent=None, lost="timeout")
+    assert [(loss.seat, loss.asked_for, loss.reason) for loss in table.timeline.losses] == [("bob", "intent", "timeout")]
 
 
 def test_a_bid_for_another_turn_is_ignored() -> None:
@@ -513,9 +513,9 @@ def test_a_lost_speech_hands_the_floor_to_the_next_highest() -> None:
     table.lose("speech", "cy", "malformed")
     assert table.asked == ["1.speech.bob"]
     table.speaks("bob", "At last.")
-    story = table.story
-    assert [(line.id, line.speaker) for line in story.timeline] == [(1, "USER"), (2, "bob")]
-    assert [floor.seat for floor in story.turns[0].floors] == ["ada", "cy", "bob"]
+    timeline = table.timeline
+    assert [(line.id, line.speaker) for line in timeline.lines] == [(1, "USER"), (2, "bob")]
+    assert [floor.seat for floor in timeline.turns[0].floors] == ["ada", "cy", "bob"]
 
 
 def test_a_lost_speech_that_nobody_can_take_over_ends_the_turn() -> None:
@@ -523,7 +523,7 @@ def test_a_lost_speech_that_nobody_can_take_over_ends_the_turn() -> None:
     table = MeetingRun(ADA, BOB).bids(ada=bid_to_speak(0.9), bob=bid_silence(0.4)).lose("speech", "ada")
     assert table.last == TurnPassed(turn=1)
     assert table.asked == ["2.intent.ada", "2.intent.bob"]
-    assert len(table.story.timeline) == 1
+    assert len(table.timeline.lines) == 1
 
 
 def test_who_lost_the_floor_may_bid_again_in_the_next_turn() -> None:
@@ -536,7 +536,7 @@ def test_a_speech_of_another_turn_does_not_enter() -> None:
     """P-12"""
     table = MeetingRun(ADA, BOB).turn("ada", "Yes.").bids(ada=bid_silence(0.4), bob=bid_to_speak(0.9))
     late = TurnTaken(ask=ask_id(1, "speech", SeatId("bob")), seat=SeatId("bob"), said=PersonaSpeech(content="late"))
-    assert len(table.put(late).story.timeline) == 2
+    assert len(table.put(late).timeline.lines) == 2
 
 
 @pytest.mark.parametrize("length", [1, 20_000])
@@ -605,10 +605,10 @@ def test_nobody_agrees_with_itself() -> None:
 @pytest.mark.parametrize(
     ("supporters", "seats", "standing"), [(0, 1, "open"), (1, 2, "agreed"), (1, 3, "agreed"), (1, 4, "open"), (2, 4, "agreed")]
 )
-def test_agreed_means_more_than_half_of_the_seats(supporters: int, seats: int, standing: str) -> None:
+def test_agreed_means_more_than_half_of_the_seats(supporters: int, seats: int, snapshot: str) -> None:
     """P-13"""
     agreed = tuple(SeatId(f"s{number}") for number in range(supporters))
-    assert DiscussionPoint(entry=2, speaker=SeatId("ada"), claim="x", agreed=agreed).compute_status(seats) == standing
+    assert DiscussionPoint(entry=2, speaker=SeatId("ada"), claim="x", agreed=agreed).compute_status(seats) == snapshot
 
 
 def test_consensus_stays_bounded_and_keeps_what_is_contested() -> None:
@@ -788,7 +788,7 @@ def test_the_conclusion_says_what_ended_the_talk(end: object, reason: str) -> No
     table: MeetingRun = end().drafts("ada").stands(bob=build_stand("support"))
     assert isinstance(table.last, MeetingConcluded)
     assert table.last.reason == reason
-    assert build_decision(table.story).ended_by == reason
+    assert build_decision(table.timeline).ended_by == reason
 
 
 def test_a_cancelled_meeting_asks_for_nothing_and_changes_no_more() -> None:
@@ -797,7 +797,7 @@ def test_a_cancelled_meeting_asks_for_nothing_and_changes_no_more() -> None:
     before = table.state
     assert (table.asked, RULES.decide(table.state)) == ([], ())
     assert table.put(InputGiven(text="late"), SessionResumed()).state == before
-    assert (build_decision(table.story).status, build_decision(table.story).ended_by) == ("cancelled", "cancelled")
+    assert (build_decision(table.timeline).status, build_decision(table.timeline).ended_by) == ("cancelled", "cancelled")
 
 
 # P-15
@@ -841,7 +841,7 @@ def test_without_anyone_to_write_the_meeting_concludes_without_a_decision() -> N
         ),
         could_differ=True,
     )
-    found = build_decision(table.story)
+    found = build_decision(table.timeline)
     assert (found.status, found.decision, found.author, found.confidence) == ("concluded", None, None, None)
 
 
@@ -883,7 +883,7 @@ def test_every_claim_names_the_entries_that_it_rests_on() -> None:
 def test_an_entry_that_does_not_exist_is_not_shown_even_if_it_was_recorded() -> None:
     """P-15"""
     table = quiet(MeetingRun(ADA, BOB)).drafts("ada", build_draft("x", 9, 1, 1)).stands(bob=build_stand("support"))
-    claim = build_decision(table.story).decision
+    claim = build_decision(table.timeline).decision
     assert claim is not None
     assert claim.entries == (1,)
 
@@ -918,7 +918,7 @@ def test_dissent_is_told_with_who_holds_it() -> None:
     said = replace(build_draft("Cut.", 1), dissent=(DraftClaim(text="cy doubts it", entries=(1, 99)),))
     table = quiet(MeetingRun(ADA, BOB, CY)).drafts("ada", said)
     table.stands(bob=build_stand("oppose", 1.0, "Never."), cy=build_stand("conditional", 1.0, "Well.", condition="If needed."))
-    dissent = build_decision(table.story).dissent
+    dissent = build_decision(table.timeline).dissent
     assert [(voice.seat, voice.kind, voice.text, voice.entries) for voice in dissent] == [
         ("bob", "oppose", "Never.", ()),
         ("cy", "conditional", "If needed.", ()),
@@ -973,14 +973,14 @@ def test_the_scenario_of_the_source() -> None:
     )
     assert table.last == FloorGiven(turn=3, seat=SeatId("C"), score=0.95, reason="highest")
     table.speaks("C", "为了平衡生存与发展，建议仅对非核心部门进行 10% 优化……")
-    story = table.story
-    assert [(line.id, line.speaker, line.relevance_score) for line in story.timeline] == [
+    timeline = table.timeline
+    assert [(line.id, line.speaker, line.relevance_score) for line in timeline.lines] == [
         (1, "USER", None),
         (2, "A", 0.8),
         (3, "B", 0.9),
         (4, "C", 0.95),
     ]
-    assert story.turns[0].bids[2].intent == bid_silence(0.4, "先听听他们怎么说。")
+    assert timeline.turns[0].bids[2].intent == bid_silence(0.4, "先听听他们怎么说。")
     assert table.state.points[0].contested == ("B",)
 
 
@@ -1012,7 +1012,7 @@ def test_a_position_is_not_heard_in_the_talk_either() -> None:
     table = MeetingRun(ADA, BOB, settings=BLIND).position("ada", "The sky is green.").position("bob", "Against.")
     brief = table.brief("bob")
     assert "sky" not in brief.shared + brief.own
-    assert len(table.story.timeline) == 1
+    assert len(table.timeline.lines) == 1
 
 
 def test_a_lost_position_does_not_hold_up_the_meeting() -> None:
@@ -1034,7 +1034,7 @@ def test_the_decision_shows_how_positions_moved() -> None:
     table.stands(bob=build_stand("support", 0.7, "For, after all.", moved_by=2), cy=build_stand("abstain", 0.0, "", moved_by=99))
     moved = [
         (found.seat, found.before, found.confidence_before, found.after, found.verdict, found.confidence_after, found.moved_by)
-        for found in build_decision(table.story).positions
+        for found in build_decision(table.timeline).positions
     ]
     assert moved == [
         ("ada", "For.", 0.9, "Cut.", "support", 0.8, None),
@@ -1092,7 +1092,7 @@ def test_the_outcome_could_differ_when_the_missing_weight_reaches_the_margin(mis
     )
     assert isinstance(table.last, MeetingConcluded)
     assert table.last.could_differ is could
-    assert build_decision(table.story).could_differ is could
+    assert build_decision(table.timeline).could_differ is could
 
 
 def test_a_lost_seat_that_nobody_trusts_could_not_have_changed_the_outcome() -> None:
@@ -1111,7 +1111,7 @@ def test_a_fork_gives_a_seat_to_another_platform_from_there_on() -> None:
     table = MeetingRun(ADA, BOB).turn("ada", "Yes.")
     swaps = (Swap(seat=SeatId("ada"), platform="openai:x"), Swap(seat=SeatId("eve"), platform="x"))
     table.put(SessionForked(source=SessionId("think_1"), at=3, swaps=swaps)).turn("ada", "Again.")
-    assert [line.platform for line in table.story.timeline] == ["", "script:ada", "openai:x"]
+    assert [line.platform for line in table.timeline.lines] == ["", "script:ada", "openai:x"]
 
 
 def test_what_was_spent_is_added_up_seat_by_seat() -> None:
@@ -1119,7 +1119,7 @@ def test_what_was_spent_is_added_up_seat_by_seat() -> None:
     usage = Usage(tokens_in=10, tokens_out=2, cost=5, calls=1)
     table = MeetingRun(ADA, BOB).bid("ada", bid_to_speak(0.9), usage)
     table.put(SeatLost(ask=AskId("1.intent.bob"), seat=SeatId("bob"), reason="malformed", usage=usage))
-    story = table.speaks("ada", "Yes.", usage=usage).story
-    assert (story.spent.tokens, story.spent.cost, story.spent.calls) == (36, 15, 3)
-    assert {name: spent.tokens for name, spent in story.costs.seats.items()} == {"ada": 24, "bob": 12}
-    assert timedelta(seconds=story.spent.seconds) == story.last_at - story.opened_at
+    timeline = table.speaks("ada", "Yes.", usage=usage).timeline
+    assert (timeline.spent.tokens, timeline.spent.cost, timeline.spent.calls) == (36, 15, 3)
+    assert {name: spent.tokens for name, spent in timeline.costs.seats.items()} == {"ada": 24, "bob": 12}
+    assert timedelta(seconds=timeline.spent.seconds) == timeline.last_at - timeline.opened_at

@@ -403,12 +403,12 @@ FIRST, SECOND = AskId("1.intent.ada"), AskId("1.intent.bob")
 OPENED = build_opening(build_seat("ada"), build_seat("bob"))
 
 
-def _desk(*facts: tuple[float, Fact]) -> SessionState:
+def _session_state(*facts: tuple[float, Fact]) -> SessionState:
     """The desk after facts at these seconds from the opening."""
-    desk = build_session_state(Entry(seq=1, at=START, fact=OPENED), OPENED)
+    session_state = build_session_state(Entry(seq=1, at=START, fact=OPENED), OPENED)
     for number, (seconds, fact) in enumerate(facts, 2):
-        desk = apply(desk, Entry(seq=number, at=START + timedelta(seconds=seconds), fact=fact))
-    return desk
+        session_state = apply(session_state, Entry(seq=number, at=START + timedelta(seconds=seconds), fact=fact))
+    return session_state
 
 
 def _put(*asks: AskId, after: float = 60, outside: bool = False) -> AsksPut:
@@ -417,70 +417,74 @@ def _put(*asks: AskId, after: float = 60, outside: bool = False) -> AsksPut:
 
 def test_an_ask_is_pending_until_it_is_answered_lost_or_withdrawn() -> None:
     pending = PendingAsk(START + timedelta(seconds=60))
-    assert dict(_desk((0, _put(FIRST, SECOND))).pending) == {FIRST: pending, SECOND: pending}
+    assert dict(_session_state((0, _put(FIRST, SECOND))).pending) == {FIRST: pending, SECOND: pending}
     bid = IntentDeclared(ask=FIRST, seat=SeatId("ada"), said=bid_silence(0.1), usage=Usage(tokens_in=3, calls=1))
     lost = SeatLost(ask=SECOND, seat=SeatId("bob"), reason="error", usage=Usage(tokens_in=4, calls=1))
-    desk = _desk((0, _put(FIRST, SECOND)), (1, bid))
-    assert (dict(desk.pending), desk.seq, desk.spent) == (
+    session_state = _session_state((0, _put(FIRST, SECOND)), (1, bid))
+    assert (dict(session_state.pending), session_state.seq, session_state.spent) == (
         {SECOND: pending},
         3,
         Spent(tokens_in=3, calls=1, unpriced=1, seconds=1),
     )
-    assert dict(_desk((0, _put(FIRST, SECOND)), (1, lost)).pending) == {FIRST: pending}
-    assert dict(_desk((0, _put(FIRST, SECOND)), (1, AsksWithdrawn(asks=(FIRST,)))).pending) == {SECOND: pending}
-    assert dict(_desk((0, _put(FIRST)), (1, SessionCancelled())).pending) == {}
+    assert dict(_session_state((0, _put(FIRST, SECOND)), (1, lost)).pending) == {FIRST: pending}
+    assert dict(_session_state((0, _put(FIRST, SECOND)), (1, AsksWithdrawn(asks=(FIRST,)))).pending) == {SECOND: pending}
+    assert dict(_session_state((0, _put(FIRST)), (1, SessionCancelled())).pending) == {}
 
 
 def test_a_resume_moves_deadlines_by_the_time_nobody_ran_the_session() -> None:
-    desk = _desk((0, _put(FIRST)), (100, SessionResumed()))
-    assert desk.pending[FIRST] == PendingAsk(START + timedelta(seconds=160), False, 2)
-    assert desk.spent.seconds == 0
-    again = _desk((0, _put(FIRST)), (100, SessionResumed()), (110, SessionResumed()))
+    session_state = _session_state((0, _put(FIRST)), (100, SessionResumed()))
+    assert session_state.pending[FIRST] == PendingAsk(START + timedelta(seconds=160), False, 2)
+    assert session_state.spent.seconds == 0
+    again = _session_state((0, _put(FIRST)), (100, SessionResumed()), (110, SessionResumed()))
     assert again.pending[FIRST] == PendingAsk(START + timedelta(seconds=170), False, 3)
 
 
 def test_a_resume_leaves_what_is_asked_elsewhere_alone() -> None:
-    desk = _desk((0, _put(FIRST, outside=True)), (0, AsksPut(asks=(SECOND,))), (100, SessionResumed()))
-    assert desk.pending[FIRST] == PendingAsk(START + timedelta(seconds=60), True, 1)
-    assert desk.pending[SECOND] == PendingAsk(None, False, 2)
+    session_state = _session_state((0, _put(FIRST, outside=True)), (0, AsksPut(asks=(SECOND,))), (100, SessionResumed()))
+    assert session_state.pending[FIRST] == PendingAsk(START + timedelta(seconds=60), True, 1)
+    assert session_state.pending[SECOND] == PendingAsk(None, False, 2)
 
 
 def test_a_fork_clears_what_was_pending_and_swaps_seats() -> None:
     swap = Swap(seat=SeatId("ada"), platform="openai:x")
-    desk = _desk((0, _put(FIRST, SECOND)), (5, SessionForked(source=SessionId("s"), at=2, swaps=(swap,))))
-    assert dict(desk.pending) == {}
-    assert [each.platform for each in desk.seats] == ["openai:x", "script:bob"]
-    assert desk.opened.seats[0].platform == "script:ada"
-    assert desk.seat("ada").platform == "openai:x"
+    session_state = _session_state((0, _put(FIRST, SECOND)), (5, SessionForked(source=SessionId("s"), at=2, swaps=(swap,))))
+    assert dict(session_state.pending) == {}
+    assert [each.platform for each in session_state.seats] == ["openai:x", "script:bob"]
+    assert session_state.opened.seats[0].platform == "script:ada"
+    assert session_state.seat("ada").platform == "openai:x"
 
 
 def test_time_counts_forwards_only() -> None:
-    desk = _desk((10, AsksWithdrawn(asks=())), (5, AsksWithdrawn(asks=())), (6, AsksWithdrawn(asks=())))
-    assert desk.spent.seconds == 11
+    session_state = _session_state((10, AsksWithdrawn(asks=())), (5, AsksWithdrawn(asks=())), (6, AsksWithdrawn(asks=())))
+    assert session_state.spent.seconds == 11
 
 
 def test_an_input_key_is_remembered_for_a_while() -> None:
-    desk = _desk(
+    session_state = _session_state(
         *[(0.0, InputGiven(text="x", key=f"k{number}")) for number in range(REMEMBERED_KEYS + 2)], (0, InputGiven(text="no key"))
     )
-    assert (len(desk.input_keys), desk.input_keys[0], desk.input_keys[-1]) == (REMEMBERED_KEYS, "k2", f"k{REMEMBERED_KEYS + 1}")
+    assert (len(session_state.input_keys), session_state.input_keys[0], session_state.input_keys[-1]) == (
+        REMEMBERED_KEYS,
+        "k2",
+        f"k{REMEMBERED_KEYS + 1}",
+    )
 
 
 def test_the_desk_knows_that_a_budget_or_the_session_has_ended() -> None:
-    desk = _desk((0, BudgetExhausted(budget="money", spent="all")), (1, SessionCancelled(reason="x")))
-    assert (desk.exhausted, desk.closed) == ("money", SessionCancelled(reason="x"))
+    session_state = _session_state((0, BudgetExhausted(budget="money", spent="all")), (1, SessionCancelled(reason="x")))
+    assert (session_state.exhausted, session_state.closed) == ("money", SessionCancelled(reason="x"))
 
 
 def test_time_in_which_no_process_ran_does_not_count() -> None:
     """P-14: the first entry after a stop need not be a resume: the user may put in a word, a seat elsewhere may answer."""
     day = 86_400.0
-    desk = _desk((0, _put(FIRST)), (day, InputGiven(text="x")), (day + 1, SessionResumed()))
-    assert desk.spent.seconds == 0
+    session_state = _session_state((0, _put(FIRST)), (day, InputGiven(text="x")), (day + 1, SessionResumed()))
+    assert session_state.spent.seconds == 0
 
 
 def test_a_resume_moves_deadlines_past_all_the_time_nobody_ran_the_session() -> None:
     day = 86_400.0
-    desk = _desk((0, _put(FIRST)), (day, InputGiven(text="x")), (day + 1, SessionResumed()))
-    deadline = desk.pending[FIRST].deadline
+    session_state = _session_state((0, _put(FIRST)), (day, InputGiven(text="x")), (day + 1, SessionResumed()))
+    deadline = session_state.pending[FIRST].deadline
     assert deadline is not None
-    assert deadline > desk.at
+    assert deadline > session_state.at

@@ -101,7 +101,7 @@ class _Seen(HTMLParser):
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_a_page_reads_as_it_did(name: str, language: Language) -> None:
     """R-9"""
-    check_snapshot(SNAPSHOTS / f"page_roundtable_{name}_{language}.html", render_html_report(EXAMPLES[name](language).story))
+    check_snapshot(SNAPSHOTS / f"page_roundtable_{name}_{language}.html", render_html_report(EXAMPLES[name](language).timeline))
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -115,12 +115,12 @@ def test_there_is_a_sound_page_at_every_moment(name: str) -> None:
 
 
 def test_html_is_one_of_a_conferences_forms() -> None:
-    assert ROUNDTABLE.exports["html"](_concluded("en").story) == render_html_report(_concluded("en").story)
+    assert ROUNDTABLE.exports["html"](_concluded("en").timeline) == render_html_report(_concluded("en").timeline)
 
 
 def test_the_minutes_stand_as_written_with_author_end_and_what_was_left_open() -> None:
     """R-9: summary, consensus, disagreements, action items, word for word; the disagreements once more by themselves."""
-    told = render_html_report(_concluded("en").story)
+    told = render_html_report(_concluded("en").timeline)
     minutes = re.search(r'<div class="card decision"><div class="said">(.*?)</div>', told, re.DOTALL)
     assert minutes is not None
     assert minutes[1] == _concluded("en").state.minutes.content  # type: ignore[union-attr]  # concluded
@@ -133,12 +133,12 @@ def test_minutes_without_open_disagreements_say_that_none_is_named() -> None:
     held = (
         ConferenceRun(build_seat("ada"), settings=RoundtableSettings(max_rounds=1)).says("Yes.").write_minutes("## Summary\nYes.")
     )
-    assert "The minutes name no disagreement that was left open." in render_html_report(held.story)
+    assert "The minutes name no disagreement that was left open." in render_html_report(held.timeline)
 
 
 def test_speeches_stand_round_by_round_with_their_numbers() -> None:
     """R-7: numbers as the speakers and the moderator know them; a word of the user's has none."""
-    text = render_html_report(_concluded("en").story)
+    text = render_html_report(_concluded("en").timeline)
     rounds = re.findall(r"<h3>(.*?)</h3>(.*?)</section>", text, re.DOTALL)
     heads = [
         (name, re.findall(r'<header>(?:<span class="soft">(\d+)</span>)?<span class="who">(\w+)</span>', inner))
@@ -152,24 +152,24 @@ def test_speeches_stand_round_by_round_with_their_numbers() -> None:
 
 def test_what_a_speaker_leaves_for_the_next_is_shown_once() -> None:
     """R-8: in the speech itself, or beside it where it was given apart."""
-    told = render_html_report(_concluded("en").story)
+    told = render_html_report(_concluded("en").timeline)
     assert told.count("Which threats?") == 1
     assert told.count("<dt>For the next speaker</dt><dd>Name the cost.</dd>") == 1
 
 
 def test_who_declares_consensus_is_told_with_the_speech() -> None:
     """R-7: of all speakers, in their last speeches."""
-    told = render_html_report(_concluded("en").story)
+    told = render_html_report(_concluded("en").timeline)
     declared = 'architect <a href="#entry-6">004</a>, reviewer <a href="#entry-7">006</a>'
     assert f"<dt>Consensus declared</dt><dd>2/3: {declared}</dd>" in told
     assert told.count("declares consensus") == 2
     taken_back = ConferenceRun(build_seat("ada"), build_seat("bob")).says("Yes.\n[CONSENSUS]").says("No.").says("Then no.")
-    assert "<dt>Consensus declared</dt><dd>0/2</dd>" in render_html_report(taken_back.story)
+    assert "<dt>Consensus declared</dt><dd>0/2</dd>" in render_html_report(taken_back.timeline)
 
 
 def test_a_skipped_speaker_is_told_with_every_failure() -> None:
     """R-10"""
-    told = render_html_report(_concluded("en").story)
+    told = render_html_report(_concluded("en").timeline)
     assert "<li>security was skipped in round 2: no answer in time</li>" in told
     assert '<p class="soft">Skipped: security (no answer in time)</p>\n</section>' in told
     assert "<td>security</td><td>speech</td><td>an error</td><td>HTTP 503 | busy</td>" in told
@@ -179,7 +179,7 @@ def test_a_skipped_speaker_is_told_with_every_failure() -> None:
 def test_a_round_in_which_nobody_could_speak_is_not_left_out() -> None:
     """R-10"""
     held = ConferenceRun(build_seat("ada"), settings=RoundtableSettings(max_rounds=2)).lose_seat().lose_seat().says("Yes.")
-    told = render_html_report(held.story)
+    told = render_html_report(held.timeline)
     assert re.findall(r"<h3>(.*?)</h3>", told) == ["Round 1", "Round 2"]
     assert "never spoke" not in told
     silent = (
@@ -188,14 +188,14 @@ def test_a_round_in_which_nobody_could_speak_is_not_left_out() -> None:
         .lose_seat()
         .says("Yes.")
     )
-    assert "<li>ada never spoke</li>" in render_html_report(silent.story)
+    assert "<li>ada never spoke</li>" in render_html_report(silent.timeline)
 
 
 def test_the_pen_that_was_handed_on_and_minutes_that_nobody_wrote() -> None:
     """R-9, R-10"""
     held = ConferenceRun(build_seat("ada"), settings=RoundtableSettings(max_rounds=1)).says("Yes.").lose_seat().lose_seat()
-    assert "<dt>Awaited</dt><dd>ada</dd>" in render_html_report(held.story)
-    assert "<li>moderator was asked for the minutes and failed twice</li>" in render_html_report(held.story)
+    assert "<dt>Awaited</dt><dd>ada</dd>" in render_html_report(held.timeline)
+    assert "<li>moderator was asked for the minutes and failed twice</li>" in render_html_report(held.timeline)
     written = (
         ConferenceRun(build_seat("ada"), settings=RoundtableSettings(max_rounds=1))
         .says("Yes.")
@@ -203,8 +203,8 @@ def test_the_pen_that_was_handed_on_and_minutes_that_nobody_wrote() -> None:
         .lose_seat()
         .write_minutes("Yes.")
     )
-    assert "<dt>Written by</dt><dd>ada</dd>" in render_html_report(written.story)
-    told = render_html_report(held.lose_seat().lose_seat().story)
+    assert "<dt>Written by</dt><dd>ada</dd>" in render_html_report(written.timeline)
+    told = render_html_report(held.lose_seat().lose_seat().timeline)
     assert "Nobody could write the minutes; the speeches stand below." in told
     assert "Left open" not in told
     assert "<dt>Ended by</dt><dd>the last round</dd>" in told
@@ -229,15 +229,15 @@ def test_the_pen_that_was_handed_on_and_minutes_that_nobody_wrote() -> None:
     ],
 )
 def test_whatever_has_happened_is_told(held: ConferenceRun, words: str) -> None:
-    assert words in render_html_report(held.story)
+    assert words in render_html_report(held.timeline)
 
 
 def test_a_long_background_is_folded_up() -> None:
     assert "<details>" not in render_html_report(
-        ConferenceRun(build_seat("ada"), settings=RoundtableSettings(agenda="x" * LONG_AGENDA)).story
+        ConferenceRun(build_seat("ada"), settings=RoundtableSettings(agenda="x" * LONG_AGENDA)).timeline
     )
     assert "<summary>Background</summary>" in render_html_report(
-        ConferenceRun(build_seat("ada"), settings=RoundtableSettings(agenda="x" * (LONG_AGENDA + 1))).story
+        ConferenceRun(build_seat("ada"), settings=RoundtableSettings(agenda="x" * (LONG_AGENDA + 1))).timeline
     )
 
 
@@ -269,7 +269,10 @@ EVIL = [
 @pytest.mark.parametrize("evil", EVIL)
 def test_everything_said_is_escaped_in_the_page(evil: str) -> None:
     """The same conference with harmless words has the very same tags and attributes."""
-    seen, harmless = _Seen(render_html_report(_everywhere(evil).story)), _Seen(render_html_report(_everywhere("harmless").story))
+    seen, harmless = (
+        _Seen(render_html_report(_everywhere(evil).timeline)),
+        _Seen(render_html_report(_everywhere("harmless").timeline)),
+    )
     assert seen.tags == harmless.tags
     assert seen.attributes == harmless.attributes
     # Topic twice, name, agenda, opening; input, prompt, detail, speech; minutes twice, what was left open; stance,
@@ -278,13 +281,13 @@ def test_everything_said_is_escaped_in_the_page(evil: str) -> None:
 
 
 def test_a_cancellations_reason_is_escaped() -> None:
-    told = render_html_report(ConferenceRun(build_seat("ada")).put(SessionCancelled(reason="<b>money</b>")).story)
+    told = render_html_report(ConferenceRun(build_seat("ada")).put(SessionCancelled(reason="<b>money</b>")).timeline)
     assert "Cancelled before its end. &lt;b&gt;money&lt;/b&gt;" in told
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_page_loads_nothing_from_elsewhere(language: Language) -> None:
-    html = render_html_report(_concluded(language).story)
+    html = render_html_report(_concluded(language).timeline)
     seen = _Seen(html)
     assert not {"script", "link", "img", "iframe", "object", "embed", "form", "base"} & set(seen.tags)
     assert all(value.startswith("#") for name, value in seen.attributes if name == "href")
@@ -294,7 +297,7 @@ def test_the_page_loads_nothing_from_elsewhere(language: Language) -> None:
 
 
 def test_a_chinese_page_has_no_english_in_between() -> None:
-    html = render_html_report(_concluded("zh").story)
+    html = render_html_report(_concluded("zh").timeline)
     text = _Seen(re.sub(r"<style>.*?</style>", "", html, flags=re.DOTALL)).text
     known = r"think_20240520_001|architect|security|reviewer|moderator|script|openai:gpt-5|Redis|USER|HTTP 503 \| busy"
     assert re.findall(r"[A-Za-z]{2,}", re.sub(known, "", text)) == []

@@ -112,7 +112,7 @@ def test_the_figures_of_a_run_can_be_reckoned_from_its_blackboard(data: st.DataO
         return build_valid_report(state, ask.seat, way, *steady[ask.seat], operations=operations, agrees_with=agrees)
 
     run = SwarmRun(plan).play(says)
-    board = json.loads(render_blackboard(run.story))
+    board = json.loads(render_blackboard(run.timeline))
     for measured in board["convergence"]:
         found = figures(board, measured["round"])
         assert found == {
@@ -123,7 +123,7 @@ def test_the_figures_of_a_run_can_be_reckoned_from_its_blackboard(data: st.DataO
         }
     assert board["result"]["converged"] == (bool(board["convergence"]) and board["convergence"][-1]["converged"])
     measures = run.facts(ConvergenceMeasured)
-    again = compute_what_if(run.story)
+    again = compute_what_if(run.timeline)
     assert [each.verdict.converged for each in again.rounds] == [each.converged for each in measures]
     assert [each.diversity.overall for each in again.rounds] == [each.diversity for each in measures]
 
@@ -148,15 +148,15 @@ def joined_run() -> SwarmRun:
 def test_a_join_can_be_undone_and_the_figures_reckoned_anew() -> None:
     """S-8: reversible, from the record."""
     run = joined_run()
-    story = run.story
-    assert [join.id for join in story.joins] == ["join-1"]
-    assert compute_what_if(story).rounds[-1].verdict.converged
-    apart = compute_what_if(story, ["join-1"])
+    timeline = run.timeline
+    assert [join.id for join in timeline.joins] == ["join-1"]
+    assert compute_what_if(timeline).rounds[-1].verdict.converged
+    apart = compute_what_if(timeline, ["join-1"])
     last = apart.rounds[-1]
     assert (last.verdict.converged, last.verdict.reason) == (False, "no_quorum")
     assert last.verdict.consensus_rate == pytest.approx(0.4)
-    assert "RECKONED ANEW" in render_final_report(story, ["join-1"])
-    assert "PARTIAL" in render_final_report(story, ["join-1"])
-    assert "RECKONED" not in render_final_report(story)
+    assert "RECKONED ANEW" in render_final_report(timeline, ["join-1"])
+    assert "PARTIAL" in render_final_report(timeline, ["join-1"])
+    assert "RECKONED" not in render_final_report(timeline)
     with pytest.raises(BadSetting, match="there is no join 'join-9'; known: join-1"):
-        compute_what_if(story, ["join-9"])
+        compute_what_if(timeline, ["join-9"])

@@ -198,10 +198,10 @@ CONTRACT: RulebookContract[Swarm] = RulebookContract(rules=RULES, openings=openi
 
 
 def told(played: PlayedSession) -> SwarmTimeline:
-    story = SwarmTimeline(played.standing.session)
+    timeline = SwarmTimeline(played.snapshot.session)
     for entry in played.entries:
-        story.add(entry)
-    return story
+        timeline.add(entry)
+    return timeline
 
 
 @LASTING
@@ -209,7 +209,7 @@ def told(played: PlayedSession) -> SwarmTimeline:
 def test_every_swarm_keeps_the_contract_and_counts_its_operations(data: st.DataObject) -> None:
     """S-6: requests = processed + failed after every round. S-23: every agent ends terminated, with a reason."""
     played = check_session(CONTRACT, data)
-    state: Swarm = played.standing.state
+    state: Swarm = played.snapshot.state
     requests = 0
     for entry in played.entries:
         if isinstance(entry.fact, OperationsProcessed):
@@ -228,24 +228,24 @@ def test_every_swarm_keeps_the_contract_and_counts_its_operations(data: st.DataO
 @given(st.data())
 def test_every_concentration_is_accounted_for_by_events(data: st.DataObject) -> None:
     """S-7: what a concentration is follows from its events, each of which begins where the one before it ended."""
-    story = told(check_session(CONTRACT, data))
+    timeline = told(check_session(CONTRACT, data))
     found: dict[str, float] = {}
-    for event in story.events:
+    for event in timeline.events:
         if event["type"].startswith("pheromone_"):
             assert event["before"] == found.get(event["direction"], 0.0)
             found[event["direction"]] = event["after"]
-    assert found == {each.direction: each.concentration for each in story.swarm.board.pheromones.values()}
+    assert found == {each.direction: each.concentration for each in timeline.swarm.board.pheromones.values()}
 
 
 @LASTING
 @given(st.data())
 def test_convergence_is_claimed_exactly_when_the_figures_hold_and_everything_can_be_told(data: st.DataObject) -> None:
     """S-17, S-20, S-25."""
-    story = told(check_session(CONTRACT, data))
-    measures = [fact for fact in story.measures if isinstance(fact, ConvergenceMeasured)]
+    timeline = told(check_session(CONTRACT, data))
+    measures = [fact for fact in timeline.measures if isinstance(fact, ConvergenceMeasured)]
     for fact in measures:
         holds = fact.enough_rounds and fact.stable and fact.has_quorum and fact.is_diverse and not fact.too_fast
-        assert fact.converged == (holds and story.swarm.settings.mode != "classic")
-    assert render_blackboard(story)
-    assert "<script" not in render_html_report(story)
-    assert render_final_report(story)
+        assert fact.converged == (holds and timeline.swarm.settings.mode != "classic")
+    assert render_blackboard(timeline)
+    assert "<script" not in render_html_report(timeline)
+    assert render_final_report(timeline)

@@ -198,7 +198,7 @@ def test_the_same_seed_and_answers_give_the_same_blackboard_whoever_answers_firs
     def board(seed: int, order: int) -> str:
         run = SwarmRun(build_swarm_plan(5, seed=seed), shuffle=lambda asks: asks[order:] + asks[:order])
         says: dict[str, Says] = {agent_name(at): explorer(CACHE, direction=f"way {at}") for at in range(1, 6)}
-        return render_blackboard(run.play(says).story)
+        return render_blackboard(run.play(says).timeline)
 
     assert board(1, 0) == board(1, 2) == board(1, 4)
     assert board(1, 0) != board(2, 0)
@@ -362,7 +362,7 @@ def _shaken(reckon: Callable[..., Any]) -> Callable[..., Any]:
 def test_a_run_is_told_the_same_where_figures_come_out_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     """S-3, S-17: the record is what happened; another machine, or a later version, reads it and reckons nothing anew."""
     run = busy()
-    before, state = render_blackboard(run.story), run.state
+    before, state = render_blackboard(run.timeline), run.state
     assert {type(entry.fact) for entry in run.entries} >= {SwarmFormed, SwarmCompleted, SwarmClosed}
     assert any(fact.by == "words (fallback)" for fact in run.facts(IdeasSorted))
     assert any(fact.roles for fact in run.facts(RoundSettled))
@@ -381,7 +381,7 @@ def test_a_run_is_told_the_same_where_figures_come_out_otherwise(monkeypatch: py
     monkeypatch.setattr(ideas, "compare_by_words", lambda compared: SimilarityReport(by="words"))
     monkeypatch.setattr(shutdown, "build_resolutions", lambda state: ())
     assert folded(run.entries) == state
-    assert render_blackboard(run.story) == before
+    assert render_blackboard(run.timeline) == before
 
 
 def test_a_step_of_other_seats_or_another_round_changes_nothing() -> None:
@@ -424,7 +424,7 @@ def test_a_signal_takes_its_part_once_and_expires_after_five_minutes() -> None:
         return build_valid_report(state, ask.seat, "caching", CACHE, operations=operations)
 
     run.play(exploring(report))
-    changes = [each["after"] / each["before"] for each in run.story.events if each["type"] == "pheromone_stopped"]
+    changes = [each["after"] / each["before"] for each in run.timeline.events if each["type"] == "pheromone_stopped"]
     assert changes == [pytest.approx(0.7)]
     settled = {fact.round: fact.expired for fact in run.facts(RoundSettled)}
     assert [number for number, expired in settled.items() if expired == ("signal-1",)] == [7]
@@ -730,7 +730,7 @@ def test_a_synthesizer_that_is_idle_makes_an_early_synthesis_and_the_busy_do_not
     run.play(exploring(report))
     seats = {ask.seat for ask in run.asks if ask.kind == "collide"}
     assert seats == {EVE, SeatId("QiuSuo")}
-    modes = {event["mode"] for event in run.story.events if event["type"] == "collision" and event["round"] > 3}
+    modes = {event["mode"] for event in run.timeline.events if event["type"] == "collision" and event["round"] > 3}
     assert modes == {"early_synthesis"}
 
 
@@ -794,7 +794,7 @@ def test_ideas_are_joined_by_words_by_agreement_and_by_measure() -> None:
         (texts[4], 2, "new", None),
     ]
     assert [each.idea for each in run.state.board.findings] == [1, 1, 1, 1, 2]
-    assert [(join.id, join.placed.like) for join in run.story.joins] == [("join-1", CACHE), ("join-2", CACHE)]
+    assert [(join.id, join.placed.like) for join in run.timeline.joins] == [("join-1", CACHE), ("join-2", CACHE)]
 
 
 def test_no_chain_of_likenesses_joins() -> None:
@@ -825,7 +825,7 @@ def test_a_measure_that_is_lost_is_replaced_by_words_and_that_is_said() -> None:
     run.play(says)
     (found,) = run.facts(IdeasSorted)
     assert found.by == "words (fallback)"
-    assert "measure_lost" in {event["type"] for event in run.story.events}
+    assert "measure_lost" in {event["type"] for event in run.timeline.events}
     assert run.facts(Compared) == []
 
 
@@ -876,7 +876,7 @@ def test_four_of_five_converge_in_the_third_round_and_vote() -> None:
     assert (closed.reason, closed.converged, closed.rounds) == ("converged", True, 3)
     reasons = [fact.reason for fact in run.facts(ConvergenceMeasured)]
     assert reasons == ["min_rounds", "min_rounds", ""]
-    decision = build_decision(run.story)
+    decision = build_decision(run.timeline)
     assert decision.decision is not None
     assert (decision.decision.text, decision.consensus_type, decision.heads) == (CACHE, "majority", 5)
     assert [(voice.seat, voice.kind) for voice in decision.dissent] == [("XiLi", "oppose")]
@@ -911,7 +911,7 @@ def test_a_dominant_direction_is_cut_and_the_event_says_so() -> None:
     assert first.cut is not None
     assert first.cut.after == pytest.approx(first.cut.before * 0.7)
     assert last.cut is None, "nothing is protected once the run is over"
-    assert [each["type"] for each in run.story.events if each["type"].startswith("pheromone_p")] == ["pheromone_protected"]
+    assert [each["type"] for each in run.timeline.events if each["type"].startswith("pheromone_p")] == ["pheromone_protected"]
 
 
 def test_three_rounds_without_change_are_stagnation() -> None:
@@ -928,7 +928,7 @@ def test_the_last_round_gives_a_partial_report_without_a_claim() -> None:
     run.play({ADA: explorer(CACHE), BOB: explorer(BUY), EVE: explorer("Rewrite it all.")})
     closed = run.facts(SwarmClosed)[0]
     assert (closed.reason, closed.converged) == ("max_rounds", False)
-    assert build_decision(run.story).decision is None
+    assert build_decision(run.timeline).decision is None
 
 
 # Compliance
@@ -1069,7 +1069,7 @@ def test_a_run_that_is_called_off_keeps_what_was_brought(at: str) -> None:
     run.play(says, until=lambda state: state.stage == at and state.round >= (5 if at == "vote" else 2))
     asked = len(run.asks)
     run.step(CloseCalled(by="me"))
-    assert run.standing.is_closed
+    assert run.snapshot.is_closed
     closed = run.facts(SwarmClosed)[0]
     assert closed.reason == ("converged" if at == "vote" else "called")
     assert len(run.asks) == asked
@@ -1101,7 +1101,7 @@ def test_the_classic_mode_explores_once_from_a_menu_and_ends_with_a_synthesis() 
     assert [order.perspective for order in begun.orders] == ["technical", "economic", "user"]
     closed = run.facts(SwarmClosed)[0]
     assert (closed.reason, closed.converged, closed.rounds) == ("synthesis", False, 1)
-    decision = build_decision(run.story)
+    decision = build_decision(run.timeline)
     assert decision.decision is not None
     assert (decision.decision.text, decision.author) == ("All in all: cache.", BOB)
     assert {ask.kind for ask in run.asks} == {"explore", "synthesis"}

@@ -44,26 +44,26 @@ def evil_run(language: Language = "en") -> SwarmRun:
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_what_agents_say_is_harmless_in_every_file(language: Language) -> None:
-    story = evil_run(language).story
-    found = render_html_report(story)
+    timeline = evil_run(language).timeline
+    found = render_html_report(timeline)
     assert "<script" not in found
     assert "http-equiv" in found
     assert not re.search(r'(src|href)="(?!#)', found)
     for text in (
-        render_final_report(story),
-        render_convergence_report(story),
-        *(file.text for file in run_files(story) if file.path[-1].endswith(".md")),
+        render_final_report(timeline),
+        render_convergence_report(timeline),
+        *(file.text for file in run_files(timeline) if file.path[-1].endswith(".md")),
     ):
         assert "<script" not in text
         assert "\x1b" not in text
         assert "![x]" not in text
-    assert "\x1b" not in "\n".join(line.text for line in build_summary(story))
+    assert "\x1b" not in "\n".join(line.text for line in build_summary(timeline))
 
 
 def test_the_report_has_what_the_template_of_the_source_has() -> None:
     """S-25: in Markdown and as a page with charts."""
-    story = evil_run().story
-    text = render_final_report(story)
+    timeline = evil_run().timeline
+    text = render_final_report(timeline)
     for part in (
         "## Convergence figures",
         "β-stability │ ██",
@@ -80,13 +80,13 @@ def test_the_report_has_what_the_template_of_the_source_has() -> None:
         "PARTIAL REPORT",
     ):
         assert part in text, part
-    found = render_html_report(story)
-    assert (found.count("<svg"), found.count('class="bar')) == (3, 3 + len(story.swarm.board.pheromones))
+    found = render_html_report(timeline)
+    assert (found.count("<svg"), found.count('class="bar')) == (3, 3 + len(timeline.swarm.board.pheromones))
     assert "<polyline" in found
 
 
 def test_the_report_speaks_the_language_of_the_run() -> None:
-    text = render_final_report(evil_run("zh").story)
+    text = render_final_report(evil_run("zh").timeline)
     assert "## 收敛指标" in text
     assert "## 信息素分布" in text
     assert "部分报告" in text
@@ -94,8 +94,8 @@ def test_the_report_speaks_the_language_of_the_run() -> None:
 
 def test_the_files_of_a_run() -> None:
     """S-4, S-24: the blackboard holds the whole state."""
-    story = evil_run().story
-    paths = ["/".join(file.path) for file in run_files(story)]
+    timeline = evil_run().timeline
+    paths = ["/".join(file.path) for file in run_files(timeline)]
     assert paths == [
         "run-config.json",
         "blackboard.json",
@@ -105,7 +105,7 @@ def test_the_files_of_a_run() -> None:
         "final-research-report.md",
         "final-research-report.html",
     ]
-    config, board, log = (json.loads(make(story)) for make in (render_run_config, render_blackboard, render_operation_log))
+    config, board, log = (json.loads(make(timeline)) for make in (render_run_config, render_blackboard, render_operation_log))
     assert config["config"] == board["config"]
     assert config["config"]["evaporation"] == 0.08
     assert [each["operationId"] for each in log] == [f"op-{number}" for number in range(1, len(log) + 1)]
@@ -126,9 +126,9 @@ def test_the_files_of_a_run() -> None:
 
 def test_a_story_told_line_by_line_is_the_story_told_at_once() -> None:
     run = evil_run()
-    story = SwarmTimeline(SESSION)
-    lines = [line for entry in run.entries for line in add_and_describe_entry(story, entry)]
-    assert render_blackboard(story) == render_blackboard(run.story)
+    timeline = SwarmTimeline(SESSION)
+    lines = [line for entry in run.entries for line in add_and_describe_entry(timeline, entry)]
+    assert render_blackboard(timeline) == render_blackboard(run.timeline)
     assert any(line.startswith("── Round 1") for line in lines)
     assert not any("\x1b" in line for line in lines)
 
@@ -192,9 +192,9 @@ def played(language: Language) -> SwarmRun:
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_reports_of_a_run(language: Language) -> None:
     """S-25: as people read them."""
-    story = played(language).story
-    check_snapshot(SNAPSHOTS / f"swarm_report_{language}.md", render_final_report(story))
-    check_snapshot(SNAPSHOTS / f"swarm_page_{language}.html", render_html_report(story))
+    timeline = played(language).timeline
+    check_snapshot(SNAPSHOTS / f"swarm_report_{language}.md", render_final_report(timeline))
+    check_snapshot(SNAPSHOTS / f"swarm_page_{language}.html", render_html_report(timeline))
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

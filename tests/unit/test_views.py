@@ -112,7 +112,7 @@ def _opened(text: str) -> PersonaTimeline:
 
 
 def _told(held: MeetingRun) -> dict[str, Any]:
-    told = json.loads(render_context_ledger(held.story))
+    told = json.loads(render_context_ledger(held.timeline))
     assert isinstance(told, dict)
     return told
 
@@ -163,7 +163,7 @@ def test_the_context_ledger_has_the_shape_of_the_source() -> None:
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_context_ledger_reads_as_it_did(language: Language) -> None:
     """P-6"""
-    check_snapshot(SNAPSHOTS / f"context_{language}.json", render_context_ledger(_concluded(language).story))
+    check_snapshot(SNAPSHOTS / f"context_{language}.json", render_context_ledger(_concluded(language).timeline))
 
 
 @pytest.mark.parametrize("end", ["thinking", "concluded", "cancelled", "undecided"])
@@ -201,7 +201,7 @@ def test_the_sources_own_example_can_be_read_and_gone_on_with() -> None:
     held.bids(Node_A_Optimist=bid_silence(0.4), Node_B_Pessimist=bid_to_speak(0.5), Node_C_Analyst=bid_to_speak(1.0)).speaks(
         "Node_B_Pessimist", "也是。"
     )
-    assert held.story.timeline[-1].id == 4
+    assert held.timeline.lines[-1].id == 4
 
 
 def test_other_seats_can_take_the_places_of_those_in_the_file() -> None:
@@ -320,20 +320,20 @@ def test_a_long_meeting_keeps_its_consensus_on_the_way_there_and_back() -> None:
 @pytest.mark.parametrize("end", ["thinking", "concluded"])
 def test_minutes_and_page_read_as_they_did(language: Language, end: str) -> None:
     """P-5, P-14, P-15, P-17, P-18"""
-    story = (_concluded(language) if end == "concluded" else _talked(language)).story
+    story = (_concluded(language) if end == "concluded" else _talked(language)).timeline
     check_snapshot(SNAPSHOTS / f"minutes_{end}_{language}.md", render_minutes(story))
     check_snapshot(SNAPSHOTS / f"page_{end}_{language}.html", render_html_report(story))
 
 
 def test_a_cancelled_meeting_says_so() -> None:
-    story = _talked("en").put(SessionCancelled(reason="# no\n<b>money</b>")).story
+    story = _talked("en").put(SessionCancelled(reason="# no\n<b>money</b>")).timeline
     assert "## Decision\n\nCancelled before a decision.\n> # no\n> &lt;b>money&lt;/b>\n" in render_minutes(story)
     assert "Cancelled before a decision. # no\n&lt;b&gt;money&lt;/b&gt;" in render_html_report(story)
 
 
 def test_a_conclusion_that_was_read_back_is_not_denied() -> None:
     """P-6"""
-    story = _opened(render_context_ledger(_concluded("en").story))
+    story = _opened(render_context_ledger(_concluded("en").timeline))
     assert "every seat that could have written it failed" not in render_minutes(story)
     assert "every seat that could have written it failed" not in render_html_report(story)
 
@@ -346,8 +346,8 @@ def test_without_a_decision_nobody_claims_that_the_lost_would_not_have_changed_i
         .lose("draft", "ada")
         .lose("draft", "bob")
     )
-    assert "could not have changed the outcome" not in render_minutes(held.story)
-    assert "could not have changed the outcome" not in render_html_report(held.story)
+    assert "could not have changed the outcome" not in render_minutes(held.timeline)
+    assert "could not have changed the outcome" not in render_html_report(held.timeline)
 
 
 def test_what_ended_a_meeting_is_told_without_a_decision_too() -> None:
@@ -358,8 +358,8 @@ def test_what_ended_a_meeting_is_told_without_a_decision_too() -> None:
         .lose("draft", "ada")
         .lose("draft", "bob")
     )
-    assert "every reaction was below the threshold" in render_minutes(held.story)
-    assert "every reaction was below the threshold" in render_html_report(held.story)
+    assert "every reaction was below the threshold" in render_minutes(held.timeline)
+    assert "every reaction was below the threshold" in render_html_report(held.timeline)
 
 
 def test_the_page_tells_why_everyone_was_silent_in_a_turn() -> None:
@@ -369,8 +369,8 @@ def test_the_page_tells_why_everyone_was_silent_in_a_turn() -> None:
         .bids(ada=bid_silence(0.5, "I wait for bob."), bob=bid_silence(0.4))
         .turn("ada", "Yes.")
     )
-    assert "I wait for bob." in render_minutes(held.story)
-    assert "I wait for bob." in render_html_report(held.story)
+    assert "I wait for bob." in render_minutes(held.timeline)
+    assert "I wait for bob." in render_html_report(held.timeline)
 
 
 class _Seen(HTMLParser):
@@ -427,7 +427,10 @@ EVIL = [
 @pytest.mark.parametrize("evil", EVIL)
 def test_everything_said_is_escaped_in_the_page(evil: str) -> None:
     """The same meeting with harmless words has the very same tags and attributes."""
-    seen, harmless = _seen(render_html_report(_everywhere(evil).story)), _seen(render_html_report(_everywhere("harmless").story))
+    seen, harmless = (
+        _seen(render_html_report(_everywhere(evil).timeline)),
+        _seen(render_html_report(_everywhere("harmless").timeline)),
+    )
     assert seen.tags == harmless.tags
     assert seen.attributes == harmless.attributes
 
@@ -448,7 +451,7 @@ def test_a_timestamp_has_one_line() -> None:
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_page_loads_nothing_from_elsewhere(language: Language) -> None:
-    html = render_html_report(_concluded(language).story)
+    html = render_html_report(_concluded(language).timeline)
     seen = _seen(html)
     assert not {"script", "link", "img", "iframe", "object", "embed", "form", "base"} & set(seen.tags)
     assert not [
@@ -462,7 +465,7 @@ def test_the_page_loads_nothing_from_elsewhere(language: Language) -> None:
 
 def test_every_reference_in_the_page_leads_somewhere() -> None:
     """P-15"""
-    seen = _seen(render_html_report(_concluded("en").story))
+    seen = _seen(render_html_report(_concluded("en").timeline))
     targets = {value for name, value in seen.attributes if name == "id"}
     assert {value[1:] for name, value in seen.attributes if name == "href"} <= targets
 
@@ -485,7 +488,7 @@ def test_what_a_participant_says_stays_quoted_in_the_minutes(evil: str) -> None:
     """The same minutes with harmless words have the very same lines that are no quotation and no table row."""
 
     def own(words: str) -> list[str]:
-        lines = render_minutes(_everywhere(words).story).split("\n")
+        lines = render_minutes(_everywhere(words).timeline).split("\n")
         return [line.replace(format_cell(words), "…") for line in lines if not line.startswith(("> ", "| ")) and line != ">"]
 
     assert own(evil) == own("harmless")
@@ -512,9 +515,9 @@ def test_a_price_that_nobody_knows_is_told_as_such(spent: Spent, told: str) -> N
 
 def test_a_decision_is_a_projection_at_any_time() -> None:
     """P-15"""
-    thinking = build_decision(_talked("en").story)
+    thinking = build_decision(_talked("en").timeline)
     assert (thinking.status, thinking.ended_by, thinking.decision, thinking.turns) == ("thinking", None, None, 2)
-    found = build_decision(_concluded("en").story)
+    found = build_decision(_concluded("en").timeline)
     assert (found.status, found.ended_by, found.author, found.turns) == ("concluded", "quiet", SeatId("dee"), 2)
     assert [(lost.seat, lost.times, lost.last, lost.weight_share, lost.voiceless) for lost in found.lost] == [
         ("bob", 1, "timeout", 0.25, True),
@@ -577,5 +580,5 @@ def test_one_missing_seat_is_enough_to_differ_in_a_small_meeting() -> None:
         .drafts("ada", build_draft(confidence=0.9))
         .stands(bob=None)
     )
-    assert "With the missing last words the outcome could have been another." in render_minutes(held.story)
-    assert "With the missing last words the outcome could have been another." in render_html_report(held.story)
+    assert "With the missing last words the outcome could have been another." in render_minutes(held.timeline)
+    assert "With the missing last words the outcome could have been another." in render_html_report(held.timeline)

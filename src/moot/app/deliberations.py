@@ -34,7 +34,7 @@ Nudge = Callable[[SessionId], None]
 class DeliberationState:
     """Where a deliberation stands."""
 
-    standing: Snapshot
+    snapshot: Snapshot
     rules: CouncilRules
     council: Council
 
@@ -101,7 +101,7 @@ class Deliberations:
 
     async def _check_same(self, session: SessionId, topic: str, key: str, options: Options) -> None:
         """Raises KeyReused when what a key opened before is not what is wanted now."""
-        found = (await self._moot.engine.load_snapshot(session)).desk.opened
+        found = (await self._moot.engine.load_snapshot(session)).session_state.opened
         again = options.copy()
         again["session"] = None
         wanted = (await self._moot.plan_session(topic, **again)).opened
@@ -122,8 +122,8 @@ class Deliberations:
         contribution = parse_answer(FORMS["free"], said)
         assert isinstance(contribution, Contribution)
 
-        def find_earlier(standing: Snapshot) -> int | None:
-            place = _build_state(standing)
+        def find_earlier(snapshot: Snapshot) -> int | None:
+            place = _build_state(snapshot)
             before = _find_repeat(place.council, speaker, contribution)
             if before is not None:
                 return before.seq
@@ -138,7 +138,7 @@ class Deliberations:
         """Compute and record the decision with the votes there are; one that is closed stays as it is. Raises OutOfTurn."""
         name = parse_session_id(session)
         place = await self.load_state(name)
-        if place.standing.is_closed:
+        if place.snapshot.is_closed:
             return place
         council = place.council
         has_votes = council.votes or find_early_votes(council, find_motion(place.rules.course, council))
@@ -182,7 +182,7 @@ class Deliberations:
             left = ends - loop.time()
             if turn.status != "pending" or left <= 0 or self.stopping.is_set():
                 return turn
-            if await self.wait_for_change(name, turn.place.standing.seq, min(left, PROGRESS_SECONDS)):
+            if await self.wait_for_change(name, turn.place.snapshot.seq, min(left, PROGRESS_SECONDS)):
                 self._nudge(name)
 
     async def wait_for_change(self, session: SessionId, after: int, timeout: float) -> bool:
@@ -206,12 +206,12 @@ class Deliberations:
             raise UnknownSeat(f"{seat!r} has no seat in {session!r}")
         since = place.last_visit(seat) if cursor is None else cursor
         new = tuple(line for line in place.lines(reader, since) if cursor is not None or line.seat != seat)
-        pending = WaitResult(status="pending", place=place, new=new, cursor=place.standing.seq)
-        if place.standing.is_closed:
+        pending = WaitResult(status="pending", place=place, new=new, cursor=place.snapshot.seq)
+        if place.snapshot.is_closed:
             return replace(pending, status="closed")
         try:
             ask = await self._moot.engine.find_open_ask(session, seat)
-            is_later = (await self._moot.engine.load_snapshot(session)).seq != place.standing.seq
+            is_later = (await self._moot.engine.load_snapshot(session)).seq != place.snapshot.seq
         except SessionClosed:
             is_later = True
         if is_later:
@@ -233,14 +233,14 @@ def _normalize_opening(opened: Opened) -> Opened:
     return replace(opened, seed=0, seats=seats, subject=replace(opened.subject, bonds=()), consult=consult)
 
 
-def _build_state(standing: Snapshot) -> DeliberationState:
-    rules, state = standing.rules, standing.state
+def _build_state(snapshot: Snapshot) -> DeliberationState:
+    rules, state = snapshot.rules, snapshot.state
     if isinstance(rules, ConsultingRulebook):
         rules, state = rules.inner, state.inner
     if not isinstance(rules, CouncilRules):
-        told = f"session {standing.session!r} is a {standing.rules.name}, no deliberation"
+        told = f"session {snapshot.session!r} is a {snapshot.rules.name}, no deliberation"
         raise UnknownSession(f"{told}; use the moot.* calls for it")
-    return DeliberationState(standing, rules, state)
+    return DeliberationState(snapshot, rules, state)
 
 
 def _find_repeat(council: Council, seat: SeatId, said: Contribution) -> CouncilLine | None:
@@ -252,7 +252,7 @@ def _find_repeat(council: Council, seat: SeatId, said: Contribution) -> CouncilL
 def _check_turn(place: DeliberationState, seat: SeatId, said: Contribution) -> None:
     """Raises OutOfTurn saying what was expected. Unknown seats and closed sessions are the engine's to refuse."""
     allowed = place.allowed.get(seat)
-    if allowed is None or place.standing.is_closed or said.type in allowed:
+    if allowed is None or place.snapshot.is_closed or said.type in allowed:
         return
     phase, waiting = place.council.phase, ", ".join(place.waiting_for) or "nobody"
     expected = f"expected of {seat!r} now: {', '.join(allowed)}" if allowed else f"nothing is expected of {seat!r} now"

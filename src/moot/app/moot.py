@@ -125,7 +125,7 @@ class Moot:
     async def __aenter__(self) -> Self:
         ledger = await self._stack.enter_async_context(open_ledger(resolve_ledger_address(self.environ)))
         self._stack.push_async_callback(self.seating.aclose)
-        rulebooks = [kit.rules for kit in load_protocols().values()]
+        rulebooks = [plugin.rules for plugin in load_protocols().values()]
         clock = SystemClock()
         self._engine = Engine(ledger=ledger, rulebooks=rulebooks, codec=FactCodec(collect_kinds()), clock=clock, wrap=find_rules)
         self._memory, self._access = DecisionMemory(ledger, clock), TokenStore(ledger, clock)
@@ -162,7 +162,7 @@ class Moot:
 
     async def plan_session(self, topic: str, **options: Unpack[Options]) -> PlannedSession:
         """What `open` would record, after all of its checks. Raises CallerError or ProviderRefused."""
-        kit = get_protocol(options.get("name", "persona"))
+        plugin = get_protocol(options.get("name", "persona"))
         question = validate_topic(topic)
         spoken = options.get("language") or detect_language(question)
         roster, chosen = await self._build_roster(spoken, options)
@@ -170,7 +170,7 @@ class Moot:
         roster = await with_recorded_trust(self.memory, roster, about.category)
         patience = options.get("outside_patience", WEEK_SECONDS)
         seed = options.get("seed")
-        opened = kit.open(
+        opened = plugin.open(
             Plan(
                 topic=question,
                 language=spoken,
@@ -178,12 +178,12 @@ class Moot:
                 seats=roster,
                 budget=options.get("budget") or Budget(turns=DEFAULT_TURNS),
                 outside_patience=patience,
-                settings=validate_settings(kit, {**chosen.settings, **(options.get("settings") or {})}, roster),
+                settings=validate_settings(plugin, {**chosen.settings, **(options.get("settings") or {})}, roster),
                 subject=replace(about, bonds=await load_error_correlations(self.memory, roster)),
                 hosted=options.get("hosted", False),
             )
         )
-        consult = options.get("consult") or (Consult() if kit.consults else None)
+        consult = options.get("consult") or (Consult() if plugin.consults else None)
         if consult is not None:
             opened = replace(opened, consult=build_consult_rules(consult))
         check_limits(opened.budget, patience)
@@ -199,8 +199,8 @@ class Moot:
 
     async def run(self, session: str, *, wait: bool = False) -> Decision:
         """Run or resume a session until it ends or, without `wait`, waits for seats elsewhere only; the decision so far."""
-        standing = await self.engine.run(parse_session_id(session), self.seating, wait_outside=wait)
-        if standing.is_closed:
+        snapshot = await self.engine.run(parse_session_id(session), self.seating, wait_outside=wait)
+        if snapshot.is_closed:
             await self.remember(session)
         return await self.decision(session)
 
@@ -211,10 +211,10 @@ class Moot:
     async def remember(self, session: str) -> None:
         """Take a session that has ended into decision memory; one that is there already stays as it is."""
         name = parse_session_id(session)
-        kit, teller = await self._load_plugin_and_timeline(name)
-        if isinstance(teller.closed, SessionCancelled | SessionImported) or await self.memory.has(name):
+        plugin, timeline = await self._load_plugin_and_timeline(name)
+        if isinstance(timeline.closed, SessionCancelled | SessionImported) or await self.memory.has(name):
             return
-        await self.memory.keep(build_decision_record(kit, teller, (await self.engine.load_snapshot(name)).hash))
+        await self.memory.keep(build_decision_record(plugin, timeline, (await self.engine.load_snapshot(name)).hash))
 
     async def remember_if_possible(self, session: str) -> None:
         """`remember`, but what fails now is looked for again by the next `recall`: the session itself stands."""
@@ -249,8 +249,8 @@ class Moot:
 
     async def decision(self, session: str) -> Decision:
         """The decision as it stands."""
-        kit, teller = await self._load_plugin_and_timeline(session)
-        return kit.decision(teller)
+        plugin, timeline = await self._load_plugin_and_timeline(session)
+        return plugin.decision(timeline)
 
     def watch(self, session: str, after: int = 0) -> AsyncIterator[Event]:
         """Entries as they are written, and text as it is produced where this process runs the session."""
@@ -300,10 +300,10 @@ class Moot:
         """The session as text: `jsonl`, or one of its protocol's forms; raises BadSetting."""
         if form == "jsonl":
             return dump_export(parse_session_id(session), await self.engine.records(parse_session_id(session)))
-        kit, teller = await self._load_plugin_and_timeline(session)
-        if form not in kit.exports:
-            raise BadSetting(f"a {kit.name} session has no form {form!r}; it has: jsonl, {', '.join(kit.exports)}")
-        return kit.exports[form](teller)
+        plugin, timeline = await self._load_plugin_and_timeline(session)
+        if form not in plugin.exports:
+            raise BadSetting(f"a {plugin.name} session has no form {form!r}; it has: jsonl, {', '.join(plugin.exports)}")
+        return plugin.exports[form](timeline)
 
     async def read_back(
         self, text: str, *, seats: Sequence[Seat] = (), name: str = "persona", session: str | None = None
@@ -311,10 +311,10 @@ class Moot:
         """Take in an export, a `jsonl` under its own id, a context ledger as a new session; raises BadImport."""
         if text.lstrip().startswith('{"moot":'):
             return await self._restore_export(text)
-        kit = get_protocol(name)
-        if kit.read_back is None:
-            raise BadImport(f"the protocol {kit.name!r} reads nothing back but jsonl")
-        found = kit.read_back(text, tuple(seats), Budget(turns=DEFAULT_TURNS))
+        plugin = get_protocol(name)
+        if plugin.read_back is None:
+            raise BadImport(f"the protocol {plugin.name!r} reads nothing back but jsonl")
+        found = plugin.read_back(text, tuple(seats), Budget(turns=DEFAULT_TURNS))
         if found.conclusion is None:
             self._check_platforms(found.opened.seats)
         then = []
@@ -335,8 +335,8 @@ class Moot:
         """A new session that goes on from entry `at` (left out: the last before the close), with seats given to others."""
         source = parse_session_id(session)
         if at is None:
-            standing = await self.engine.load_snapshot(source)
-            at = standing.seq - 1 if standing.is_closed else standing.seq
+            snapshot = await self.engine.load_snapshot(source)
+            at = snapshot.seq - 1 if snapshot.is_closed else snapshot.seq
         words = [parse_seat_word(f"{seat}={platform}") for seat, platform in (swaps or {}).items()]
         for seat in words:
             self.seating(seat)
@@ -358,7 +358,7 @@ class Moot:
 
     async def load_plugin(self, session: str) -> ProtocolPlugin:
         """The protocol of a session; raises UnknownSession."""
-        return self._find_plugin((await self.engine.load_snapshot(parse_session_id(session))).desk.opened)
+        return self._find_plugin((await self.engine.load_snapshot(parse_session_id(session))).session_state.opened)
 
     async def _load_plugin_and_timeline(self, session: str) -> tuple[ProtocolPlugin, Any]:
         name = parse_session_id(session)
@@ -366,11 +366,11 @@ class Moot:
         entries = [self.engine.entry(record) for record in validate_chain(name, await self.engine.records(name))]
         opened = entries[0].fact
         assert isinstance(opened, Opened)
-        kit = self._find_plugin(opened)
-        teller = kit.tell(name)
+        plugin = self._find_plugin(opened)
+        timeline = plugin.tell(name)
         for entry in entries:
-            teller.add(entry)
-        return kit, teller
+            timeline.add(entry)
+        return plugin, timeline
 
     def _read_ends(self, head: Head) -> tuple[Fact | None, Fact | None]:
         """The first and the last fact of a session; None for one that cannot be read."""

@@ -24,26 +24,28 @@ OWN = (PERSONA, DEBATE, ADVISORY, CONSENSUS, ROUNDTABLE, SWARM, CONSULTATION, PI
 @cache
 def load_protocols() -> dict[str, ProtocolPlugin]:
     """Every protocol by its name."""
-    found = {kit.name: kit for kit in OWN}
+    found = {plugin.name: plugin for plugin in OWN}
     for point in entry_points(group="moot.protocols"):
         if point.name not in found:
-            kit = point.load()
-            if isinstance(kit, ProtocolPlugin):
-                found[kit.name] = kit
+            plugin = point.load()
+            if isinstance(plugin, ProtocolPlugin):
+                found[plugin.name] = plugin
     return found
 
 
 def get_protocol(name: str) -> ProtocolPlugin:
     """The protocol of this name, or of this name on the wire; raises UnknownProtocol."""
-    kit = load_protocols().get(name) or next((kit for kit in load_protocols().values() if kit.wire_name == name), None)
-    if kit is None:
+    plugin = load_protocols().get(name) or next(
+        (plugin for plugin in load_protocols().values() if plugin.wire_name == name), None
+    )
+    if plugin is None:
         raise UnknownProtocol(f"unknown protocol {name!r}; known: {', '.join(sorted(load_protocols()))}")
-    return kit
+    return plugin
 
 
 def collect_kinds() -> dict[str, type[Fact]]:
     """The stored facts of all protocols."""
-    found = {kind: fact for kit in load_protocols().values() for kind, fact in kit.rules.kinds.items()}
+    found = {kind: fact for plugin in load_protocols().values() for kind, fact in plugin.rules.kinds.items()}
     return {**found, **CONSULTATION_KINDS}
 
 
@@ -55,8 +57,8 @@ def with_consultations(name: str) -> ProtocolPlugin:
 
 def find_plugin(opened: Opened) -> ProtocolPlugin:
     """The protocol that a session was opened with."""
-    kit = next(kit for kit in load_protocols().values() if type(opened) in kit.rules.kinds.values())
-    return kit if opened.consult is None else with_consultations(kit.name)
+    plugin = next(plugin for plugin in load_protocols().values() if type(opened) in plugin.rules.kinds.values())
+    return plugin if opened.consult is None else with_consultations(plugin.name)
 
 
 def find_rules(opened: Opened, rules: Rulebook[Any]) -> Rulebook[Any]:

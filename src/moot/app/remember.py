@@ -30,14 +30,14 @@ _VERDICTS: dict[str, VotePosition] = {
 }
 
 
-def build_decision_record(kit: ProtocolPlugin, teller: Any, head: bytes) -> DecisionKept:
+def build_decision_record(plugin: ProtocolPlugin, timeline: Any, head: bytes) -> DecisionKept:
     """What is remembered of a session that has ended."""
-    assert isinstance(teller, TimelineBase)
-    decision, opened = kit.decision(teller), teller.desk.opened
+    assert isinstance(timeline, TimelineBase)
+    decision, opened = plugin.decision(timeline), timeline.session_state.opened
     subject = opened.subject
     return DecisionKept(
-        decision=teller.session,
-        protocol=kit.name,
+        decision=timeline.session,
+        protocol=plugin.name,
         topic=opened.topic,
         category=subject.category,
         stakes=subject.stakes,
@@ -48,13 +48,13 @@ def build_decision_record(kit: ProtocolPlugin, teller: Any, head: bytes) -> Deci
         options=subject.options,
         confidence=decision.confidence,
         consensus_type=decision.consensus_type or "",
-        members=_build_members(decision, teller.desk.seats),
+        members=_build_members(decision, timeline.session_state.seats),
         dissent=tuple(voice.text for voice in decision.dissent[:MOST_ITEMS]),
         open_questions=tuple(claim.text for claim in (*decision.open_questions, *decision.open_challenges)[:MOST_ITEMS]),
-        text="\n".join(line.content for line in getattr(teller, "timeline", ()))[:LONGEST_TEXT],
+        text="\n".join(line.content for line in getattr(timeline, "lines", ()))[:LONGEST_TEXT],
         built_on=subject.built_on,
-        opened_at=teller.opened_at,
-        closed_at=teller.last_at,
+        opened_at=timeline.opened_at,
+        closed_at=timeline.last_at,
         head=head.hex(),
     )
 

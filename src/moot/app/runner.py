@@ -64,14 +64,14 @@ class LocalRunner:
         try:
             while True:
                 self._again.discard(session)
-                standing = await self._run(session)
-                if standing is not None and standing.is_closed:
+                snapshot = await self._run(session)
+                if snapshot is not None and snapshot.is_closed:
                     await self._closed(session)
                     return
                 if session in self._again:
                     continue
-                if standing is not None:
-                    self._set_alarm(standing)
+                if snapshot is not None:
+                    self._set_alarm(snapshot)
                     return
                 await asyncio.sleep(LOOK_AGAIN_SECONDS)
         except UnknownSession:
@@ -94,11 +94,11 @@ class LocalRunner:
                 log.exception("session %s: trying again", session)
         return None
 
-    def _set_alarm(self, standing: Snapshot) -> None:
-        deadlines = [pending.deadline for pending in standing.desk.pending.values() if pending.deadline is not None]
+    def _set_alarm(self, snapshot: Snapshot) -> None:
+        deadlines = [pending.deadline for pending in snapshot.session_state.pending.values() if pending.deadline is not None]
         if not deadlines:
             return
         wait = (min(deadlines) - datetime.now(UTC)).total_seconds()
         delay = min(max(0.0, wait), LONGEST_WAIT_SECONDS)
         loop = asyncio.get_running_loop()
-        self._alarms[standing.session] = loop.call_later(delay, self.nudge, standing.session)
+        self._alarms[snapshot.session] = loop.call_later(delay, self.nudge, snapshot.session)

@@ -59,39 +59,39 @@ class RunFolder:
         self._known = 0
         self._lock = Lock()
 
-    def write(self, story: SwarmTimeline) -> None:
+    def write(self, timeline: SwarmTimeline) -> None:
         """Write what has changed since the last writing; what is older than that changes nothing. Raises FolderUnwritable."""
-        self._write_files(story, run_files)
+        self._write_files(timeline, run_files)
 
-    def write_round(self, story: SwarmTimeline) -> None:
+    def write_round(self, timeline: SwarmTimeline) -> None:
         """The same after a round, without the reports on the whole run. Raises FolderUnwritable."""
-        self._write_files(story, round_files)
+        self._write_files(timeline, round_files)
         # Of a round that was measured nothing is still to come.
-        self._known = max(self._known, len(story.reports))
+        self._known = max(self._known, len(timeline.reports))
 
-    def _write_files(self, story: SwarmTimeline, files: Callable[[SwarmTimeline, int], Iterable[RunFile]]) -> None:
+    def _write_files(self, timeline: SwarmTimeline, files: Callable[[SwarmTimeline, int], Iterable[RunFile]]) -> None:
         with self._lock:
-            if story.seq < self._seq:
+            if timeline.seq < self._seq:
                 return
             try:
-                self._write(story, files(story, self._known))
+                self._write(timeline, files(timeline, self._known))
             except OSError as cause:
                 raise _build_unwritable(self.base, cause) from cause
-            self._seq = story.seq
+            self._seq = timeline.seq
 
-    def _write(self, story: SwarmTimeline, files: Iterable[RunFile]) -> None:
+    def _write(self, timeline: SwarmTimeline, files: Iterable[RunFile]) -> None:
         if self.path is None:
-            self.path = _find_own_folder(self.base, story)
+            self.path = _find_own_folder(self.base, timeline)
         for path, text in files:
             if self._written.get(path) != text:
                 _replace_file(self.path.joinpath(*path), text)
                 self._written[path] = text
 
 
-def _find_own_folder(base: Path, story: SwarmTimeline) -> Path:
+def _find_own_folder(base: Path, timeline: SwarmTimeline) -> Path:
     """The session's folder: the one that it has already, else a new one under the first name that is free."""
     base.mkdir(parents=True, exist_ok=True)
-    name, config = folder_name(story.opened_at, story.swarm.opened.topic), render_run_config(story)
+    name, config = folder_name(timeline.opened_at, timeline.swarm.opened.topic), render_run_config(timeline)
     for number in range(1, MOST_SUFFIXES):
         path = base / (name if number == 1 else f"{name}-{number}")
         if _is_own(path, config) or (not path.exists() and _make_folder(path, config)):
@@ -129,14 +129,14 @@ def _replace_file(path: Path, text: str) -> None:
 
 @asynccontextmanager
 async def keep_run_folder(
-    moot: Moot, kit: ProtocolPlugin, session: str, base: Path | None = None
+    moot: Moot, plugin: ProtocolPlugin, session: str, base: Path | None = None
 ) -> AsyncIterator[RunFolder | None]:
     """While a session is run here, keep its folder; None for a protocol that has none."""
-    if kit.name != "swarm":
+    if plugin.name != "swarm":
         yield None
         return
     folder = RunFolder(base or Path(RUNS))
-    keeper = asyncio.create_task(_write_rounds(moot, kit, session, folder))
+    keeper = asyncio.create_task(_write_rounds(moot, plugin, session, folder))
     try:
         yield folder
         await _write_all_files(moot, session, folder)
@@ -150,18 +150,18 @@ async def _write_all_files(moot: Moot, session: str, folder: RunFolder) -> None:
     await asyncio.to_thread(folder.write, unwrap_timeline(await moot.load_timeline(session)))
 
 
-async def _write_rounds(moot: Moot, kit: ProtocolPlugin, session: str, folder: RunFolder) -> None:
+async def _write_rounds(moot: Moot, plugin: ProtocolPlugin, session: str, folder: RunFolder) -> None:
     """Write after every round. What fails now is tried again with the next one, and at the end it is told."""
-    teller = kit.tell(parse_session_id(session))
-    story = unwrap_timeline(teller)
+    timeline = plugin.tell(parse_session_id(session))
+    timeline = unwrap_timeline(timeline)
     async for event in moot.watch(session):
         if not isinstance(event, EntryAdded):
             continue
-        teller.add(event.entry)
+        timeline.add(event.entry)
         if isinstance(event.entry.fact, Closed):
             return
         if isinstance(event.entry.fact, ConvergenceMeasured):
             try:
-                await asyncio.to_thread(folder.write_round, story)
+                await asyncio.to_thread(folder.write_round, timeline)
             except FolderUnwritable as error:
                 log.warning("%s", error)

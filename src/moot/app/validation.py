@@ -41,17 +41,17 @@ def check_limits(budget: Budget, patience: float) -> None:
         raise BadSetting(f"the patience is {patience} seconds; at most ten years are taken")
 
 
-def validate_settings(kit: ProtocolPlugin, given: Mapping[str, Any], seats: Sequence[Seat]) -> Any:
+def validate_settings(plugin: ProtocolPlugin, given: Mapping[str, Any], seats: Sequence[Seat]) -> Any:
     """The protocol's settings; positions are taken blind from as many seats on as the protocol says, unless said otherwise."""
-    names = [field.name for field in fields(kit.settings)]
+    names = [field.name for field in fields(plugin.settings)]
     for name in given:
         if name not in names:
             raise BadSetting(f"unknown setting {name!r}; known: {', '.join(names)}")
     values = dict(given)
     if "blind" in names:
-        values.setdefault("blind", len(seats) >= kit.blind_from)
+        values.setdefault("blind", len(seats) >= plugin.blind_from)
     try:
-        return TypeAdapter(kit.settings).validate_python(values)
+        return TypeAdapter(plugin.settings).validate_python(values)
     except ValidationError as cause:
         first = cause.errors(include_url=False)[0]
         where, said = ".".join(map(str, first["loc"])), str(first["input"])[:60]

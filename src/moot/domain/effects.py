@@ -102,7 +102,8 @@ class Brief:
     The prompt is `system`, then `shared` (equal for all seats), then `own`. `probe` is a yes-or-no question whose answer's
     probability can stand for the whole. `subject` is the text that the answer is about. `fault` says what is wrong with an
     answer that has the right shape; None if nothing is. `wanted` are the fields that count here, in order; empty for all.
-    `again` counts how often this very question was put before; `errand` is what the house is to do where no mind is asked.
+    `again` counts how often this very question was put before; `file_request` is what Moot itself is to do where no mind is
+    asked.
     `comparing` are the texts that a measure of likeness is asked about.
     """
 
@@ -121,5 +122,5 @@ class Brief:
     fault: Callable[[object], str | None] = no_fault
     wanted: tuple[FieldPrompt, ...] = ()
     again: int = 0
-    errand: object = None
+    file_request: object = None
     comparing: CompareTexts = CompareTexts()

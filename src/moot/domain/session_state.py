@@ -64,42 +64,44 @@ def build_session_state(entry: Entry, opened: Opened) -> SessionState:
     return SessionState(opened=opened, seats=opened.seats, seq=entry.seq, at=entry.at, ran_at=entry.at)
 
 
-def apply(desk: SessionState, entry: Entry) -> SessionState:
+def apply(session_state: SessionState, entry: Entry) -> SessionState:
     """The desk after one more entry."""
     fact = entry.fact
-    time = compute_running_time(desk.ran_at, desk.pending, entry)
-    spent = desk.spent.with_seconds(time.seconds) if time.seconds else desk.spent
-    pending = update_pending(desk.pending, fact)
-    gap = (entry.at - desk.ran_at).total_seconds()
+    time = compute_running_time(session_state.ran_at, session_state.pending, entry)
+    spent = session_state.spent.with_seconds(time.seconds) if time.seconds else session_state.spent
+    pending = update_pending(session_state.pending, fact)
+    gap = (entry.at - session_state.ran_at).total_seconds()
     if isinstance(fact, Reply | SeatLost):
         spent = spent.plus(fact.usage)
-    after = fast_replace(desk, seq=entry.seq, at=entry.at, ran_at=time.at, pending=pending, spent=spent)
+    after = fast_replace(session_state, seq=entry.seq, at=entry.at, ran_at=time.at, pending=pending, spent=spent)
     return _apply_rare_fact(after, fact, gap)
 
 
-def _with_answer_key(desk: SessionState, fact: Reply) -> SessionState:
-    keys = {**desk.answer_keys, (fact.seat, fact.key): desk.seq}
+def _with_answer_key(session_state: SessionState, fact: Reply) -> SessionState:
+    keys = {**session_state.answer_keys, (fact.seat, fact.key): session_state.seq}
     if len(keys) > REMEMBERED_ANSWERS:
         del keys[next(iter(keys))]
-    return fast_replace(desk, answer_keys=keys)
+    return fast_replace(session_state, answer_keys=keys)
 
 
-def _apply_rare_fact(desk: SessionState, fact: Fact, gap: float) -> SessionState:
+def _apply_rare_fact(session_state: SessionState, fact: Fact, gap: float) -> SessionState:
     match fact:
         case Reply(key=key) if key:
-            return _with_answer_key(desk, fact)
+            return _with_answer_key(session_state, fact)
         case SessionResumed():
-            return fast_replace(desk, pending={key: _renew_pending(value, gap) for key, value in desk.pending.items()})
+            return fast_replace(
+                session_state, pending={key: _renew_pending(value, gap) for key, value in session_state.pending.items()}
+            )
         case InputGiven(key=key) if key:
-            return fast_replace(desk, input_keys=(*desk.input_keys, key)[-REMEMBERED_KEYS:])
+            return fast_replace(session_state, input_keys=(*session_state.input_keys, key)[-REMEMBERED_KEYS:])
         case BudgetExhausted(budget=budget):
-            return fast_replace(desk, exhausted=budget)
+            return fast_replace(session_state, exhausted=budget)
         case SessionForked(swaps=swaps):
-            return fast_replace(desk, seats=swap_seats(desk.seats, swaps))
+            return fast_replace(session_state, seats=swap_seats(session_state.seats, swaps))
         case Closed():
-            return fast_replace(desk, closed=fact)
+            return fast_replace(session_state, closed=fact)
         case _:
-            return desk
+            return session_state
 
 
 def _renew_pending(pending: PendingAsk, gap: float) -> PendingAsk:

@@ -42,14 +42,14 @@ class Engine(OutsideAnswers):
 
         `then` are entries that belong to it from the beginning: all of it is written, or nothing. `at` is the opening's time.
         """
-        self._scribe.rules_for(opened)
+        self._writer.rules_for(opened)
         now = self._world.clock.now()
         while True:
             name = session or await self._next_id(now)
-            standing, written = self._scribe.write_opening(name, opened, at or now)
+            snapshot, written = self._writer.write_opening(name, opened, at or now)
             records = [written.record]
             for entry in then:
-                standing, line = self._scribe.write(standing, entry.at, entry.fact)
+                snapshot, line = self._writer.write(snapshot, entry.at, entry.fact)
                 records.append(line.record)
             try:
                 await self._world.ledger.append(name, records)
@@ -58,7 +58,7 @@ class Engine(OutsideAnswers):
                     raise SessionExists(f"session {session!r} exists already; choose another id") from cause
                 self._numbers.clear()
                 continue
-            self._cache_snapshot(standing)
+            self._cache_snapshot(snapshot)
             return name
 
     async def _next_id(self, now: datetime) -> SessionId:
@@ -81,7 +81,7 @@ class Engine(OutsideAnswers):
                 raise group.exceptions[0] from None
             finally:
                 del self._runs[session]
-                self._cache_snapshot(run.standing)
+                self._cache_snapshot(run.snapshot)
 
     async def give_input(self, session: SessionId, text: str, key: str = "") -> Entry | None:
         """Put in a word of the user's; None when an input with this key is on record already. Raises SessionClosed."""
@@ -92,10 +92,10 @@ class Engine(OutsideAnswers):
         if len(key) > LONGEST_KEY:
             raise BadSetting(f"the key has {len(key)} characters; at most {LONGEST_KEY} are taken")
         while True:
-            standing = await self.load_snapshot(session)
-            if key and key in standing.desk.input_keys:
+            snapshot = await self.load_snapshot(session)
+            if key and key in snapshot.session_state.input_keys:
                 return None
-            entry = await self._append(standing, InputGiven(text=fix_surrogates(text).strip(), key=fix_surrogates(key)))
+            entry = await self._append(snapshot, InputGiven(text=fix_surrogates(text).strip(), key=fix_surrogates(key)))
             if entry is not None:
                 return entry
 
@@ -110,8 +110,8 @@ class Engine(OutsideAnswers):
 
     async def watch(self, session: SessionId, after: int = 0) -> AsyncIterator[Event]:
         """Every entry behind `after`, and, while this process runs the session, text as it is produced; ends at the close."""
-        standing = await self.load_snapshot(session)
-        if standing.is_closed and standing.seq <= after:
+        snapshot = await self.load_snapshot(session)
+        if snapshot.is_closed and snapshot.seq <= after:
             return
         bag = self._world.hub.subscribe(session)
         tail = asyncio.create_task(self._follow_ledger(session, after, bag))
@@ -137,7 +137,7 @@ class Engine(OutsideAnswers):
         records = await self.records(session)
         if not 1 <= at <= len(records):
             raise BadSetting(f"entry {at} does not exist in {session!r}; it has 1 to {len(records)}")
-        entries = [self._scribe.entry(record) for record in records[:at]]
+        entries = [self._writer.entry(record) for record in records[:at]]
         if isinstance(entries[-1].fact, Closed):
             raise BadSetting(f"{session!r} was closed by entry {at}; fork it at {at - 1} or earlier")
         opened = entries[0].fact
@@ -153,8 +153,8 @@ class Engine(OutsideAnswers):
 
         A chain can be forged by whoever writes the file, so that what stands in it must also be what its rulebook allows.
         """
-        found = replay_records(self._scribe, session, list(records))
-        checked_seats(found.standing.desk.opened.seats, most=MOST_SEATS + HELPING_SEATS)
+        found = replay_records(self._writer, session, list(records))
+        checked_seats(found.snapshot.session_state.opened.seats, most=MOST_SEATS + HELPING_SEATS)
         try:
             await self._world.ledger.append(session, records)
         except SeqConflict as cause:
@@ -162,7 +162,7 @@ class Engine(OutsideAnswers):
 
     async def replay(self, session: SessionId) -> ReplayResult:
         """Fold the ledger again, without asking anyone; raises ReplayDiffers or LedgerDamaged."""
-        return replay_records(self._scribe, session, await self.records(session))
+        return replay_records(self._writer, session, await self.records(session))
 
     async def verify(self, session: SessionId) -> str | None:
         """What is wrong with a session's chain; None if nothing is."""

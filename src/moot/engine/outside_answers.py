@@ -54,14 +54,14 @@ class OutsideAnswers(Sessions):
 
     async def list_outstanding(self, session: SessionId) -> list[OutstandingAsk]:
         """The asks that wait for an answer from elsewhere; what a running process asks is its own affair."""
-        standing = await self.load_snapshot(session)
-        batch = self._compute_step(standing)
+        snapshot = await self.load_snapshot(session)
+        batch = self._compute_step(snapshot)
         return [_build_outstanding(batch, ask) for ask in batch.asks if _is_outside(batch, ask)]
 
     async def find_open_ask(self, session: SessionId, seat: SeatId) -> OutstandingAsk | None:
         """What a seat that sits elsewhere may say now: what it is asked, else what it is invited to; raises UnknownSeat."""
         batch = self._compute_step(await self.load_snapshot(session))
-        ask = _find_open_ask(batch, _validate_seat(batch.standing, seat))
+        ask = _find_open_ask(batch, _validate_seat(batch.snapshot, seat))
         return None if ask is None else _build_outstanding(batch, ask)
 
     async def answer(self, session: SessionId, ask: AskId, raw: object, key: str = "") -> Entry:
@@ -94,7 +94,7 @@ class OutsideAnswers(Sessions):
         """
 
         def choose_ask(batch: StepResult) -> Ask | None:
-            return _find_open_ask(batch, _validate_seat(batch.standing, seat, of_any=of_any))
+            return _find_open_ask(batch, _validate_seat(batch.snapshot, seat, of_any=of_any))
 
         entry = await self._record_answer(session, seat, choose_ask, raw, key, said_before)
         if entry is None:
@@ -105,30 +105,30 @@ class OutsideAnswers(Sessions):
         """Record that a seat does not answer what it is asked now. Raises UnknownSeat, OutOfTurn, SessionClosed."""
         async with self._queue(session):
             while True:
-                standing = await self.load_snapshot(session)
-                before = self._compute_step(standing, is_left=not await self.is_running(session))
-                _validate_seat(before.standing, seat, of_any=True)
+                snapshot = await self.load_snapshot(session)
+                before = self._compute_step(snapshot, is_left=not await self.is_running(session))
+                _validate_seat(before.snapshot, seat, of_any=True)
                 ask = next((each for each in before.asks if each.seat == seat), None)
                 if ask is None:
                     raise OutOfTurn(f"nothing is asked of {seat!r} now; {await self._describe_waiting(session)}")
                 fact = SeatLost(ask=ask.id, seat=seat, reason=reason, detail=fix_surrogates(detail)[:LONGEST_REASON])
-                lost, written = self._scribe.write(before.standing, self._world.clock.now(), fact)
+                lost, written = self._writer.write(before.snapshot, self._world.clock.now(), fact)
                 after = self._compute_step(lost, is_left=False)
-                if await self._commit(after.standing, [*before.written, written, *after.written]):
+                if await self._commit(after.snapshot, [*before.written, written, *after.written]):
                     return written.entry
 
     async def call_close(self, session: SessionId, by: str = "") -> Entry:
         """Ask for the end: the session concludes with what has been said so far; raises SessionClosed when it has ended."""
         async with self._queue(session):
             while True:
-                standing = await self.load_snapshot(session)
-                if standing.is_closed:
+                snapshot = await self.load_snapshot(session)
+                if snapshot.is_closed:
                     raise SessionClosed(f"session {session!r} has ended already")
-                called, written = self._scribe.write(
-                    standing, self._world.clock.now(), CloseCalled(by=fix_surrogates(by)[:LONGEST_KEY])
+                called, written = self._writer.write(
+                    snapshot, self._world.clock.now(), CloseCalled(by=fix_surrogates(by)[:LONGEST_KEY])
                 )
                 after = self._compute_step(called, is_left=not await self.is_running(session))
-                if await self._commit(after.standing, [written, *after.written]):
+                if await self._commit(after.snapshot, [written, *after.written]):
                     return written.entry
 
     async def _record_answer(  # noqa: PLR0917
@@ -139,35 +139,35 @@ class OutsideAnswers(Sessions):
         key = fix_surrogates(key)
         async with self._queue(session):
             while True:
-                standing = await self.load_snapshot(session)
-                if key and (seat, key) in standing.desk.answer_keys:
-                    return await self._get_entry_by_key(standing, seat, key, raw)
-                earlier = None if said_before is None else said_before(standing)
+                snapshot = await self.load_snapshot(session)
+                if key and (seat, key) in snapshot.session_state.answer_keys:
+                    return await self._get_entry_by_key(snapshot, seat, key, raw)
+                earlier = None if said_before is None else said_before(snapshot)
                 if earlier is not None:
                     return (await self.entries(session, earlier - 1, 1))[0]
-                is_left = not standing.desk.is_parked and not await self.is_running(session)
-                before = self._compute_step(standing, is_left=is_left)
+                is_left = not snapshot.session_state.is_parked and not await self.is_running(session)
+                before = self._compute_step(snapshot, is_left=is_left)
                 ask = choose(before)
                 if ask is None:
                     return None
                 fact = self._build_reply(_build_outstanding(before, ask), raw, key)
-                said, written = self._scribe.write(before.standing, self._world.clock.now(), fact)
+                said, written = self._writer.write(before.snapshot, self._world.clock.now(), fact)
                 after = self._compute_step(said, is_left=is_left)
-                if await self._commit(after.standing, [*before.written, written, *after.written]):
+                if await self._commit(after.snapshot, [*before.written, written, *after.written]):
                     return written.entry
 
-    async def _get_entry_by_key(self, standing: Snapshot, seat: SeatId, key: str, raw: object) -> Entry:
-        seq = standing.desk.answer_keys[seat, key]
-        entry = (await self.entries(standing.session, seq - 1, 1))[0]
+    async def _get_entry_by_key(self, snapshot: Snapshot, seat: SeatId, key: str, raw: object) -> Entry:
+        seq = snapshot.session_state.answer_keys[seat, key]
+        entry = (await self.entries(snapshot.session, seq - 1, 1))[0]
         assert isinstance(entry.fact, Reply)
-        form = standing.rules.forms[entry.fact.ask.split(".", 2)[1]]
+        form = snapshot.rules.forms[entry.fact.ask.split(".", 2)[1]]
         if parse_answer(form, raw) != entry.fact.said:
             raise KeyReused(f"the key {key!r} came before, with other words (entry {seq}); a new contribution needs a new key")
         return entry
 
     async def _describe_waiting(self, session: SessionId) -> str:
         batch = self._compute_step(await self.load_snapshot(session))
-        if batch.standing.is_closed:
+        if batch.snapshot.is_closed:
             raise SessionClosed(f"session {session!r} has ended; nothing is asked any more")
         waiting = ", ".join(f"{ask.seat} ({ask.kind})" for ask in batch.asks)
         return f"waited for: {waiting or 'nobody'}"
@@ -179,40 +179,40 @@ class OutsideAnswers(Sessions):
             raise BadAnswer(fault)
         return build_reply(found.brief.form, found.ask.id, found.ask.seat, said, FREE, key=key)
 
-    async def _get_earlier_answer(self, standing: Snapshot, ask: AskId, raw: object) -> Entry:
-        for entry in await self.entries(standing.session):
+    async def _get_earlier_answer(self, snapshot: Snapshot, ask: AskId, raw: object) -> Entry:
+        for entry in await self.entries(snapshot.session):
             if isinstance(entry.fact, Reply) and entry.fact.ask == ask:
-                form = standing.rules.forms[ask.split(".", 2)[1]]
+                form = snapshot.rules.forms[ask.split(".", 2)[1]]
                 if parse_answer(form, raw) == entry.fact.said:
                     return entry
                 raise UnknownAsk(f"ask {ask!r} has been answered already (entry {entry.seq}), with other words")
-        if standing.is_closed:
-            raise SessionClosed(f"session {standing.session!r} has ended; nothing is asked any more")
-        open_asks = ", ".join(standing.desk.pending) or "none"
+        if snapshot.is_closed:
+            raise SessionClosed(f"session {snapshot.session!r} has ended; nothing is asked any more")
+        open_asks = ", ".join(snapshot.session_state.pending) or "none"
         raise UnknownAsk(f"nothing is asked under {ask!r} now; outstanding: {open_asks}")
 
 
 def _build_outstanding(batch: StepResult, ask: Ask) -> OutstandingAsk:
-    standing = batch.standing
-    pending = standing.desk.pending.get(ask.id, PendingAsk(None, outside=True))
-    return OutstandingAsk(ask, pending, standing.rules.brief(standing.state, ask))
+    snapshot = batch.snapshot
+    pending = snapshot.session_state.pending.get(ask.id, PendingAsk(None, outside=True))
+    return OutstandingAsk(ask, pending, snapshot.rules.brief(snapshot.state, ask))
 
 
 def _is_outside(batch: StepResult, ask: Ask) -> bool:
-    pending = batch.standing.desk.pending.get(ask.id)
-    return batch.standing.desk.seat(ask.seat).is_outside if pending is None else pending.outside
+    pending = batch.snapshot.session_state.pending.get(ask.id)
+    return batch.snapshot.session_state.seat(ask.seat).is_outside if pending is None else pending.outside
 
 
-def _validate_seat(standing: Snapshot, seat: SeatId, *, of_any: bool = False) -> SeatId:
+def _validate_seat(snapshot: Snapshot, seat: SeatId, *, of_any: bool = False) -> SeatId:
     """The seat, if it is one that answers from elsewhere (or `of_any` kind); raises UnknownSeat, SessionClosed."""
-    found = next((each for each in standing.desk.seats if each.id == seat), None)
+    found = next((each for each in snapshot.session_state.seats if each.id == seat), None)
     if found is None:
-        known = ", ".join(each.id for each in standing.desk.seats)
-        raise UnknownSeat(f"{seat!r} has no seat in {standing.session!r}; the seats are: {known}")
+        known = ", ".join(each.id for each in snapshot.session_state.seats)
+        raise UnknownSeat(f"{seat!r} has no seat in {snapshot.session!r}; the seats are: {known}")
     if not found.is_outside and not of_any:
         raise UnknownSeat(f"the seat {seat!r} is filled by a mind that Moot asks itself; nobody else may speak for it")
-    if standing.is_closed:
-        raise SessionClosed(f"session {standing.session!r} has ended; nothing is asked any more")
+    if snapshot.is_closed:
+        raise SessionClosed(f"session {snapshot.session!r} has ended; nothing is asked any more")
     return seat
 
 

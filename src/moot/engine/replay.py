@@ -19,48 +19,48 @@ _CORE = tuple(CORE_KINDS.values())
 class ReplayResult:
     """How a replay went. `computed` facts were derived again and were the same."""
 
-    standing: Snapshot
+    snapshot: Snapshot
     entries: int
     answers: int
     computed: int
     digest: str
 
 
-def replay_records(scribe: RecordWriter, session: SessionId, records: list[StoredRecord]) -> ReplayResult:
+def replay_records(writer: RecordWriter, session: SessionId, records: list[StoredRecord]) -> ReplayResult:
     """Fold the records, deriving each computed fact and each ask anew; raises ReplayDiffers, LedgerDamaged."""
-    standing = scribe.load(session, records[:1])
+    snapshot = writer.load(session, records[:1])
     answers = computed = 0
     for record in records[1:]:
-        entry = scribe.validate_record(standing, record)
+        entry = writer.validate_record(snapshot, record)
         if isinstance(entry.fact, Reply):
             answers += 1
         elif isinstance(entry.fact, AsksPut):
-            _check_asks(standing, entry, entry.fact)
+            _check_asks(snapshot, entry, entry.fact)
         elif not isinstance(entry.fact, _CORE):
-            _check_computed(standing, entry)
+            _check_computed(snapshot, entry)
             computed += 1
-        standing = standing.apply_entry(entry, record.hash)
-    return ReplayResult(standing, len(records), answers, computed, state_digest(standing))
+        snapshot = snapshot.apply_entry(entry, record.hash)
+    return ReplayResult(snapshot, len(records), answers, computed, state_digest(snapshot))
 
 
-def state_digest(standing: Snapshot) -> str:
+def state_digest(snapshot: Snapshot) -> str:
     """A fingerprint of a protocol state."""
-    return sha256(TypeAdapter(type(standing.state)).dump_json(standing.state)).hexdigest()
+    return sha256(TypeAdapter(type(snapshot.state)).dump_json(snapshot.state)).hexdigest()
 
 
-def _check_computed(standing: Snapshot, entry: Entry) -> None:
-    derived: list[Fact] = [effect.fact for effect in standing.rules.decide(standing.state) if isinstance(effect, Record)]
+def _check_computed(snapshot: Snapshot, entry: Entry) -> None:
+    derived: list[Fact] = [effect.fact for effect in snapshot.rules.decide(snapshot.state) if isinstance(effect, Record)]
     if isinstance(entry.fact, Opened) or entry.fact not in derived:
         raise ReplayDiffers(
-            f"session {standing.session!r}, entry {entry.seq}: the rulebook would have recorded "
+            f"session {snapshot.session!r}, entry {entry.seq}: the rulebook would have recorded "
             f"{derived[0] if derived else 'nothing'} here, the ledger has {entry.fact}"
         )
 
 
-def _check_asks(standing: Snapshot, entry: Entry, put: AsksPut) -> None:
-    asked = {effect.id for effect in standing.rules.decide(standing.state) if isinstance(effect, Ask)}
+def _check_asks(snapshot: Snapshot, entry: Entry, put: AsksPut) -> None:
+    asked = {effect.id for effect in snapshot.rules.decide(snapshot.state) if isinstance(effect, Ask)}
     unasked = set(put.asks) - asked
     if unasked:
         raise ReplayDiffers(
-            f"session {standing.session!r}, entry {entry.seq}: the rulebook would not have asked {min(unasked)!r} here"
+            f"session {snapshot.session!r}, entry {entry.seq}: the rulebook would not have asked {min(unasked)!r} here"
         )

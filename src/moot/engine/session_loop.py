@@ -37,7 +37,7 @@ class EngineContext:
     """What the engine works with."""
 
     ledger: Ledger
-    scribe: RecordWriter
+    writer: RecordWriter
     clock: Clock
     hub: EventHub
 
@@ -45,8 +45,8 @@ class EngineContext:
 class SessionRun:
     """Runs one session in this process. `run` may be cancelled at any time: what is on disk is whole."""
 
-    def __init__(self, world: EngineContext, standing: Snapshot, seating: ParticipantFactory, *, wait_outside: bool) -> None:
-        self.standing = standing
+    def __init__(self, world: EngineContext, snapshot: Snapshot, seating: ParticipantFactory, *, wait_outside: bool) -> None:
+        self.snapshot = snapshot
         self._world = world
         self._seating = seating
         self._wait_outside = wait_outside
@@ -56,8 +56,8 @@ class SessionRun:
         self._tasks: dict[AskId, asyncio.Task[None]] = {}
         self._woken = asyncio.Event()
         self._alarm: asyncio.TimerHandle | None = None
-        self._since = standing.desk.at
-        self._seen = (standing.desk.at, 0.0)
+        self._since = snapshot.session_state.at
+        self._seen = (snapshot.session_state.at, 0.0)
         self._is_taken_up = False
         self._is_stale = False
 
@@ -79,7 +79,7 @@ class SessionRun:
                     listener.cancel()
         finally:
             await self._cancel_tasks()
-        return self.standing
+        return self.snapshot
 
     async def _loop(self) -> None:
         while True:
@@ -88,31 +88,31 @@ class SessionRun:
             batch = self._step(self._read_clock())
             if not await self._commit(batch):
                 continue
-            if self.standing.is_closed:
+            if self.snapshot.is_closed:
                 return
             self._withdraw()
             self._start(batch)
             is_waiting = self._tasks or self._arrived or self._is_stale
-            if not is_waiting and not (self._wait_outside and self.standing.desk.pending):
+            if not is_waiting and not (self._wait_outside and self.snapshot.session_state.pending):
                 return
             await self._wait()
 
     def _step(self, now: datetime) -> StepResult:
         """The next step. That the session was taken up again is noted before the first thing that this process writes."""
-        batch = step(self._world.scribe, self.standing, self._arrived, now, self._outside, since=self._since)
+        batch = step(self._world.writer, self.snapshot, self._arrived, now, self._outside, since=self._since)
         if not self._is_taken_up:
             return batch
-        has_asked = any(not pending.outside for pending in self.standing.desk.pending.values())
+        has_asked = any(not pending.outside for pending in self.snapshot.session_state.pending.values())
         if not batch.written and not has_asked:
             return batch
         resumed = [SessionResumed(), *self._arrived]
-        batch = step(self._world.scribe, self.standing, resumed, now, self._outside, since=self._since)
+        batch = step(self._world.writer, self.snapshot, resumed, now, self._outside, since=self._since)
         if len(batch.written) == 1 and not has_asked:
-            return StepResult(self.standing, [], batch.asks)
+            return StepResult(self.snapshot, [], batch.asks)
         return batch
 
     def _seat_all(self) -> None:
-        seats = self.standing.desk.seats
+        seats = self.snapshot.session_state.seats
         self._participants = {seat.id: self._seating(seat) for seat in seats}
         self._outside = frozenset(seat.id for seat in seats if self._participants[seat.id] is None)
 
@@ -120,7 +120,7 @@ class SessionRun:
         """No clock ran while no process did: time counts from here on."""
         self._since = self._world.clock.now()
         self._seen = (self._since, asyncio.get_running_loop().time())
-        is_new = self.standing.seq == 1 and (self._since - self.standing.desk.at).total_seconds() < NEW_SECONDS
+        is_new = self.snapshot.seq == 1 and (self._since - self.snapshot.session_state.at).total_seconds() < NEW_SECONDS
         self._is_taken_up = not is_new
 
     def _read_clock(self) -> datetime:
@@ -150,40 +150,40 @@ class SessionRun:
             return True
         taken = len(self._arrived)
         try:
-            await self._world.ledger.append(batch.standing.session, [written.record for written in batch.written])
+            await self._world.ledger.append(batch.snapshot.session, [written.record for written in batch.written])
         except SeqConflict:
             self._is_stale = True
             return False
-        self.standing = batch.standing
+        self.snapshot = batch.snapshot
         self._is_taken_up = False
         # Answers that came in while the append was under way wait for the next step.
         del self._arrived[:taken]
-        if self._world.hub.is_watched(self.standing.session):
+        if self._world.hub.is_watched(self.snapshot.session):
             for written in batch.written:
-                self._world.hub.publish(EntryAdded(self.standing.session, written.entry))
+                self._world.hub.publish(EntryAdded(self.snapshot.session, written.entry))
         return True
 
     async def _catch_up(self) -> None:
         self._is_stale = False
-        records = await self._world.ledger.read(self.standing.session, self.standing.seq)
+        records = await self._world.ledger.read(self.snapshot.session, self.snapshot.seq)
         for record in records:
-            entry = self._world.scribe.validate_record(self.standing, record)
-            self.standing = self.standing.apply_entry(entry, record.hash)
-            self._world.hub.publish(EntryAdded(self.standing.session, entry))
+            entry = self._world.writer.validate_record(self.snapshot, record)
+            self.snapshot = self.snapshot.apply_entry(entry, record.hash)
+            self._world.hub.publish(EntryAdded(self.snapshot.session, entry))
 
     def _withdraw(self) -> None:
-        pending = self.standing.desk.pending
+        pending = self.snapshot.session_state.pending
         for ask in [ask for ask in self._tasks if ask not in pending]:
             self._tasks.pop(ask).cancel()
 
     def _start(self, batch: StepResult) -> None:
         for ask in batch.asks:
             if ask.seat not in self._participants:
-                self._participants[ask.seat] = self._seating(self.standing.desk.seat(ask.seat))
+                self._participants[ask.seat] = self._seating(self.snapshot.session_state.seat(ask.seat))
             participant = self._participants[ask.seat]
             if participant is None or ask.id in self._tasks:
                 continue
-            pending = self.standing.desk.pending.get(ask.id)
+            pending = self.snapshot.session_state.pending.get(ask.id)
             if pending is None or any(getattr(fact, "ask", None) == ask.id for fact in self._arrived):
                 continue
             if pending.attempts > MOST_ATTEMPTS:
@@ -194,13 +194,13 @@ class SessionRun:
             self._tasks[ask.id] = asyncio.create_task(self._ask_participant(ask, participant))
 
     async def _ask_participant(self, ask: Ask, participant: Participant) -> None:
-        session = self.standing.session
+        session = self.snapshot.session
 
         def on_text(text: str) -> None:
             self._world.hub.publish(TextDelta(session, ask.id, ask.seat, text))
 
         try:
-            brief = self.standing.rules.brief(self.standing.state, ask)
+            brief = self.snapshot.rules.brief(self.snapshot.state, ask)
             response = await participant.respond(brief, on_text)
         except asyncio.CancelledError:
             task = asyncio.current_task()
@@ -223,13 +223,13 @@ class SessionRun:
     def _build_fact(self, ask: Ask, response: Answer | NoAnswer) -> Fact:
         match response:
             case Answer(said=said, usage=usage):
-                form = self.standing.rules.forms[ask.kind]
+                form = self.snapshot.rules.forms[ask.kind]
                 fact: Fact = build_reply(form, ask.id, ask.seat, said, usage)
             case NoAnswer(reason=reason, detail=detail, usage=usage):
                 fact = SeatLost(ask=ask.id, seat=ask.seat, reason=reason, detail=_shorten(detail), usage=usage)
             case _:
                 raise BadAnswer(f"{ask.kind}: neither an answer nor a reason for none, but a {type(response).__name__}")
-        self._world.scribe.check(fact)
+        self._world.writer.check(fact)
         return fact
 
     async def _wait(self) -> None:
@@ -256,15 +256,19 @@ class SessionRun:
         self._woken.set()
 
     def _next_deadline(self, now: datetime) -> float | None:
-        desk = self.standing.desk
-        waits = [(pending.deadline - now).total_seconds() for pending in desk.pending.values() if pending.deadline]
-        if desk.opened.budget.seconds is not None and desk.exhausted is None and not desk.is_parked:
-            waits.append(desk.opened.budget.seconds - desk.spent.seconds - (now - max(desk.ran_at, self._since)).total_seconds())
+        session_state = self.snapshot.session_state
+        waits = [(pending.deadline - now).total_seconds() for pending in session_state.pending.values() if pending.deadline]
+        if session_state.opened.budget.seconds is not None and session_state.exhausted is None and not session_state.is_parked:
+            waits.append(
+                session_state.opened.budget.seconds
+                - session_state.spent.seconds
+                - (now - max(session_state.ran_at, self._since)).total_seconds()
+            )
         return min(waits, default=None)
 
     def _time_out(self, now: datetime) -> None:
         """Give up on what is overdue."""
-        for ask, pending in self.standing.desk.pending.items():
+        for ask, pending in self.snapshot.session_state.pending.items():
             if pending.deadline is None or pending.deadline > now:
                 continue
             task = self._tasks.pop(ask, None)
@@ -272,13 +276,13 @@ class SessionRun:
                 continue
             if task is not None:
                 task.cancel()
-            seat = self.standing.desk.seat(ask.split(".", 2)[2]).id
+            seat = self.snapshot.session_state.seat(ask.split(".", 2)[2]).id
             self._arrived.append(SeatLost(ask=ask, seat=seat, reason="timeout", detail="no answer by the deadline"))
 
     async def _listen(self) -> None:
         while True:
-            head = await self._world.ledger.changed(self.standing.session, self.standing.seq)
-            if head > self.standing.seq:
+            head = await self._world.ledger.changed(self.snapshot.session, self.snapshot.seq)
+            if head > self.snapshot.seq:
                 self.notify_appended()
             await asyncio.sleep(LISTEN_AGAIN_SECONDS)
 

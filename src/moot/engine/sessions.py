@@ -35,8 +35,8 @@ class Sessions:
     def __init__(
         self, *, ledger: Ledger, rulebooks: Sequence[AnyRulebook], codec: FactCodec, clock: Clock, wrap: Wrap = use_own_rules
     ) -> None:
-        self._scribe = RecordWriter(codec, rulebooks, wrap)
-        self._world = EngineContext(ledger, self._scribe, clock, EventHub())
+        self._writer = RecordWriter(codec, rulebooks, wrap)
+        self._world = EngineContext(ledger, self._writer, clock, EventHub())
         self._known: OrderedDict[SessionId, Snapshot] = OrderedDict()
         self._runs: dict[SessionId, SessionRun] = {}
         self._numbers: dict[str, int] = {}
@@ -59,13 +59,13 @@ class Sessions:
         records = await self._world.ledger.read(session, known.seq if known else 0)
         if known is None and not records:
             raise UnknownSession(f"no session is called {session!r}; `moot list` shows those that exist")
-        standing = self._scribe.apply_records(known, records) if known else self._scribe.load(session, records)
-        self._cache_snapshot(standing)
-        return standing
+        snapshot = self._writer.apply_records(known, records) if known else self._writer.load(session, records)
+        self._cache_snapshot(snapshot)
+        return snapshot
 
     async def entries(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[Entry]:
         """The entries behind `after`."""
-        return [self._scribe.entry(record) for record in await self._world.ledger.read(session, after, limit)]
+        return [self._writer.entry(record) for record in await self._world.ledger.read(session, after, limit)]
 
     async def records(self, session: SessionId) -> list[StoredRecord]:
         """The records as they lie in the ledger; raises UnknownSession."""
@@ -78,17 +78,17 @@ class Sessions:
         return await self._world.ledger.heads(prefix)
 
     def entry(self, record: StoredRecord) -> Entry:
-        return self._scribe.entry(record)
+        return self._writer.entry(record)
 
     async def wait_for_change(self, session: SessionId, after: int) -> int:
         """Wait until the session's head is past `after`, whoever appended; returns the head."""
         return await self._world.ledger.changed(session, after)
 
-    async def _append(self, standing: Snapshot, fact: Fact) -> Entry | None:
+    async def _append(self, snapshot: Snapshot, fact: Fact) -> Entry | None:
         """Write a fact; None when somebody else wrote first."""
-        if standing.is_closed:
-            raise SessionClosed(f"session {standing.session!r} has ended; `moot fork` goes on from an earlier entry")
-        after, written = self._scribe.write(standing, self._world.clock.now(), fact)
+        if snapshot.is_closed:
+            raise SessionClosed(f"session {snapshot.session!r} has ended; `moot fork` goes on from an earlier entry")
+        after, written = self._writer.write(snapshot, self._world.clock.now(), fact)
         return written.entry if await self._commit(after, [written]) else None
 
     async def _commit(self, after: Snapshot, written: Sequence[WrittenEntry]) -> bool:
@@ -102,26 +102,30 @@ class Sessions:
             run.notify_appended()
         return True
 
-    def _compute_step(self, standing: Snapshot, *, is_left: bool = True) -> StepResult:
+    def _compute_step(self, snapshot: Snapshot, *, is_left: bool = True) -> StepResult:
         """Where the session stands once all that follows from its entries is written; nothing is written here.
 
         Where no process ran it for a while (`is_left`), that time does not count.
         """
-        if standing.is_closed:
-            return StepResult(standing, [])
+        if snapshot.is_closed:
+            return StepResult(snapshot, [])
         now = self._world.clock.now()
-        outside = frozenset(seat.id for seat in standing.desk.seats if seat.is_outside)
-        is_late = is_left and not standing.desk.is_parked and (now - standing.desk.ran_at).total_seconds() > NEW_SECONDS
-        batch = step(self._scribe, standing, (), now, outside, since=now)
+        outside = frozenset(seat.id for seat in snapshot.session_state.seats if seat.is_outside)
+        is_late = (
+            is_left
+            and not snapshot.session_state.is_parked
+            and (now - snapshot.session_state.ran_at).total_seconds() > NEW_SECONDS
+        )
+        batch = step(self._writer, snapshot, (), now, outside, since=now)
         if not is_late or not batch.written:
             return batch
-        return step(self._scribe, standing, [SessionResumed()], now, outside, since=now)
+        return step(self._writer, snapshot, [SessionResumed()], now, outside, since=now)
 
     def _queue(self, session: SessionId) -> asyncio.Lock:
         return self._queues.setdefault(session, asyncio.Lock())
 
-    def _cache_snapshot(self, standing: Snapshot) -> None:
-        self._known[standing.session] = standing
-        self._known.move_to_end(standing.session)
+    def _cache_snapshot(self, snapshot: Snapshot) -> None:
+        self._known[snapshot.session] = snapshot
+        self._known.move_to_end(snapshot.session)
         if len(self._known) > KNOWN_SESSIONS:
             self._known.popitem(last=False)

@@ -28,22 +28,22 @@ class Snapshot(NamedTuple):
 
     session: SessionId
     rules: AnyRulebook
-    desk: SessionState
+    session_state: SessionState
     state: Any
     hash: bytes
 
     @property
     def seq(self) -> int:
-        return self.desk.seq
+        return self.session_state.seq
 
     @property
     def is_closed(self) -> bool:
-        return self.desk.closed is not None
+        return self.session_state.closed is not None
 
     def apply_entry(self, entry: Entry, digest: bytes) -> "Snapshot":
         """The standing after one more entry."""
         state = self.rules.evolve(self.state, entry)
-        return Snapshot(self.session, self.rules, apply(self.desk, entry), state, digest)
+        return Snapshot(self.session, self.rules, apply(self.session_state, entry), state, digest)
 
 
 class WrittenEntry(NamedTuple):
@@ -77,12 +77,12 @@ class RecordWriter:
             Entry(seq=1, at=to_datetime(record.at), fact=opened), record
         )
 
-    def write(self, standing: Snapshot, at: datetime, fact: Fact) -> tuple[Snapshot, WrittenEntry]:
+    def write(self, snapshot: Snapshot, at: datetime, fact: Fact) -> tuple[Snapshot, WrittenEntry]:
         """One more fact. Time never runs backwards in a ledger."""
-        at = max(at, standing.desk.at)
-        record = seal(self._codec, standing.hash, standing.seq + 1, at, fact)
+        at = max(at, snapshot.session_state.at)
+        record = seal(self._codec, snapshot.hash, snapshot.seq + 1, at, fact)
         entry = Entry(seq=record.seq, at=at, fact=fact)
-        return standing.apply_entry(entry, record.hash), WrittenEntry(entry, record)
+        return snapshot.apply_entry(entry, record.hash), WrittenEntry(entry, record)
 
     def load(self, session: SessionId, records: list[StoredRecord]) -> Snapshot:
         """The standing after these records, the session's first among them; raises LedgerDamaged."""
@@ -94,19 +94,19 @@ class RecordWriter:
             raise LedgerDamaged(f"session {session!r} does not begin with an opening")
         return self.apply_records(self._build_first_snapshot(session, first, opened), records[1:])
 
-    def apply_records(self, standing: Snapshot, records: Iterable[StoredRecord]) -> Snapshot:
+    def apply_records(self, snapshot: Snapshot, records: Iterable[StoredRecord]) -> Snapshot:
         """The standing after these further records, each checked against the chain."""
         for record in records:
-            standing = standing.apply_entry(self.validate_record(standing, record), record.hash)
-        return standing
+            snapshot = snapshot.apply_entry(self.validate_record(snapshot, record), record.hash)
+        return snapshot
 
-    def validate_record(self, standing: Snapshot, record: StoredRecord) -> Entry:
+    def validate_record(self, snapshot: Snapshot, record: StoredRecord) -> Entry:
         """The entry in a record that follows the standing; raises LedgerDamaged when it does not."""
-        if record.seq != standing.seq + 1:
-            raise LedgerDamaged(f"session {standing.session!r}: entry {standing.seq + 1} is missing")
-        if compute_record_hash(standing.hash, record.seq, record.at, record.body) != record.hash:
+        if record.seq != snapshot.seq + 1:
+            raise LedgerDamaged(f"session {snapshot.session!r}: entry {snapshot.seq + 1} is missing")
+        if compute_record_hash(snapshot.hash, record.seq, record.at, record.body) != record.hash:
             raise LedgerDamaged(
-                f"session {standing.session!r}: entry {record.seq} was changed after it was written: its hash does not fit"
+                f"session {snapshot.session!r}: entry {record.seq} was changed after it was written: its hash does not fit"
             )
         return self.entry(record)
 

@@ -18,15 +18,15 @@ MOST_STEPS = 10_000
 class StepResult:
     """What one step writes, where it leads, the asks that are then outstanding, and what seats may add of their own accord."""
 
-    standing: Snapshot
+    snapshot: Snapshot
     written: list[WrittenEntry]
     asks: tuple[Ask, ...] = ()
     invited: tuple[Ask, ...] = ()
 
 
 def step(
-    scribe: RecordWriter,
-    standing: Snapshot,
+    writer: RecordWriter,
+    snapshot: Snapshot,
     arrived: Iterable[Fact],
     now: datetime,
     outside: frozenset[SeatId],
@@ -37,42 +37,46 @@ def step(
 
     `outside` are the seats that answer from elsewhere; `since` is when this process took the session up.
     """
-    batch = StepResult(standing, [])
+    batch = StepResult(snapshot, [])
     for fact in arrived:
-        if isinstance(fact, Reply | SeatLost) and fact.ask not in batch.standing.desk.pending:
+        if isinstance(fact, Reply | SeatLost) and fact.ask not in batch.snapshot.session_state.pending:
             continue
-        if not batch.standing.is_closed:
-            _write(scribe, batch, now, fact)
+        if not batch.snapshot.is_closed:
+            _write(writer, batch, now, fact)
     for _ in range(MOST_STEPS):
-        if batch.standing.is_closed:
+        if batch.snapshot.is_closed:
             return batch
-        spent = _find_exceeded_budget(batch.standing, now, since)
+        spent = _find_exceeded_budget(batch.snapshot, now, since)
         if spent is not None:
-            _write(scribe, batch, now, spent)
+            _write(writer, batch, now, spent)
             continue
-        effects = batch.standing.rules.decide(batch.standing.state)
+        effects = batch.snapshot.rules.decide(batch.snapshot.state)
         computed = [effect.fact for effect in effects if isinstance(effect, Record)]
         for fact in computed:
-            _write(scribe, batch, now, fact)
+            _write(writer, batch, now, fact)
         if not computed:
             batch.asks = tuple(effect for effect in effects if isinstance(effect, Ask) and not effect.invited)
             batch.invited = tuple(effect for effect in effects if isinstance(effect, Ask) and effect.invited)
-            _record_asks(scribe, batch, now, outside)
+            _record_asks(writer, batch, now, outside)
             return batch
-    raise AssertionError(f"the rulebook {standing.rules.name!r} computes without end")
+    raise AssertionError(f"the rulebook {snapshot.rules.name!r} computes without end")
 
 
-def _write(scribe: RecordWriter, batch: StepResult, now: datetime, fact: Fact) -> None:
-    batch.standing, written = scribe.write(batch.standing, now, fact)
+def _write(writer: RecordWriter, batch: StepResult, now: datetime, fact: Fact) -> None:
+    batch.snapshot, written = writer.write(batch.snapshot, now, fact)
     batch.written.append(written)
 
 
-def _find_exceeded_budget(standing: Snapshot, now: datetime, since: datetime) -> BudgetExhausted | None:
-    desk = standing.desk
-    if desk.exhausted is not None:
+def _find_exceeded_budget(snapshot: Snapshot, now: datetime, since: datetime) -> BudgetExhausted | None:
+    session_state = snapshot.session_state
+    if session_state.exhausted is not None:
         return None
-    budget = desk.opened.budget
-    spent = desk.spent if desk.is_parked else desk.spent.with_seconds((now - max(desk.ran_at, since)).total_seconds())
+    budget = session_state.opened.budget
+    spent = (
+        session_state.spent
+        if session_state.is_parked
+        else session_state.spent.with_seconds((now - max(session_state.ran_at, since)).total_seconds())
+    )
     kind = find_exhausted_limit(budget, spent)
     if kind is None:
         return None
@@ -85,19 +89,21 @@ def _find_exceeded_budget(standing: Snapshot, now: datetime, since: datetime) ->
     return BudgetExhausted(budget=kind, spent=amounts[kind])
 
 
-def _record_asks(scribe: RecordWriter, batch: StepResult, now: datetime, outside: frozenset[SeatId]) -> None:
-    pending = batch.standing.desk.pending
+def _record_asks(writer: RecordWriter, batch: StepResult, now: datetime, outside: frozenset[SeatId]) -> None:
+    pending = batch.snapshot.session_state.pending
     wanted = {ask.id for ask in batch.asks}
     stale = tuple(ask for ask in pending if ask not in wanted)
     if stale:
-        _write(scribe, batch, now, AsksWithdrawn(asks=stale))
+        _write(writer, batch, now, AsksWithdrawn(asks=stale))
     groups: dict[tuple[bool, float], list[AskId]] = {}
     for ask in batch.asks:
         if ask.id not in pending:
             elsewhere = ask.seat in outside
-            own = batch.standing.desk.seat(ask.seat).patience
-            patience = own or (batch.standing.desk.opened.outside_patience if elsewhere and not ask.firm else ask.patience)
+            own = batch.snapshot.session_state.seat(ask.seat).patience
+            patience = own or (
+                batch.snapshot.session_state.opened.outside_patience if elsewhere and not ask.firm else ask.patience
+            )
             groups.setdefault((elsewhere, patience), []).append(ask.id)
     for (elsewhere, patience), asks in groups.items():
         deadline = now + timedelta(seconds=patience)
-        _write(scribe, batch, now, AsksPut(asks=tuple(asks), deadline=deadline, outside=elsewhere))
+        _write(writer, batch, now, AsksPut(asks=tuple(asks), deadline=deadline, outside=elsewhere))

@@ -49,11 +49,11 @@ class RecorderParticipant:
         return None
 
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
-        errand = brief.errand
-        if not isinstance(errand, RecordFileRequest):
+        request = brief.file_request
+        if not isinstance(request, RecordFileRequest):
             return NoAnswer(reason="error", detail="there is nothing to record")
         try:
-            line = await asyncio.to_thread(write_record, errand)
+            line = await asyncio.to_thread(write_record, request)
         except (OSError, ValueError) as cause:
             return NoAnswer(reason="error", detail=f"the record cannot be written: {cause}")
         return Answer(said=parse_answer(brief.form, {"number": line.number, "path": "/".join((*PLACE, line.name))}))
@@ -83,19 +83,21 @@ def validate_project(folder: Path) -> Path:
     return root
 
 
-def write_record(errand: RecordFileRequest) -> ManifestLine:
+def write_record(request: RecordFileRequest) -> ManifestLine:
     """The line of a record that is on disk: written now, unless it was before. Raises OSError or ValueError."""
-    root = Path(errand.folder)
+    root = Path(request.folder)
     with _lock_manifest(root):
         place = _ensure_records_folder(root)
         lines = _recover_manifest(root, place)
-        known = next((line for line in lines if line.key == errand.key), None)
+        known = next((line for line in lines if line.key == request.key), None)
         if known is not None:
             return known
         number = _find_free_number(lines, place)
-        line = ManifestLine(number, False, errand.key, f"{number}_{_shorten_name(errand.asker)}_{_shorten_name(errand.asked)}.md")
+        line = ManifestLine(
+            number, False, request.key, f"{number}_{_shorten_name(request.asker)}_{_shorten_name(request.asked)}.md"
+        )
         _write_manifest(root, [*lines, line])
-        write_atomically(place / line.name, errand.document(number), sole=True)
+        write_atomically(place / line.name, request.document(number), sole=True)
         line = replace(line, is_written=True)
         _write_manifest(root, [*lines, line])
         return line

@@ -30,18 +30,18 @@ class TimelineBase:
         self.costs = Costs()
         self.seq = 0
         self.closed: Closed | None = None
-        self._desk: SessionState | None = None
+        self._session_state: SessionState | None = None
         self._opened_at: datetime | None = None
 
     @property
-    def desk(self) -> SessionState:
-        assert self._desk is not None, "a story begins with the opening"
-        return self._desk
+    def session_state(self) -> SessionState:
+        assert self._session_state is not None, "a story begins with the opening"
+        return self._session_state
 
     @property
     def spent(self) -> Spent:
         """What the whole session spent, in tokens, money and running time."""
-        return self.desk.spent
+        return self.session_state.spent
 
     @property
     def opened_at(self) -> datetime:
@@ -50,17 +50,17 @@ class TimelineBase:
 
     @property
     def last_at(self) -> datetime:
-        return self.desk.at
+        return self.session_state.at
 
     def apply_shared(self, entry: Entry) -> None:
         """Take in one more entry, as far as all protocols share it."""
         self.seq = entry.seq
         fact = entry.fact
         if isinstance(fact, Opened):
-            self._desk = build_session_state(entry, fact)
+            self._session_state = build_session_state(entry, fact)
             self._opened_at = entry.at
             return
-        self._desk = apply(self.desk, entry)
+        self._session_state = apply(self.session_state, entry)
         self.costs.add(fact)
         if isinstance(fact, SeatLost):
             kind = fact.ask.split(".", 2)[1]

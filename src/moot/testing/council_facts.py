@@ -87,7 +87,7 @@ class DeliberationRun:
 
     def __init__(
         self,
-        kit: ProtocolPlugin,
+        plugin: ProtocolPlugin,
         settings: CouncilSettings,
         *seats: Seat,
         topic: str = TOPIC,
@@ -105,10 +105,10 @@ class DeliberationRun:
             settings=settings,
             subject=subject or Topic(),
         )
-        assert isinstance(kit.rules, CouncilRules)
-        opened = kit.open(plan)
+        assert isinstance(plugin.rules, CouncilRules)
+        opened = plugin.open(plan)
         assert isinstance(opened, CouncilOpened)
-        self.rules = kit.rules
+        self.rules = plugin.rules
         self.opened = opened
         self.entries = [Entry(seq=1, at=START, fact=opened)]
         self.state: Council = self.rules.initial(opened)
@@ -175,12 +175,12 @@ class DeliberationRun:
         return {ballot.seat: ballot.position for ballot in self.closed.ballots}
 
     @property
-    def story(self) -> CouncilTimeline:
+    def timeline(self) -> CouncilTimeline:
         """The deliberation as it is told to people."""
-        story = CouncilTimeline(SESSION, self.rules)
+        timeline = CouncilTimeline(SESSION, self.rules)
         for entry in self.entries:
-            story.add(entry)
-        return story
+            timeline.add(entry)
+        return timeline
 
     def ask(self, name: str) -> Ask:
         """What this seat is asked, or invited to; fails when it is neither."""

@@ -131,12 +131,12 @@ class MeetingRun:
         return self.entries[-1].fact
 
     @property
-    def story(self) -> PersonaTimeline:
+    def timeline(self) -> PersonaTimeline:
         """The meeting as it is told to people."""
-        story = PersonaTimeline(SESSION)
+        timeline = PersonaTimeline(SESSION)
         for entry in self.entries:
-            story.add(entry)
-        return story
+            timeline.add(entry)
+        return timeline
 
     def brief(self, name: str) -> Brief:
         """What this seat is sent with its ask."""

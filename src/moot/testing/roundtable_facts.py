@@ -71,16 +71,16 @@ class ConferenceRun:
         return self.ask.kind, self.ask.seat
 
     @property
-    def story(self) -> RoundtableTimeline:
+    def timeline(self) -> RoundtableTimeline:
         """The conference as it is told to people."""
         return self.story_at(len(self.entries))
 
     def story_at(self, entries: int) -> RoundtableTimeline:
         """The conference as it was told after so many entries."""
-        story = RoundtableTimeline(SESSION)
+        timeline = RoundtableTimeline(SESSION)
         for entry in self.entries[:entries]:
-            story.add(entry)
-        return story
+            timeline.add(entry)
+        return timeline
 
     def says(self, text: str, usage: Usage = FREE) -> Self:
         """Whoever has the turn gives this speech, which is read as any text is."""

@@ -105,32 +105,32 @@ class PlayedSession:
     """A whole session: its entries, the opening first, and where it led."""
 
     entries: Sequence[Entry]
-    standing: Snapshot
+    snapshot: Snapshot
 
     @property
     def opened(self) -> Opened:
-        return self.standing.desk.opened
+        return self.snapshot.session_state.opened
 
 
 def play_session(contract: RulebookContract[S], data: st.DataObject) -> PlayedSession:
     """Play one session to its end; raises AssertionError when it has none within the bound."""
     rules = contract.rules
-    scribe = RecordWriter(FactCodec(rules.kinds), [rules])
-    standing, first = scribe.write_opening(_SESSION, data.draw(contract.openings), START)
+    writer = RecordWriter(FactCodec(rules.kinds), [rules])
+    snapshot, first = writer.write_opening(_SESSION, data.draw(contract.openings), START)
     entries, now, arrived, interruptions = [first.entry], START, list[Fact](), 0
-    while not standing.is_closed:
+    while not snapshot.is_closed:
         now += timedelta(seconds=data.draw(st.sampled_from((0, 1, 30))))
-        batch = step(scribe, standing, arrived, now, frozenset(), since=START)
-        _check_step(standing, arrived, [written.entry for written in batch.written])
-        standing = batch.standing
+        batch = step(writer, snapshot, arrived, now, frozenset(), since=START)
+        _check_step(snapshot, arrived, [written.entry for written in batch.written])
+        snapshot = batch.snapshot
         entries += [written.entry for written in batch.written]
         assert len(entries) < contract.most_entries, "the session does not end"
-        if standing.is_closed:
+        if snapshot.is_closed:
             break
-        assert batch.asks, f"a session that is not closed asks for nothing: {standing.state}"
+        assert batch.asks, f"a session that is not closed asks for nothing: {snapshot.state}"
         arrived = _draw_arrivals(contract, data, batch.asks, entries, may_interrupt=interruptions < MOST_INTERRUPTIONS)
         interruptions += sum(not isinstance(fact, Reply | SeatLost) for fact in arrived)
-    return PlayedSession(entries, standing)
+    return PlayedSession(entries, snapshot)
 
 
 def _draw_arrivals(
@@ -161,7 +161,7 @@ def _build_ghost_loss() -> SeatLost:
 def _check_step(before: Snapshot, arrived: Sequence[Fact], written: Sequence[Entry]) -> None:
     answered = [entry.fact.ask for entry in written if isinstance(entry.fact, Reply | SeatLost)]
     assert len(answered) == len(set(answered)), "an ask was answered twice"
-    assert set(answered) <= set(before.desk.pending), "an answer to nothing that was asked was taken"
+    assert set(answered) <= set(before.session_state.pending), "an answer to nothing that was asked was taken"
     assert len(answered) <= len(arrived)
 
 
@@ -224,7 +224,7 @@ def check_folding(contract: RulebookContract[S], played: PlayedSession, at: int)
     state = fold(rules, played.opened, played.entries[1:at])
     for entry in played.entries[max(1, at) :]:
         state = rules.evolve(state, entry)
-    assert state == fold(rules, played.opened, played.entries[1:]) == played.standing.state
+    assert state == fold(rules, played.opened, played.entries[1:]) == played.snapshot.state
 
 
 def check_evolving(contract: RulebookContract[S], played: PlayedSession, at: int) -> None:

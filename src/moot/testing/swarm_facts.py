@@ -106,25 +106,25 @@ class SwarmRun:
     """A run in memory. Answers are put in seat order, or in the order that `shuffle` makes of them."""
 
     def __init__(self, plan: Plan, *, shuffle: Callable[[list[Ask]], list[Ask]] = list, seconds: float = 1.0) -> None:
-        self._scribe = RecordWriter(FactCodec(RULES.kinds), [RULES])
+        self._writer = RecordWriter(FactCodec(RULES.kinds), [RULES])
         self._shuffle = shuffle
         self.seconds = seconds
         self.now: datetime = START
-        self.standing, first = self._scribe.write_opening(SESSION, open_session(plan), START)
+        self.snapshot, first = self._writer.write_opening(SESSION, open_session(plan), START)
         self.entries: list[Entry] = [first.entry]
         self.asks: list[Ask] = []
 
     @property
     def state(self) -> Swarm:
-        found: Swarm = self.standing.state
+        found: Swarm = self.snapshot.state
         return found
 
     @property
-    def story(self) -> SwarmTimeline:
-        story = SwarmTimeline(SESSION)
+    def timeline(self) -> SwarmTimeline:
+        timeline = SwarmTimeline(SESSION)
         for entry in self.entries:
-            story.add(entry)
-        return story
+            timeline.add(entry)
+        return timeline
 
     def facts(self, kind: type[Fact]) -> list[Any]:
         return [entry.fact for entry in self.entries if isinstance(entry.fact, kind)]
@@ -132,15 +132,15 @@ class SwarmRun:
     def step(self, *arrived: Fact) -> StepResult:
         """What follows from these facts."""
         self.now += timedelta(seconds=self.seconds)
-        batch = step(self._scribe, self.standing, arrived, self.now, frozenset(), since=START)
-        self.standing = batch.standing
+        batch = step(self._writer, self.snapshot, arrived, self.now, frozenset(), since=START)
+        self.snapshot = batch.snapshot
         self.entries += [written.entry for written in batch.written]
         return batch
 
     def play(self, says: Says | Mapping[str, Says], *, until: Callable[[Swarm], bool] | None = None) -> "SwarmRun":
         """Play to the end, or until the state is as wanted; `says` may be one for each seat."""
         batch = self.step()
-        while not self.standing.is_closed and not (until is not None and until(self.state)):
+        while not self.snapshot.is_closed and not (until is not None and until(self.state)):
             assert batch.asks, "a run that is not closed asks for something"
             self.asks += batch.asks
             batch = self.step(*[self._build_fact(ask, says) for ask in self._shuffle(list(batch.asks))])

@@ -351,7 +351,7 @@ class ConferenceFolder:
 
     async def _find_earlier_file(self, conference: Conference, role: str, raw: dict[str, object], key: str) -> str:
         """The file of a text that was given before: by its key, or as the same words by somebody whose turn it is not."""
-        known = (await self._engine.load_snapshot(self.session)).desk.answer_keys
+        known = (await self._engine.load_snapshot(self.session)).session_state.answer_keys
         seat = SeatId(role)
         if key and (seat, key) in known:
             entry = await self._engine.contribute(self.session, seat, raw, key, of_any=True)

@@ -148,7 +148,7 @@ class ConferenceProject:
         for each in sessions:
             try:
                 found = parse_session_id(each)
-                opened = (await self._moot.engine.load_snapshot(found)).desk.opened
+                opened = (await self._moot.engine.load_snapshot(found)).session_state.opened
             except (BadName, UnknownSession):
                 continue
             if isinstance(opened, ConferenceOpened) and opened.settings.conference == name:

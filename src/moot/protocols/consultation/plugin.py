@@ -36,47 +36,47 @@ QuestionText = Annotated[str, MaxLen(8_000)]
 _END: Final = "</main>"
 
 
-def wrap_with_consultations(kit: ProtocolPlugin) -> ProtocolPlugin:
+def wrap_with_consultations(plugin: ProtocolPlugin) -> ProtocolPlugin:
     """A protocol's kit for sessions with consultations."""
     return replace(
-        kit,
-        rules=ConsultingRulebook(kit.rules, kit.gates),
-        tell=lambda session: ConsultingTimeline(session, kit.tell(session)),
-        decision=lambda story: kit.decision(story.within),
-        lines=partial(add_and_describe_consultation, kit.lines),
-        summary=lambda story: _summarize_consultations(kit, story),
-        exports=_build_exports(kit),
+        plugin,
+        rules=ConsultingRulebook(plugin.rules, plugin.gates),
+        tell=lambda session: ConsultingTimeline(session, plugin.tell(session)),
+        decision=lambda timeline: plugin.decision(timeline.within),
+        lines=partial(add_and_describe_consultation, plugin.lines),
+        summary=lambda timeline: _summarize_consultations(plugin, timeline),
+        exports=_build_exports(plugin),
     )
 
 
-def _summarize_consultations(kit: ProtocolPlugin, story: ConsultingTimeline) -> list[SummaryLine]:
-    lines = kit.summary(story.within)
-    if not story.consultations and not story.refusals:
+def _summarize_consultations(plugin: ProtocolPlugin, timeline: ConsultingTimeline) -> list[SummaryLine]:
+    lines = plugin.summary(timeline.within)
+    if not timeline.consultations and not timeline.refusals:
         return lines
-    words = story.words
-    paths = [line.filed.path for line in story.consultations if line.filed is not None]
-    failed = sum(line.status == "failed" for line in story.consultations)
-    text = f"{words.consultations}: {len(story.consultations)}"
+    words = timeline.words
+    paths = [line.filed.path for line in timeline.consultations if line.filed is not None]
+    failed = sum(line.status == "failed" for line in timeline.consultations)
+    text = f"{words.consultations}: {len(timeline.consultations)}"
     text += f", {words.told_failed}: {failed}" if failed else ""
-    text += f", {words.told_refused}: {len(story.refusals)}" if story.refusals else ""
+    text += f", {words.told_refused}: {len(timeline.refusals)}" if timeline.refusals else ""
     text += f" · {one_line(', '.join(paths))}" if paths else ""
     return [*lines[:-1], SummaryLine(text, "dim"), *lines[-1:]]
 
 
-def _build_exports(kit: ProtocolPlugin) -> Mapping[str, Callable[[Any], str]]:
-    def append_markdown_section(story: ConsultingTimeline) -> str:
-        own, parts = kit.exports["minutes"](story.within), render_section(story)
+def _build_exports(plugin: ProtocolPlugin) -> Mapping[str, Callable[[Any], str]]:
+    def append_markdown_section(timeline: ConsultingTimeline) -> str:
+        own, parts = plugin.exports["minutes"](timeline.within), render_section(timeline)
         return own if not parts else "\n".join([own.rstrip("\n"), "", *parts]) + "\n"
 
-    def insert_html_section(story: ConsultingTimeline) -> str:
-        own = kit.exports["html"](story.within)
+    def insert_html_section(timeline: ConsultingTimeline) -> str:
+        own = plugin.exports["html"](timeline.within)
         head, end, rest = own.rpartition(_END)
-        return f"{head}{render_html_section(story)}{end}{rest}"
+        return f"{head}{render_html_section(timeline)}{end}{rest}"
 
-    def export_inner(export: Callable[[Any], str], story: ConsultingTimeline) -> str:
-        return export(story.within)
+    def export_inner(export: Callable[[Any], str], timeline: ConsultingTimeline) -> str:
+        return export(timeline.within)
 
-    found: dict[str, Callable[[Any], str]] = {name: partial(export_inner, export) for name, export in kit.exports.items()}
+    found: dict[str, Callable[[Any], str]] = {name: partial(export_inner, export) for name, export in plugin.exports.items()}
     found |= {"minutes": append_markdown_section} if "minutes" in found else {}
     return found | ({"html": insert_html_section} if "html" in found else {})
 
@@ -151,16 +151,16 @@ class QuestionTimeline(TimelineBase):
         self.apply_shared(entry)
 
 
-def build_decision(story: QuestionTimeline) -> Decision:
+def build_decision(timeline: QuestionTimeline) -> Decision:
     """What was answered; nothing where it failed."""
-    question = story.question
-    closed = story.closed if isinstance(story.closed, QuestionClosed) else None
+    question = timeline.question
+    closed = timeline.closed if isinstance(timeline.closed, QuestionClosed) else None
     is_answered = closed is not None and closed.outcome in {"answered", "unknown"} and question.advice is not None
-    is_cancelled = isinstance(story.closed, SessionCancelled)
+    is_cancelled = isinstance(timeline.closed, SessionCancelled)
     return Decision(
-        session=story.session,
+        session=timeline.session,
         topic=question.opened.topic,
-        status="thinking" if story.closed is None else "cancelled" if is_cancelled else "concluded",
+        status="thinking" if timeline.closed is None else "cancelled" if is_cancelled else "concluded",
         ended_by=closed.outcome if closed else "cancelled" if is_cancelled else None,
         decision=SourcedClaim(text=question.advice.answer) if is_answered and question.advice else None,
         author=parse_seat_id(question.opened.request.to) if is_answered else None,
@@ -174,20 +174,20 @@ def build_decision(story: QuestionTimeline) -> Decision:
         lost=(),
         could_differ=False,
         turns=int(is_answered),
-        spent=story.spent,
+        spent=timeline.spent,
     )
 
 
-def add_and_describe_entry(story: QuestionTimeline, entry: Entry) -> list[str]:
+def add_and_describe_entry(timeline: QuestionTimeline, entry: Entry) -> list[str]:
     """Tell one more entry; the director tells the rest."""
-    story.add(entry)
+    timeline.add(entry)
     return []
 
 
-def build_summary(story: QuestionTimeline) -> list[SummaryLine]:
+def build_summary(timeline: QuestionTimeline) -> list[SummaryLine]:
     """The answer as the one who asked gets it."""
-    question, language = story.question, story.question.opened.language
-    words, decision = PROMPT_TEXT[language], build_decision(story)
+    question, language = timeline.question, timeline.question.opened.language
+    words, decision = PROMPT_TEXT[language], build_decision(timeline)
     to = parse_seat_id(question.opened.request.to)
     spent = decision.spent
     cost = SummaryLine(
@@ -195,15 +195,15 @@ def build_summary(story: QuestionTimeline) -> list[SummaryLine]:
     )
     if decision.decision is not None and question.advice is not None:
         return [SummaryLine(strip_control(render_advice(language, to, question.advice)), "strong"), cost]
-    status = "failed" if story.closed is not None else "open"
+    status = "failed" if timeline.closed is not None else "open"
     return [SummaryLine(f"@{to}: {words.statuses[status]}", "bad" if status == "failed" else "strong"), cost]
 
 
-def render_minutes(story: QuestionTimeline) -> str:
+def render_minutes(timeline: QuestionTimeline) -> str:
     """The question as it was asked, and what it cost; the director adds the rest."""
-    opening, language = story.question.opened, story.question.opened.language
+    opening, language = timeline.question.opened, timeline.question.opened.language
     shared = SHARED_REPORT_TEXT[language]
-    rows = build_cost_rows(story.costs, opening.seats, story.spent, shared.total)
+    rows = build_cost_rows(timeline.costs, opening.seats, timeline.spent, shared.total)
     return "\n".join(
         [
             f"# {PROMPT_TEXT[language].consultations}: {opening.asker} → {one_line(opening.request.to)}",
@@ -214,7 +214,7 @@ def render_minutes(story: QuestionTimeline) -> str:
             "",
             *format_table(shared.cost_heads, rows),
             "",
-            f"{format_time(story.opened_at)} – {format_time(story.last_at)}",
+            f"{format_time(timeline.opened_at)} – {format_time(timeline.last_at)}",
             "",
         ]
     )

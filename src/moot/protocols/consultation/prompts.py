@@ -71,9 +71,9 @@ def build_consultation_brief(state: ConsultingState, current: Consultation, ask:
 
 
 def build_record_brief(state: ConsultingState, current: Consultation, ask: Ask, form: AnswerForm) -> Brief:
-    """The errand of writing the record down."""
+    """The brief that has the record written to a file."""
     language = state.opened.language
-    errand = RecordFileRequest(
+    request_file = RecordFileRequest(
         folder=state.rules.folder,
         key=f"{state.token}/{current.number}",
         asker=current.seat,
@@ -88,10 +88,10 @@ def build_record_brief(state: ConsultingState, current: Consultation, ask: Ask, 
         seed=state.opened.seed,
         nth=current.number,
         perception=Perception(goal=state.opened.topic, memory=ContextWindow(window=1)),
-        system=f"{errand.key}",
+        system=f"{request_file.key}",
         shared="",
         own=PROMPT_TEXT[language].request.format(to=current.to),
-        errand=errand,
+        file_request=request_file,
     )
 
 

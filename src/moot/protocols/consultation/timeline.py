@@ -51,29 +51,29 @@ class ConsultationSummary:
         return "answered" if self.advice.known == "known" else "unknown"
 
 
-def unwrap_timeline(teller: Any) -> Any:
+def unwrap_timeline(timeline: Any) -> Any:
     """The story of the protocol itself, be it told with consultations round it or without."""
-    return teller.within if isinstance(teller, ConsultingTimeline) else teller
+    return timeline.within if isinstance(timeline, ConsultingTimeline) else timeline
 
 
 class ConsultingTimeline(TimelineBase):
     """Told entry by entry, the opening first. `within` is the story of the protocol, which hears of no consultation."""
 
-    def __init__(self, session: SessionId, teller: Any) -> None:
+    def __init__(self, session: SessionId, timeline: Any) -> None:
         super().__init__(session)
-        assert isinstance(teller, TimelineBase)
-        self.within: Any = teller
+        assert isinstance(timeline, TimelineBase)
+        self.within: Any = timeline
         self.consultations: list[ConsultationSummary] = []
         self.refusals: list[ConsultationSummary] = []
         self._requests: list[ConsultationRequested] = []
 
     @property
-    def timeline(self) -> Any:
-        return getattr(self.within, "timeline", ())
+    def lines(self) -> Any:
+        return getattr(self.within, "lines", ())
 
     @property
     def words(self) -> ConsultationPromptText:
-        return PROMPT_TEXT[self.desk.opened.language]
+        return PROMPT_TEXT[self.session_state.opened.language]
 
     def add(self, entry: Entry) -> None:
         """Tell one more entry."""
@@ -126,13 +126,15 @@ class ConsultingTimeline(TimelineBase):
             self.consultations[-1] = replace(self.consultations[-1], **changes)
 
 
-def add_and_describe_consultation(lines: Callable[[Any, Entry], list[str]], story: ConsultingTimeline, entry: Entry) -> list[str]:
+def add_and_describe_consultation(
+    lines: Callable[[Any, Entry], list[str]], timeline: ConsultingTimeline, entry: Entry
+) -> list[str]:
     """Tell one more entry, in plain lines: those of the protocol, or those of the director."""
-    story.add_consultation_entry(entry)
+    timeline.add_consultation_entry(entry)
     seen = to_inner_entry(entry)
     if seen is not None:
-        return lines(story.within, seen)
-    words = story.words
+        return lines(timeline.within, seen)
+    words = timeline.words
     match entry.fact:
         case ConsultationRequested(seat=seat, said=request):
             return [f"  ? {seat} → {one_line(request.to)}: {one_line(request.question)}"]
@@ -154,14 +156,14 @@ def add_and_describe_consultation(lines: Callable[[Any, Entry], list[str]], stor
             return []
 
 
-def render_section(story: ConsultingTimeline) -> list[str]:
+def render_section(timeline: ConsultingTimeline) -> list[str]:
     """All consultations as a part of the minutes; nothing where there are none."""
-    lines = story.consultations + story.refusals
+    lines = timeline.consultations + timeline.refusals
     if not lines:
         return []
-    words = story.words
-    parts = [f"## {words.consultations}", "", *format_table(words.columns, _build_rows(story))]
-    for line in story.consultations:
+    words = timeline.words
+    parts = [f"## {words.consultations}", "", *format_table(words.columns, _build_rows(timeline))]
+    for line in timeline.consultations:
         question = line.request.question if line.request else ""
         parts += ["", f"**{line.seat} → {one_line(line.to)}**", "", *quote_markdown(question)]
         if line.advice is not None and not line.failure:
@@ -171,16 +173,16 @@ def render_section(story: ConsultingTimeline) -> list[str]:
     return parts
 
 
-def render_html_section(story: ConsultingTimeline) -> str:
+def render_html_section(timeline: ConsultingTimeline) -> str:
     """The same for a page."""
-    rows = _build_rows(story)
+    rows = _build_rows(timeline)
     if not rows:
         return ""
-    return f"<h2>{story.words.consultations}</h2>\n{html_table(story.words.columns, rows)}\n"
+    return f"<h2>{timeline.words.consultations}</h2>\n{html_table(timeline.words.columns, rows)}\n"
 
 
-def _build_rows(story: ConsultingTimeline) -> list[tuple[str, str, str, str, str]]:
-    words = story.words
+def _build_rows(timeline: ConsultingTimeline) -> list[tuple[str, str, str, str, str]]:
+    words = timeline.words
     done = [
         (
             "–" if line.filed is None else str(line.filed.number),
@@ -189,10 +191,10 @@ def _build_rows(story: ConsultingTimeline) -> list[tuple[str, str, str, str, str
             words.statuses[line.status],
             "" if line.filed is None else line.filed.path,
         )
-        for line in story.consultations
+        for line in timeline.consultations
     ]
     refused = [
         ("–", line.seat, line.to, f"{words.statuses['refused']}: {words.refusals.get(line.refusal, line.refusal)}", "")
-        for line in story.refusals
+        for line in timeline.refusals
     ]
     return [*done, *refused]

@@ -12,19 +12,19 @@ from moot.reports.decision import Decision
 from moot.reports.summary import SummaryLine, format_percent
 
 
-def add_and_describe_entry(story: CouncilTimeline, entry: Entry) -> list[str]:
+def add_and_describe_entry(timeline: CouncilTimeline, entry: Entry) -> list[str]:
     """Tell one more entry, in plain lines; nothing for one that is not worth one.
 
     What is written blind is told when it may be read: when the phase is over.
     """
-    before, passed, was_sealed = len(story.timeline), len(story.passes), bool(story.seq) and story.council.is_sealed
-    story.add(entry)
-    words = REPORT_TEXT[story.council.opened.language]
-    lines = [f"  {one.seat} {words.went_on if one.is_implied else words.passes}" for one in story.passes[passed:]]
-    if was_sealed and not story.council.is_sealed:
+    before, passed, was_sealed = len(timeline.lines), len(timeline.passes), bool(timeline.seq) and timeline.council.is_sealed
+    timeline.add(entry)
+    words = REPORT_TEXT[timeline.council.opened.language]
+    lines = [f"  {one.seat} {words.went_on if one.is_implied else words.passes}" for one in timeline.passes[passed:]]
+    if was_sealed and not timeline.council.is_sealed:
         before = 1
-    for line in story.timeline[before:]:
-        is_hidden = story.council.is_sealed and line.spoken is not None and line.speaker != USER
+    for line in timeline.lines[before:]:
+        is_hidden = timeline.council.is_sealed and line.spoken is not None and line.speaker != USER
         lines.append(f"  {line.speaker} {words.has_written}" if is_hidden else _format_line(line, words))
     happened = describe_event(entry, words)
     return [*lines, f"  {happened}"] if happened else lines
@@ -64,10 +64,10 @@ def describe_event(entry: Entry, words: CouncilReportText) -> str:
             return ""
 
 
-def describe_warning(story: CouncilTimeline) -> str:
+def describe_warning(timeline: CouncilTimeline) -> str:
     """What a reader must know before the decision itself: that challenges are open, or that it turned over what most thought."""
-    words = REPORT_TEXT[story.council.opened.language]
-    closed = story.resolution
+    words = REPORT_TEXT[timeline.council.opened.language]
+    closed = timeline.resolution
     if closed is None:
         return ""
     lines = [words.consensus_types["contested"].capitalize() + "."] if closed.consensus_type == "contested" else []
@@ -80,14 +80,14 @@ def describe_warning(story: CouncilTimeline) -> str:
     return " ".join(lines)
 
 
-def build_summary(story: CouncilTimeline) -> list[SummaryLine]:
+def build_summary(timeline: CouncilTimeline) -> list[SummaryLine]:
     """The decision as a person wants it first: what, how sure, who dissents, who was lost, what it cost."""
-    words = REPORT_TEXT[story.council.opened.language]
-    decision = build_decision(story)
+    words = REPORT_TEXT[timeline.council.opened.language]
+    decision = build_decision(timeline)
     if decision.status != "concluded":
         told = words.still_thinking if decision.status == "thinking" else words.cancelled
         return [SummaryLine(told, "strong")]
-    warning = describe_warning(story)
+    warning = describe_warning(timeline)
     text = words.no_decision if decision.decision is None else strip_control(decision.decision.text)
     spent = decision.spent
     return [
@@ -99,7 +99,7 @@ def build_summary(story: CouncilTimeline) -> list[SummaryLine]:
         SummaryLine(f"{words.support}: {format_votes(decision, words)}"),
         SummaryLine(f"{words.ended_by}: {words.endings.get(decision.ended_by or '', decision.ended_by)}"),
         *summarize_dissent(decision, words),
-        *[SummaryLine(line, "bad") for line in format_lost_seats(story, decision, words)],
+        *[SummaryLine(line, "bad") for line in format_lost_seats(timeline, decision, words)],
         SummaryLine(f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {format_money(spent)}", "dim"),
     ]
 
@@ -124,14 +124,14 @@ def summarize_dissent(decision: Decision, words: CouncilReportText) -> list[Summ
     ]
 
 
-def format_lost_seats(story: CouncilTimeline, decision: Decision, words: CouncilReportText) -> list[str]:
+def format_lost_seats(timeline: CouncilTimeline, decision: Decision, words: CouncilReportText) -> list[str]:
     """Who was lost or did not vote, and what the tally means without them."""
     lines = []
     for lost in decision.lost:
         last = words.losses.get(lost.last, lost.last)
         line = words.lost_line.format(seat=lost.seat, times=lost.times, last=last, share=format_percent(lost.weight_share))
         lines.append(f"{words.lost}: {line}; {words.voiceless}" if lost.voiceless else f"{words.lost}: {line}")
-    closed = story.resolution
+    closed = timeline.resolution
     missing = [ballot.seat for ballot in (closed.ballots if closed else ()) if ballot.position is None]
     if not missing:
         return lines

@@ -54,30 +54,30 @@ class PhaseLines:
     lines: list[CouncilTimelineLine]
 
 
-def background_rows(story: CouncilTimeline, words: CouncilReportText) -> list[Row]:
+def background_rows(timeline: CouncilTimeline, words: CouncilReportText) -> list[Row]:
     """What is known of the question beside its words."""
-    subject = story.council.opened.subject
-    rows: list[Row] = [(words.protocol, story.rules.name), (words.stakes, words.stakes_words[subject.stakes])]
+    subject = timeline.council.opened.subject
+    rows: list[Row] = [(words.protocol, timeline.rules.name), (words.stakes, words.stakes_words[subject.stakes])]
     rows += [(words.category, subject.category)] if subject.category else []
     return [*rows, (words.options, " / ".join(subject.options))] if subject.options else rows
 
 
-def progress_rows(story: CouncilTimeline, words: CouncilReportText) -> list[Row]:
+def progress_rows(timeline: CouncilTimeline, words: CouncilReportText) -> list[Row]:
     """Where a deliberation that goes on is: its phase, and who has not had a turn in it."""
-    council = story.council
+    council = timeline.council
     if council.phase == "closed":
         return []
-    waiting = [seat for seat in story.rules.course.list_phase_seats(council, council.phase) if seat not in council.had]
+    waiting = [seat for seat in timeline.rules.course.list_phase_seats(council, council.phase) if seat not in council.had]
     now = (words.now, format_phase_name(council.phase, council.round, words))
     return [now, (words.awaited, ", ".join(waiting))] if waiting else [now]
 
 
-def find_shown_motion(story: CouncilTimeline) -> CouncilLine | None:
+def find_shown_motion(timeline: CouncilTimeline) -> CouncilLine | None:
     """The motion of a vote that goes on, or that did not carry; None where there is a decision, or nothing to decide on."""
-    closed = story.resolution
+    closed = timeline.resolution
     if closed is not None:
-        return None if closed.carried else story.council.line(closed.motion)
-    return story.council.line(story.council.motion) if story.council.phase == "vote" else None
+        return None if closed.carried else timeline.council.line(closed.motion)
+    return timeline.council.line(timeline.council.motion) if timeline.council.phase == "vote" else None
 
 
 def resolution_rows(decision: Decision, words: CouncilReportText) -> list[Row]:
@@ -94,17 +94,17 @@ def resolution_rows(decision: Decision, words: CouncilReportText) -> list[Row]:
     ]
 
 
-def list_counted_ballots(story: CouncilTimeline) -> tuple[CouncilBallot, ...]:
+def list_counted_ballots(timeline: CouncilTimeline) -> tuple[CouncilBallot, ...]:
     """The votes that were counted; empty where there was nothing to vote on."""
-    closed = story.resolution
+    closed = timeline.resolution
     return () if closed is None or closed.motion is None else closed.ballots
 
 
-def group_vote_sides(story: CouncilTimeline) -> list[VoteGroup]:
+def group_vote_sides(timeline: CouncilTimeline) -> list[VoteGroup]:
     """The sides that were taken at the vote, and the seats that took none."""
     found = []
     for position in (*_SIDES, None):
-        votes = [ballot for ballot in list_counted_ballots(story) if ballot.position == position]
+        votes = [ballot for ballot in list_counted_ballots(timeline) if ballot.position == position]
         seats = tuple(ballot.seat for ballot in votes)
         found.append(VoteGroup(position=position, seats=seats, weight=sum(ballot.weight for ballot in votes)))
     return [side for side in found if side.seats]
@@ -114,30 +114,30 @@ def format_side_name(side: VoteGroup, words: CouncilReportText) -> str:
     return words.no_vote if side.position is None else words.verdicts[side.position]
 
 
-def vote_rows(story: CouncilTimeline, words: CouncilReportText) -> list[Row]:
+def vote_rows(timeline: CouncilTimeline, words: CouncilReportText) -> list[Row]:
     """Who voted how, and what that weighs, one side after another."""
-    return [(format_side_name(side, words), ", ".join(side.seats), f"{side.weight:.2f}") for side in group_vote_sides(story)]
+    return [(format_side_name(side, words), ", ".join(side.seats), f"{side.weight:.2f}") for side in group_vote_sides(timeline)]
 
 
-def describe_votes(story: CouncilTimeline, words: CouncilReportText) -> str:
+def describe_votes(timeline: CouncilTimeline, words: CouncilReportText) -> str:
     """What the votes are where nobody voted; empty where somebody did."""
-    closed = story.resolution
+    closed = timeline.resolution
     if closed is None or closed.motion is None:
         return ""
     if closed.reason == "agreed_blind":
         return words.votes_read["agreed_blind"]
-    return "" if story.rules.course.owner(story.council.opened) is None else words.votes_read["owner"]
+    return "" if timeline.rules.course.owner(timeline.council.opened) is None else words.votes_read["owner"]
 
 
-def find_cancel_reason(story: CouncilTimeline) -> str:
-    return story.closed.reason if isinstance(story.closed, SessionCancelled) else ""
+def find_cancel_reason(timeline: CouncilTimeline) -> str:
+    return timeline.closed.reason if isinstance(timeline.closed, SessionCancelled) else ""
 
 
 def list_dissent_marks(
-    story: CouncilTimeline, decision: Decision, words: CouncilReportText
+    timeline: CouncilTimeline, decision: Decision, words: CouncilReportText
 ) -> list[tuple[Dissent, list[object]]]:
     """Who dissents, how and where; of a challenge also what became of it."""
-    met = {each.line.id: describe_challenge_outcome(story, each, words) for each in story.challenges()}
+    met = {each.line.id: describe_challenge_outcome(timeline, each, words) for each in timeline.challenges()}
     return [
         (
             voice,
@@ -151,43 +151,43 @@ def list_dissent_marks(
     ]
 
 
-def describe_challenge_outcome(story: CouncilTimeline, found: Challenge, words: CouncilReportText) -> LineReferences:
+def describe_challenge_outcome(timeline: CouncilTimeline, found: Challenge, words: CouncilReportText) -> LineReferences:
     """What became of a challenge."""
     if found.by is None:
         return LineReferences((), words.challenge_states[found.state])
-    by = story.council.line(found.by)
+    by = timeline.council.line(found.by)
     is_declined = by is not None and any(each.entry == found.line.id and each.how == "declined" for each in by.said.taken)
     told = words.challenge_states[found.state].replace("#{line}", "{line}")
     return LineReferences((found.by,), words.declined if is_declined and found.state == "answered" else told)
 
 
-def challenge_rows(story: CouncilTimeline, words: CouncilReportText) -> list[Row]:
+def challenge_rows(timeline: CouncilTimeline, words: CouncilReportText) -> list[Row]:
     """Every challenge and what became of it; none while proposals are sealed."""
-    if story.council.is_sealed:
+    if timeline.council.is_sealed:
         return []
     return [
-        (LineReferences((each.line.id,)), each.line.seat, each.line.said.text, describe_challenge_outcome(story, each, words))
-        for each in story.challenges()
+        (LineReferences((each.line.id,)), each.line.seat, each.line.said.text, describe_challenge_outcome(timeline, each, words))
+        for each in timeline.challenges()
     ]
 
 
-def advice_rows(story: CouncilTimeline, words: CouncilReportText) -> list[Row]:
+def advice_rows(timeline: CouncilTimeline, words: CouncilReportText) -> list[Row]:
     """How each piece of advice was taken, and why."""
     rows: list[Row] = []
-    for line in () if story.council.is_sealed else story.council.lines:
+    for line in () if timeline.council.is_sealed else timeline.council.lines:
         for taken in line.said.taken:
-            advice = story.council.line(taken.entry)
+            advice = timeline.council.line(taken.entry)
             who, text = (advice.seat, advice.said.text) if advice else (NOTHING, NOTHING)
             how = words.takings[taken.how]
             rows.append((LineReferences((taken.entry,)), who, text, how, taken.why or NOTHING, LineReferences((line.id,))))
     return rows
 
 
-def position_rows(story: CouncilTimeline, decision: Decision, words: CouncilReportText) -> list[Row]:
+def position_rows(timeline: CouncilTimeline, decision: Decision, words: CouncilReportText) -> list[Row]:
     """Where each seat stood before it read anyone, how it voted, and what moved it; none while proposals are sealed."""
-    if story.council.is_sealed:
+    if timeline.council.is_sealed:
         return []
-    weighed = {ballot.seat: f"{ballot.weight:.2f}" for ballot in list_counted_ballots(story)}
+    weighed = {ballot.seat: f"{ballot.weight:.2f}" for ballot in list_counted_ballots(timeline)}
     return [
         (
             position.seat,
@@ -195,7 +195,7 @@ def position_rows(story: CouncilTimeline, decision: Decision, words: CouncilRepo
             format_percent(position.confidence_before),
             words.verdicts.get(position.verdict or "", NOTHING),
             format_percent(position.confidence_after),
-            _join_texts(_find_condition(story, position.seat), position.after),
+            _join_texts(_find_condition(timeline, position.seat), position.after),
             weighed.get(position.seat, NOTHING),
             LineReferences((position.moved_by,)) if position.moved_by else NOTHING,
         )
@@ -207,15 +207,15 @@ def _join_texts(*texts: str | None) -> str:
     return " – ".join(text for text in texts if text) or NOTHING
 
 
-def _find_condition(story: CouncilTimeline, seat: SeatId) -> str:
-    vote = story.council.line(story.council.votes.get(seat))
+def _find_condition(timeline: CouncilTimeline, seat: SeatId) -> str:
+    vote = timeline.council.line(timeline.council.votes.get(seat))
     return vote.said.condition if vote is not None else ""
 
 
-def list_changed_choices(story: CouncilTimeline, decision: Decision, words: CouncilReportText) -> list[tuple[str, object]]:
+def list_changed_choices(timeline: CouncilTimeline, decision: Decision, words: CouncilReportText) -> list[tuple[str, object]]:
     """Who went over to another choice than the one that it wrote blind, and the line that it says moved it."""
-    closed = story.resolution
-    motion = story.council.line(closed.motion) if closed is not None else None
+    closed = timeline.resolution
+    motion = timeline.council.line(closed.motion) if closed is not None else None
     if motion is None or not normalize_label(motion.said.choice):
         return []
     found: list[tuple[str, object]] = []
@@ -231,16 +231,16 @@ def list_changed_choices(story: CouncilTimeline, decision: Decision, words: Coun
     return found
 
 
-def pass_rows(story: CouncilTimeline, words: CouncilReportText) -> list[Row]:
+def pass_rows(timeline: CouncilTimeline, words: CouncilReportText) -> list[Row]:
     """Who passed, phase by phase."""
     phases: dict[str, list[str]] = {}
-    for one in story.passes:
+    for one in timeline.passes:
         told = f"{one.seat} {words.went_on if one.is_implied else words.passes}"
         phases.setdefault(format_phase_name(one.phase, one.round, words), []).append(told)
     return [(phase, ", ".join(told)) for phase, told in phases.items()]
 
 
-def loss_rows(story: CouncilTimeline, words: CouncilReportText) -> list[Row]:
+def loss_rows(timeline: CouncilTimeline, words: CouncilReportText) -> list[Row]:
     """Each single time that a seat was lost. What is wrong with a sealed answer may quote it, and is sealed with it."""
     return [
         (
@@ -248,18 +248,20 @@ def loss_rows(story: CouncilTimeline, words: CouncilReportText) -> list[Row]:
             loss.seat,
             words.phases.get(loss.asked_for, loss.asked_for),
             words.losses[loss.reason],
-            words.sealed if story.council.is_sealed and loss.reason == "malformed" else loss.detail or NOTHING,
+            words.sealed if timeline.council.is_sealed and loss.reason == "malformed" else loss.detail or NOTHING,
         )
-        for loss in story.losses
+        for loss in timeline.losses
     ]
 
 
-def group_lines_by_phase(story: CouncilTimeline) -> list[PhaseLines]:
+def group_lines_by_phase(timeline: CouncilTimeline) -> list[PhaseLines]:
     """The lines by the phase that they belong to; the question belongs to none."""
-    found = {(1, story.rules.course.first[0]): PhaseLines(round=1, phase=story.rules.course.first[0], motion=None, lines=[])}
-    for begun in story.phases:
+    found = {
+        (1, timeline.rules.course.first[0]): PhaseLines(round=1, phase=timeline.rules.course.first[0], motion=None, lines=[])
+    }
+    for begun in timeline.phases:
         found[begun.round, begun.phase] = PhaseLines(round=begun.round, phase=begun.phase, motion=begun.motion, lines=[])
-    for line in story.timeline:
+    for line in timeline.lines:
         if (spoken := line.spoken) is not None:
             here = PhaseLines(round=spoken.round, phase=spoken.phase, motion=None, lines=[])
             found.setdefault((spoken.round, spoken.phase), here).lines.append(line)
@@ -270,9 +272,9 @@ def format_phase_name(phase: str, number: int, words: CouncilReportText) -> str:
     return f"{words.phases[phase]} · {words.round.format(number=number)}"
 
 
-def is_sealed_line(story: CouncilTimeline, line: CouncilTimelineLine) -> bool:
+def is_sealed_line(timeline: CouncilTimeline, line: CouncilTimelineLine) -> bool:
     """Whether only its author may read this line yet."""
-    return story.council.is_sealed and line.id != QUESTION and line.speaker != USER
+    return timeline.council.is_sealed and line.id != QUESTION and line.speaker != USER
 
 
 def format_line_marks(line: CouncilLine, words: CouncilReportText) -> list[object]:
@@ -290,38 +292,38 @@ def format_line_marks(line: CouncilLine, words: CouncilReportText) -> list[objec
     return found if said.confidence is None else [*found, words.sure.format(share=format_percent(said.confidence))]
 
 
-def collect_line_notes(story: CouncilTimeline, words: CouncilReportText) -> Mapping[int, list[LineReferences]]:
+def collect_line_notes(timeline: CouncilTimeline, words: CouncilReportText) -> Mapping[int, list[LineReferences]]:
     """What is not plain to see of a line: that it was written ahead of its phase, and whether a vote counts."""
     found: dict[int, list[LineReferences]] = {}
     latest = 0
-    for phase in group_lines_by_phase(story):
+    for phase in group_lines_by_phase(timeline):
         for line in phase.lines:
             found[line.id] = [LineReferences((), words.ahead)] if line.id < latest else []
         latest = max([latest, *(line.id for line in phase.lines)])
-    for votes in _group_votes_by_seat(story).values():
+    for votes in _group_votes_by_seat(timeline).values():
         for earlier, later in pairwise(votes):
             found[earlier.id].append(LineReferences((later.id,), words.replaced))
-        found[votes[-1].id] += _describe_vote_status(story, votes, words)
+        found[votes[-1].id] += _describe_vote_status(timeline, votes, words)
     return found
 
 
-def _group_votes_by_seat(story: CouncilTimeline) -> Mapping[tuple[SeatId, int], list[CouncilLine]]:
+def _group_votes_by_seat(timeline: CouncilTimeline) -> Mapping[tuple[SeatId, int], list[CouncilLine]]:
     """The votes of each seat in each round, in order."""
     found: dict[tuple[SeatId, int], list[CouncilLine]] = {}
-    for line in story.council.lines:
+    for line in timeline.council.lines:
         if line.said.type == "vote":
             found.setdefault((line.seat, line.round), []).append(line)
     return found
 
 
-def _describe_vote_status(story: CouncilTimeline, votes: list[CouncilLine], words: CouncilReportText) -> list[LineReferences]:
+def _describe_vote_status(timeline: CouncilTimeline, votes: list[CouncilLine], words: CouncilReportText) -> list[LineReferences]:
     last = votes[-1]
-    begun = next((each for each in story.phases if each.phase == "vote" and each.round == last.round), None)
+    begun = next((each for each in timeline.phases if each.phase == "vote" and each.round == last.round), None)
     if begun is None:
         return [LineReferences((), words.cast_ahead)]
     if begun.motion is not None and last.id < begun.motion:
         return [LineReferences((begun.motion,), words.cast_early)]
-    if story.council.votes.get(last.seat) != last.id:
+    if timeline.council.votes.get(last.seat) != last.id:
         return [LineReferences((), words.voted_anew)]
     return [LineReferences((votes[-2].id,), words.vote_counts)] if len(votes) > 1 else []
 
@@ -333,11 +335,11 @@ def list_line_details(line: CouncilLine, words: CouncilReportText) -> list[tuple
     return [(name, text) for name, text in found if text]
 
 
-def seat_rows(story: CouncilTimeline) -> list[Row]:
+def seat_rows(timeline: CouncilTimeline) -> list[Row]:
     """Who sat at the table."""
-    return [(seat.id, seat.stance, seat.platform, f"{seat.weight:g}", f"{seat.trust:.2f}") for seat in story.council.seats]
+    return [(seat.id, seat.stance, seat.platform, f"{seat.weight:g}", f"{seat.trust:.2f}") for seat in timeline.council.seats]
 
 
-def cost_rows(story: CouncilTimeline, words: CouncilReportText) -> list[Row]:
+def cost_rows(timeline: CouncilTimeline, words: CouncilReportText) -> list[Row]:
     """What each seat cost, and all together."""
-    return costs.build_cost_rows(story.costs, story.council.seats, story.spent, words.total)
+    return costs.build_cost_rows(timeline.costs, timeline.council.seats, timeline.spent, words.total)

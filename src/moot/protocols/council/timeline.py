@@ -42,7 +42,7 @@ class CouncilTimeline(TimelineBase):
     def __init__(self, session: SessionId, rules: CouncilRules) -> None:
         super().__init__(session)
         self.rules = rules
-        self.timeline: list[CouncilTimelineLine] = []
+        self.lines: list[CouncilTimelineLine] = []
         self.passes: list[PassedTurn] = []
         self.phases: list[PhaseBegun] = []
         self._council: Council | None = None
@@ -77,7 +77,7 @@ class CouncilTimeline(TimelineBase):
             self._add_line(entry, line.id, line.seat, line.said.text, line)
 
     def _add_line(self, entry: Entry, number: int, speaker: SeatId, text: str, spoken: CouncilLine | None) -> None:
-        self.timeline.append(
+        self.lines.append(
             CouncilTimelineLine(
                 id=number, seq=entry.seq, timestamp=format_time(entry.at), speaker=speaker, content=text, spoken=spoken
             )
@@ -91,15 +91,15 @@ def _is_pass(before: Council, after: Council, seat: SeatId) -> bool:
     return seat not in before.had and after.had.get(seat) == PASSED
 
 
-def build_decision(story: CouncilTimeline) -> Decision:
+def build_decision(timeline: CouncilTimeline) -> Decision:
     """The decision as it stands."""
-    council, closed = story.council, story.resolution
-    decided = find_decided_motion(story.rules.course, council) if closed is not None and closed.carried else None
-    is_cancelled = isinstance(story.closed, SessionCancelled)
+    council, closed = timeline.council, timeline.resolution
+    decided = find_decided_motion(timeline.rules.course, council) if closed is not None and closed.carried else None
+    is_cancelled = isinstance(timeline.closed, SessionCancelled)
     return Decision(
-        session=story.session,
+        session=timeline.session,
         topic=council.opened.topic,
-        status="thinking" if story.closed is None else "cancelled" if is_cancelled else "concluded",
+        status="thinking" if timeline.closed is None else "cancelled" if is_cancelled else "concluded",
         ended_by=closed.reason if closed else "cancelled" if is_cancelled else None,
         decision=None if decided is None else SourcedClaim(text=decided.said.text, entries=(decided.id,)),
         author=None if decided is None else decided.seat,
@@ -107,18 +107,18 @@ def build_decision(story: CouncilTimeline) -> Decision:
         support=closed.support if closed else None,
         turnout=closed.turnout if closed else None,
         reasons=_build_reasons(council) if decided else (),
-        positions=build_positions(story),
-        dissent=build_dissent(story),
+        positions=build_positions(timeline),
+        dissent=build_dissent(timeline),
         open_questions=(),
-        lost=_list_lost_seats(story),
+        lost=_list_lost_seats(timeline),
         could_differ=closed.could_differ if closed else False,
         turns=len(council.lines),
-        spent=story.spent,
+        spent=timeline.spent,
         consensus_type=closed.consensus_type if closed else None,
         choice=decided.said.choice if decided else "",
         heads=closed.heads if closed else 0,
         effective=closed.effective if closed else None,
-        open_challenges=tuple(_build_claim(each.line) for each in story.challenges() if each.state == "open"),
+        open_challenges=tuple(_build_claim(each.line) for each in timeline.challenges() if each.state == "open"),
         overturned=closed.overturned if closed else False,
     )
 
@@ -131,9 +131,9 @@ def _build_reasons(council: Council) -> tuple[SourcedClaim, ...]:
     return tuple(_build_claim(line) for line in council.lines if line.said.type == "support")
 
 
-def build_positions(story: CouncilTimeline) -> tuple[SeatPosition, ...]:
+def build_positions(timeline: CouncilTimeline) -> tuple[SeatPosition, ...]:
     """Where each seat stood before it read anyone, and how it voted."""
-    council, closed = story.council, story.resolution
+    council, closed = timeline.council, timeline.resolution
     blind = {} if council.is_sealed else find_blind_positions(council)
     ballots = {ballot.seat: ballot for ballot in (closed.ballots if closed else ())}
     found = []
@@ -158,10 +158,10 @@ def build_positions(story: CouncilTimeline) -> tuple[SeatPosition, ...]:
     return tuple(found)
 
 
-def build_dissent(story: CouncilTimeline) -> tuple[Dissent, ...]:
+def build_dissent(timeline: CouncilTimeline) -> tuple[Dissent, ...]:
     """Every oppose, condition and unanswered challenge, with who raised it."""
-    council = story.council
-    if story.resolution is None:
+    council = timeline.council
+    if timeline.resolution is None:
         return ()
     voiced: list[Dissent] = []
     for number in council.votes.values():
@@ -172,19 +172,19 @@ def build_dissent(story: CouncilTimeline) -> tuple[Dissent, ...]:
             voiced.append(Dissent(seat=vote.seat, kind="oppose", text=vote.said.text, entries=(vote.id,)))
         if vote.said.position == "conditional_support":
             voiced.append(Dissent(seat=vote.seat, kind="conditional", text=vote.said.condition, entries=(vote.id,)))
-    for each in story.challenges():
-        if each.state == "open" or _is_declined(story, each):
+    for each in timeline.challenges():
+        if each.state == "open" or _is_declined(timeline, each):
             voiced.append(Dissent(seat=each.line.seat, kind="challenge", text=each.line.said.text, entries=(each.line.id,)))
     return tuple(voiced)
 
 
-def _is_declined(story: CouncilTimeline, found: Challenge) -> bool:
+def _is_declined(timeline: CouncilTimeline, found: Challenge) -> bool:
     """Advice that the owner turned down stays dissent, answered or not."""
-    return found.state == "answered" and story.rules.course.owner(story.council.opened) is not None
+    return found.state == "answered" and timeline.rules.course.owner(timeline.council.opened) is not None
 
 
-def _list_lost_seats(story: CouncilTimeline) -> tuple[SeatLoss, ...]:
-    closed = story.resolution
+def _list_lost_seats(timeline: CouncilTimeline) -> tuple[SeatLoss, ...]:
+    closed = timeline.resolution
     if closed is None:
         return ()
     voiceless = {ballot.seat for ballot in closed.ballots if ballot.position is None}

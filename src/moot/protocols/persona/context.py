@@ -27,7 +27,7 @@ def render_context_ledger(story: PersonaTimeline) -> str:
         "topic": meeting.opened.topic,
         "status": "thinking" if story.closed is None else "concluded",
         "participants": [seat.id for seat in meeting.seats],
-        "timeline": [_build_line(line) for line in story.timeline],
+        "timeline": [_build_line(line) for line in story.lines],
         "current_consensus": _build_consensus(story),
         "conclusion": _build_conclusion(story),
         "roles": [
@@ -64,13 +64,13 @@ def _build_consensus(story: PersonaTimeline) -> dict[str, Any]:
     return {
         "agreed": [
             {"entry": point.entry, "speaker": point.speaker, "claim": point.claim, "by": list(point.agreed)}
-            for point, standing in points
-            if standing == "agreed"
+            for point, snapshot in points
+            if snapshot == "agreed"
         ],
         "contested": [
             {"entry": point.entry, "speaker": point.speaker, "claim": point.claim, "by": list(point.contested)}
-            for point, standing in points
-            if standing == "contested"
+            for point, snapshot in points
+            if snapshot == "contested"
         ],
     }
 

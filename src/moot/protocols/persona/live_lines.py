@@ -19,18 +19,18 @@ from moot.reports.decision import Decision
 from moot.reports.summary import SummaryLine, format_percent
 
 
-def add_and_describe_entry(story: PersonaTimeline, entry: Entry) -> list[str]:
+def add_and_describe_entry(timeline: PersonaTimeline, entry: Entry) -> list[str]:
     """Tell one more entry, in plain lines; nothing for one that is not worth one."""
-    before = len(story.timeline)
-    story.add(entry)
-    lines = [f"#{line.id} {line.speaker}{format_line_marks(line)}: {one_line(line.content)}" for line in story.timeline[before:]]
-    happened = describe_event(story, entry)
+    before = len(timeline.lines)
+    timeline.add(entry)
+    lines = [f"#{line.id} {line.speaker}{format_line_marks(line)}: {one_line(line.content)}" for line in timeline.lines[before:]]
+    happened = describe_event(timeline, entry)
     return [*lines, f"  {happened}"] if happened else lines
 
 
-def describe_event(story: PersonaTimeline, entry: Entry) -> str:
+def describe_event(timeline: PersonaTimeline, entry: Entry) -> str:
     """An entry that is no contribution, in one line; empty when it is not worth one."""
-    words = REPORT_TEXT[story.meeting.opened.language]
+    words = REPORT_TEXT[timeline.meeting.opened.language]
     fact = entry.fact
     match fact:
         case IntentDeclared(seat=seat, said=intent):
@@ -67,10 +67,10 @@ def format_line_marks(line: PersonaTimelineLine) -> str:
     return f"{score} → #{line.refers_to}" if line.refers_to else score
 
 
-def build_summary(story: PersonaTimeline) -> list[SummaryLine]:
+def build_summary(timeline: PersonaTimeline) -> list[SummaryLine]:
     """The decision as a person wants it first: what, how sure, who dissents, who was lost, what it cost."""
-    words = REPORT_TEXT[story.meeting.opened.language]
-    decision = build_decision(story)
+    words = REPORT_TEXT[timeline.meeting.opened.language]
+    decision = build_decision(timeline)
     if decision.decision is None:
         told = words.still_thinking if decision.status == "thinking" else words.cancelled
         return [

@@ -18,36 +18,36 @@ from moot.reports.summary import format_percent
 from moot.reports.timeline import format_time
 
 
-def render_minutes(story: PersonaTimeline) -> str:
+def render_minutes(timeline: PersonaTimeline) -> str:
     """The minutes at any time of a meeting."""
-    words = REPORT_TEXT[story.meeting.opened.language]
-    decision = build_decision(story)
+    words = REPORT_TEXT[timeline.meeting.opened.language]
+    decision = build_decision(timeline)
     parts = [
-        [f"# {words.minutes}: {one_line(story.session)}", "", f"**{words.question}**", "", *quote_markdown(decision.topic)],
-        _render_decision(story, decision, words),
+        [f"# {words.minutes}: {one_line(timeline.session)}", "", f"**{words.question}**", "", *quote_markdown(decision.topic)],
+        _render_decision(timeline, decision, words),
         _render_claims(words.reasons, decision.reasons, words),
         _render_dissent(decision, words),
         _render_claims(words.open_questions, decision.open_questions, words),
         _render_positions(decision, words),
         _render_losses(decision, words),
-        _render_consensus(story, words),
-        _render_timeline(story, words),
-        _render_bids(story, words),
-        _render_cost(story, words),
+        _render_consensus(timeline, words),
+        _render_timeline(timeline, words),
+        _render_bids(timeline, words),
+        _render_cost(timeline, words),
     ]
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
 
-def _render_decision(story: PersonaTimeline, decision: Decision, words: PersonaReportText) -> list[str]:
+def _render_decision(timeline: PersonaTimeline, decision: Decision, words: PersonaReportText) -> list[str]:
     lines = [f"## {words.decision}", ""]
     if decision.decision is None:
-        if story.closed is None:
+        if timeline.closed is None:
             return [*lines, words.still_thinking]
-        if isinstance(story.closed, SessionCancelled):
-            return [*lines, words.cancelled, *(quote_markdown(story.closed.reason) if story.closed.reason else [])]
+        if isinstance(timeline.closed, SessionCancelled):
+            return [*lines, words.cancelled, *(quote_markdown(timeline.closed.reason) if timeline.closed.reason else [])]
         return [*lines, words.no_decision, "", f"- {words.ended_by}: {words.endings.get(decision.ended_by or '', '–')}"]
     lines += [*quote_markdown(decision.decision.text), "", f"- {_format_references(decision.decision, words)}"]
-    if isinstance(story.closed, SessionImported):
+    if isinstance(timeline.closed, SessionImported):
         return [*lines, f"- {words.read_back}"]
     lines.append(f"- {words.author}: {decision.author}")
     lines.append(f"- {words.confidence}: {format_percent(decision.confidence)}")
@@ -99,23 +99,23 @@ def _render_losses(decision: Decision, words: PersonaReportText) -> list[str]:
     return [*lines, "", meaning] if meaning else lines
 
 
-def _render_consensus(story: PersonaTimeline, words: PersonaReportText) -> list[str]:
-    seats = len(story.meeting.seats)
+def _render_consensus(timeline: PersonaTimeline, words: PersonaReportText) -> list[str]:
+    seats = len(timeline.meeting.seats)
     lines = []
-    for point in story.meeting.points:
-        standing = point.compute_status(seats)
-        if standing == "agreed":
+    for point in timeline.meeting.points:
+        snapshot = point.compute_status(seats)
+        if snapshot == "agreed":
             lines.append(f"- {words.agreed}: #{point.entry} {format_cell(point.claim)} ({words.by} {', '.join(point.agreed)})")
-        if standing == "contested":
+        if snapshot == "contested":
             lines.append(
                 f"- {words.contested}: #{point.entry} {format_cell(point.claim)} ({words.by} {', '.join(point.contested)})"
             )
     return [f"## {words.consensus}", "", *lines] if lines else []
 
 
-def _render_timeline(story: PersonaTimeline, words: PersonaReportText) -> list[str]:
+def _render_timeline(timeline: PersonaTimeline, words: PersonaReportText) -> list[str]:
     lines = [f"## {words.timeline}"]
-    for line in story.timeline:
+    for line in timeline.lines:
         score = "" if line.relevance_score is None else f" · {line.relevance_score:.2f}"
         answers = f" · {words.answers} #{line.refers_to}" if line.refers_to else ""
         lines += [
@@ -127,9 +127,9 @@ def _render_timeline(story: PersonaTimeline, words: PersonaReportText) -> list[s
     return lines
 
 
-def _render_bids(story: PersonaTimeline, words: PersonaReportText) -> list[str]:
+def _render_bids(timeline: PersonaTimeline, words: PersonaReportText) -> list[str]:
     rows = []
-    for turn in story.turns:
+    for turn in timeline.turns:
         given = {floor.seat: words.floors[floor.reason] for floor in turn.floors}
         for bid in turn.bids:
             if bid.intent is None:
@@ -142,6 +142,6 @@ def _render_bids(story: PersonaTimeline, words: PersonaReportText) -> list[str]:
     return [f"## {words.silence}", "", *format_table(words.silence_heads, rows)] if rows else []
 
 
-def _render_cost(story: PersonaTimeline, words: PersonaReportText) -> list[str]:
-    when = f"{format_time(story.opened_at)} – {format_time(story.last_at)}"
-    return [f"## {words.cost}", "", *format_table(words.cost_heads, cost_rows(story, words)), "", when]
+def _render_cost(timeline: PersonaTimeline, words: PersonaReportText) -> list[str]:
+    when = f"{format_time(timeline.opened_at)} – {format_time(timeline.last_at)}"
+    return [f"## {words.cost}", "", *format_table(words.cost_heads, cost_rows(timeline, words)), "", when]

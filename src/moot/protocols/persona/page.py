@@ -41,24 +41,24 @@ _BIDS_STYLE: Final = """.bids{display:grid;gap:.2rem;margin:.5rem 0 0;font-size:
 """
 
 
-def render_html_report(story: PersonaTimeline) -> str:
+def render_html_report(timeline: PersonaTimeline) -> str:
     """The page at any time of a meeting."""
-    language = story.meeting.opened.language
+    language = timeline.meeting.opened.language
     words = REPORT_TEXT[language]
-    decision = build_decision(story)
-    colours = assign_hues(story.meeting.seats)
+    decision = build_decision(timeline)
+    colours = assign_hues(timeline.meeting.seats)
     body = [
         f"<h1>{escape_text(decision.topic)}</h1>",
-        f'<p class="soft">{escape_text(story.session)} · {escape_text(story.timeline[0].timestamp)}</p>',
-        *_render_decision(story, decision, words),
+        f'<p class="soft">{escape_text(timeline.session)} · {escape_text(timeline.lines[0].timestamp)}</p>',
+        *_render_decision(timeline, decision, words),
         *_render_claims(words.reasons, decision.reasons, words),
         *_render_dissent(decision, words),
         *_render_claims(words.open_questions, decision.open_questions, words),
         *_render_positions(decision, words),
         *_render_losses(decision, words),
         f"<h2>{words.timeline}</h2>",
-        *_render_timeline(story, words, colours),
-        *_render_seats(story, words),
+        *_render_timeline(timeline, words, colours),
+        *_render_seats(timeline, words),
     ]
     return render_document(language, decision.topic[:80], f"{STYLE}{_BIDS_STYLE}{LIST_STYLE}", body)
 
@@ -69,17 +69,17 @@ def _format_references(entries: tuple[int, ...], words: PersonaReportText) -> st
     return " ".join(render_link(entry) for entry in entries)
 
 
-def _render_decision(story: PersonaTimeline, decision: Decision, words: PersonaReportText) -> list[str]:
+def _render_decision(timeline: PersonaTimeline, decision: Decision, words: PersonaReportText) -> list[str]:
     head = f"<h2>{words.decision}</h2>"
     if decision.decision is None:
-        told = words.still_thinking if story.closed is None else words.no_decision
-        if isinstance(story.closed, SessionCancelled):
-            told = f"{words.cancelled} {story.closed.reason}"
+        told = words.still_thinking if timeline.closed is None else words.no_decision
+        if isinstance(timeline.closed, SessionCancelled):
+            told = f"{words.cancelled} {timeline.closed.reason}"
         elif decision.ended_by is not None:
             told = f"{told} ({words.ended_by}: {words.endings.get(decision.ended_by, decision.ended_by)})"
         return [head, f'<div class="card decision">{escape_text(told)}</div>']
     claim = render_quote(decision.decision.text)
-    if isinstance(story.closed, SessionImported):
+    if isinstance(timeline.closed, SessionImported):
         return [head, f'<div class="card decision">{claim}<p class="soft">{words.read_back}</p></div>']
     rows = (
         (words.author, decision.author),
@@ -129,12 +129,12 @@ def _render_losses(decision: Decision, words: PersonaReportText) -> list[str]:
     return [f"<h2>{words.lost}</h2>", f'<div class="card"><ul>{items}</ul>{note}</div>']
 
 
-def _render_timeline(story: PersonaTimeline, words: PersonaReportText, colours: dict[SeatId, int]) -> list[str]:
-    turns = {turn.spoken: turn for turn in story.turns if turn.spoken is not None}
-    silent = iter([turn for turn in story.turns if turn.spoken is None])
+def _render_timeline(timeline: PersonaTimeline, words: PersonaReportText, colours: dict[SeatId, int]) -> list[str]:
+    turns = {turn.spoken: turn for turn in timeline.turns if turn.spoken is not None}
+    silent = iter([turn for turn in timeline.turns if turn.spoken is None])
     waiting = next(silent, None)
     cards = []
-    for line in story.timeline:
+    for line in timeline.lines:
         score = "" if line.relevance_score is None else render_muted(f"{line.relevance_score:.2f}")
         answers = f"<span>{words.answers} {render_link(line.refers_to)}</span>" if line.refers_to else ""
         turn = turns.get(line.id)
@@ -174,11 +174,11 @@ def _render_bids(turn: PersonaTurn, words: PersonaReportText, colours: dict[Seat
     return f'<details><summary>{words.floor}: {given or "–"}</summary><div class="bids">{"".join(rows)}</div></details>'
 
 
-def _render_seats(story: PersonaTimeline, words: PersonaReportText) -> list[str]:
-    seats: list[Row] = [(seat.id, seat.stance, seat.platform, f"{seat.weight:g}") for seat in story.meeting.seats]
+def _render_seats(timeline: PersonaTimeline, words: PersonaReportText) -> list[str]:
+    seats: list[Row] = [(seat.id, seat.stance, seat.platform, f"{seat.weight:g}") for seat in timeline.meeting.seats]
     return [
         f"<h2>{words.seats}</h2>",
         render_table(words.seat_heads, seats),
         f"<h2>{words.cost}</h2>",
-        render_table(words.cost_heads, cost_rows(story, words)),
+        render_table(words.cost_heads, cost_rows(timeline, words)),
     ]

@@ -54,6 +54,6 @@ def describe_lost_impact(decision: Decision, words: PersonaReportText) -> str:
     return words.could_differ if decision.could_differ else words.could_not_differ
 
 
-def cost_rows(story: PersonaTimeline, words: PersonaReportText) -> list[Row]:
+def cost_rows(timeline: PersonaTimeline, words: PersonaReportText) -> list[Row]:
     """What each seat cost, and all together."""
-    return costs.build_cost_rows(story.costs, story.meeting.seats, story.spent, words.total)
+    return costs.build_cost_rows(timeline.costs, timeline.meeting.seats, timeline.spent, words.total)

@@ -54,7 +54,7 @@ class PersonaTimeline(TimelineBase):
 
     def __init__(self, session: SessionId) -> None:
         super().__init__(session)
-        self.timeline: list[PersonaTimelineLine] = []
+        self.lines: list[PersonaTimelineLine] = []
         self.turns: list[PersonaTurn] = []
         self._meeting: Meeting | None = None
 
@@ -87,11 +87,11 @@ class PersonaTimeline(TimelineBase):
     def _open(self, opened: MeetingOpened, at: datetime) -> None:
         self._meeting = RULES.initial(opened)
         if not opened.imported:
-            self.timeline.append(
+            self.lines.append(
                 PersonaTimelineLine(id=1, seq=1, timestamp=format_time(at), speaker=USER, content=opened.topic, type="input")
             )
         for number, turn in enumerate(opened.imported, 1):
-            self.timeline.append(
+            self.lines.append(
                 PersonaTimelineLine(
                     id=number,
                     seq=1,
@@ -110,7 +110,7 @@ class PersonaTimeline(TimelineBase):
         assert heard is not None
         if not isinstance(entry.fact, TurnTaken):
             text = getattr(entry.fact, "text", heard.text)
-            self.timeline.append(
+            self.lines.append(
                 PersonaTimelineLine(
                     id=heard.id, seq=entry.seq, timestamp=format_time(entry.at), speaker=heard.speaker, content=text, type="input"
                 )
@@ -118,7 +118,7 @@ class PersonaTimeline(TimelineBase):
             return
         intent = before.intents.get(entry.fact.seat)
         self._find_or_add_turn(before.turn).spoken = heard.id
-        self.timeline.append(
+        self.lines.append(
             PersonaTimelineLine(
                 id=heard.id,
                 seq=entry.seq,
@@ -138,32 +138,32 @@ class PersonaTimeline(TimelineBase):
         return self.turns[-1]
 
 
-def build_decision(story: PersonaTimeline) -> Decision:
+def build_decision(timeline: PersonaTimeline) -> Decision:
     """The decision as it stands."""
-    meeting, closed = story.meeting, story.closed
+    meeting, closed = timeline.meeting, timeline.closed
     concluded = closed if isinstance(closed, MeetingConcluded) else None
     draft = meeting.draft if concluded is not None else None
     return Decision(
-        session=story.session,
+        session=timeline.session,
         topic=meeting.opened.topic,
         status="thinking" if closed is None else "cancelled" if isinstance(closed, SessionCancelled) else "concluded",
         ended_by=concluded.reason if concluded else "cancelled" if isinstance(closed, SessionCancelled) else None,
-        decision=_build_claim(draft.decision, story) if draft else _find_imported_decision(closed),
+        decision=_build_claim(draft.decision, timeline) if draft else _find_imported_decision(closed),
         author=concluded.author if concluded else None,
         confidence=draft.confidence if draft else None,
         support=concluded.support if concluded else None,
         turnout=concluded.turnout if concluded else None,
-        reasons=tuple(_build_claim(claim, story) for claim in draft.reasons) if draft else (),
+        reasons=tuple(_build_claim(claim, timeline) for claim in draft.reasons) if draft else (),
         positions=_build_positions(meeting, concluded),
-        dissent=_build_dissent(story, concluded),
-        open_questions=tuple(_build_claim(claim, story) for claim in draft.open_questions) if draft else (),
+        dissent=_build_dissent(timeline, concluded),
+        open_questions=tuple(_build_claim(claim, timeline) for claim in draft.open_questions) if draft else (),
         lost=tuple(
             SeatLoss(seat=lost.seat, times=lost.times, last=lost.last, weight_share=lost.weight_share, voiceless=lost.voiceless)
             for lost in (concluded.lost if concluded else ())
         ),
         could_differ=concluded.could_differ if concluded else False,
-        turns=sum(turn.spoken is not None for turn in story.turns),
-        spent=story.spent,
+        turns=sum(turn.spoken is not None for turn in timeline.turns),
+        spent=timeline.spent,
     )
 
 
@@ -177,8 +177,8 @@ def _find_imported_decision(closed: object) -> SourcedClaim | None:
     return SourcedClaim(text=found) if isinstance(found, str) and found else None
 
 
-def _build_claim(claim: facts.DraftClaim, story: PersonaTimeline) -> SourcedClaim:
-    known = tuple(sorted({entry for entry in claim.entries if 1 <= entry <= len(story.timeline)}))
+def _build_claim(claim: facts.DraftClaim, timeline: PersonaTimeline) -> SourcedClaim:
+    known = tuple(sorted({entry for entry in claim.entries if 1 <= entry <= len(timeline.lines)}))
     return SourcedClaim(text=claim.text, entries=known)
 
 
@@ -207,8 +207,8 @@ def _build_positions(meeting: Meeting, concluded: MeetingConcluded | None) -> tu
     return tuple(found)
 
 
-def _build_dissent(story: PersonaTimeline, concluded: MeetingConcluded | None) -> tuple[Dissent, ...]:
-    meeting = story.meeting
+def _build_dissent(timeline: PersonaTimeline, concluded: MeetingConcluded | None) -> tuple[Dissent, ...]:
+    meeting = timeline.meeting
     if concluded is None or meeting.draft is None:
         return ()
     voiced: list[Dissent] = []
@@ -218,6 +218,6 @@ def _build_dissent(story: PersonaTimeline, concluded: MeetingConcluded | None) -
         if stand.verdict == "conditional":
             voiced.append(Dissent(seat=seat, kind="conditional", text=stand.condition or stand.position))
     for claim in meeting.draft.dissent:
-        known = _build_claim(claim, story)
+        known = _build_claim(claim, timeline)
         voiced.append(Dissent(seat=None, kind="reported", text=known.text, entries=known.entries))
     return tuple(voiced)

@@ -38,7 +38,7 @@ class PipelineTimeline(TimelineBase):
 
     def __init__(self, session: SessionId) -> None:
         super().__init__(session)
-        self.timeline: list[PipelineTimelineLine] = []
+        self.lines: list[PipelineTimelineLine] = []
         self.verdicts: dict[str, str] = {}
         self._pipeline: Pipeline | None = None
 
@@ -74,8 +74,8 @@ class PipelineTimeline(TimelineBase):
                 pass
 
     def _add_line(self, entry: Entry, speaker: SeatId, step: str, text: str, verdict: str = "") -> None:
-        number = len(self.timeline) + 1
-        self.timeline.append(
+        number = len(self.lines) + 1
+        self.lines.append(
             PipelineTimelineLine(
                 id=number,
                 seq=entry.seq,
@@ -100,18 +100,18 @@ class StepLine:
     done: int
 
 
-def list_step_lines(story: PipelineTimeline) -> list[StepLine]:
+def list_step_lines(timeline: PipelineTimeline) -> list[StepLine]:
     """All steps, in order."""
-    pipeline = story.pipeline
+    pipeline = timeline.pipeline
     found = []
     for at, step in enumerate(pipeline.steps):
         made = pipeline.made.get(step.name)
-        done = made.version if made else pipeline.rejections.get(step.name, 0) + (story.verdicts.get(step.name) == "APPROVED")
-        if at == pipeline.index and story.closed is None:
+        done = made.version if made else pipeline.rejections.get(step.name, 0) + (timeline.verdicts.get(step.name) == "APPROVED")
+        if at == pipeline.index and timeline.closed is None:
             state = "current"
         elif step.gate and at < pipeline.index:
             state = "approved"
-        elif step.gate and at == pipeline.index and story.verdicts.get(step.name) == "REJECTED":
+        elif step.gate and at == pipeline.index and timeline.verdicts.get(step.name) == "REJECTED":
             state = "rejected"
         else:
             state = "done" if at < pipeline.index else "waiting"
@@ -119,20 +119,20 @@ def list_step_lines(story: PipelineTimeline) -> list[StepLine]:
     return found
 
 
-def build_decision(story: PipelineTimeline) -> Decision:
+def build_decision(timeline: PipelineTimeline) -> Decision:
     """What the pipeline came to: its last artefact, if it was completed."""
-    pipeline = story.pipeline
-    closed = story.closed if isinstance(story.closed, PipelineClosed) else None
-    is_cancelled = isinstance(story.closed, SessionCancelled)
+    pipeline = timeline.pipeline
+    closed = timeline.closed if isinstance(timeline.closed, PipelineClosed) else None
+    is_cancelled = isinstance(timeline.closed, SessionCancelled)
     is_done = closed is not None and closed.outcome == "completed" and bool(pipeline.made)
     last = max(pipeline.made.values(), key=lambda made: made.seq, default=None)
     total = sum(seat.weight for seat in pipeline.seats)
-    rejected = [line for line in story.timeline if line.verdict == "REJECTED"]
+    rejected = [line for line in timeline.lines if line.verdict == "REJECTED"]
     is_rejected = closed is not None and closed.outcome == "rejected"
     return Decision(
-        session=story.session,
+        session=timeline.session,
         topic=pipeline.opened.topic,
-        status="thinking" if story.closed is None else "cancelled" if is_cancelled else "concluded",
+        status="thinking" if timeline.closed is None else "cancelled" if is_cancelled else "concluded",
         ended_by=closed.outcome if closed else "cancelled" if is_cancelled else None,
         decision=SourcedClaim(text=last.text) if is_done and last else None,
         author=last.seat if is_done and last else None,
@@ -149,31 +149,31 @@ def build_decision(story: PipelineTimeline) -> Decision:
                 times=lost.times,
                 last=lost.last,
                 weight_share=pipeline.seat(seat).weight / total,
-                voiceless=all(line.speaker != seat for line in story.timeline),
+                voiceless=all(line.speaker != seat for line in timeline.lines),
             )
             for seat, lost in pipeline.losses.items()
         ),
         could_differ=False,
-        turns=len(story.timeline) - 1,
-        spent=story.spent,
+        turns=len(timeline.lines) - 1,
+        spent=timeline.spent,
     )
 
 
-def add_and_describe_entry(story: PipelineTimeline, entry: Entry) -> list[str]:
+def add_and_describe_entry(timeline: PipelineTimeline, entry: Entry) -> list[str]:
     """Tell one more entry, in plain lines."""
-    before = len(story.timeline)
-    story.add(entry)
-    words, steps = story.words, len(story.pipeline.steps)
+    before = len(timeline.lines)
+    timeline.add(entry)
+    words, steps = timeline.words, len(timeline.pipeline.steps)
     lines = []
-    for line in story.timeline[before:]:
-        at = f"[{story.pipeline.position(line.step) + 1}/{steps} {line.step}] " if line.step else ""
+    for line in timeline.lines[before:]:
+        at = f"[{timeline.pipeline.position(line.step) + 1}/{steps} {line.step}] " if line.step else ""
         verdict = f"{line.verdict} " if line.verdict else ""
         lines.append(f"#{line.id} {at}{line.speaker}: {verdict}{extract_first_sentence(one_line(line.content))}")
     match entry.fact:
         case StepRejected(step=step, times=times, then=then, to=to):
             lines.append(f"  ✗ {step}: REJECTED ({times}) → {words.then[then].format(to=to)}")
         case SeatLost(seat=seat, reason=reason, detail=detail):
-            losses = SHARED_REPORT_TEXT[story.pipeline.opened.language].losses
+            losses = SHARED_REPORT_TEXT[timeline.pipeline.opened.language].losses
             lines.append(f"  ✗ {seat}: {losses[reason]}" + (f" ({one_line(detail)})" if detail else ""))
         case PipelineClosed(outcome=outcome):
             lines.append(f"  ■ {words.outcomes[outcome]}")
@@ -184,15 +184,15 @@ def add_and_describe_entry(story: PipelineTimeline, entry: Entry) -> list[str]:
     return lines
 
 
-def build_summary(story: PipelineTimeline) -> list[SummaryLine]:
+def build_summary(timeline: PipelineTimeline) -> list[SummaryLine]:
     """What came of it, in short."""
-    words, decision = story.words, build_decision(story)
-    shared = SHARED_REPORT_TEXT[story.pipeline.opened.language]
+    words, decision = timeline.words, build_decision(timeline)
+    shared = SHARED_REPORT_TEXT[timeline.pipeline.opened.language]
     spent = decision.spent
     cost = SummaryLine(f"{shared.spent.format(calls=spent.calls, tokens=spent.tokens)} · {format_money(spent)}", "dim")
     if decision.status != "concluded":
         return [SummaryLine(words.going_on if decision.status == "thinking" else words.cancelled, "strong"), cost]
-    closed = story.closed
+    closed = timeline.closed
     assert isinstance(closed, PipelineClosed)
     told = words.outcomes[closed.outcome] + ("" if closed.outcome == "completed" else f" ({closed.step})")
     return [
@@ -204,29 +204,29 @@ def build_summary(story: PipelineTimeline) -> list[SummaryLine]:
     ]
 
 
-def render_minutes(story: PipelineTimeline) -> str:
+def render_minutes(timeline: PipelineTimeline) -> str:
     """The record of a pipeline at any time."""
-    pipeline, words = story.pipeline, story.words
+    pipeline, words = timeline.pipeline, timeline.words
     shared = SHARED_REPORT_TEXT[pipeline.opened.language]
-    rows = [(line.name, line.agent, words.states[line.state], line.done) for line in list_step_lines(story)]
+    rows = [(line.name, line.agent, words.states[line.state], line.done) for line in list_step_lines(timeline)]
     parts = [
-        [f"# {words.pipeline}: {one_line(story.session)}", "", *quote_markdown(pipeline.opened.topic)],
-        [one_line(line.text) for line in build_summary(story)[-3:-1] if line.text] or [words.going_on],
+        [f"# {words.pipeline}: {one_line(timeline.session)}", "", *quote_markdown(pipeline.opened.topic)],
+        [one_line(line.text) for line in build_summary(timeline)[-3:-1] if line.text] or [words.going_on],
         format_table(words.columns, rows),
     ]
-    for line in story.timeline[1:]:
+    for line in timeline.lines[1:]:
         verdict = f" · {line.verdict}" if line.verdict else ""
         head = f"**#{line.id} {line.speaker}** · {line.timestamp} · {format_cell(line.step)}{verdict}"
         parts.append([head, "", *quote_markdown(line.content)])
-    costs = build_cost_rows(story.costs, pipeline.seats, story.spent, shared.total)
+    costs = build_cost_rows(timeline.costs, pipeline.seats, timeline.spent, shared.total)
     parts.append([f"## {shared.cost}", "", *format_table(shared.cost_heads, costs), ""])
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
 
-def render_artefacts(story: PipelineTimeline) -> str:
+def render_artefacts(timeline: PipelineTimeline) -> str:
     """The newest artefact of every step, as JSON."""
     made: list[dict[str, Any]] = [
         {"step": each.step, "agent": each.seat, "version": each.version, "entry": each.seq, "content": each.text}
-        for each in story.pipeline.made.values()
+        for each in timeline.pipeline.made.values()
     ]
-    return dump_json({"session": story.session, "artefacts": made}, indent=2) + "\n"
+    return dump_json({"session": timeline.session, "artefacts": made}, indent=2) + "\n"

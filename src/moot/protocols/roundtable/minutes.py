@@ -9,12 +9,12 @@ from moot.reports.markdown import format_table, quote_markdown
 from moot.reports.timeline import format_time
 
 
-def render_minutes(story: RoundtableTimeline) -> str:
+def render_minutes(timeline: RoundtableTimeline) -> str:
     """The record at any time of a conference."""
-    conference, words = story.conference, story.words
+    conference, words = timeline.conference, timeline.words
     parts = [
         [
-            f"# {words.conference}: {one_line(story.session)}",
+            f"# {words.conference}: {one_line(timeline.session)}",
             "",
             f"**{words.agenda}**",
             "",
@@ -23,19 +23,19 @@ def render_minutes(story: RoundtableTimeline) -> str:
     ]
     if conference.opened.settings.agenda:
         parts.append(quote_markdown(conference.opened.settings.agenda))
-    if conference.minutes is not None and isinstance(story.closed, ConferenceClosed):
-        parts.append([words.written_by.format(seat=story.closed.author), "", *quote_markdown(conference.minutes.content)])
+    if conference.minutes is not None and isinstance(timeline.closed, ConferenceClosed):
+        parts.append([words.written_by.format(seat=timeline.closed.author), "", *quote_markdown(conference.minutes.content)])
     else:
-        parts.append([build_summary(story)[0].text])
-    if story.skips:
-        parts.append([f"- {words.skipped}: {skip.seat} ({explain_skip(skip, words)})" for skip in story.skips])
+        parts.append([build_summary(timeline)[0].text])
+    if timeline.skips:
+        parts.append([f"- {words.skipped}: {skip.seat} ({explain_skip(skip, words)})" for skip in timeline.skips])
     parts.append([f"## {words.speeches}"])
-    for line in story.timeline[1:]:
+    for line in timeline.lines[1:]:
         head = f"**{format_speaker_label(line)}** · {line.timestamp}"
         if line.speech is not None:
             head += f" · {words.round.format(number=line.speech.round)}"
         parts.append([head, "", *quote_markdown(line.content)])
-    rows = build_cost_rows(story.costs, conference.seats, story.spent, words.total)
-    when = f"{format_time(story.opened_at)} – {format_time(story.last_at)}"
+    rows = build_cost_rows(timeline.costs, conference.seats, timeline.spent, words.total)
+    when = f"{format_time(timeline.opened_at)} – {format_time(timeline.last_at)}"
     parts.append([f"## {words.cost}", "", *format_table(words.cost_heads, rows), "", when])
     return "\n\n".join("\n".join(part) for part in parts) + "\n"

@@ -42,59 +42,59 @@ _OWN_STYLE: Final = """
 Row = tuple[object, object]
 
 
-def render_html_report(story: RoundtableTimeline) -> str:
+def render_html_report(timeline: RoundtableTimeline) -> str:
     """The page at any time of a conference."""
-    conference, words, decision = story.conference, story.words, build_decision(story)
-    costs = build_cost_rows(story.costs, conference.seats, story.spent, words.total)
+    conference, words, decision = timeline.conference, timeline.words, build_decision(timeline)
+    costs = build_cost_rows(timeline.costs, conference.seats, timeline.spent, words.total)
     body = [
         f'<h1 class="said">{escape_text(decision.topic)}</h1>',
-        f'<p class="soft">{escape_text(story.session)} · {format_time(story.opened_at)} – {format_time(story.last_at)}</p>',
+        f'<p class="soft">{escape_text(timeline.session)} · {format_time(timeline.opened_at)} – {format_time(timeline.last_at)}</p>',  # noqa: E501
         f"<h2>{words.agenda}</h2>",
-        _render_agenda(story),
+        _render_agenda(timeline),
         f"<h2>{words.minutes}</h2>",
-        _render_conclusion(story, decision),
-        *_render_disputes(story, decision),
-        *_render_missing(story),
+        _render_conclusion(timeline, decision),
+        *_render_disputes(timeline, decision),
+        *_render_missing(timeline),
         f"<h2>{words.speeches}</h2>",
-        *_render_speeches(story),
+        *_render_speeches(timeline),
         f"<h2>{words.roles}</h2>",
-        render_table(words.role_heads, _role_rows(story)),
+        render_table(words.role_heads, _role_rows(timeline)),
         f"<h2>{words.cost}</h2>",
         render_table(words.cost_heads, costs),
     ]
     return render_document(conference.opened.language, decision.topic[:80], f"{STYLE}{LIST_STYLE}{TALK_STYLE}{_OWN_STYLE}", body)
 
 
-def _render_agenda(story: RoundtableTimeline) -> str:
-    settings, words = story.conference.opened.settings, story.words
+def _render_agenda(timeline: RoundtableTimeline) -> str:
+    settings, words = timeline.conference.opened.settings, timeline.words
     background = render_quote(settings.agenda) if settings.agenda else ""
     if len(settings.agenda) > LONG_AGENDA:
         background = f"<details><summary>{words.background}</summary>{background}</details>"
-    held = words.rounds_held.format(held=max(_list_rounds(story), default=0), most=settings.max_rounds)
+    held = words.rounds_held.format(held=max(_list_rounds(timeline), default=0), most=settings.max_rounds)
     rows: list[Row] = [(words.conference, settings.conference)] if settings.conference else []
-    rows += [(words.order, " → ".join(story.conference.speakers)), (words.rounds, held)]
+    rows += [(words.order, " → ".join(timeline.conference.speakers)), (words.rounds, held)]
     rows += [(words.opening, settings.prompt)] if settings.prompt else []
     return f'<div class="card">{background}{render_terms(rows)}</div>'
 
 
-def _list_rounds(story: RoundtableTimeline) -> set[int]:
+def _list_rounds(timeline: RoundtableTimeline) -> set[int]:
     """The rounds in which somebody spoke or was skipped."""
-    return {speech.round for speech in story.conference.speeches} | {skip.round for skip in story.skips}
+    return {speech.round for speech in timeline.conference.speeches} | {skip.round for skip in timeline.skips}
 
 
-def _render_conclusion(story: RoundtableTimeline, decision: Decision) -> str:
+def _render_conclusion(timeline: RoundtableTimeline, decision: Decision) -> str:
     """The minutes, or what there is in their place."""
-    minutes, words = story.conference.minutes, story.words
+    minutes, words = timeline.conference.minutes, timeline.words
     told = {"thinking": words.still_open, "cancelled": words.cancelled}.get(decision.status, "" if minutes else words.no_minutes)
-    if isinstance(story.closed, SessionCancelled):
-        told = f"{told} {story.closed.reason}".strip()
+    if isinstance(timeline.closed, SessionCancelled):
+        told = f"{told} {timeline.closed.reason}".strip()
     inner = [render_quote(each) for each in (told, minutes.content if minutes else "") if each]
-    return f'<div class="card decision">{"".join(inner)}{render_terms(_progress_rows(story, decision))}</div>'
+    return f'<div class="card decision">{"".join(inner)}{render_terms(_progress_rows(timeline, decision))}</div>'
 
 
-def _progress_rows(story: RoundtableTimeline, decision: Decision) -> list[Row]:
+def _progress_rows(timeline: RoundtableTimeline, decision: Decision) -> list[Row]:
     """How it ended, or where it stands."""
-    conference, words = story.conference, story.words
+    conference, words = timeline.conference, timeline.words
     rows: list[Row] = []
     if conference.status == "open":
         rows.append((words.now, words.round.format(number=conference.round)))
@@ -108,14 +108,14 @@ def _progress_rows(story: RoundtableTimeline, decision: Decision) -> list[Row]:
     if ended is not None:
         rows.append((words.ended_by, words.endings.get(ended, ended)))
     if conference.speeches:
-        rows.append((words.declared, _format_declared_consensus(story)))
+        rows.append((words.declared, _format_declared_consensus(timeline)))
     return rows
 
 
-def _format_declared_consensus(story: RoundtableTimeline) -> Markup:
+def _format_declared_consensus(timeline: RoundtableTimeline) -> Markup:
     """How many of the speakers' last speeches declare consensus, and which."""
-    conference = story.conference
-    last = {line.speaker: line for line in story.timeline if line.speech is not None}
+    conference = timeline.conference
+    last = {line.speaker: line for line in timeline.lines if line.speech is not None}
     named = [
         f"{escape_text(seat)} {_format_link(last[seat])}"
         for seat in conference.speakers
@@ -134,26 +134,26 @@ def _format_number(line: RoundtableTimelineLine) -> str:
     return "" if line.speech is None else f"{line.speech.number:03d}"
 
 
-def _render_disputes(story: RoundtableTimeline, decision: Decision) -> list[str]:
+def _render_disputes(timeline: RoundtableTimeline, decision: Decision) -> list[str]:
     if decision.decision is None:
         return []
     shown = [f'<div class="card">{render_quote(voice.text)}</div>' for voice in decision.dissent]
-    return [f"<h2>{story.words.disputed}</h2>", *(shown or [f'<p class="soft">{story.words.no_dispute}</p>'])]
+    return [f"<h2>{timeline.words.disputed}</h2>", *(shown or [f'<p class="soft">{timeline.words.no_dispute}</p>'])]
 
 
-def _render_missing(story: RoundtableTimeline) -> list[str]:
+def _render_missing(timeline: RoundtableTimeline) -> list[str]:
     """Who was skipped, who could not write, who never spoke, and each single loss with its reason."""
-    conference, words = story.conference, story.words
+    conference, words = timeline.conference, timeline.words
     spoke = {speech.seat for speech in conference.speeches}
     silent = [seat for seat in conference.speakers if seat not in spoke] if conference.status != "open" else []
     told = [
-        *(words.skipped_in.format(seat=skip.seat, round=skip.round, reason=explain_skip(skip, words)) for skip in story.skips),
+        *(words.skipped_in.format(seat=skip.seat, round=skip.round, reason=explain_skip(skip, words)) for skip in timeline.skips),
         *(words.no_writer.format(seat=seat) for seat in conference.writers_lost),
         *(words.never_spoke.format(seat=seat) for seat in silent),
     ]
     losses = [
         (loss.seq, loss.seat, words.asked_for.get(loss.asked_for, loss.asked_for), words.losses[loss.reason], loss.detail or "–")
-        for loss in story.losses
+        for loss in timeline.losses
     ]
     shown = [
         *([render_bullets(escape_text(line) for line in told)] if told else []),
@@ -162,31 +162,31 @@ def _render_missing(story: RoundtableTimeline) -> list[str]:
     return [f"<h2>{words.missing}</h2>", *shown] if shown else []
 
 
-def _render_speeches(story: RoundtableTimeline) -> list[str]:
-    words, colours = story.words, assign_hues(story.conference.seats)
+def _render_speeches(timeline: RoundtableTimeline) -> list[str]:
+    words, colours = timeline.words, assign_hues(timeline.conference.seats)
     parts = []
-    for number, lines in sorted(_group_by_round(story).items()):
+    for number, lines in sorted(_group_by_round(timeline).items()):
         parts.append(f"<section>\n<h3>{words.round.format(number=number).capitalize()}</h3>")
-        parts += [_render_card(story, line, colours) for line in lines]
-        for skip in story.skips:
+        parts += [_render_card(timeline, line, colours) for line in lines]
+        for skip in timeline.skips:
             if skip.round == number:
                 parts.append(f'<p class="soft">{escape_text(f"{words.skipped}: {skip.seat} ({explain_skip(skip, words)})")}</p>')
         parts.append("</section>")
     return parts or [f'<p class="soft">{words.nothing_said}</p>']
 
 
-def _group_by_round(story: RoundtableTimeline) -> dict[int, list[RoundtableTimelineLine]]:
+def _group_by_round(timeline: RoundtableTimeline) -> dict[int, list[RoundtableTimelineLine]]:
     """What was said in each round; a word of the user's belongs to the speech that follows it."""
-    found: dict[int, list[RoundtableTimelineLine]] = {number: [] for number in _list_rounds(story)}
-    at = story.conference.round if story.conference.status == "open" else max(found, default=1)
-    for line in reversed(story.timeline[1:]):
+    found: dict[int, list[RoundtableTimelineLine]] = {number: [] for number in _list_rounds(timeline)}
+    at = timeline.conference.round if timeline.conference.status == "open" else max(found, default=1)
+    for line in reversed(timeline.lines[1:]):
         at = at if line.speech is None else line.speech.round
         found.setdefault(at, []).insert(0, line)
     return found
 
 
-def _render_card(story: RoundtableTimeline, line: RoundtableTimelineLine, colours: Mapping[SeatId, int]) -> str:
-    words, speech = story.words, line.speech
+def _render_card(timeline: RoundtableTimeline, line: RoundtableTimelineLine, colours: Mapping[SeatId, int]) -> str:
+    words, speech = timeline.words, line.speech
     if speech is None:
         return render_card(
             line.id, None, (render_speaker(line.speaker), render_muted(line.timestamp)), render_quote(line.content)
@@ -199,8 +199,8 @@ def _render_card(story: RoundtableTimeline, line: RoundtableTimelineLine, colour
     return render_card(line.id, colours.get(line.speaker), head, f"{render_quote(line.content)}{left}")
 
 
-def _role_rows(story: RoundtableTimeline) -> list[tuple[object, ...]]:
+def _role_rows(timeline: RoundtableTimeline) -> list[tuple[object, ...]]:
     return [
         (seat.id, " · ".join(part for part in (seat.stance, seat.instructions) if part) or "–", seat.platform)
-        for seat in story.conference.seats
+        for seat in timeline.conference.seats
     ]

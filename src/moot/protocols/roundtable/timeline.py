@@ -37,7 +37,7 @@ class RoundtableTimeline(TimelineBase):
 
     def __init__(self, session: str) -> None:
         super().__init__(session)  # type: ignore[arg-type]  # a session's id, checked by whoever tells
-        self.timeline: list[RoundtableTimelineLine] = []
+        self.lines: list[RoundtableTimelineLine] = []
         self._conference: Conference | None = None
 
     @property
@@ -69,8 +69,8 @@ class RoundtableTimeline(TimelineBase):
             self._add_line(entry, USER, fact.text)
 
     def _add_line(self, entry: Entry, speaker: SeatId, text: str, speech: NumberedSpeech | None = None) -> None:
-        number = len(self.timeline) + 1
-        self.timeline.append(
+        number = len(self.lines) + 1
+        self.lines.append(
             RoundtableTimelineLine(
                 id=number, seq=entry.seq, timestamp=format_time(entry.at), speaker=speaker, content=text, speech=speech
             )
@@ -92,19 +92,19 @@ def extract_section(text: str, names: tuple[str, ...]) -> str:
     return ""
 
 
-def build_decision(story: RoundtableTimeline) -> Decision:
+def build_decision(timeline: RoundtableTimeline) -> Decision:
     """The decision as it stands: what the minutes call the consensus."""
-    conference, words = story.conference, story.words
-    closed = story.closed if isinstance(story.closed, ConferenceClosed) else None
+    conference, words = timeline.conference, timeline.words
+    closed = timeline.closed if isinstance(timeline.closed, ConferenceClosed) else None
     minutes = conference.minutes.content if closed is not None and conference.minutes is not None else ""
     agreed, disputed = extract_section(minutes, words.consensus_heads), extract_section(minutes, words.dispute_heads)
     disputed = "" if _NOTHING.fullmatch(disputed) else disputed
-    is_cancelled = isinstance(story.closed, SessionCancelled)
+    is_cancelled = isinstance(timeline.closed, SessionCancelled)
     total = sum(seat.weight for seat in conference.seats)
     return Decision(
-        session=story.session,
+        session=timeline.session,
         topic=conference.opened.topic,
-        status="thinking" if story.closed is None else "cancelled" if is_cancelled else "concluded",
+        status="thinking" if timeline.closed is None else "cancelled" if is_cancelled else "concluded",
         ended_by=closed.reason if closed else "cancelled" if is_cancelled else None,
         decision=SourcedClaim(text=agreed or minutes) if minutes else None,
         author=closed.author if closed else None,
@@ -127,20 +127,20 @@ def build_decision(story: RoundtableTimeline) -> Decision:
         ),
         could_differ=False,
         turns=len(conference.speeches),
-        spent=story.spent,
+        spent=timeline.spent,
     )
 
 
-def add_and_describe_entry(story: RoundtableTimeline, entry: Entry) -> list[str]:
+def add_and_describe_entry(timeline: RoundtableTimeline, entry: Entry) -> list[str]:
     """Tell one more entry, in plain lines."""
-    before = len(story.timeline)
-    story.add(entry)
-    words = story.words
-    lines = [f"{format_speaker_label(line)}: {one_line(line.content)}" for line in story.timeline[before:]]
+    before = len(timeline.lines)
+    timeline.add(entry)
+    words = timeline.words
+    lines = [f"{format_speaker_label(line)}: {one_line(line.content)}" for line in timeline.lines[before:]]
     fact = entry.fact
     match fact:
         case SpeakerSkipped(seat=seat):
-            lines += [f"  ✗ {words.skipped}: {seat} ({explain_skip(skip, words)})" for skip in story.skips[-1:]]
+            lines += [f"  ✗ {words.skipped}: {seat} ({explain_skip(skip, words)})" for skip in timeline.skips[-1:]]
         case SeatLost(seat=seat, reason=reason, detail=detail):
             lines.append(f"  ✗ {seat}: {words.losses[reason]}" + (f" ({one_line(detail)})" if detail else ""))
         case TalkConcluded(reason=reason):
@@ -152,13 +152,13 @@ def add_and_describe_entry(story: RoundtableTimeline, entry: Entry) -> list[str]
     return lines
 
 
-def build_summary(story: RoundtableTimeline) -> list[SummaryLine]:
+def build_summary(timeline: RoundtableTimeline) -> list[SummaryLine]:
     """The conclusion in short."""
-    words, decision = story.words, build_decision(story)
+    words, decision = timeline.words, build_decision(timeline)
     if decision.status != "concluded":
         return [SummaryLine(words.still_open if decision.status == "thinking" else words.cancelled, "strong")]
     spent = decision.spent
-    lost = [SummaryLine(f"{words.skipped}: {skip.seat} ({explain_skip(skip, words)})", "bad") for skip in story.skips]
+    lost = [SummaryLine(f"{words.skipped}: {skip.seat} ({explain_skip(skip, words)})", "bad") for skip in timeline.skips]
     return [
         SummaryLine(strip_control(decision.decision.text) if decision.decision else words.no_minutes, "strong"),
         SummaryLine(""),

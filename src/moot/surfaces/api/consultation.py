@@ -65,22 +65,22 @@ async def consult(call: Call, params: ConsultParams) -> ConsultOut:
     else:
         session, seat, after = await call.house.run_to_end(_request_consultation(call, params, params.session_id))
     while True:
-        standing = await call.moot.engine.load_snapshot(session)
+        snapshot = await call.moot.engine.load_snapshot(session)
         line = await _find_line(call, session, seat, after)
         left = ends - loop.time()
         is_settled = line is not None and (line.refusal or line.filed is not None or line.failure == "unrecorded")
-        if is_settled or standing.is_closed or left <= 0 or call.deliberations.stopping.is_set():
-            return _build_consult_out(session, line, is_over=standing.is_closed, is_in_session=params.session_id is not None)
+        if is_settled or snapshot.is_closed or left <= 0 or call.deliberations.stopping.is_set():
+            return _build_consult_out(session, line, is_over=snapshot.is_closed, is_in_session=params.session_id is not None)
         if call.progress is not None:
             await call.progress(params.timeout_seconds - left, params.timeout_seconds)
-        await call.deliberations.wait_for_change(session, standing.seq, min(left, PROGRESS_SECONDS))
+        await call.deliberations.wait_for_change(session, snapshot.seq, min(left, PROGRESS_SECONDS))
 
 
 async def _request_consultation(call: Call, params: ConsultParams, session: str) -> tuple[SessionId, SeatId, int]:
     """A seat asks in place of the answer that it is asked for."""
     name = parse_session_id(session)
     seat = parse_seat_id(call.caller.seat_for(name, params.seat, "seat"))
-    opened = (await call.moot.engine.load_snapshot(name)).desk.opened
+    opened = (await call.moot.engine.load_snapshot(name)).session_state.opened
     if opened.consult is None:
         raise BadSetting(f"session {name!r} has no consultations; open one with consult = true")
     wanted = params.model_dump(include={"to", "question", "background", "understanding", "kind"})
@@ -118,9 +118,9 @@ async def _open_consultation(call: Call, params: ConsultParams) -> tuple[Session
 
 
 async def _find_line(call: Call, session: SessionId, seat: SeatId, after: int) -> ConsultationSummary | None:
-    story = await call.moot.load_timeline(session)
-    assert isinstance(story, ConsultingTimeline)
-    lines = sorted((*story.consultations, *story.refusals), key=lambda line: line.seq)
+    timeline = await call.moot.load_timeline(session)
+    assert isinstance(timeline, ConsultingTimeline)
+    lines = sorted((*timeline.consultations, *timeline.refusals), key=lambda line: line.seq)
     return next((line for line in lines if line.seat == seat and line.seq > after), None)
 
 

@@ -156,10 +156,10 @@ async def get_deliberation(call: Call, params: GetParams) -> DeliberationOut:
     session = params.deliberation_id
     call.caller.check_session(session)
     seat = _find_reader(call.caller, params.participant)
-    teller = await _load_timeline(call, session) if params.since == 0 else None
+    timeline = await _load_timeline(call, session) if params.since == 0 else None
     place = await call.deliberations.load_state(session)
-    if teller is None and place.standing.is_closed:
-        teller = await _load_timeline(call, session)
+    if timeline is None and place.snapshot.is_closed:
+        timeline = await _load_timeline(call, session)
     lines = sorted(place.lines(seat, params.since), key=lambda line: (place.find_reveal_entry(line, seat), line.id))
     page = lines[: params.limit]
     # Lines that came to light together stay together: the next page begins behind them.
@@ -175,8 +175,8 @@ async def get_deliberation(call: Call, params: GetParams) -> DeliberationOut:
             ChallengeOut(id=each.line.id, participant=each.line.seat, state=each.state, by=each.by)
             for each in list_challenges(place.council)
         ],
-        silences=[] if teller is None else collect_silences(teller),
-        result=build_result(teller, place) if teller is not None and place.standing.is_closed else None,
+        silences=[] if timeline is None else collect_silences(timeline),
+        result=build_result(timeline, place) if timeline is not None and place.snapshot.is_closed else None,
     )
 
 
@@ -226,7 +226,7 @@ async def _build_turn_out(call: Call, turn: WaitResult, seat: SeatId) -> TurnOut
             instructions=strip_control(ask.brief.own),
             briefing=strip_control(ask.brief.shared),
         ),
-        result=await find_result(call, turn.place.standing.session) if turn.status == "closed" else None,
+        result=await find_result(call, turn.place.snapshot.session) if turn.status == "closed" else None,
     )
 
 
@@ -267,13 +267,13 @@ async def _has_seat(call: Call, session: str, participant: str) -> bool:
 
 async def _load_timeline(call: Call, session: str) -> Any:
     """The deliberation as its own protocol tells it."""
-    teller = await call.moot.load_timeline(session)
-    return teller.within if isinstance(teller, ConsultingTimeline) else teller
+    timeline = await call.moot.load_timeline(session)
+    return timeline.within if isinstance(timeline, ConsultingTimeline) else timeline
 
 
 async def find_result(call: Call, session: str) -> ResultOut | None:
-    teller = await _load_timeline(call, session)
-    return build_result(teller, await call.deliberations.load_state(session))
+    timeline = await _load_timeline(call, session)
+    return build_result(timeline, await call.deliberations.load_state(session))
 
 
 OPEN = Method(

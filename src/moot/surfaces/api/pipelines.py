@@ -91,16 +91,16 @@ def _with_platforms(call: Call, found: PipelineFile, models: list[str]) -> Pipel
 async def get_pipeline(call: Call, params: SessionParams) -> PipelineOut:
     call.caller.check_session(params.session_id)
     told = await call.moot.load_timeline(parse_session_id(params.session_id))
-    story = told.within if isinstance(told, ConsultingTimeline) else told
-    if not isinstance(story, PipelineTimeline):
+    timeline = told.within if isinstance(told, ConsultingTimeline) else told
+    if not isinstance(timeline, PipelineTimeline):
         raise BadSetting(f"session {params.session_id!r} is no pipeline; use moot.getSession for it")
-    decision = build_decision(story)
+    decision = build_decision(timeline)
     lines = told.consultations if isinstance(told, ConsultingTimeline) else []
     return PipelineOut(
         session_id=params.session_id,
         status=decision.status,
         ended_by=decision.ended_by,
-        steps=[StepOut.model_validate(line) for line in list_step_lines(story)],
+        steps=[StepOut.model_validate(line) for line in list_step_lines(timeline)],
         consultations=[
             ConsultationOut(
                 seat=line.seat,
@@ -113,7 +113,7 @@ async def get_pipeline(call: Call, params: SessionParams) -> PipelineOut:
             for line in lines
         ],
         result=decision.decision.text if decision.decision else None,
-        cursor=story.seq,
+        cursor=timeline.seq,
     )
 
 

@@ -215,8 +215,8 @@ async def list_sessions(call: Call, params: ListSessionsParams) -> SessionsOut:
 
 async def get_session(call: Call, params: SessionParams) -> SessionDecisionOut:
     call.caller.check_session(params.session_id)
-    kit, teller = await call.moot.load_plugin(params.session_id), await call.moot.load_timeline(params.session_id)
-    decision: Decision = kit.decision(teller)
+    plugin, timeline = await call.moot.load_plugin(params.session_id), await call.moot.load_timeline(params.session_id)
+    decision: Decision = plugin.decision(timeline)
     fields = as_json(decision)
     assert isinstance(fields, dict)
     if is_sealed((await call.moot.engine.load_snapshot(parse_session_id(params.session_id))).state):
@@ -224,21 +224,21 @@ async def get_session(call: Call, params: SessionParams) -> SessionDecisionOut:
     return SessionDecisionOut(
         session_id=params.session_id,
         status=decision.status,
-        cursor=teller.seq,
+        cursor=timeline.seq,
         decision=fields,
-        summary=[line.text for line in kit.summary(teller) if line.text],
+        summary=[line.text for line in plugin.summary(timeline) if line.text],
     )
 
 
 async def get_entries(call: Call, params: EntriesParams) -> EntriesOut:
     call.caller.check_session(params.session_id)
     name = parse_session_id(params.session_id)
-    standing = await call.moot.engine.load_snapshot(name)
+    snapshot = await call.moot.engine.load_snapshot(name)
     entries = await call.moot.engine.entries(name, params.after, params.limit)
     return EntriesOut(
         session_id=name,
-        entries=[build_entry_out(entry, standing.state, call.caller.seat) for entry in entries],
-        head=standing.seq,
+        entries=[build_entry_out(entry, snapshot.state, call.caller.seat) for entry in entries],
+        head=snapshot.seq,
     )
 
 
@@ -249,18 +249,18 @@ async def get_asks(call: Call, params: AsksParams) -> AsksOut:
     loop = asyncio.get_running_loop()
     ends = loop.time() + params.timeout_seconds
     while True:
-        standing = await call.moot.engine.load_snapshot(name)
+        snapshot = await call.moot.engine.load_snapshot(name)
         found = [each for each in await call.moot.engine.list_outstanding(name) if seat in {None, each.ask.seat}]
         left = ends - loop.time()
-        if found or standing.is_closed or left <= 0 or call.deliberations.stopping.is_set():
+        if found or snapshot.is_closed or left <= 0 or call.deliberations.stopping.is_set():
             break
         if call.progress is not None:
             await call.progress(params.timeout_seconds - left, params.timeout_seconds)
-        await call.deliberations.wait_for_change(name, standing.seq, min(left, PROGRESS_SECONDS))
-    note = "Answer with moot.answer." if found else "The session has ended." if standing.is_closed else "Nothing yet: call again."
+        await call.deliberations.wait_for_change(name, snapshot.seq, min(left, PROGRESS_SECONDS))
+    note = "Answer with moot.answer." if found else "The session has ended." if snapshot.is_closed else "Nothing yet: call again."
     return AsksOut(
         session_id=name,
-        status="ended" if standing.is_closed else "thinking",
+        status="ended" if snapshot.is_closed else "thinking",
         asks=[_build_ask_out(each) for each in found],
         note=note,
     )

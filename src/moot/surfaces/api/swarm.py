@@ -146,10 +146,10 @@ async def open_swarm(call: Call, params: OpenSwarmParams) -> SwarmOut:
 
 async def get_swarm_status(call: Call, params: SwarmStatusParams) -> SwarmOut:
     call.caller.check_session(params.session_id)
-    story, kit = await _load_timeline(call, params.session_id), await _find_swarm_plugin(call, params.session_id)
-    swarm = story.swarm
-    decision = kit.decision(story)
-    whole = build_board_json(story)
+    timeline, plugin = await _load_timeline(call, params.session_id), await _find_swarm_plugin(call, params.session_id)
+    swarm = timeline.swarm
+    decision = plugin.decision(timeline)
+    whole = build_board_json(timeline)
     shown = (
         whole
         if params.whole
@@ -162,12 +162,12 @@ async def get_swarm_status(call: Call, params: SwarmStatusParams) -> SwarmOut:
         max_rounds=swarm.settings.max_rounds,
         stage=swarm.stage,
         active=list(swarm.active),
-        waiting_for=sorted({ask.split(".", 2)[2] for ask in story.desk.pending}),
+        waiting_for=sorted({ask.split(".", 2)[2] for ask in timeline.session_state.pending}),
         ended_by=decision.ended_by,
-        converged=story.completed.converged if story.completed is not None else False,
-        convergence=build_convergence_json(story.measures[-1], swarm) if story.measures else None,
+        converged=timeline.completed.converged if timeline.completed is not None else False,
+        convergence=build_convergence_json(timeline.measures[-1], swarm) if timeline.measures else None,
         blackboard=shown,
-        cursor=story.seq,
+        cursor=timeline.seq,
     )
 
 
@@ -203,25 +203,25 @@ async def submit_report(call: Call, params: ReportParams) -> WrittenOut:
 async def _find_swarm_plugin(call: Call, session: str) -> ProtocolPlugin:
     """The protocol of a swarm, without telling it; raises BadSetting for what is none."""
     call.caller.check_session(session)
-    kit = await call.moot.load_plugin(session)
-    if kit.name != "swarm":
+    plugin = await call.moot.load_plugin(session)
+    if plugin.name != "swarm":
         raise BadSetting(f"{session!r} is no swarm; moot.getSession tells it")
-    return kit
+    return plugin
 
 
 async def _load_timeline(call: Call, session: str) -> SwarmTimeline:
     """The swarm as it is told; told anew only when something was added."""
     await _find_swarm_plugin(call, session)
     told = call.house.told
-    standing = await call.moot.engine.load_snapshot(parse_session_id(session))
-    story = told.pop(session, None)
-    if not isinstance(story, SwarmTimeline) or story.seq != standing.seq:
-        story = await call.moot.load_timeline(session)
-        assert isinstance(story, SwarmTimeline), "a swarm is told by its story"
-    told[session] = story
+    snapshot = await call.moot.engine.load_snapshot(parse_session_id(session))
+    timeline = told.pop(session, None)
+    if not isinstance(timeline, SwarmTimeline) or timeline.seq != snapshot.seq:
+        timeline = await call.moot.load_timeline(session)
+        assert isinstance(timeline, SwarmTimeline), "a swarm is told by its story"
+    told[session] = timeline
     while len(told) > MOST_TOLD:
         del told[next(iter(told))]
-    return story
+    return timeline
 
 
 _METHODS: tuple[Method[Any, Any], ...] = (

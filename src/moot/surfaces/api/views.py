@@ -26,16 +26,16 @@ from moot.surfaces.api.shapes import (
 
 def find_status(place: DeliberationState) -> Literal["open", "closed", "cancelled"]:
     """Whether a deliberation is open."""
-    if not place.standing.is_closed:
+    if not place.snapshot.is_closed:
         return "open"
-    return "closed" if isinstance(place.standing.desk.closed, DeliberationClosed) else "cancelled"
+    return "closed" if isinstance(place.snapshot.session_state.closed, DeliberationClosed) else "cancelled"
 
 
 def build_standing(place: DeliberationState) -> dict[str, Any]:
     """The fields of `StandingOut`."""
     council, opened, allowed = place.council, place.council.opened, place.allowed
     return {
-        "deliberation_id": place.standing.session,
+        "deliberation_id": place.snapshot.session,
         "topic": opened.topic,
         "protocol": get_protocol(place.rules.name).wire_name,
         "category": opened.subject.category,
@@ -55,14 +55,14 @@ def build_standing(place: DeliberationState) -> dict[str, Any]:
             )
             for seat in council.seats
         ],
-        "cursor": place.standing.seq,
+        "cursor": place.snapshot.seq,
         "note": describe_next_step(place, None),
     }
 
 
 def describe_next_step(place: DeliberationState, seat: SeatId | None) -> str:
     """What to do next, in a sentence."""
-    if place.standing.is_closed:
+    if place.snapshot.is_closed:
         return "The deliberation has ended; its result stands."
     waiting = place.waiting_for
     if seat is not None and seat in waiting:
@@ -108,9 +108,9 @@ def build_contribution(line: CouncilLine) -> ContributionOut:
     )
 
 
-def build_result(teller: CouncilTimeline, place: DeliberationState) -> ResultOut | None:
+def build_result(timeline: CouncilTimeline, place: DeliberationState) -> ResultOut | None:
     """The result of a deliberation; None while it has none."""
-    closed = teller.resolution
+    closed = timeline.resolution
     if closed is None:
         return None
     council = place.council
@@ -118,12 +118,12 @@ def build_result(teller: CouncilTimeline, place: DeliberationState) -> ResultOut
     votes = {seat: line for seat, number in council.votes.items() if (line := council.line(number)) is not None}
     voiced = [
         DissentOut(participant=voice.seat or "", kind=voice.kind, text=voice.text, id=voice.entries[0] if voice.entries else None)
-        for voice in build_dissent(teller)
+        for voice in build_dissent(timeline)
     ]
     missing = [ballot.seat for ballot in closed.ballots if ballot.position is None]
     return ResultOut(
-        deliberation_id=teller.session,
-        note=_build_warning(teller, missing),
+        deliberation_id=timeline.session,
+        note=_build_warning(timeline, missing),
         decision=motion.said.text if motion is not None and closed.carried else None,
         confidence=None if closed.confidence is None else round(closed.confidence, 4),
         consensus_type=closed.consensus_type,
@@ -153,7 +153,7 @@ def build_result(teller: CouncilTimeline, place: DeliberationState) -> ResultOut
         overturned_blind_majority=closed.overturned,
         missing=list(missing),
         could_differ=closed.could_differ,
-        changed_minds=_collect_changes(teller, motion),
+        changed_minds=_collect_changes(timeline, motion),
         lost=[
             LostOut(participant=lost.seat, times=lost.times, last=lost.last, weight_share=lost.weight_share)
             for lost in closed.lost
@@ -162,18 +162,18 @@ def build_result(teller: CouncilTimeline, place: DeliberationState) -> ResultOut
     )
 
 
-def _build_warning(teller: CouncilTimeline, missing: Sequence[SeatId]) -> str:
-    found = [describe_warning(teller)]
+def _build_warning(timeline: CouncilTimeline, missing: Sequence[SeatId]) -> str:
+    found = [describe_warning(timeline)]
     if missing:
         found.append(f"Did not vote: {', '.join(missing)}.")
     return " ".join(line for line in found if line)
 
 
-def _collect_changes(teller: CouncilTimeline, motion: CouncilLine | None) -> list[MovedOut]:
+def _collect_changes(timeline: CouncilTimeline, motion: CouncilLine | None) -> list[MovedOut]:
     """Who wrote one choice blind and ended with another, or names a line that moved it."""
     after = motion.said.choice if motion is not None else ""
     found = []
-    for position in build_positions(teller):
+    for position in build_positions(timeline):
         supports = position.verdict in {"support", "conditional_support"}
         is_other = bool(position.choice_before and after) and position.choice_before.casefold() != after.casefold()
         if position.moved_by is not None or (supports and is_other):
@@ -188,11 +188,11 @@ def _collect_changes(teller: CouncilTimeline, motion: CouncilLine | None) -> lis
     return found
 
 
-def collect_silences(teller: CouncilTimeline) -> list[SilenceOut]:
+def collect_silences(timeline: CouncilTimeline) -> list[SilenceOut]:
     """Who passed or was lost, in order."""
     passed = [
         SilenceOut(participant=one.seat, phase=one.phase, entry=one.seq, why="went_on" if one.is_implied else "passed")
-        for one in teller.passes
+        for one in timeline.passes
     ]
-    lost = [SilenceOut(participant=one.seat, phase=one.asked_for, entry=one.seq, why=one.reason) for one in teller.losses]
+    lost = [SilenceOut(participant=one.seat, phase=one.asked_for, entry=one.seq, why=one.reason) for one in timeline.losses]
     return sorted([*passed, *lost], key=lambda one: one.entry)

@@ -48,25 +48,29 @@ class View(Protocol):
     def resume(self) -> None: ...
 
 
-def build_view(kit: ProtocolPlugin, teller: Any, console: Console) -> View:
+def build_view(plugin: ProtocolPlugin, timeline: Any, console: Console) -> View:
     """How a session is shown here; the view tells the teller."""
     if not console.is_terminal:
-        return PlainView(kit, teller, console)
-    consulted = teller if isinstance(teller, ConsultingTimeline) else None
-    if kit.name == "swarm" and consulted is None:
+        return PlainView(plugin, timeline, console)
+    consulted = timeline if isinstance(timeline, ConsultingTimeline) else None
+    if plugin.name == "swarm" and consulted is None:
         from moot.surfaces.cli.swarm_view import SwarmView
 
-        return SwarmView(kit, teller, console)
-    story = teller if consulted is None else consulted.within
-    return MeetingView(story, console, consulted) if isinstance(story, PersonaTimeline) else SeatsView(kit, teller, console)
+        return SwarmView(plugin, timeline, console)
+    timeline = timeline if consulted is None else consulted.within
+    return (
+        MeetingView(timeline, console, consulted)
+        if isinstance(timeline, PersonaTimeline)
+        else SeatsView(plugin, timeline, console)
+    )
 
 
 class PlainView:
     """One line per happening, for pipes and logs."""
 
-    def __init__(self, kit: ProtocolPlugin, teller: Any, console: Console) -> None:
-        self._kit = kit
-        self._teller = teller
+    def __init__(self, plugin: ProtocolPlugin, timeline: Any, console: Console) -> None:
+        self._plugin = plugin
+        self._timeline = timeline
         self._console = console
 
     def open_display(self) -> AbstractContextManager[Any]:
@@ -81,7 +85,7 @@ class PlainView:
     def show(self, event: Event) -> None:
         if not isinstance(event, EntryAdded):
             return
-        for line in self._kit.lines(self._teller, event.entry):
+        for line in self._plugin.lines(self._timeline, event.entry):
             self._console.print(Text(line), soft_wrap=True)
 
 
@@ -132,38 +136,38 @@ class MovingView:
 class SeatsView(MovingView):
     """Any protocol: what happened scrolls by; below it, who is being asked for what, and what it cost so far."""
 
-    def __init__(self, kit: ProtocolPlugin, teller: Any, console: Console) -> None:
-        self._kit = kit
-        self._teller = teller
+    def __init__(self, plugin: ProtocolPlugin, timeline: Any, console: Console) -> None:
+        self._plugin = plugin
+        self._timeline = timeline
         self._asked: dict[str, str] = {}
         super().__init__(console)
 
     def _show(self, event: Event) -> None:
         if not isinstance(event, EntryAdded):
             return
-        for line in self._kit.lines(self._teller, event.entry):
+        for line in self._plugin.lines(self._timeline, event.entry):
             style = "red" if line.startswith("  ✗") else "dim" if line.startswith("  ") else ""
             self._console.print(Text(line, style=style))
-        pending = self._teller.desk.pending
+        pending = self._timeline.session_state.pending
         self._asked = {ask.split(".", 2)[2]: ask.split(".", 2)[1] for ask in pending}
 
     def _render(self) -> RenderableType:
-        if not self._teller.seq:
+        if not self._timeline.seq:
             return Text("")
         table = Table.grid(padding=(0, 2))
-        for at, seat in enumerate(self._teller.desk.seats):
+        for at, seat in enumerate(self._timeline.session_state.seats):
             kind = self._asked.get(seat.id)
             table.add_row(Text(seat.id, style=f"bold {COLORS[at % len(COLORS)]}"), Text(f"… {kind}" if kind else "", style="dim"))
-        spent = self._teller.spent
-        foot = f"{self._teller.session}  ·  {spent.tokens} tokens  ·  {format_money(spent)}  ·  Ctrl-C stops, nothing is lost"
+        spent = self._timeline.spent
+        foot = f"{self._timeline.session}  ·  {spent.tokens} tokens  ·  {format_money(spent)}  ·  Ctrl-C stops, nothing is lost"
         return Group(table, Text(foot, style="dim"))
 
 
 class MeetingView(MovingView):
     """A persona meeting: the finished contributions scroll by; below them, the listeners and the words of whoever speaks."""
 
-    def __init__(self, story: PersonaTimeline, console: Console, consulted: ConsultingTimeline | None = None) -> None:
-        self._story = story
+    def __init__(self, timeline: PersonaTimeline, console: Console, consulted: ConsultingTimeline | None = None) -> None:
+        self._timeline = timeline
         self._consulted = consulted
         self._status: dict[SeatId, str] = {}
         self._score: dict[SeatId, float] = {}
@@ -177,9 +181,9 @@ class MeetingView(MovingView):
                 self._speaker, self._words = event.seat, ""
             self._words += event.text
             return
-        before = len(self._story.timeline)
+        before = len(self._timeline.lines)
         if self._consulted is None:
-            self._story.add(event.entry)
+            self._timeline.add(event.entry)
             self._track_status(event.entry)
         else:
             for told in told_consultations(_add_entry, self._consulted, event.entry):
@@ -187,12 +191,12 @@ class MeetingView(MovingView):
             seen = to_inner_entry(event.entry)
             if seen is not None:
                 self._track_status(seen)
-        for line in self._story.timeline[before:]:
+        for line in self._timeline.lines[before:]:
             self._console.print(self._render_contribution(line))
 
     def _track_status(self, entry: Entry) -> None:
         fact = entry.fact
-        words = REPORT_TEXT[self._story.meeting.opened.language]
+        words = REPORT_TEXT[self._timeline.meeting.opened.language]
         match fact:
             case AsksPut(asks=asks):
                 for ask in asks:
@@ -221,12 +225,12 @@ class MeetingView(MovingView):
             case BudgetExhausted(spent=spent):
                 self._console.print(Text(f"  ■ {spent}", style="yellow"))
             case SessionResumed():
-                self._status = {seat.id: "…" for seat in self._story.meeting.seats}
+                self._status = {seat.id: "…" for seat in self._timeline.meeting.seats}
             case _:
                 pass
 
     def _choose_color(self, seat: str) -> str:
-        seats = [known.id for known in self._story.meeting.seats]
+        seats = [known.id for known in self._timeline.meeting.seats]
         return COLORS[seats.index(SeatId(seat)) % len(COLORS)] if seat in seats else "white"
 
     def _render_contribution(self, line: PersonaTimelineLine) -> RenderableType:
@@ -236,9 +240,9 @@ class MeetingView(MovingView):
         return Group(head, Padding(Text(strip_control(line.content)), (0, 0, 1, 2)))
 
     def _render(self) -> RenderableType:
-        if not self._story.seq:
+        if not self._timeline.seq:
             return Text("")
-        meeting = self._story.meeting
+        meeting = self._timeline.meeting
         table = Table.grid(padding=(0, 2), expand=True)
         table.add_column(no_wrap=True)
         table.add_column(no_wrap=True, width=BAR + 5)
@@ -258,29 +262,28 @@ class MeetingView(MovingView):
             # What does not fit above the table scrolls away, so that the newest words and the table stay in sight.
             room = max(2, self._console.height - len(meeting.seats) - 5)
             parts += [*said.wrap(self._console, self._console.width)[-room:], Text("")]
-        parts += [table, Text(_format_consensus(self._story), style="dim"), Text(_format_footer(self._story), style="dim")]
+        parts += [table, Text(_format_consensus(self._timeline), style="dim"), Text(_format_footer(self._timeline), style="dim")]
         return Group(*parts)
 
 
-def _add_entry(story: PersonaTimeline, entry: Entry) -> list[str]:
-    story.add(entry)
+def _add_entry(timeline: PersonaTimeline, entry: Entry) -> list[str]:
+    timeline.add(entry)
     return []
 
 
-def _format_consensus(story: PersonaTimeline) -> str:
-    meeting = story.meeting
+def _format_consensus(timeline: PersonaTimeline) -> str:
+    meeting = timeline.meeting
     words = REPORT_TEXT[meeting.opened.language]
     standings = [(point.entry, point.compute_status(len(meeting.seats))) for point in meeting.points]
-    agreed = " ".join(f"#{entry}" for entry, standing in standings if standing == "agreed")
-    contested = " ".join(f"#{entry}" for entry, standing in standings if standing == "contested")
+    agreed = " ".join(f"#{entry}" for entry, snapshot in standings if snapshot == "agreed")
+    contested = " ".join(f"#{entry}" for entry, snapshot in standings if snapshot == "contested")
     return f"{words.agreed}: {agreed or '–'}   {words.contested}: {contested or '–'}"
 
 
-def _format_footer(story: PersonaTimeline) -> str:
-    total = story.spent
-    limit = story.meeting.opened.budget.turns
-    turn = f"{min(story.meeting.turn, limit)}/{limit}" if limit else str(story.meeting.turn)
-    words = REPORT_TEXT[story.meeting.opened.language]
-    return (
-        f"{story.session}  ·  {words.footer.format(turn=turn, tokens=total.tokens)}  ·  {format_money(total)}  ·  {words.stops}"
-    )
+def _format_footer(timeline: PersonaTimeline) -> str:
+    total = timeline.spent
+    limit = timeline.meeting.opened.budget.turns
+    turn = f"{min(timeline.meeting.turn, limit)}/{limit}" if limit else str(timeline.meeting.turn)
+    words = REPORT_TEXT[timeline.meeting.opened.language]
+    spent = words.footer.format(turn=turn, tokens=total.tokens)
+    return f"{timeline.session}  ·  {spent}  ·  {format_money(total)}  ·  {words.stops}"

@@ -127,13 +127,13 @@ def pipeline_status(session: str, as_json: bool) -> None:
 
     async def work() -> None:
         async with Moot() as moot:
-            story, consulted = await load_pipeline_timeline(moot, session)
+            timeline, consulted = await load_pipeline_timeline(moot, session)
             running = await moot.is_running(session)
         if as_json:
-            output.print_json(build_status_json(story, consulted, is_running=running))
+            output.print_json(build_status_json(timeline, consulted, is_running=running))
             return
-        words = story.words
-        for line in list_step_lines(story):
+        words = timeline.words
+        for line in list_step_lines(timeline):
             mark = "▶" if line.state == "current" else " "
             kind = " [gate]" if line.gate else ""
             done = f" × {line.done}" if line.done > 1 else ""
@@ -144,7 +144,7 @@ def pipeline_status(session: str, as_json: bool) -> None:
                 output.print_line(
                     f"   {each.seat} → {one_line(each.to)}: {consulted.words.statuses[each.status]} {path}".rstrip()
                 )
-        if story.closed is None and not running:
+        if timeline.closed is None and not running:
             output.print_note(f"Nobody runs it now; go on with: moot pipeline resume {session}")
 
     output.run(work, as_json=as_json)
@@ -172,22 +172,22 @@ def show_pipeline(name: str | None, language: Language) -> None:
 
 async def load_pipeline_timeline(moot: Moot, session: str) -> tuple[PipelineTimeline, ConsultingTimeline | None]:
     """A pipeline and its consultations; raises BadSetting for a session of another kind."""
-    story = await moot.load_timeline(parse_session_id(session))
-    consulted = story if isinstance(story, ConsultingTimeline) else None
-    within = consulted.within if consulted is not None else story
+    timeline = await moot.load_timeline(parse_session_id(session))
+    consulted = timeline if isinstance(timeline, ConsultingTimeline) else None
+    within = consulted.within if consulted is not None else timeline
     if not isinstance(within, PipelineTimeline):
         raise BadSetting(f"session {session!r} is no pipeline; `moot show {session}` shows it")
     return within, consulted
 
 
-def build_status_json(story: PipelineTimeline, consulted: ConsultingTimeline | None, *, is_running: bool) -> dict[str, Any]:
+def build_status_json(timeline: PipelineTimeline, consulted: ConsultingTimeline | None, *, is_running: bool) -> dict[str, Any]:
     """Where a pipeline stands, for programs."""
     lines = [] if consulted is None else consulted.consultations
     return {
-        "session": story.session,
+        "session": timeline.session,
         "running": is_running,
-        "ended_by": getattr(story.closed, "outcome", None) if story.closed is not None else None,
-        "steps": list_step_lines(story),
+        "ended_by": getattr(timeline.closed, "outcome", None) if timeline.closed is not None else None,
+        "steps": list_step_lines(timeline),
         "consultations": [
             {
                 "from": each.seat,

@@ -222,7 +222,7 @@ async def _find_entry_number(moot: Moot, session: str, at: str | None) -> int | 
         raise BadSetting(f"--at {at!r}: expected an entry of the timeline, such as #4, or of the ledger, such as 12")
     if not at.startswith("#"):
         return int(number)
-    seqs = {line.id: line.seq for line in (await moot.load_timeline(session)).timeline}
+    seqs = {line.id: line.seq for line in (await moot.load_timeline(session)).lines}
     if int(number) not in seqs:
         raise BadSetting(f"--at {at}: the timeline has #1 to #{len(seqs)}")
     return int(seqs[int(number)])
@@ -230,10 +230,10 @@ async def _find_entry_number(moot: Moot, session: str, at: str | None) -> int | 
 
 async def _list_lines_after(moot: Moot, session: str, shared: int) -> list[str]:
     """What happened in a session behind an entry, in plain lines."""
-    kit = await moot.load_plugin(session)
-    teller = kit.tell(parse_session_id(session))
+    plugin = await moot.load_plugin(session)
+    timeline = plugin.tell(parse_session_id(session))
     lines: list[str] = []
     for entry in await moot.engine.entries(parse_session_id(session)):
-        happened = kit.lines(teller, entry)
+        happened = plugin.lines(timeline, entry)
         lines += happened if entry.seq > shared else []
     return lines

@@ -17,10 +17,10 @@ from moot.reports.summary import Tone
 _STYLES: dict[Tone, str] = {"plain": "", "strong": "bold", "dim": "dim", "bad": "red"}
 
 
-def show_decision(console: Console, kit: ProtocolPlugin, teller: Any) -> None:
+def show_decision(console: Console, plugin: ProtocolPlugin, timeline: Any) -> None:
     """The decision as a person wants it first."""
-    session, title = teller.session, SHARED_REPORT_TEXT[teller.desk.opened.language].decision
-    lines, decision = kit.summary(teller), kit.decision(teller)
+    session, title = timeline.session, SHARED_REPORT_TEXT[timeline.session_state.opened.language].decision
+    lines, decision = plugin.summary(timeline), plugin.decision(timeline)
     is_decided = decision.decision is not None
     shown = [Text(line.text, style=_STYLES[line.tone]) for line in lines]
     if decision.status == "concluded":

@@ -394,9 +394,9 @@ def relay(name: str, roles: tuple[str, ...], folder: Path | None, as_json: bool)
 
 async def _run_and_show(moot: Moot, carried: Relay, session: str, console: Console) -> ConferenceStatus:
     """Run it, and show it as it happens."""
-    kit = await moot.load_plugin(session)
-    teller = kit.tell(parse_session_id(session))
-    view = build_view(kit, teller, console)
+    plugin = await moot.load_plugin(session)
+    timeline = plugin.tell(parse_session_id(session))
+    view = build_view(plugin, timeline, console)
 
     async def watch() -> None:
         async for event in moot.watch(session):
@@ -409,7 +409,7 @@ async def _run_and_show(moot: Moot, carried: Relay, session: str, console: Conso
             await watcher
         finally:
             watcher.cancel()
-    show_decision(console, kit, teller)
+    show_decision(console, plugin, timeline)
     return found
 
 

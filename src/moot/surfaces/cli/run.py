@@ -180,19 +180,19 @@ def watch(session: str, after: int, as_json: bool) -> None:
                         output.print_json_line(build_entry_out(event.entry, state))
                 return
             console = output.build_console()
-            kit = await moot.load_plugin(session)
-            teller = kit.tell(parse_session_id(session))
-            view = build_view(kit, teller, console)
+            plugin = await moot.load_plugin(session)
+            timeline = plugin.tell(parse_session_id(session))
+            view = build_view(plugin, timeline, console)
             with view.open_display():
-                standing = await moot.engine.load_snapshot(parse_session_id(session))
-                if standing.desk.is_parked:
-                    waiting = ", ".join(sorted({ask.split(".", 2)[2] for ask in standing.desk.pending}))
+                snapshot = await moot.engine.load_snapshot(parse_session_id(session))
+                if snapshot.session_state.is_parked:
+                    waiting = ", ".join(sorted({ask.split(".", 2)[2] for ask in snapshot.session_state.pending}))
                     output.print_note(f"It waits for answers from elsewhere: {waiting}")
-                elif not standing.is_closed and not await moot.is_running(session):
+                elif not snapshot.is_closed and not await moot.is_running(session):
                     output.print_note(f"Nobody runs this session now; go on with: moot resume {session}")
                 async for event in moot.watch(session):
                     view.show(event)
-            show_decision(console, kit, teller)
+            show_decision(console, plugin, timeline)
 
     output.run(work, as_json=as_json, stopped=lambda: "")
 
@@ -217,20 +217,20 @@ class TerminalSession:
 
     async def hold(self, moot: Moot, *, as_json: bool, wait: bool) -> int:
         """Run the session, show it, print the decision; the exit code."""
-        kit = await moot.load_plugin(self.session)
-        async with keep_run_folder(moot, kit, self.session, self.runs) as folder:
-            code = await self._run_and_show(moot, kit, as_json=as_json, wait=wait)
+        plugin = await moot.load_plugin(self.session)
+        async with keep_run_folder(moot, plugin, self.session, self.runs) as folder:
+            code = await self._run_and_show(moot, plugin, as_json=as_json, wait=wait)
         if folder is not None and not as_json:
             output.print_line(f"{folder.path}/")
         return code
 
-    async def _run_and_show(self, moot: Moot, kit: ProtocolPlugin, *, as_json: bool, wait: bool) -> int:
+    async def _run_and_show(self, moot: Moot, plugin: ProtocolPlugin, *, as_json: bool, wait: bool) -> int:
         if as_json:
             decision = await moot.run(self.session, wait=wait)
             output.print_json(decision)
             return await self._choose_exit_code(moot, decision, quiet=True)
-        teller = kit.tell(parse_session_id(self.session))
-        self._view = build_view(kit, teller, self._console)
+        timeline = plugin.tell(parse_session_id(self.session))
+        self._view = build_view(plugin, timeline, self._console)
         if not self._console.is_terminal:
             output.print_line(f"session {self.session}")
         with self._view.open_display():
@@ -243,7 +243,7 @@ class TerminalSession:
                     await asyncio.sleep(0.3)
             finally:
                 watcher.cancel()
-        show_decision(self._console, kit, teller)
+        show_decision(self._console, plugin, timeline)
         return await self._choose_exit_code(moot, decision, quiet=False)
 
     async def _watch_events(self, moot: Moot, view: View) -> None:
@@ -314,7 +314,7 @@ def exit_with(code: int) -> None:
 async def print_discovered(moot: Moot, session: str) -> None:
     """Which of the minds at hand took seats that nobody was named for."""
     found = await moot.discover()
-    taken = {seat.platform for seat in (await moot.engine.load_snapshot(parse_session_id(session))).desk.seats}
+    taken = {seat.platform for seat in (await moot.engine.load_snapshot(parse_session_id(session))).session_state.seats}
     models = [text for text in found.models if text in taken]
     servers = [text for text in found.servers if text in taken]
     if models:

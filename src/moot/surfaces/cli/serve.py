@@ -190,10 +190,10 @@ def invite(
         if len(chosen) != 1:
             raise BadSetting("say for whom: --seat NAME (with a SESSION), --owner or --observer")
         if session is not None:
-            standing = await moot.engine.load_snapshot(parse_session_id(session))
-            if standing.is_closed:
+            snapshot = await moot.engine.load_snapshot(parse_session_id(session))
+            if snapshot.is_closed:
                 raise SessionClosed(f"session {session!r} has ended; nobody can take part in it any more")
-            names = {known.id: known for known in standing.desk.seats}
+            names = {known.id: known for known in snapshot.session_state.seats}
             if seat is not None and (seat not in names or not names[parse_seat_id(seat)].is_outside):
                 outside = ", ".join(known.id for known in names.values() if known.is_outside) or "none"
                 raise UnknownSeat(

@@ -82,9 +82,9 @@ def give_input(session: str, text: str, key: str, as_json: bool) -> None:
     async def work() -> None:
         async with Moot() as moot:
             entry = await moot.give_input(session, words, key)
-            teller = await moot.load_timeline(session)
+            timeline = await moot.load_timeline(session)
             hint = "" if await moot.is_running(session) else f"; go on with: moot resume {session}"
-        number = next((line.id for line in teller.timeline if entry is not None and line.seq == entry.seq), None)
+        number = next((line.id for line in timeline.lines if entry is not None and line.seq == entry.seq), None)
         if as_json:
             output.print_json({"session": session, "taken": entry is not None, "entry": entry.seq if entry else None})
         else:

@@ -171,25 +171,25 @@ def swarm_report(session: str, apart: tuple[str, ...], form: str, folder: Path |
                 "the folder and the blackboard are the run's own; --apart goes with the forms md, html and convergence"
             )
         async with Moot() as moot:
-            story = await moot.load_timeline(session)
-        if not isinstance(story, SwarmTimeline):
+            timeline = await moot.load_timeline(session)
+        if not isinstance(timeline, SwarmTimeline):
             raise BadSetting(f"{session!r} is no swarm; `moot show {session}` tells it")
         if folder is not None:
             run = RunFolder(folder)
-            run.write(story)
+            run.write(timeline)
             output.print_line(f"{run.path}/")
             return
         if as_json:
-            found = compute_what_if(story, apart)
+            found = compute_what_if(timeline, apart)
             output.print_json(
-                {"joins": [{"id": join.id, **_build_join_json(join.placed)} for join in story.joins], "rounds": found.rounds}
+                {"joins": [{"id": join.id, **_build_join_json(join.placed)} for join in timeline.joins], "rounds": found.rounds}
             )
             return
         if form == "blackboard":
-            output.print_line(render_blackboard(story).rstrip("\n"))
+            output.print_line(render_blackboard(timeline).rstrip("\n"))
             return
         told = {"md": render_final_report, "html": render_html_report, "convergence": render_convergence_report}[form]
-        output.print_line(told(story, apart).rstrip("\n"))
+        output.print_line(told(timeline, apart).rstrip("\n"))
 
     output.run(work, as_json=as_json)
 

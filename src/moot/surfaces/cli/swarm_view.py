@@ -23,37 +23,37 @@ MOST_AGENTS: Final = 12
 class SwarmView(MovingView):
     """The live view of a swarm."""
 
-    def __init__(self, kit: ProtocolPlugin, story: SwarmTimeline, console: Console) -> None:
-        self._kit = kit
-        self._story = story
+    def __init__(self, plugin: ProtocolPlugin, timeline: SwarmTimeline, console: Console) -> None:
+        self._plugin = plugin
+        self._timeline = timeline
         self._asked: dict[str, str] = {}
         super().__init__(console)
 
     def _show(self, event: Event) -> None:
         if not isinstance(event, EntryAdded):
             return
-        for line in self._kit.lines(self._story, event.entry):
+        for line in self._plugin.lines(self._timeline, event.entry):
             style = (
                 "red" if line.startswith("  ✗") else "bold" if line.startswith("──") else "dim" if line.startswith("  ") else ""
             )
             self._console.print(Text(line, style=style))
-        self._asked = {ask.split(".", 2)[2]: ask.split(".", 2)[1] for ask in self._story.desk.pending}
+        self._asked = {ask.split(".", 2)[2]: ask.split(".", 2)[1] for ask in self._timeline.session_state.pending}
 
     def _render(self) -> RenderableType:
-        if not self._story.seq:
+        if not self._timeline.seq:
             return Text("")
         return Group(
             self._render_head(), self._render_pheromones(), self._render_agents(), self._render_figures(), self._render_foot()
         )
 
     def _render_head(self) -> Text:
-        swarm, words = self._story.swarm, self._story.words
+        swarm, words = self._timeline.swarm, self._timeline.words
         most = 1 if swarm.settings.mode == "classic" else swarm.settings.max_rounds
         state = f"{words.crew.format(count=f'{len(swarm.active)}/{len(swarm.explorers)}')} · {swarm.stage}"
         return Text.assemble((f"{words.round.format(number=swarm.round)}/{most}", "bold"), f"  {state}")
 
     def _render_pheromones(self) -> RenderableType:
-        ranked = sorted(self._story.swarm.board.pheromones.values(), key=lambda each: (-each.concentration, each.direction))
+        ranked = sorted(self._timeline.swarm.board.pheromones.values(), key=lambda each: (-each.concentration, each.direction))
         table = Table.grid(padding=(0, 1))
         for each in ranked[:MOST_DIRECTIONS]:
             table.add_row(_render_bar(each.concentration, "magenta"), Text(one_line(each.direction)[:60]))
@@ -63,7 +63,7 @@ class SwarmView(MovingView):
         return table
 
     def _render_agents(self) -> RenderableType:
-        swarm = self._story.swarm
+        swarm = self._timeline.swarm
         table = Table.grid(padding=(0, 2))
         # Many agents: those that are still being asked are the ones to look at.
         agents = sorted(swarm.agents.items(), key=lambda each: each[0] not in self._asked)[:MOST_AGENTS]
@@ -81,9 +81,9 @@ class SwarmView(MovingView):
         return table
 
     def _render_figures(self) -> RenderableType:
-        if not self._story.measures:
+        if not self._timeline.measures:
             return Text("")
-        words, last, settings = self._story.words, self._story.measures[-1], self._story.swarm.settings
+        words, last, settings = self._timeline.words, self._timeline.measures[-1], self._timeline.swarm.settings
         table = Table.grid(padding=(0, 1))
         rows = (
             (words.stability, float(last.stable), last.stable, f"β = {settings.beta}"),
@@ -100,8 +100,8 @@ class SwarmView(MovingView):
         return table
 
     def _render_foot(self) -> Text:
-        spent = self._story.spent
-        told = f"{self._story.session}  ·  {spent.tokens} tokens  ·  {format_money(spent)}  ·  Ctrl-C stops, nothing is lost"
+        spent = self._timeline.spent
+        told = f"{self._timeline.session}  ·  {spent.tokens} tokens  ·  {format_money(spent)}  ·  Ctrl-C stops, nothing is lost"
         return Text(told, style="dim")
 
 

@@ -151,14 +151,14 @@ class ServerState:
         self.metrics.count_watcher(1)
         try:
             async for event in engine.watch(session, after):
-                standing = await engine.load_snapshot(session)
+                snapshot = await engine.load_snapshot(session)
                 if secret and isinstance(await self.get_access().identify(secret), AccessDenied):
                     # The token was revoked, or its time is over.
                     return
                 if isinstance(event, EntryAdded):
-                    data = dump_json(build_entry_out(event.entry, standing.state, caller.seat))
+                    data = dump_json(build_entry_out(event.entry, snapshot.state, caller.seat))
                     yield {"id": str(event.entry.seq), "event": "entry", "data": data}
-                elif not is_sealed(standing.state):
+                elif not is_sealed(snapshot.state):
                     yield {"event": "text", "data": dump_json({"seat": event.seat, "ask": event.ask, "text": event.text})}
             yield {"event": "end", "data": "{}"}
         finally:
@@ -223,8 +223,8 @@ def _load_mcp() -> Callable[[ServerContext], AbstractAsyncContextManager[ASGIApp
 
     @asynccontextmanager
     async def app_of(house: ServerContext) -> AsyncIterator[ASGIApp]:
-        desk = McpServer(house, _find_caller).build_server()
-        manager = StreamableHTTPSessionManager(desk, stateless=True, max_request_body_size=LARGEST_BODY)
+        session_state = McpServer(house, _find_caller).build_server()
+        manager = StreamableHTTPSessionManager(session_state, stateless=True, max_request_body_size=LARGEST_BODY)
         async with manager.run():
             yield SessionIdMiddleware(StreamableHTTPASGIApp(manager))
 

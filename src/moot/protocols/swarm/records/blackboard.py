@@ -37,19 +37,19 @@ def build_config(swarm: Swarm) -> dict[str, Any]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in {**found, "joinAt": JOIN_AT}.items()}
 
 
-def render_run_config(story: SwarmTimeline) -> str:
+def render_run_config(timeline: SwarmTimeline) -> str:
     """`run-config.json`: what was run, by whom, when."""
-    swarm = story.swarm
+    swarm = timeline.swarm
     opened = swarm.opened
     return _dump_json_text(
         {
             "protocol": "swarm",
             "version": VERSION,
-            "session": story.session,
+            "session": timeline.session,
             "task": opened.topic,
             "language": opened.language,
             "seed": opened.seed,
-            "startedAt": format_time(story.opened_at),
+            "startedAt": format_time(timeline.opened_at),
             "seats": [{"id": seat.id, "platform": seat.platform} for seat in opened.seats],
             "budget": {
                 "tokens": opened.budget.tokens,
@@ -61,14 +61,14 @@ def render_run_config(story: SwarmTimeline) -> str:
     )
 
 
-def render_blackboard(story: SwarmTimeline) -> str:
+def render_blackboard(timeline: SwarmTimeline) -> str:
     """`blackboard.json`: the whole state, canonical."""
-    return _dump_json_text(build_board_json(story))
+    return _dump_json_text(build_board_json(timeline))
 
 
-def build_board_json(story: SwarmTimeline) -> dict[str, Any]:
+def build_board_json(timeline: SwarmTimeline) -> dict[str, Any]:
     """The blackboard as plain JSON."""
-    swarm = story.swarm
+    swarm = timeline.swarm
     board = swarm.board
     active = {signal.id for signal in board.signals}
     return {
@@ -78,7 +78,7 @@ def build_board_json(story: SwarmTimeline) -> dict[str, Any]:
         "seed": swarm.opened.seed,
         "currentRound": swarm.round,
         "stage": swarm.stage,
-        "pheromones": _build_pheromones(story),
+        "pheromones": _build_pheromones(timeline),
         "claims": {
             claim.id: {
                 "description": claim.description,
@@ -99,10 +99,10 @@ def build_board_json(story: SwarmTimeline) -> dict[str, Any]:
                 "round": signal.round,
                 "active": signal.id in active,
             }
-            for signal in story.signals.values()
+            for signal in timeline.signals.values()
         ],
         "findings": [_build_finding(finding) for finding in board.findings],
-        "ideas": [_build_idea(story, idea) for idea in board.ideas],
+        "ideas": [_build_idea(timeline, idea) for idea in board.ideas],
         "joins": [
             {
                 "id": join.id,
@@ -114,30 +114,30 @@ def build_board_json(story: SwarmTimeline) -> dict[str, Any]:
                 "likeness": join.placed.likeness,
                 "measure": join.by if join.placed.reason == "measure" else None,
             }
-            for join in story.joins
+            for join in timeline.joins
         ],
         "opinionHistory": [
             {
                 "round": settled.round,
                 "opinions": {each.seat: [f"idea-{number}" for number in each.ideas] for each in settled.opinions},
             }
-            for settled in story.settlements
+            for settled in timeline.settlements
         ],
-        "convergence": [build_convergence_json(measured, swarm) for measured in story.measures],
+        "convergence": [build_convergence_json(measured, swarm) for measured in timeline.measures],
         "agentStates": {seat: _build_agent(agent) for seat, agent in swarm.agents.items()},
         "operations": {"requested": board.requests, "processed": board.operations, "failed": board.refused},
         "votes": {} if swarm.is_sealed else _build_votes(swarm),
-        "result": _build_result(story),
+        "result": _build_result(timeline),
         "execution": {"lastStep": swarm.execution.last, "confirmedSteps": swarm.execution.count},
-        "events": story.events,
+        "events": timeline.events,
         "config": build_config(swarm),
     }
 
 
-def _build_pheromones(story: SwarmTimeline) -> dict[str, Any]:
+def _build_pheromones(timeline: SwarmTimeline) -> dict[str, Any]:
     deposits: dict[str, list[dict[str, Any]]] = {}
     changes: dict[str, list[dict[str, Any]]] = {}
-    for event in story.events:
+    for event in timeline.events:
         if event["type"] == "pheromone_deposited":
             deposits.setdefault(event["direction"], []).append(
                 {"agentId": event["agentId"], "round": event["round"], "amount": round(event["after"] - event["before"], 12)}
@@ -154,7 +154,7 @@ def _build_pheromones(story: SwarmTimeline) -> dict[str, Any]:
             "depositHistory": deposits.get(each.direction, []),
             "changes": changes.get(each.direction, []),
         }
-        for each in story.swarm.board.pheromones.values()
+        for each in timeline.swarm.board.pheromones.values()
     }
 
 
@@ -190,12 +190,12 @@ def _build_finding(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _build_idea(story: SwarmTimeline, idea: Idea) -> dict[str, Any]:
+def _build_idea(timeline: SwarmTimeline, idea: Idea) -> dict[str, Any]:
     return {
         "id": idea.id,
         "text": idea.text,
         "round": idea.round,
-        "texts": [placed.text for _, placed in story.placed if placed.idea == idea.number],
+        "texts": [placed.text for _, placed in timeline.placed if placed.idea == idea.number],
         "since": dict(idea.since),
         "independent": list(idea.independent),
     }
@@ -267,15 +267,15 @@ def _build_votes(swarm: Swarm) -> dict[str, Any]:
     }
 
 
-def _build_result(story: SwarmTimeline) -> dict[str, Any] | None:
-    done = story.completed
+def _build_result(timeline: SwarmTimeline) -> dict[str, Any] | None:
+    done = timeline.completed
     if done is None:
         return None
     return {
         "reason": done.reason,
         "converged": done.converged,
         "round": done.round,
-        "synthesis": story.swarm.synthesis or None,
+        "synthesis": timeline.swarm.synthesis or None,
         "resolved": [
             {
                 "idea": f"idea-{each.idea}",
@@ -292,9 +292,9 @@ def _build_result(story: SwarmTimeline) -> dict[str, Any] | None:
     }
 
 
-def render_operation_log(story: SwarmTimeline) -> str:
+def render_operation_log(timeline: SwarmTimeline) -> str:
     """`operation-log.json`: every operation as it was asked for, and what became of it."""
-    return _dump_json_text([_build_log_entry(each) for each in story.operations])
+    return _dump_json_text([_build_log_entry(each) for each in timeline.operations])
 
 
 def _build_log_entry(each: LoggedOperation) -> dict[str, Any]:
@@ -325,9 +325,9 @@ def _to_plain_json(value: Any) -> Any:
     return [_to_plain_json(each) for each in value] if isinstance(value, tuple) else value
 
 
-def render_agent_report(story: SwarmTimeline, told: ReceivedReport) -> str:
+def render_agent_report(timeline: SwarmTimeline, told: ReceivedReport) -> str:
     """`agent-reports/round-N/NAME.md`: one report for people."""
-    words, report = story.words, told.report
+    words, report = timeline.words, told.report
     shown = DISPLAY_NAMES.get(told.seat)
     parts = [[f"# {told.seat}{f' ({shown})' if shown else ''} · {words.round.format(number=told.round)}"]]
     parts.append([f"**{words.direction}**: {format_cell(report.direction) or '–'}"])
@@ -339,7 +339,7 @@ def render_agent_report(story: SwarmTimeline, told: ReceivedReport) -> str:
         told_marks = ", ".join(each for each in marks if each)
         head = f"- **{format_cell(finding.core_idea)}**{mark}" + (f" [{told_marks}]" if told_marks else "")
         parts.append([head, *(["", *quote_markdown(finding.details)] if finding.details else [])])
-    results = [each.result for each in story.logged.get((told.round, told.seat), ())]
+    results = [each.result for each in timeline.logged.get((told.round, told.seat), ())]
     rows = [(f"op-{each.number}", each.operation, words.yes if each.success else each.error, each.target) for each in results]
     if rows:
         parts.append([f"## {words.operations}", "", *format_table(("#", words.operations, "✓", ""), rows)])

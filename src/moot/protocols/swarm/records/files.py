@@ -51,18 +51,18 @@ def file_name(seat: str) -> str:
     return f"{kept}-{sha256(seat.encode()).hexdigest()[:8]}.md"
 
 
-def run_files(story: SwarmTimeline, known: int = 0) -> Iterator[RunFile]:
+def run_files(timeline: SwarmTimeline, known: int = 0) -> Iterator[RunFile]:
     """Every file of the run as it stands, but for the first `known` reports of agents."""
-    yield from round_files(story, known)
-    yield RunFile(("convergence-report.md",), render_convergence_report(story))
-    yield RunFile(("final-research-report.md",), render_final_report(story))
-    yield RunFile(("final-research-report.html",), render_html_report(story))
+    yield from round_files(timeline, known)
+    yield RunFile(("convergence-report.md",), render_convergence_report(timeline))
+    yield RunFile(("final-research-report.md",), render_final_report(timeline))
+    yield RunFile(("final-research-report.html",), render_html_report(timeline))
 
 
-def round_files(story: SwarmTimeline, known: int = 0) -> Iterator[RunFile]:
+def round_files(timeline: SwarmTimeline, known: int = 0) -> Iterator[RunFile]:
     """What grows from round to round; the first `known` reports of agents are left out."""
-    yield RunFile((CONFIG,), render_run_config(story))
-    yield RunFile(("blackboard.json",), render_blackboard(story))
-    yield RunFile(("operation-log.json",), render_operation_log(story))
-    for told in story.reports[known:]:
-        yield RunFile(("agent-reports", f"round-{told.round}", file_name(told.seat)), render_agent_report(story, told))
+    yield RunFile((CONFIG,), render_run_config(timeline))
+    yield RunFile(("blackboard.json",), render_blackboard(timeline))
+    yield RunFile(("operation-log.json",), render_operation_log(timeline))
+    for told in timeline.reports[known:]:
+        yield RunFile(("agent-reports", f"round-{told.round}", file_name(told.seat)), render_agent_report(timeline, told))

@@ -21,10 +21,10 @@ from moot.reports.costs import format_money
 from moot.reports.summary import SummaryLine, format_percent
 
 
-def add_and_describe_entry(story: SwarmTimeline, entry: Entry) -> list[str]:
+def add_and_describe_entry(timeline: SwarmTimeline, entry: Entry) -> list[str]:
     """Tell one more entry, in plain lines."""
-    story.add(entry)
-    words, fact = story.words, entry.fact
+    timeline.add(entry)
+    words, fact = timeline.words, entry.fact
     match fact:
         case RoundBegun(round=number, orders=orders):
             return [f"── {words.round.format(number=number)} · {words.crew.format(count=len(orders))}"]
@@ -53,9 +53,9 @@ def add_and_describe_entry(story: SwarmTimeline, entry: Entry) -> list[str]:
         case RoundSettled():
             return [f"  ⇄ {role.seat}: {role.old} → {role.new} ({role.reason})" for role in fact.roles]
         case ConvergenceMeasured():
-            return _describe_measurement(story, fact)
+            return _describe_measurement(timeline, fact)
         case _:
-            return _describe_other(story, entry)
+            return _describe_other(timeline, entry)
 
 
 def _describe_operations(fact: OperationsProcessed) -> list[str]:
@@ -68,8 +68,8 @@ def _describe_operations(fact: OperationsProcessed) -> list[str]:
     return lines
 
 
-def _describe_measurement(story: SwarmTimeline, fact: ConvergenceMeasured) -> list[str]:
-    words = story.words
+def _describe_measurement(timeline: SwarmTimeline, fact: ConvergenceMeasured) -> list[str]:
+    words = timeline.words
     stable = "✓" if fact.stable else "✗"
     line = (
         f"  = {words.stability} {stable} · {words.quorum} {format_percent(fact.consensus_rate)} · "
@@ -78,8 +78,8 @@ def _describe_measurement(story: SwarmTimeline, fact: ConvergenceMeasured) -> li
     return [line, *(f"  ! {name}" for name in fact.warnings)]
 
 
-def _describe_other(story: SwarmTimeline, entry: Entry) -> list[str]:
-    words, fact = story.words, entry.fact
+def _describe_other(timeline: SwarmTimeline, entry: Entry) -> list[str]:
+    words, fact = timeline.words, entry.fact
     match fact:
         case SeatLost(seat=seat, reason=reason, detail=detail):
             return [f"  ✗ {seat}: {words.losses[reason]}" + (f" ({one_line(detail)})" if detail else "")]
@@ -98,16 +98,18 @@ def _describe_other(story: SwarmTimeline, entry: Entry) -> list[str]:
             return []
 
 
-def build_summary(story: SwarmTimeline) -> list[SummaryLine]:
+def build_summary(timeline: SwarmTimeline) -> list[SummaryLine]:
     """The conclusion in short."""
-    words, decision, found = story.words, build_decision(story), compute_what_if(story)
+    words, decision, found = timeline.words, build_decision(timeline), compute_what_if(timeline)
     if decision.status != "concluded":
         return [SummaryLine(words.still_open if decision.status == "thinking" else words.cancelled, "strong")]
     spent = decision.spent
-    first = strip_control(decision.decision.text) if decision.decision is not None else _describe_no_result(story)
-    lines = [SummaryLine(first, "strong"), SummaryLine(""), SummaryLine(format_verdict(story, found))]
+    first = strip_control(decision.decision.text) if decision.decision is not None else _describe_no_result(timeline)
+    lines = [SummaryLine(first, "strong"), SummaryLine(""), SummaryLine(format_verdict(timeline, found))]
     if decision.consensus_type is not None:
-        support = f"{decision.consensus_type}, {format_percent(decision.support)}, {decision.heads}/{len(story.swarm.explorers)}"
+        support = (
+            f"{decision.consensus_type}, {format_percent(decision.support)}, {decision.heads}/{len(timeline.swarm.explorers)}"
+        )
         lines.append(SummaryLine(f"{words.votes}: {support}"))
     last = found.rounds[-1] if found.rounds else None
     for number in last.quorum if last is not None else ():
@@ -123,8 +125,8 @@ def build_summary(story: SwarmTimeline) -> list[SummaryLine]:
     return lines
 
 
-def _describe_no_result(story: SwarmTimeline) -> str:
-    words = story.words
-    if not story.swarm.consensus:
+def _describe_no_result(timeline: SwarmTimeline) -> str:
+    words = timeline.words
+    if not timeline.swarm.consensus:
         return words.no_consensus
-    return words.not_carried if story.swarm.ballots else words.no_vote
+    return words.not_carried if timeline.swarm.ballots else words.no_vote

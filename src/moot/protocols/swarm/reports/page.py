@@ -44,34 +44,34 @@ border-radius:.2rem;margin-right:.35rem;vertical-align:-.08rem}pre{white-space:p
 """
 
 
-def render_html_report(story: SwarmTimeline, apart: Collection[str] = ()) -> str:
+def render_html_report(timeline: SwarmTimeline, apart: Collection[str] = ()) -> str:
     """The whole page, at any time of a run."""
-    swarm, words, found = story.swarm, story.words, compute_what_if(story, apart)
+    swarm, words, found = timeline.swarm, timeline.words, compute_what_if(timeline, apart)
     body = [
         f"<h1>{escape_text(one_line(swarm.opened.topic))}</h1>",
-        f'<p class="soft">{escape_text(words.report)} · {escape_text(story.session)} · {escape_text(words.modes[swarm.settings.mode])} · '  # noqa: E501
+        f'<p class="soft">{escape_text(words.report)} · {escape_text(timeline.session)} · {escape_text(words.modes[swarm.settings.mode])} · '  # noqa: E501
         f"{escape_text(words.crew.format(count=len(swarm.explorers)))} · {escape_text(words.rounds)} {swarm.round}</p>",
     ]
     if found.undone:
         body.append(f'<p class="card">{escape_text(words.undone.format(joins=", ".join(found.undone)))}</p>')
     body.append(
-        f'<section class="card decision"><strong>{escape_text(format_verdict(story, found))}</strong>{_render_decision(story)}</section>'  # noqa: E501
+        f'<section class="card decision"><strong>{escape_text(format_verdict(timeline, found))}</strong>{_render_decision(timeline)}</section>'  # noqa: E501
     )
     if found.rounds:
-        body += _render_measurements(story, found)
-    body += _render_agents(story)
-    body += _render_other_sections(story, found)
+        body += _render_measurements(timeline, found)
+    body += _render_agents(timeline)
+    body += _render_other_sections(timeline, found)
     return render_document(swarm.opened.language, one_line(swarm.opened.topic)[:80], STYLE + LIST_STYLE + _STYLE, body)
 
 
-def _render_decision(story: SwarmTimeline) -> str:
-    decision = build_decision(story)
+def _render_decision(timeline: SwarmTimeline) -> str:
+    decision = build_decision(timeline)
     said = f'<p class="said">{escape_text(decision.decision.text)}</p>' if decision.decision is not None else ""
-    for each in story.completed.resolved if story.completed is not None else ():
-        told = story.words.by_vote.format(
+    for each in timeline.completed.resolved if timeline.completed is not None else ():
+        told = timeline.words.by_vote.format(
             kind=each.consensus_type,
             count=each.heads,
-            all=len(story.swarm.explorers),
+            all=len(timeline.swarm.explorers),
             support=format_percent(each.support),
             confidence=format_percent(each.confidence),
         )
@@ -79,11 +79,11 @@ def _render_decision(story: SwarmTimeline) -> str:
     return said
 
 
-def _render_measurements(story: SwarmTimeline, found: WhatIfResult) -> list[str]:
-    words, last = story.words, found.rounds[-1]
-    parts = [f"<h2>{escape_text(words.figures)}</h2>", f'<div class="card">{_render_gauges(story, found)}</div>']
-    head = words.consensus.format(threshold=format_percent(story.swarm.settings.quorum_threshold))
-    rows = consensus_rows(story, last)
+def _render_measurements(timeline: SwarmTimeline, found: WhatIfResult) -> list[str]:
+    words, last = timeline.words, found.rounds[-1]
+    parts = [f"<h2>{escape_text(words.figures)}</h2>", f'<div class="card">{_render_gauges(timeline, found)}</div>']
+    head = words.consensus.format(threshold=format_percent(timeline.swarm.settings.quorum_threshold))
+    rows = consensus_rows(timeline, last)
     parts.append(f"<h2>{escape_text(head)}</h2>")
     parts.append(render_table(words.consensus_heads, rows) if rows else f'<p class="card">{escape_text(words.no_consensus)}</p>')
     backed = {each.number: each for each in last.backed}
@@ -107,13 +107,13 @@ def _render_measurements(story: SwarmTimeline, found: WhatIfResult) -> list[str]
         ]
     parts += [
         f"<h2>{escape_text(words.by_round)}</h2>",
-        _render_card(_render_convergence_chart(story, found)),
-        render_table(words.round_heads, round_rows(story, found)),
+        _render_card(_render_convergence_chart(timeline, found)),
+        render_table(words.round_heads, round_rows(timeline, found)),
     ]
     parts += [
         f"<h2>{escape_text(words.pheromones)}</h2>",
-        _render_card(_render_pheromone_chart(story)),
-        _render_card(_render_pheromone_bars(story)),
+        _render_card(_render_pheromone_chart(timeline)),
+        _render_card(_render_pheromone_bars(timeline)),
     ]
     return parts
 
@@ -122,39 +122,39 @@ def _render_card(inner: str) -> str:
     return f'<div class="card">{inner}</div>' if inner else ""
 
 
-def _render_agents(story: SwarmTimeline) -> list[str]:
-    words = story.words
-    lines = "\n".join(evolution_lines(story))
+def _render_agents(timeline: SwarmTimeline) -> list[str]:
+    words = timeline.words
+    lines = "\n".join(evolution_lines(timeline))
     return [
         f"<h2>{escape_text(words.agent_table)}</h2>",
-        render_table(words.agent_heads, agent_rows(story)),
+        render_table(words.agent_heads, agent_rows(timeline)),
         f"<h2>{escape_text(words.evolution)}</h2>",
-        _render_card(_render_roles_chart(story)),
+        _render_card(_render_roles_chart(timeline)),
         f'<details class="card"><summary>{escape_text(words.evolution)}</summary><pre>{escape_text(lines)}</pre></details>',
     ]
 
 
-def _render_other_sections(story: SwarmTimeline, found: WhatIfResult) -> list[str]:
-    words, parts = story.words, []
-    joins = join_rows(story)
+def _render_other_sections(timeline: SwarmTimeline, found: WhatIfResult) -> list[str]:
+    words, parts = timeline.words, []
+    joins = join_rows(timeline)
     if joins:
         parts += [f"<h2>{escape_text(words.joined)}</h2>", render_table(words.joined_heads, joins)]
-        parts.append(f'<p class="soft">{escape_text(words.joined_how.format(session=story.session))}</p>')
-    votes = vote_rows(story)
+        parts.append(f'<p class="soft">{escape_text(words.joined_how.format(session=timeline.session))}</p>')
+    votes = vote_rows(timeline)
     if votes:
         parts += [f"<h2>{escape_text(words.votes)}</h2>", render_table(words.vote_heads, votes)]
-    checked = validation_lines(story)
+    checked = validation_lines(timeline)
     if checked:
         parts += [f"<h2>{escape_text(words.validator)}</h2>", render_bullets(escape_text(line) for line in checked)]
-        parts += [] if has_validator(story) else [f'<p class="soft">{escape_text(words.no_validator)}</p>']
-    insights = insight_lines(story)
+        parts += [] if has_validator(timeline) else [f'<p class="soft">{escape_text(words.no_validator)}</p>']
+    insights = insight_lines(timeline)
     if insights:
         parts += [f"<h2>{escape_text(words.insights)}</h2>", render_bullets(escape_text(line) for line in insights)]
-    lines = list_event_lines(story)
+    lines = list_event_lines(timeline)
     if lines:
         inner = "".join(f"<li>{escape_text(line)}</li>" for line in lines)
         parts.append(f'<details class="card"><summary>{escape_text(words.what_happened)}</summary><ul>{inner}</ul></details>')
-    rows = build_cost_rows(story.costs, story.swarm.seats, story.spent, words.total)
+    rows = build_cost_rows(timeline.costs, timeline.swarm.seats, timeline.spent, words.total)
     return [*parts, f"<h2>{escape_text(words.cost)}</h2>", render_table(words.cost_heads, rows)]
 
 
@@ -167,11 +167,11 @@ def _render_track(value: float, kind: str) -> str:
     return f'<div class="track"><i class="{kind}" style="width:{max(0.0, min(1.0, value)) * 100:.1f}%"></i></div>'
 
 
-def _render_gauges(story: SwarmTimeline, found: WhatIfResult) -> str:
+def _render_gauges(timeline: SwarmTimeline, found: WhatIfResult) -> str:
     return "".join(
         f'<div class="bar"><span>{escape_text(name)}</span>{_render_track(value, "good" if holds else "bad")}'
         f"<span>{'✓' if holds else '✗'} {escape_text(told)}</span></div>"
-        for name, value, holds, told in list_figures(story, found)
+        for name, value, holds, told in list_figures(timeline, found)
     )
 
 
@@ -217,9 +217,9 @@ def _render_legend(names: Sequence[str]) -> str:
     return f'<div class="key">{inner}</div>'
 
 
-def _render_convergence_chart(story: SwarmTimeline, found: WhatIfResult) -> str:
+def _render_convergence_chart(timeline: SwarmTimeline, found: WhatIfResult) -> str:
     """Best support and diversity by round, with the two bounds."""
-    words, settings, rounds = story.words, story.swarm.settings, found.rounds
+    words, settings, rounds = timeline.words, timeline.swarm.settings, found.rounds
     count = len(rounds)
     inner = (
         _render_axes([str(each.round) for each in rounds])
@@ -231,12 +231,12 @@ def _render_convergence_chart(story: SwarmTimeline, found: WhatIfResult) -> str:
     return _render_svg(inner, words.by_round) + _render_legend([words.quorum, words.diversity])
 
 
-def _render_pheromone_chart(story: SwarmTimeline) -> str:
+def _render_pheromone_chart(timeline: SwarmTimeline) -> str:
     """The strongest directions over the rounds."""
-    settlements = story.settlements
-    if not settlements or not story.swarm.board.pheromones:
+    settlements = timeline.settlements
+    if not settlements or not timeline.swarm.board.pheromones:
         return ""
-    ranked = sorted(story.swarm.board.pheromones.values(), key=lambda each: (-each.concentration, each.direction))[:MOST_LINES]
+    ranked = sorted(timeline.swarm.board.pheromones.values(), key=lambda each: (-each.concentration, each.direction))[:MOST_LINES]
     inner = _render_axes([str(each.round) for each in settlements])
     for at, each in enumerate(ranked):
         values = [
@@ -244,11 +244,11 @@ def _render_pheromone_chart(story: SwarmTimeline) -> str:
             for settled in settlements
         ]
         inner += _render_line(values, len(settlements), _COLORS[at % len(_COLORS)])
-    return _render_svg(inner, story.words.pheromones) + _render_legend([each.direction for each in ranked])
+    return _render_svg(inner, timeline.words.pheromones) + _render_legend([each.direction for each in ranked])
 
 
-def _render_pheromone_bars(story: SwarmTimeline) -> str:
-    ranked = sorted(story.swarm.board.pheromones.values(), key=lambda each: (-each.concentration, each.direction))[:MOST_BARS]
+def _render_pheromone_bars(timeline: SwarmTimeline) -> str:
+    ranked = sorted(timeline.swarm.board.pheromones.values(), key=lambda each: (-each.concentration, each.direction))[:MOST_BARS]
     return "".join(
         f'<div class="bar named"><span>{each.concentration:.2f} {escape_text(one_line(each.direction)[:70])}</span>'
         f"{_render_track(each.concentration, 'mark')}</div>"
@@ -256,10 +256,10 @@ def _render_pheromone_bars(story: SwarmTimeline) -> str:
     )
 
 
-def _render_roles_chart(story: SwarmTimeline) -> str:
+def _render_roles_chart(timeline: SwarmTimeline) -> str:
     """How the crew is made up, round by round."""
     roles = ("EXPLORER", "DEEP_ANALYST", "DEBATER", "SYNTHESIZER")
-    crews = story.crews
+    crews = timeline.crews
     total = max((sum(crew.values()) for crew in crews), default=0)
     if not total:
         return ""
@@ -275,4 +275,4 @@ def _render_roles_chart(story: SwarmTimeline) -> str:
                 f'fill="{_COLORS[number]}"/>'
             )
         inner.append(f'<text x="{LEFT + (at + 0.5) * width:.1f}" y="{HEIGHT - 8}" text-anchor="middle">T{at}</text>')
-    return _render_svg("".join(inner), story.words.evolution) + _render_legend(roles)
+    return _render_svg("".join(inner), timeline.words.evolution) + _render_legend(roles)

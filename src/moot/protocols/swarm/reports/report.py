@@ -54,28 +54,28 @@ def format_agent_name(seat: str) -> str:
     return f"{seat} ({shown})" if shown else seat
 
 
-def format_verdict(story: SwarmTimeline, found: WhatIfResult) -> str:
+def format_verdict(timeline: SwarmTimeline, found: WhatIfResult) -> str:
     """What it came to, in one plain sentence; a run that did not converge says so first."""
-    words = story.words
-    if story.closed is None:
+    words = timeline.words
+    if timeline.closed is None:
         return words.still_open
-    if not isinstance(story.closed, SwarmClosed):
+    if not isinstance(timeline.closed, SwarmClosed):
         return words.cancelled
     last = found.rounds[-1] if found.rounds else None
-    is_converged = last is not None and last.verdict.converged if found.undone else story.closed.converged
+    is_converged = last is not None and last.verdict.converged if found.undone else timeline.closed.converged
     if is_converged:
         return words.converged
-    if story.closed.reason == "synthesis":
+    if timeline.closed.reason == "synthesis":
         return words.classic
     reason = words.reasons[last.verdict.reason] if last is not None and last.verdict.reason else ""
-    ended = words.endings.get(story.closed.reason, story.closed.reason)
+    ended = words.endings.get(timeline.closed.reason, timeline.closed.reason)
     told = words.not_converged.format(reason="; ".join(part for part in (reason, ended) if part))
     return f"{words.partial} {told}"
 
 
-def list_figures(story: SwarmTimeline, found: WhatIfResult) -> list[tuple[str, float, bool, str]]:
+def list_figures(timeline: SwarmTimeline, found: WhatIfResult) -> list[tuple[str, float, bool, str]]:
     """The three figures: their name, how full their bar is, whether they hold, and the numbers."""
-    words, settings, last = story.words, story.swarm.settings, found.rounds[-1]
+    words, settings, last = timeline.words, timeline.swarm.settings, found.rounds[-1]
     stable = 0
     sets = [each.ideas for each in found.rounds]
     for ideas in reversed(sets):
@@ -101,20 +101,20 @@ def list_figures(story: SwarmTimeline, found: WhatIfResult) -> list[tuple[str, f
     ]
 
 
-def find_strongest_pheromone(story: SwarmTimeline, idea: int) -> float | None:
+def find_strongest_pheromone(timeline: SwarmTimeline, idea: int) -> float | None:
     """The strongest concentration among the directions in which an idea was found."""
-    board = story.swarm.board
+    board = timeline.swarm.board
     keys = {direction_key(each.direction) for each in board.findings if each.idea == idea and each.direction}
     return max((board.pheromones[key].concentration for key in keys if key in board.pheromones), default=None)
 
 
-def consensus_rows(story: SwarmTimeline, last: WhatIfRound) -> list[tuple[object, ...]]:
+def consensus_rows(timeline: SwarmTimeline, last: WhatIfRound) -> list[tuple[object, ...]]:
     """The ideas that reached the quorum."""
     backed = {each.number: each for each in last.backed}
     rows: list[tuple[object, ...]] = []
     for number in last.quorum:
         each = backed[number]
-        strength = find_strongest_pheromone(story, number)
+        strength = find_strongest_pheromone(timeline, number)
         rows.append(
             (
                 f"idea-{number}",
@@ -133,7 +133,7 @@ def list_unique_ideas(found: WhatIfResult) -> list[tuple[str, str]]:
     return [(found.texts[number], seats[0]) for number, seats in sorted(found.owners.items()) if len(seats) == 1]
 
 
-def agent_rows(story: SwarmTimeline) -> list[tuple[object, ...]]:
+def agent_rows(timeline: SwarmTimeline) -> list[tuple[object, ...]]:
     return [
         (
             format_agent_name(seat),
@@ -145,19 +145,20 @@ def agent_rows(story: SwarmTimeline) -> list[tuple[object, ...]]:
             agent.deposits,
             agent.score,
         )
-        for seat, agent in story.swarm.agents.items()
+        for seat, agent in timeline.swarm.agents.items()
     ]
 
 
-def evolution_lines(story: SwarmTimeline) -> list[str]:
+def evolution_lines(timeline: SwarmTimeline) -> list[str]:
     """How many agents had which role, round by round."""
     return [
-        f"T{at}: " + ", ".join(f"{role} × {count}" for role, count in sorted(crew.items())) for at, crew in enumerate(story.crews)
+        f"T{at}: " + ", ".join(f"{role} × {count}" for role, count in sorted(crew.items()))
+        for at, crew in enumerate(timeline.crews)
     ]
 
 
-def round_rows(story: SwarmTimeline, found: WhatIfResult) -> list[tuple[object, ...]]:
-    words = story.words
+def round_rows(timeline: SwarmTimeline, found: WhatIfResult) -> list[tuple[object, ...]]:
+    words = timeline.words
     return [
         (
             each.round,
@@ -172,18 +173,20 @@ def round_rows(story: SwarmTimeline, found: WhatIfResult) -> list[tuple[object, 
     ]
 
 
-def conclusion_lines(story: SwarmTimeline) -> list[str]:
+def conclusion_lines(timeline: SwarmTimeline) -> list[str]:
     """What the run decided, and by how much."""
-    words, decision = story.words, build_decision(story)
+    words, decision = timeline.words, build_decision(timeline)
     if decision.decision is None:
-        lines = [words.no_consensus if not story.swarm.consensus else words.not_carried if story.swarm.ballots else words.no_vote]
+        lines = [
+            words.no_consensus if not timeline.swarm.consensus else words.not_carried if timeline.swarm.ballots else words.no_vote
+        ]
     else:
         lines = quote_markdown(decision.decision.text)
-    for each in story.completed.resolved if story.completed is not None else ():
+    for each in timeline.completed.resolved if timeline.completed is not None else ():
         told = words.by_vote.format(
             kind=each.consensus_type,
             count=each.heads,
-            all=len(story.swarm.explorers),
+            all=len(timeline.swarm.explorers),
             support=format_percent(each.support),
             confidence=format_percent(each.confidence),
         )
@@ -191,28 +194,28 @@ def conclusion_lines(story: SwarmTimeline) -> list[str]:
     return lines
 
 
-def render_convergence_report(story: SwarmTimeline, apart: Collection[str] = ()) -> str:
+def render_convergence_report(timeline: SwarmTimeline, apart: Collection[str] = ()) -> str:
     """`convergence-report.md`."""
-    words, found = story.words, compute_what_if(story, apart)
+    words, found = timeline.words, compute_what_if(timeline, apart)
     parts = [
-        [f"# {words.convergence_report}: {format_cell(story.session)}"],
-        *_render_undone_joins(story, found),
-        [format_verdict(story, found)],
+        [f"# {words.convergence_report}: {format_cell(timeline.session)}"],
+        *_render_undone_joins(timeline, found),
+        [format_verdict(timeline, found)],
     ]
     if found.rounds:
-        parts.append([f"## {words.figures}", "", *_render_bars(story, found)])
-        parts.append([f"## {words.by_round}", "", *format_table(words.round_heads, round_rows(story, found))])
-        parts.append(_render_consensus(story, found.rounds[-1]))
-    parts.append(_render_joins(story))
+        parts.append([f"## {words.figures}", "", *_render_bars(timeline, found)])
+        parts.append([f"## {words.by_round}", "", *format_table(words.round_heads, round_rows(timeline, found))])
+        parts.append(_render_consensus(timeline, found.rounds[-1]))
+    parts.append(_render_joins(timeline))
     return _join_parts(parts)
 
 
-def render_final_report(story: SwarmTimeline, apart: Collection[str] = ()) -> str:
+def render_final_report(timeline: SwarmTimeline, apart: Collection[str] = ()) -> str:
     """`final-research-report.md`, at any time of a run."""
-    swarm, words, found = story.swarm, story.words, compute_what_if(story, apart)
+    swarm, words, found = timeline.swarm, timeline.words, compute_what_if(timeline, apart)
     active = swarm.measured.active if swarm.measured is not None else len(swarm.active)
     head = [
-        f"# {words.report}: {format_cell(story.session)}",
+        f"# {words.report}: {format_cell(timeline.session)}",
         "",
         f"**{words.task}**",
         "",
@@ -220,28 +223,28 @@ def render_final_report(story: SwarmTimeline, apart: Collection[str] = ()) -> st
         "",
         f"- {words.mode}: {words.modes[swarm.settings.mode]}",
         f"- {words.agents}: {words.agents_line.format(count=len(swarm.explorers), active=active)}",
-        f"- {words.time}: {words.minutes.format(minutes=story.spent.seconds / 60)}",
+        f"- {words.time}: {words.minutes.format(minutes=timeline.spent.seconds / 60)}",
         f"- {words.rounds}: {swarm.round}/{swarm.settings.max_rounds if swarm.settings.mode != 'classic' else 1}",
     ]
-    parts = [head, *_render_undone_joins(story, found), [f"**{format_verdict(story, found)}**"]]
+    parts = [head, *_render_undone_joins(timeline, found), [f"**{format_verdict(timeline, found)}**"]]
     if found.rounds:
         last = found.rounds[-1]
-        parts.append([f"## {words.figures}", "", *_render_bars(story, found)])
-        parts += [_render_consensus(story, last), _render_independence(story, last), _render_unique_ideas(story, found)]
-    parts.append([f"## {words.agent_table}", "", *format_table(words.agent_heads, agent_rows(story))])
-    parts.append([f"## {words.evolution}", "", "```", *evolution_lines(story), "```"])
-    parts.append([f"## {words.pheromones}", "", *_render_pheromones(story)])
+        parts.append([f"## {words.figures}", "", *_render_bars(timeline, found)])
+        parts += [_render_consensus(timeline, last), _render_independence(timeline, last), _render_unique_ideas(timeline, found)]
+    parts.append([f"## {words.agent_table}", "", *format_table(words.agent_heads, agent_rows(timeline))])
+    parts.append([f"## {words.evolution}", "", "```", *evolution_lines(timeline), "```"])
+    parts.append([f"## {words.pheromones}", "", *_render_pheromones(timeline)])
     if found.rounds:
-        parts.append([f"## {words.by_round}", "", *format_table(words.round_heads, round_rows(story, found))])
+        parts.append([f"## {words.by_round}", "", *format_table(words.round_heads, round_rows(timeline, found))])
     parts += [
-        _render_joins(story),
-        _render_votes(story),
-        _render_validation(story),
-        _render_insights(story),
-        _render_events(story),
+        _render_joins(timeline),
+        _render_votes(timeline),
+        _render_validation(timeline),
+        _render_insights(timeline),
+        _render_events(timeline),
     ]
-    parts.append([f"## {words.conclusion}", "", f"**{format_verdict(story, found)}**", "", *conclusion_lines(story)])
-    rows = build_cost_rows(story.costs, swarm.seats, story.spent, words.total)
+    parts.append([f"## {words.conclusion}", "", f"**{format_verdict(timeline, found)}**", "", *conclusion_lines(timeline)])
+    rows = build_cost_rows(timeline.costs, swarm.seats, timeline.spent, words.total)
     parts.append([f"## {words.cost}", "", *format_table(words.cost_heads, rows)])
     return _join_parts(parts)
 
@@ -250,27 +253,27 @@ def _join_parts(parts: list[list[str]]) -> str:
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
 
-def _render_undone_joins(story: SwarmTimeline, found: WhatIfResult) -> list[list[str]]:
-    return [[story.words.undone.format(joins=", ".join(found.undone))]] if found.undone else []
+def _render_undone_joins(timeline: SwarmTimeline, found: WhatIfResult) -> list[list[str]]:
+    return [[timeline.words.undone.format(joins=", ".join(found.undone))]] if found.undone else []
 
 
-def _render_bars(story: SwarmTimeline, found: WhatIfResult) -> list[str]:
+def _render_bars(timeline: SwarmTimeline, found: WhatIfResult) -> list[str]:
     lines = [
         f"{name} │ {format_bar(value)} │ {'✓' if holds else '✗'} {told}"
-        for name, value, holds, told in list_figures(story, found)
+        for name, value, holds, told in list_figures(timeline, found)
     ]
     return ["```", *lines, "```"]
 
 
-def _render_consensus(story: SwarmTimeline, last: WhatIfRound) -> list[str]:
-    words = story.words
-    head = f"## {words.consensus.format(threshold=format_percent(story.swarm.settings.quorum_threshold))}"
-    rows = consensus_rows(story, last)
+def _render_consensus(timeline: SwarmTimeline, last: WhatIfRound) -> list[str]:
+    words = timeline.words
+    head = f"## {words.consensus.format(threshold=format_percent(timeline.swarm.settings.quorum_threshold))}"
+    rows = consensus_rows(timeline, last)
     return [head, "", *(format_table(words.consensus_heads, rows) if rows else [words.no_consensus])]
 
 
-def _render_independence(story: SwarmTimeline, last: WhatIfRound) -> list[str]:
-    words = story.words
+def _render_independence(timeline: SwarmTimeline, last: WhatIfRound) -> list[str]:
+    words = timeline.words
     backed = {each.number: each for each in last.backed}
     chosen: list[BackedIdea] = [backed[number] for number in last.quorum]
     if not chosen:
@@ -285,19 +288,19 @@ def _render_independence(story: SwarmTimeline, last: WhatIfRound) -> list[str]:
     return [f"## {words.who}", "", *lines, "", words.weak]
 
 
-def _render_unique_ideas(story: SwarmTimeline, found: WhatIfResult) -> list[str]:
-    words = story.words
+def _render_unique_ideas(timeline: SwarmTimeline, found: WhatIfResult) -> list[str]:
+    words = timeline.words
     lines = [f"- {format_cell(text)} ({format_agent_name(seat)})" for text, seat in list_unique_ideas(found)[:MOST_UNIQUE]]
     return [f"## {words.unique}", "", *(lines or [words.none])]
 
 
-def _render_pheromones(story: SwarmTimeline) -> list[str]:
-    ranked = sorted(story.swarm.board.pheromones.values(), key=lambda each: (-each.concentration, each.direction))
+def _render_pheromones(timeline: SwarmTimeline) -> list[str]:
+    ranked = sorted(timeline.swarm.board.pheromones.values(), key=lambda each: (-each.concentration, each.direction))
     lines = [f"- `{format_bar(each.concentration)}` {each.concentration:.2f} {format_cell(each.direction)}" for each in ranked]
-    return lines or [story.words.none]
+    return lines or [timeline.words.none]
 
 
-def join_rows(story: SwarmTimeline) -> list[tuple[object, ...]]:
+def join_rows(timeline: SwarmTimeline) -> list[tuple[object, ...]]:
     """Which ideas were joined, and why."""
     return [
         (
@@ -307,19 +310,25 @@ def join_rows(story: SwarmTimeline) -> list[tuple[object, ...]]:
             f"{join.placed.reason} ({join.by})" if join.placed.reason == "measure" else join.placed.reason,
             "–" if join.placed.likeness is None else f"{join.placed.likeness:.2f}",
         )
-        for join in story.joins
+        for join in timeline.joins
     ]
 
 
-def _render_joins(story: SwarmTimeline) -> list[str]:
-    words, rows = story.words, join_rows(story)
+def _render_joins(timeline: SwarmTimeline) -> list[str]:
+    words, rows = timeline.words, join_rows(timeline)
     if not rows:
         return []
-    return [f"## {words.joined}", "", *format_table(words.joined_heads, rows), "", words.joined_how.format(session=story.session)]
+    return [
+        f"## {words.joined}",
+        "",
+        *format_table(words.joined_heads, rows),
+        "",
+        words.joined_how.format(session=timeline.session),
+    ]
 
 
-def vote_rows(story: SwarmTimeline) -> list[tuple[object, ...]]:
-    swarm = story.swarm
+def vote_rows(timeline: SwarmTimeline) -> list[tuple[object, ...]]:
+    swarm = timeline.swarm
     return [
         (f"idea-{vote.idea}", format_agent_name(seat), vote.position, f"{vote.confidence:.2f}", vote.reason)
         for idea in list_ballot_ideas(swarm)
@@ -330,52 +339,52 @@ def vote_rows(story: SwarmTimeline) -> list[tuple[object, ...]]:
     ]
 
 
-def _render_votes(story: SwarmTimeline) -> list[str]:
-    rows = vote_rows(story)
-    return [f"## {story.words.votes}", "", *format_table(story.words.vote_heads, rows)] if rows else []
+def _render_votes(timeline: SwarmTimeline) -> list[str]:
+    rows = vote_rows(timeline)
+    return [f"## {timeline.words.votes}", "", *format_table(timeline.words.vote_heads, rows)] if rows else []
 
 
-def validation_lines(story: SwarmTimeline) -> list[str]:
+def validation_lines(timeline: SwarmTimeline) -> list[str]:
     """The findings that need validation, each with the validator's word on it."""
-    words = story.words
+    words = timeline.words
     return [
         f"{each.id} ({each.seat}): {each.core_idea} — "
         + (words.validated.format(verdict=each.verdict, reason=each.checked) if each.verdict else words.unvalidated)
-        for each in [each for each in story.swarm.board.findings if each.needs_validation][:MOST_UNIQUE]
+        for each in [each for each in timeline.swarm.board.findings if each.needs_validation][:MOST_UNIQUE]
     ]
 
 
-def has_validator(story: SwarmTimeline) -> bool:
-    return VALIDATOR in story.swarm.helpers
+def has_validator(timeline: SwarmTimeline) -> bool:
+    return VALIDATOR in timeline.swarm.helpers
 
 
-def _render_validation(story: SwarmTimeline) -> list[str]:
-    words = story.words
-    lines = [f"- {format_cell(line)}" for line in validation_lines(story)]
+def _render_validation(timeline: SwarmTimeline) -> list[str]:
+    words = timeline.words
+    lines = [f"- {format_cell(line)}" for line in validation_lines(timeline)]
     if not lines:
         return []
-    return [f"## {words.validator}", "", *lines, *([] if has_validator(story) else ["", words.no_validator])]
+    return [f"## {words.validator}", "", *lines, *([] if has_validator(timeline) else ["", words.no_validator])]
 
 
-def insight_lines(story: SwarmTimeline) -> list[str]:
+def insight_lines(timeline: SwarmTimeline) -> list[str]:
     """What collisions brought up, each with its author."""
     lines = [
         f"{text} ({review.seat}, {review.action} {each.id})"
-        for each in story.swarm.board.findings
+        for each in timeline.swarm.board.findings
         for review in each.reviews
         for text in review.insights
     ]
     return lines[:MOST_UNIQUE]
 
 
-def _render_insights(story: SwarmTimeline) -> list[str]:
-    lines = [f"- {format_cell(line)}" for line in insight_lines(story)]
-    return [f"## {story.words.insights}", "", *lines] if lines else []
+def _render_insights(timeline: SwarmTimeline) -> list[str]:
+    lines = [f"- {format_cell(line)}" for line in insight_lines(timeline)]
+    return [f"## {timeline.words.insights}", "", *lines] if lines else []
 
 
-def list_event_lines(story: SwarmTimeline) -> list[str]:
+def list_event_lines(timeline: SwarmTimeline) -> list[str]:
     """What a reader wants to hear of, one line each, the newest kept where there is too much."""
-    found = [event for event in story.events if event["type"] in _SHOWN_EVENTS]
+    found = [event for event in timeline.events if event["type"] in _SHOWN_EVENTS]
     return [_format_event(event) for event in found[-MOST_EVENTS:]]
 
 
@@ -393,5 +402,5 @@ def _format_value(value: object) -> str:
     return ", ".join(str(each) for each in value) if isinstance(value, list) else str(value)
 
 
-def _render_events(story: SwarmTimeline) -> list[str]:
-    return [f"## {story.words.what_happened}", "", *(f"- {format_cell(line)}" for line in list_event_lines(story))]
+def _render_events(timeline: SwarmTimeline) -> list[str]:
+    return [f"## {timeline.words.what_happened}", "", *(f"- {format_cell(line)}" for line in list_event_lines(timeline))]

@@ -89,7 +89,7 @@ class SwarmTimeline(TimelineBase):
 
     def __init__(self, session: SessionId) -> None:
         super().__init__(session)
-        self.timeline: list[SwarmTimelineLine] = []
+        self.lines: list[SwarmTimelineLine] = []
         self.events: list[dict[str, Any]] = []
         self.operations: list[LoggedOperation] = []
         self.logged: dict[tuple[int, SeatId], list[LoggedOperation]] = {}
@@ -131,8 +131,8 @@ class SwarmTimeline(TimelineBase):
             self._record_entry(entry, before, after)
 
     def _add_line(self, entry: Entry, speaker: SeatId, text: str) -> None:
-        number = len(self.timeline) + 1
-        self.timeline.append(
+        number = len(self.lines) + 1
+        self.lines.append(
             SwarmTimelineLine(id=number, seq=entry.seq, timestamp=format_time(entry.at), speaker=speaker, content=text)
         )
 
@@ -305,63 +305,67 @@ class SwarmTimeline(TimelineBase):
 
     def find_finding_line(self, finding: Finding) -> int:
         """The number of the timeline line of a finding."""
-        found = [line.id for line in self.timeline if line.speaker == finding.seat and line.content == finding.core_idea]
+        found = [line.id for line in self.lines if line.speaker == finding.seat and line.content == finding.core_idea]
         return found[0] if found else 1
 
 
-def find_ending(story: SwarmTimeline) -> str | None:
+def find_ending(timeline: SwarmTimeline) -> str | None:
     """Why it ended; None while it goes on."""
-    closed = story.closed
+    closed = timeline.closed
     if closed is None:
         return None
     return closed.reason if isinstance(closed, SwarmClosed) else "cancelled"
 
 
-def list_carried_ideas(story: SwarmTimeline) -> tuple[IdeaResolution, ...]:
+def list_carried_ideas(timeline: SwarmTimeline) -> tuple[IdeaResolution, ...]:
     """The consensus ideas that the vote carried."""
-    return tuple(each for each in story.completed.resolved if each.carried) if story.completed is not None else ()
+    return tuple(each for each in timeline.completed.resolved if each.carried) if timeline.completed is not None else ()
 
 
-def build_decision(story: SwarmTimeline) -> Decision:
+def build_decision(timeline: SwarmTimeline) -> Decision:
     """The decision as it stands: the consensus ideas that the vote carried; in the classic mode the synthesis."""
-    swarm = story.swarm
-    is_over = isinstance(story.closed, SwarmClosed)
-    ideas = [idea for each in list_carried_ideas(story) if (idea := swarm.board.idea(each.idea)) is not None] if is_over else []
-    first = (
-        next(iter(list_carried_ideas(story) or (story.completed.resolved if story.completed else ())), None) if is_over else None
+    swarm = timeline.swarm
+    is_over = isinstance(timeline.closed, SwarmClosed)
+    ideas = (
+        [idea for each in list_carried_ideas(timeline) if (idea := swarm.board.idea(each.idea)) is not None] if is_over else []
     )
-    claim = _build_claim(story, [idea.number for idea in ideas]) if ideas else None
+    first = (
+        next(iter(list_carried_ideas(timeline) or (timeline.completed.resolved if timeline.completed else ())), None)
+        if is_over
+        else None
+    )
+    claim = _build_claim(timeline, [idea.number for idea in ideas]) if ideas else None
     if is_over and swarm.synthesis:
         claim = SourcedClaim(text=swarm.synthesis)
     return Decision(
-        session=story.session,
+        session=timeline.session,
         topic=swarm.opened.topic,
-        status="thinking" if story.closed is None else "concluded" if is_over else "cancelled",
-        ended_by=find_ending(story),
+        status="thinking" if timeline.closed is None else "concluded" if is_over else "cancelled",
+        ended_by=find_ending(timeline),
         decision=claim,
         author=swarm.author if is_over else None,
         confidence=first.confidence if first else None,
         support=first.support if first else None,
         turnout=first.turnout if first else None,
         reasons=_build_reasons(swarm, first) if claim is not None else (),
-        positions=_build_positions(story, first),
-        dissent=_build_dissent(story) if is_over else (),
+        positions=_build_positions(timeline, first),
+        dissent=_build_dissent(timeline) if is_over else (),
         open_questions=(),
         lost=_list_lost_seats(swarm),
         could_differ=first.could_differ if first else False,
-        turns=len(story.reports),
-        spent=story.spent,
+        turns=len(timeline.reports),
+        spent=timeline.spent,
         consensus_type=first.consensus_type if first else None,
         heads=first.heads if first else 0,
         effective=first.effective if first else None,
-        open_challenges=_collect_challenges(story) if is_over else (),
+        open_challenges=_collect_challenges(timeline) if is_over else (),
     )
 
 
-def _build_claim(story: SwarmTimeline, numbers: list[int]) -> SourcedClaim:
-    swarm = story.swarm
+def _build_claim(timeline: SwarmTimeline, numbers: list[int]) -> SourcedClaim:
+    swarm = timeline.swarm
     texts = [idea.text for number in numbers if (idea := swarm.board.idea(number)) is not None]
-    lines = {line.content: line.id for line in reversed(story.timeline)}
+    lines = {line.content: line.id for line in reversed(timeline.lines)}
     rests = sorted({lines[each.core_idea] for each in swarm.board.findings if each.idea in numbers and each.core_idea in lines})
     text = texts[0] if len(texts) == 1 else "\n".join(f"{at}. {each}" for at, each in enumerate(texts, 1))
     return SourcedClaim(text=text, entries=tuple(rests))
@@ -382,9 +386,9 @@ def _build_reasons(swarm: Swarm, first: IdeaResolution | None) -> tuple[SourcedC
     return tuple(SourcedClaim(text=vote.reason) for vote in votes.values() if vote.position == "support" and vote.reason)
 
 
-def _build_positions(story: SwarmTimeline, first: IdeaResolution | None) -> tuple[SeatPosition, ...]:
-    swarm = story.swarm
-    opening = {told.seat: told.report for told in reversed(story.reports)}
+def _build_positions(timeline: SwarmTimeline, first: IdeaResolution | None) -> tuple[SeatPosition, ...]:
+    swarm = timeline.swarm
+    opening = {told.seat: told.report for told in reversed(timeline.reports)}
     found = []
     for name in swarm.explorers:
         seat, report = swarm.seat(name), opening.get(name)
@@ -409,9 +413,9 @@ def _build_positions(story: SwarmTimeline, first: IdeaResolution | None) -> tupl
     return tuple(found)
 
 
-def _build_dissent(story: SwarmTimeline) -> tuple[Dissent, ...]:
+def _build_dissent(timeline: SwarmTimeline) -> tuple[Dissent, ...]:
     """Every opposing or conditional vote."""
-    swarm = story.swarm
+    swarm = timeline.swarm
     voiced = []
     for idea in list_ballot_ideas(swarm):
         for seat, vote in _collect_votes(swarm, idea).items():
@@ -422,12 +426,12 @@ def _build_dissent(story: SwarmTimeline) -> tuple[Dissent, ...]:
     return tuple(voiced)
 
 
-def _collect_challenges(story: SwarmTimeline) -> tuple[SourcedClaim, ...]:
+def _collect_challenges(timeline: SwarmTimeline) -> tuple[SourcedClaim, ...]:
     """Challenges of collisions against findings that back a consensus idea."""
-    swarm = story.swarm
+    swarm = timeline.swarm
     backed = set(list_ballot_ideas(swarm))
     return tuple(
-        SourcedClaim(text=f"{review.seat}: {review.content}", entries=(story.find_finding_line(each),))
+        SourcedClaim(text=f"{review.seat}: {review.content}", entries=(timeline.find_finding_line(each),))
         for each in swarm.board.findings
         if each.idea in backed
         for review in each.reviews

@@ -49,34 +49,34 @@ class WhatIfResult:
     owners: dict[int, tuple[SeatId, ...]]
 
 
-def compute_what_if(story: SwarmTimeline, apart: Collection[str] = ()) -> WhatIfResult:
+def compute_what_if(timeline: SwarmTimeline, apart: Collection[str] = ()) -> WhatIfResult:
     """The figures with the joins `apart` undone; raises BadSetting for a join that there is not."""
-    known = {join.id: join for join in story.joins}
+    known = {join.id: join for join in timeline.joins}
     for name in apart:
         if name not in known:
             raise BadSetting(f"there is no join {name!r}; known: {', '.join(known) or 'none'}")
-    texts = {idea.number: idea.text for idea in story.swarm.board.ideas}
+    texts = {idea.number: idea.text for idea in timeline.swarm.board.ideas}
     separate: dict[str, int] = {}
     for name in sorted(set(apart), key=lambda name: known[name].number):
         number = len(texts) + 1
         texts[number] = known[name].placed.text
         separate[normalize_idea(known[name].placed.text)] = number
-    tally = _Tally(story, separate)
-    rounds = tuple(tally.count(settled.round, measured, texts) for settled, measured in _pair_rounds(story))
+    tally = _Tally(timeline, separate)
+    rounds = tuple(tally.count(settled.round, measured, texts) for settled, measured in _pair_rounds(timeline))
     return WhatIfResult(undone=tuple(sorted(set(apart))), rounds=rounds, texts=texts, owners=tally.owners())
 
 
-def _pair_rounds(story: SwarmTimeline) -> Iterator[tuple[RoundSettled, ConvergenceMeasured]]:
-    return zip(story.settlements, story.measures, strict=False)
+def _pair_rounds(timeline: SwarmTimeline) -> Iterator[tuple[RoundSettled, ConvergenceMeasured]]:
+    return zip(timeline.settlements, timeline.measures, strict=False)
 
 
 class _Tally:
     """Who holds what, round by round, with some texts standing apart."""
 
-    def __init__(self, story: SwarmTimeline, separate: dict[str, int]) -> None:
-        self._swarm = story.swarm
+    def __init__(self, timeline: SwarmTimeline, separate: dict[str, int]) -> None:
+        self._swarm = timeline.swarm
         self._separate = separate
-        self._active = {settled.round: [each.seat for each in settled.opinions] for settled in story.settlements}
+        self._active = {settled.round: [each.seat for each in settled.opinions] for settled in timeline.settlements}
         self._findings: dict[int, list[Finding]] = {}
         for finding in self._swarm.board.findings:
             self._findings.setdefault(finding.round, []).append(finding)
