@@ -603,12 +603,12 @@ def test_nobody_agrees_with_itself() -> None:
 
 
 @pytest.mark.parametrize(
-    ("supporters", "seats", "standing"), [(0, 1, "open"), (1, 2, "agreed"), (1, 3, "agreed"), (1, 4, "open"), (2, 4, "agreed")]
+    ("supporters", "seats", "status"), [(0, 1, "open"), (1, 2, "agreed"), (1, 3, "agreed"), (1, 4, "open"), (2, 4, "agreed")]
 )
-def test_agreed_means_more_than_half_of_the_seats(supporters: int, seats: int, snapshot: str) -> None:
+def test_agreed_means_more_than_half_of_the_seats(supporters: int, seats: int, status: str) -> None:
     """P-13"""
     agreed = tuple(SeatId(f"s{number}") for number in range(supporters))
-    assert DiscussionPoint(entry=2, speaker=SeatId("ada"), claim="x", agreed=agreed).compute_status(seats) == snapshot
+    assert DiscussionPoint(entry=2, speaker=SeatId("ada"), claim="x", agreed=agreed).compute_status(seats) == status
 
 
 def test_consensus_stays_bounded_and_keeps_what_is_contested() -> None:

@@ -204,6 +204,7 @@ CONTRACT: RulebookContract[Conference] = RulebookContract(rules=RULES, openings=
 def test_whatever_is_answered_a_conference_keeps_its_promises(data: st.DataObject) -> None:
     """R-10: it always ends; nobody is asked twice at once; what was settled is not asked again."""
     played = check_session(CONTRACT, data)
-    numbers = [speech.number for speech in played.snapshot.state.speeches]
+    state = played.snapshot.state
+    numbers = sorted(turn.number for turn in (*state.speeches, *state.absences))
     assert numbers == list(range(1, len(numbers) + 1))
     assert isinstance(played.opened, ConferenceOpened)
