@@ -72,7 +72,7 @@ def test_a_swarm_of_models(tmp_path: Path) -> None:
                 assert (decision.decision.text, decision.consensus_type, decision.ended_by) == (IDEA, "unanimous", "converged")
                 assert decision.lost == ()
                 timeline = await moot.load_timeline(decision.session)
-            swarm = timeline.swarm
+            swarm = timeline.state
             assert {agent.score for agent in swarm.agents.values()} == {0}
             assert {finding.verdict for finding in swarm.board.findings} <= {"confirmed", None}
             prompts = [json.dumps(request.body) for request in stub.asked]

@@ -302,12 +302,12 @@ def test_what_consultations_cost_counts_for_seats_and_session() -> None:
     usage = Usage(tokens_in=10, tokens_out=5, cost=3, calls=1)
     room = Room().put().requests(asks_for()).advises().files().speaks()
     plugin = wrap_with_consultations(ROUNDTABLE)
-    timeline = plugin.tell(SessionId("one"))
+    timeline = plugin.timeline(SessionId("one"))
     entries = [room.opened, *room.facts]
     lines = []
     for at, fact in enumerate(entries, 1):
         paid = replace(fact, usage=usage) if isinstance(fact, Reply) and fact.seat != HOUSE.id else fact
-        lines += plugin.lines(timeline, Entry(seq=at, at=START, fact=paid))
+        lines += plugin.describe(timeline, Entry(seq=at, at=START, fact=paid))
     assert plugin.decision(timeline).spent.calls == 3
     assert {seat: spent.calls for seat, spent in timeline.within.costs.seats.items() if spent.calls} == {ADA: 2, BOB: 1}
     assert lines == [

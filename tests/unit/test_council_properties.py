@@ -18,7 +18,7 @@ from moot.domain.roster import MAILBOX, Seat, Swap
 from moot.domain.topic import ErrorCorrelation, Topic
 from moot.engine.snapshot import RecordWriter, Snapshot
 from moot.engine.step import StepResult, step
-from moot.ports.plugin import Plan, ProtocolPlugin
+from moot.ports.plugin import AnyPlugin, Plan
 from moot.protocols.council.advisory import ADVISORY, AdvisorySettings
 from moot.protocols.council.consensus import CONSENSUS, ConsensusSettings
 from moot.protocols.council.debate import DEBATE
@@ -137,7 +137,7 @@ SAID: dict[str, st.SearchStrategy[object]] = {
 
 
 @st.composite
-def openings(draw: st.DrawFn, plugin: ProtocolPlugin) -> CouncilOpened:
+def openings(draw: st.DrawFn, plugin: AnyPlugin) -> CouncilOpened:
     names = draw(st.sampled_from((("ada", "bob", "cy"), ("ada", "bob"), ("甲", "乙", "丙", "丁"))))
     seats = tuple(
         Seat(
@@ -172,7 +172,7 @@ def openings(draw: st.DrawFn, plugin: ProtocolPlugin) -> CouncilOpened:
 
 
 @st.composite
-def held(draw: st.DrawFn, plugin: ProtocolPlugin, seats: tuple[Seat, ...]) -> CouncilSettings:
+def held(draw: st.DrawFn, plugin: AnyPlugin, seats: tuple[Seat, ...]) -> CouncilSettings:
     found: CouncilSettings = plugin.settings()
     found = replace(
         found,
@@ -188,7 +188,7 @@ def held(draw: st.DrawFn, plugin: ProtocolPlugin, seats: tuple[Seat, ...]) -> Co
     return found
 
 
-def rules_of(plugin: ProtocolPlugin) -> CouncilRules:
+def rules_of(plugin: AnyPlugin) -> CouncilRules:
     assert isinstance(plugin.rules, CouncilRules)
     return plugin.rules
 

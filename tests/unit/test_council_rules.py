@@ -756,7 +756,7 @@ def test_an_advisor_that_was_never_asked_gave_no_word(ends: Fact) -> None:
 def test_an_advisor_cannot_decide_even_where_its_answer_was_not_checked() -> None:
     """D-8: not every participant asks the brief what is wrong with its answer."""
     table = proposed(advisory(ADA, BOB, CY)).say_unchecked("bob", synthesize("no")).says("cy", PASS)
-    decided = table.says("ada", synthesize("yes")).timeline.council.line(table.closed.motion)
+    decided = table.says("ada", synthesize("yes")).timeline.state.line(table.closed.motion)
     assert decided is not None
     assert decided.seat == "ada"
     lost = proposed(advisory(ADA, BOB, CY)).say_unchecked("bob", synthesize("no")).says("cy", PASS).lose_seat("ada")

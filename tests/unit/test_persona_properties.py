@@ -26,8 +26,7 @@ from moot.protocols.persona.facts import (
     TurnPassed,
     TurnTaken,
 )
-from moot.protocols.persona.minutes import render_minutes
-from moot.protocols.persona.page import render_html_report
+from moot.protocols.persona.plugin import PERSONA
 from moot.protocols.persona.rules import RULES
 from moot.protocols.persona.timeline import PersonaTimeline, build_decision
 from moot.testing.persona_facts import SESSION
@@ -134,8 +133,8 @@ def test_every_meeting_can_be_told_at_any_time_and_read_back(data: st.DataObject
     played = play_session(CONTRACT, data)
     at = data.draw(st.integers(1, len(played.entries)))
     timeline = _told(played.entries[:at])
-    assert render_minutes(timeline).startswith("# ")
-    assert render_html_report(timeline).startswith("<!doctype html>")
+    assert PERSONA.export(timeline, "minutes").startswith("# ")
+    assert PERSONA.export(timeline, "html").startswith("<!doctype html>")
     written = render_context_ledger(timeline)
     read = ContextLedger(written)
     assert [turn.content for turn in read.opened.imported] == [line.content for line in timeline.lines]

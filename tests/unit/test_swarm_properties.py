@@ -234,7 +234,7 @@ def test_every_concentration_is_accounted_for_by_events(data: st.DataObject) -> 
         if event["type"].startswith("pheromone_"):
             assert event["before"] == found.get(event["direction"], 0.0)
             found[event["direction"]] = event["after"]
-    assert found == {each.direction: each.concentration for each in timeline.swarm.board.pheromones.values()}
+    assert found == {each.direction: each.concentration for each in timeline.state.board.pheromones.values()}
 
 
 @LASTING
@@ -245,7 +245,7 @@ def test_convergence_is_claimed_exactly_when_the_figures_hold_and_everything_can
     measures = [fact for fact in timeline.measures if isinstance(fact, ConvergenceMeasured)]
     for fact in measures:
         holds = fact.enough_rounds and fact.stable and fact.has_quorum and fact.is_diverse and not fact.too_fast
-        assert fact.converged == (holds and timeline.swarm.settings.mode != "classic")
+        assert fact.converged == (holds and timeline.state.settings.mode != "classic")
     assert render_blackboard(timeline)
     assert "<script" not in render_html_report(timeline)
     assert render_final_report(timeline)

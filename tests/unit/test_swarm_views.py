@@ -81,7 +81,7 @@ def test_the_report_has_what_the_template_of_the_source_has() -> None:
     ):
         assert part in text, part
     found = render_html_report(timeline)
-    assert (found.count("<svg"), found.count('class="bar')) == (3, 3 + len(timeline.swarm.board.pheromones))
+    assert (found.count("<svg"), found.count('class="bar')) == (3, 3 + len(timeline.state.board.pheromones))
     assert "<polyline" in found
 
 

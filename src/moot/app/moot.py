@@ -40,7 +40,7 @@ from moot.memory.register import is_register
 from moot.memory.search import SearchHit
 from moot.memory.tokens import TokenStore
 from moot.participants.human import AskPerson
-from moot.ports.plugin import Plan, ProtocolPlugin
+from moot.ports.plugin import AnyPlugin, Plan
 from moot.reports.decision import Decision, Status
 
 log = logging.getLogger("moot")
@@ -301,9 +301,9 @@ class Moot:
         if form == "jsonl":
             return dump_export(parse_session_id(session), await self.engine.records(parse_session_id(session)))
         plugin, timeline = await self._load_plugin_and_timeline(session)
-        if form not in plugin.exports:
-            raise BadSetting(f"a {plugin.name} session has no form {form!r}; it has: jsonl, {', '.join(plugin.exports)}")
-        return plugin.exports[form](timeline)
+        if form not in plugin.forms:
+            raise BadSetting(f"a {plugin.name} session has no form {form!r}; it has: jsonl, {', '.join(plugin.forms)}")
+        return plugin.export(timeline, form)
 
     async def read_back(
         self, text: str, *, seats: Sequence[Seat] = (), name: str = "persona", session: str | None = None
@@ -356,18 +356,18 @@ class Moot:
         """The session as its protocol tells it."""
         return (await self._load_plugin_and_timeline(session))[1]
 
-    async def load_plugin(self, session: str) -> ProtocolPlugin:
+    async def load_plugin(self, session: str) -> AnyPlugin:
         """The protocol of a session; raises UnknownSession."""
         return self._find_plugin((await self.engine.load_snapshot(parse_session_id(session))).session_state.opened)
 
-    async def _load_plugin_and_timeline(self, session: str) -> tuple[ProtocolPlugin, Any]:
+    async def _load_plugin_and_timeline(self, session: str) -> tuple[AnyPlugin, Any]:
         name = parse_session_id(session)
         # What is shown to people is checked first: words that were changed afterwards are nobody's.
         entries = [self.engine.entry(record) for record in validate_chain(name, await self.engine.records(name))]
         opened = entries[0].fact
         assert isinstance(opened, Opened)
         plugin = self._find_plugin(opened)
-        timeline = plugin.tell(name)
+        timeline = plugin.timeline(name)
         for entry in entries:
             timeline.add(entry)
         return plugin, timeline
@@ -390,7 +390,7 @@ class Moot:
             except CallerError as cause:
                 raise BadImport(f"{cause}; say who goes on: --seat {seat.id}=PLATFORM for every seat") from cause
 
-    def _find_plugin(self, opened: Opened) -> ProtocolPlugin:
+    def _find_plugin(self, opened: Opened) -> AnyPlugin:
         return find_plugin(opened)
 
     async def _build_roster(self, language: Language, options: Options) -> tuple[tuple[Seat, ...], Panel]:

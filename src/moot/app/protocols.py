@@ -7,7 +7,7 @@ from typing import Any
 from moot.domain.facts import Fact, Opened
 from moot.domain.rulebook import Rulebook
 from moot.errors import UnknownProtocol
-from moot.ports.plugin import ProtocolPlugin
+from moot.ports.plugin import AnyPlugin, ProtocolPlugin
 from moot.protocols.consultation.facts import KINDS as CONSULTATION_KINDS
 from moot.protocols.consultation.plugin import CONSULTATION, wrap_with_consultations
 from moot.protocols.council.advisory import ADVISORY
@@ -22,7 +22,7 @@ OWN = (PERSONA, DEBATE, ADVISORY, CONSENSUS, ROUNDTABLE, SWARM, CONSULTATION, PI
 
 
 @cache
-def load_protocols() -> dict[str, ProtocolPlugin]:
+def load_protocols() -> dict[str, AnyPlugin]:
     """Every protocol by its name."""
     found = {plugin.name: plugin for plugin in OWN}
     for point in entry_points(group="moot.protocols"):
@@ -33,7 +33,7 @@ def load_protocols() -> dict[str, ProtocolPlugin]:
     return found
 
 
-def get_protocol(name: str) -> ProtocolPlugin:
+def get_protocol(name: str) -> AnyPlugin:
     """The protocol of this name, or of this name on the wire; raises UnknownProtocol."""
     plugin = load_protocols().get(name) or next(
         (plugin for plugin in load_protocols().values() if plugin.wire_name == name), None
@@ -50,12 +50,12 @@ def collect_kinds() -> dict[str, type[Fact]]:
 
 
 @cache
-def with_consultations(name: str) -> ProtocolPlugin:
+def with_consultations(name: str) -> AnyPlugin:
     """The protocol of this name, for sessions whose seats may consult each other."""
     return wrap_with_consultations(load_protocols()[name])
 
 
-def find_plugin(opened: Opened) -> ProtocolPlugin:
+def find_plugin(opened: Opened) -> AnyPlugin:
     """The protocol that a session was opened with."""
     plugin = next(plugin for plugin in load_protocols().values() if type(opened) in plugin.rules.kinds.values())
     return plugin if opened.consult is None else with_consultations(plugin.name)

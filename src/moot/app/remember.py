@@ -9,7 +9,7 @@ from moot.domain.roster import NEUTRAL_TRUST, Seat
 from moot.domain.topic import ErrorCorrelation, normalize_label
 from moot.memory.decision_memory import DecisionMemory
 from moot.memory.facts import DecisionKept, Member
-from moot.ports.plugin import ProtocolPlugin
+from moot.ports.plugin import AnyPlugin
 from moot.reports.decision import Decision, SeatPosition
 from moot.reports.timeline import TimelineBase
 from moot.scoring.independence import compute_correlation, detect_family, presume_correlation
@@ -30,7 +30,7 @@ _VERDICTS: dict[str, VotePosition] = {
 }
 
 
-def build_decision_record(plugin: ProtocolPlugin, timeline: Any, head: bytes) -> DecisionKept:
+def build_decision_record(plugin: AnyPlugin, timeline: Any, head: bytes) -> DecisionKept:
     """What is remembered of a session that has ended."""
     assert isinstance(timeline, TimelineBase)
     decision, opened = plugin.decision(timeline), timeline.session_state.opened

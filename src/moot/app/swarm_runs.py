@@ -20,7 +20,7 @@ from moot.domain.facts import Closed
 from moot.domain.ids import parse_session_id
 from moot.engine.events import EntryAdded
 from moot.errors import FolderUnwritable
-from moot.ports.plugin import ProtocolPlugin
+from moot.ports.plugin import AnyPlugin
 from moot.protocols.consultation.timeline import unwrap_timeline
 from moot.protocols.swarm.facts import ConvergenceMeasured
 from moot.protocols.swarm.records.blackboard import render_run_config
@@ -91,7 +91,7 @@ class RunFolder:
 def _find_own_folder(base: Path, timeline: SwarmTimeline) -> Path:
     """The session's folder: the one that it has already, else a new one under the first name that is free."""
     base.mkdir(parents=True, exist_ok=True)
-    name, config = folder_name(timeline.opened_at, timeline.swarm.opened.topic), render_run_config(timeline)
+    name, config = folder_name(timeline.opened_at, timeline.state.opened.topic), render_run_config(timeline)
     for number in range(1, MOST_SUFFIXES):
         path = base / (name if number == 1 else f"{name}-{number}")
         if _is_own(path, config) or (not path.exists() and _make_folder(path, config)):
@@ -129,7 +129,7 @@ def _replace_file(path: Path, text: str) -> None:
 
 @asynccontextmanager
 async def keep_run_folder(
-    moot: Moot, plugin: ProtocolPlugin, session: str, base: Path | None = None
+    moot: Moot, plugin: AnyPlugin, session: str, base: Path | None = None
 ) -> AsyncIterator[RunFolder | None]:
     """While a session is run here, keep its folder; None for a protocol that has none."""
     if plugin.name != "swarm":
@@ -150,9 +150,9 @@ async def _write_all_files(moot: Moot, session: str, folder: RunFolder) -> None:
     await asyncio.to_thread(folder.write, unwrap_timeline(await moot.load_timeline(session)))
 
 
-async def _write_rounds(moot: Moot, plugin: ProtocolPlugin, session: str, folder: RunFolder) -> None:
+async def _write_rounds(moot: Moot, plugin: AnyPlugin, session: str, folder: RunFolder) -> None:
     """Write after every round. What fails now is tried again with the next one, and at the end it is told."""
-    timeline = plugin.tell(parse_session_id(session))
+    timeline = plugin.timeline(parse_session_id(session))
     timeline = unwrap_timeline(timeline)
     async for event in moot.watch(session):
         if not isinstance(event, EntryAdded):

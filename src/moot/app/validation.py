@@ -11,7 +11,7 @@ from moot.domain.budget import Budget
 from moot.domain.roster import MOST_PATIENCE, Seat
 from moot.domain.safe_text import fix_surrogates
 from moot.errors import BadSetting
-from moot.ports.plugin import ProtocolPlugin
+from moot.ports.plugin import AnyPlugin
 
 LONGEST_TOPIC: Final = 20_000
 
@@ -41,7 +41,7 @@ def check_limits(budget: Budget, patience: float) -> None:
         raise BadSetting(f"the patience is {patience} seconds; at most ten years are taken")
 
 
-def validate_settings(plugin: ProtocolPlugin, given: Mapping[str, Any], seats: Sequence[Seat]) -> Any:
+def validate_settings(plugin: AnyPlugin, given: Mapping[str, Any], seats: Sequence[Seat]) -> Any:
     """The protocol's settings; positions are taken blind from as many seats on as the protocol says, unless said otherwise."""
     names = [field.name for field in fields(plugin.settings)]
     for name in given:

@@ -1,8 +1,8 @@
-"""What a protocol hands to the house: its rulebook, how its sessions open, and how they are told to people."""
+"""What a protocol brings: its rulebook, how its sessions open, and how they are shown to people."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from moot.domain.budget import Budget
 from moot.domain.facts import Entry, Language, Opened
@@ -10,13 +10,19 @@ from moot.domain.ids import SessionId
 from moot.domain.roster import Seat
 from moot.domain.rulebook import Rulebook
 from moot.domain.topic import Topic
+from moot.reports.blocks import Report
 from moot.reports.decision import Decision
-from moot.reports.summary import SummaryLine
+from moot.reports.markdown import render_markdown
+from moot.reports.timeline import SessionTimeline
+
+S = TypeVar("S")
+T = TypeVar("T", bound=SessionTimeline)
+O = TypeVar("O", bound=Opened)  # noqa: E741 - an opening
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What every session is opened with. `settings` is an instance of the kit's settings class."""
+    """What every session is opened with. `settings` is an instance of the plugin's settings class."""
 
     topic: str
     language: Language
@@ -24,9 +30,23 @@ class Plan:
     seats: tuple[Seat, ...]
     budget: Budget
     outside_patience: float
-    settings: Any
+    settings: object
     subject: Topic = Topic()
     hosted: bool = False
+
+    def opening(self, opened: type[O], *, seats: tuple[Seat, ...] | None = None, **own: object) -> O:
+        """The opening fact of a session: what all protocols record, and what is the protocol's `own`."""
+        return opened(
+            topic=self.topic,
+            language=self.language,
+            seed=self.seed,
+            seats=self.seats if seats is None else seats,
+            budget=self.budget,
+            outside_patience=self.outside_patience,
+            subject=self.subject,
+            hosted=self.hosted,
+            **own,  # type: ignore[arg-type]  # the fields of the protocol's own opening, which its dataclass checks
+        )
 
 
 class ImportedSession(Protocol):
@@ -45,26 +65,53 @@ class ImportedSession(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProtocolPlugin:
+class ProtocolPlugin(Generic[S, T]):
     """One per protocol, found through the entry points `moot.protocols`.
 
-    `tell` begins a teller; `lines` tells it one more entry and says what happened, in plain lines; `summary` is its decision in
-    short. `wire_name` is what the protocol is called in calls that other programs make; `blind_from` the
-    number of seats from which positions are taken blind, where its settings leave that open. `gates` are the kinds of answers
-    that are validations: nobody consults over them. With `consults` its sessions have consultations unasked.
+    `timeline` begins the timeline of a session; `describe` adds one more entry to it and says what happened, in plain lines;
+    `decision` is the outcome so far; `report` is the session for people, from which Markdown, pages and terminal text are made.
+    `exports` are further forms in which a session can be written. `wire_name` is what the protocol is called in calls that other
+    programs make; `blind_from` the number of seats from which positions are taken blind, where its settings leave that open.
+    `gates` are the kinds of answers that are validations: nobody consults over them. With `consults` its sessions have
+    consultations without being asked for them.
     """
 
     name: str
-    rules: Rulebook[Any]
+    rules: Rulebook[S]
     settings: type
     open: Callable[[Plan], Opened]
-    tell: Callable[[SessionId], Any]
-    decision: Callable[[Any], Decision]
-    lines: Callable[[Any, Entry], list[str]]
-    summary: Callable[[Any], list[SummaryLine]]
-    exports: Mapping[str, Callable[[Any], str]]
+    timeline: Callable[[SessionId], T]
+    decision: Callable[[T], Decision]
+    describe: Callable[[T, Entry], list[str]]
+    report: Callable[[T], Report]
+    exports: Mapping[str, Callable[[T], str]] = field(default_factory=dict)
     wire_name: str = ""
     blind_from: int = 0
     gates: frozenset[str] = frozenset()
     consults: bool = False
     read_back: Callable[[str, tuple[Seat, ...], Budget], ImportedSession] | None = None
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """The forms in which a session can be written."""
+        return tuple(dict.fromkeys((*_RENDERERS, *self.exports)))
+
+    def export(self, timeline: T, form: str) -> str:
+        """A session in one of the `forms`."""
+        if form in self.exports:
+            return self.exports[form](timeline)
+        return _RENDERERS[form](self.report(timeline))
+
+
+AnyPlugin: TypeAlias = ProtocolPlugin[Any, Any]
+"""A protocol of which nothing more is known: what a table of all protocols holds."""
+
+
+def _render_html(report: Report) -> str:
+    # Imported here: only a page needs it.
+    from moot.reports.page import render_page
+
+    return render_page(report)
+
+
+_RENDERERS: Mapping[str, Callable[[Report], str]] = {"minutes": render_markdown, "html": _render_html}

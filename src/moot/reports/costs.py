@@ -30,9 +30,9 @@ def format_money(spent: Spent) -> str:
     return f"{known} + {spent.unpriced} unpriced calls" if spent.unpriced else known
 
 
-def build_cost_rows(costs: Costs, seats: Iterable[Seat], total: Spent, name: str) -> list[tuple[object, ...]]:
+def build_cost_rows(costs: Costs, seats: Iterable[Seat], total: Spent, name: str) -> list[tuple[str | int, ...]]:
     """What each seat cost, and all together under `name`."""
-    rows: list[tuple[object, ...]] = []
+    rows: list[tuple[str | int, ...]] = []
     for seat in seats:
         spent = costs.seats.get(seat.id)
         if spent is not None:

@@ -1,13 +1,55 @@
 """Words that the views of all protocols share, in both languages."""
 
-from moot.reports.two_languages import TwoLanguages, both, in_each_language
+from moot.reports.two_languages import Both, TwoLanguages, both, in_each_language
 
 
 class SharedReportText(TwoLanguages):
     """Every text, in one language."""
 
+    minutes = both("Minutes", "会议纪要")
     decision = both("Decision", "决定")
-    losses = both(
+    choice = both("In short", "简言之")
+    no_decision = both("No decision: every seat that could have written it failed.", "没有决定：所有可以执笔的席位都失败了。")
+    still_thinking = both("The meeting goes on; nothing is decided yet.", "会议仍在进行，尚无决定。")
+    cancelled = both("Cancelled before a decision.", "在作出决定之前被取消。")
+    rests_on = both("rests on", "依据")
+    names_nothing = both("names no entry", "未注明依据")
+    confidence = both("Confidence", "把握")
+    support = both("Weighed support", "加权支持度")
+    turnout = both(
+        "{support} of those who took a side, who hold {turnout} of the weight", "表态者中占 {support}，表态者共占权重 {turnout}"
+    )
+    ended_by = both("Ended by", "结束原因")
+    reasons = both("Reasons", "理由")
+    dissent = both("Dissent", "异议")
+    no_dissent = both("Nobody dissented.", "无人持异议。")
+    no_opposition = both(
+        "Nobody opposed it, but not all took a side. Abstained: {seats}.", "无人反对，但并非人人表态。弃权：{seats}。"
+    )
+    reported = both("reported", "转述")
+    open_questions = both("Open questions", "悬而未决")
+    positions = both("Positions, before and after", "立场的前后变化")
+    position_heads: Both[tuple[str, ...]] = both(
+        ("Seat", "Before, blind", "Sure", "Last word", "Verdict", "Sure", "Weight", "Moved by"),
+        ("席位", "事前（盲答）", "把握", "最后意见", "表态", "把握", "权重", "因何改变"),
+    )
+    verdicts: Both[dict[str, str]] = both(
+        {"support": "support", "conditional": "conditional", "oppose": "oppose", "abstain": "abstain"},
+        {"support": "支持", "conditional": "有条件支持", "oppose": "反对", "abstain": "弃权"},
+    )
+    lost = both("Lost seats", "失联席位")
+    lost_line = both(
+        "{seat}: failed {times} ×, last by {last}; holds {share} of the weight",
+        "{seat}：失败 {times} 次，最后一次因{last}；占权重 {share}",
+    )
+    voiceless = both("its last word is missing", "缺少其最后意见")
+    could_differ = both("With the missing last words the outcome could have been another.", "若有缺失的意见，结果可能不同。")
+    could_not_differ = both("The missing last words could not have changed the outcome.", "缺失的意见不足以改变结果。")
+    timeline = both("Timeline", "时间线")
+    losses_title = both("Every loss", "每次失联")
+    seats = both("Seats", "席位")
+    seat_heads: Both[tuple[str, ...]] = both(("Seat", "Stance", "Platform", "Weight"), ("席位", "立场", "平台", "权重"))
+    losses: Both[dict[str, str]] = both(
         {
             "timeout": "no answer in time",
             "error": "an error",
@@ -27,7 +69,7 @@ class SharedReportText(TwoLanguages):
             "passed_over": "人工跳过",
         },
     )
-    budgets = both(
+    budgets: Both[dict[str, str]] = both(
         {
             "turns": "the turn budget",
             "tokens": "the token budget",
@@ -45,15 +87,16 @@ class SharedReportText(TwoLanguages):
             "cancelled": "被取消",
         },
     )
+    endings = budgets
     cost = both("Cost", "花费")
-    cost_heads = both(
+    cost_heads: Both[tuple[str, ...]] = both(
         ("Seat", "Platform", "Calls", "Tokens in", "Tokens out", "Money"),
         ("席位", "平台", "调用", "输入词元", "输出词元", "金额"),
     )
     total = both("Total", "合计")
     spent = both("Cost: {calls} model calls, {tokens} tokens", "花费：{calls} 次模型调用，{tokens} 词元")
     author = both("Written by", "执笔")
-    loss_heads = both(
+    loss_heads: Both[tuple[str, ...]] = both(
         ("Ledger entry", "Seat", "Asked for", "Lost by", "Detail"), ("账本条目", "席位", "所求", "失联原因", "详情")
     )
 

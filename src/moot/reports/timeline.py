@@ -1,13 +1,21 @@
-"""What every protocol's story keeps: what is spent, who was lost, when it was."""
+"""A session for people, entry by entry: what every protocol's timeline has in common.
 
+A timeline grows with its session, unlike the state that a rulebook folds: it keeps every line that was said.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Generic, TypeVar
 
 from moot.domain.budget import Spent
-from moot.domain.facts import Closed, Entry, Loss, Opened, SeatLost
+from moot.domain.facts import Closed, Entry, Language, Loss, Opened, SeatLost
 from moot.domain.ids import SeatId, SessionId
+from moot.domain.rulebook import Rulebook
 from moot.domain.session_state import SessionState, apply, build_session_state
 from moot.reports.costs import Costs
+
+S = TypeVar("S")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,8 +29,21 @@ class LossLine:
     detail: str
 
 
-class TimelineBase:
-    """Told entry by entry, the opening first."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimelineLine:
+    """Something that was said; `seq` is the ledger's entry that made it. Protocols add what else they know of a line."""
+
+    id: int
+    seq: int
+    timestamp: str
+    speaker: SeatId
+    content: str
+
+
+class SessionTimeline:
+    """What all protocols share: what is spent, who was lost, when it was. Entries come in order, the opening first."""
+
+    lines: Sequence[TimelineLine] = ()
 
     def __init__(self, session: SessionId) -> None:
         self.session = session
@@ -33,10 +54,18 @@ class TimelineBase:
         self._session_state: SessionState | None = None
         self._opened_at: datetime | None = None
 
+    def add(self, entry: Entry) -> None:
+        """Take in one more entry."""
+        self.apply_shared(entry)
+
     @property
     def session_state(self) -> SessionState:
-        assert self._session_state is not None, "a story begins with the opening"
+        assert self._session_state is not None, "a timeline begins with the opening"
         return self._session_state
+
+    @property
+    def language(self) -> Language:
+        return self.session_state.opened.language
 
     @property
     def spent(self) -> Spent:
@@ -67,6 +96,37 @@ class TimelineBase:
             self.losses.append(LossLine(seq=entry.seq, seat=fact.seat, asked_for=kind, reason=fact.reason, detail=fact.detail))
         if isinstance(fact, Closed):
             self.closed = fact
+
+
+class TimelineBase(SessionTimeline, Generic[S]):
+    """The timeline of a protocol: folds its state as well. Override `begin` and `follow` to keep lines."""
+
+    def __init__(self, session: SessionId, rules: Rulebook[S]) -> None:
+        super().__init__(session)
+        self._rules = rules
+        self._state: S | None = None
+
+    @property
+    def state(self) -> S:
+        """The protocol's state after the last entry."""
+        assert self._state is not None, "a timeline begins with the opening"
+        return self._state
+
+    def add(self, entry: Entry) -> None:
+        self.apply_shared(entry)
+        if isinstance(entry.fact, Opened):
+            self._state = self._rules.initial(entry.fact)
+            self.begin(entry)
+            return
+        before = self.state
+        self._state = self._rules.evolve(before, entry)
+        self.follow(before, entry)
+
+    def begin(self, entry: Entry) -> None:
+        """The opening came: keep what is said in it."""
+
+    def follow(self, before: S, entry: Entry) -> None:
+        """One more entry came: keep what is said in it. `before` is the state before it, `self.state` the one after it."""
 
 
 def format_time(at: datetime) -> str:

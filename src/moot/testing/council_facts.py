@@ -16,7 +16,7 @@ from moot.domain.facts import Entry, Fact, InputGiven, Language, Loss, SeatLost
 from moot.domain.ids import SeatId, SessionId
 from moot.domain.roster import MAILBOX, NEUTRAL_TRUST, Seat
 from moot.domain.topic import Topic
-from moot.ports.plugin import Plan, ProtocolPlugin
+from moot.ports.plugin import AnyPlugin, Plan
 from moot.protocols.council.advisory import ADVISORY, AdvisorySettings
 from moot.protocols.council.consensus import CONSENSUS, ConsensusSettings
 from moot.protocols.council.debate import DEBATE
@@ -87,7 +87,7 @@ class DeliberationRun:
 
     def __init__(
         self,
-        plugin: ProtocolPlugin,
+        plugin: AnyPlugin,
         settings: CouncilSettings,
         *seats: Seat,
         topic: str = TOPIC,

@@ -22,9 +22,7 @@ from moot.protocols.consultation.facts import (
     RecordLocation,
 )
 from moot.protocols.consultation.prompt_text import PROMPT_TEXT, ConsultationPromptText
-from moot.reports.html import render_table as html_table
-from moot.reports.markdown import format_table, quote_markdown
-from moot.reports.timeline import TimelineBase
+from moot.reports.timeline import SessionTimeline
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,20 +54,18 @@ def unwrap_timeline(timeline: Any) -> Any:
     return timeline.within if isinstance(timeline, ConsultingTimeline) else timeline
 
 
-class ConsultingTimeline(TimelineBase):
+class ConsultingTimeline(SessionTimeline):
     """Told entry by entry, the opening first. `within` is the story of the protocol, which hears of no consultation."""
 
     def __init__(self, session: SessionId, timeline: Any) -> None:
         super().__init__(session)
-        assert isinstance(timeline, TimelineBase)
+        assert isinstance(timeline, SessionTimeline)
         self.within: Any = timeline
+        # The protocol's own lines, which grow as it adds to them.
+        self.lines = timeline.lines
         self.consultations: list[ConsultationSummary] = []
         self.refusals: list[ConsultationSummary] = []
         self._requests: list[ConsultationRequested] = []
-
-    @property
-    def lines(self) -> Any:
-        return getattr(self.within, "lines", ())
 
     @property
     def words(self) -> ConsultationPromptText:
@@ -154,47 +150,3 @@ def add_and_describe_consultation(
             return [f"  ✗ {words.told_failed}: {seat}: {words.failures[reason]}{told}"]
         case _:
             return []
-
-
-def render_section(timeline: ConsultingTimeline) -> list[str]:
-    """All consultations as a part of the minutes; nothing where there are none."""
-    lines = timeline.consultations + timeline.refusals
-    if not lines:
-        return []
-    words = timeline.words
-    parts = [f"## {words.consultations}", "", *format_table(words.columns, _build_rows(timeline))]
-    for line in timeline.consultations:
-        question = line.request.question if line.request else ""
-        parts += ["", f"**{line.seat} → {one_line(line.to)}**", "", *quote_markdown(question)]
-        if line.advice is not None and not line.failure:
-            parts += ["", f"**{line.to}**", "", *quote_markdown(line.advice.answer)]
-        elif line.failure:
-            parts += ["", f"{words.told_failed}: {words.failures.get(line.failure, line.failure)}"]
-    return parts
-
-
-def render_html_section(timeline: ConsultingTimeline) -> str:
-    """The same for a page."""
-    rows = _build_rows(timeline)
-    if not rows:
-        return ""
-    return f"<h2>{timeline.words.consultations}</h2>\n{html_table(timeline.words.columns, rows)}\n"
-
-
-def _build_rows(timeline: ConsultingTimeline) -> list[tuple[str, str, str, str, str]]:
-    words = timeline.words
-    done = [
-        (
-            "–" if line.filed is None else str(line.filed.number),
-            line.seat,
-            line.to,
-            words.statuses[line.status],
-            "" if line.filed is None else line.filed.path,
-        )
-        for line in timeline.consultations
-    ]
-    refused = [
-        ("–", line.seat, line.to, f"{words.statuses['refused']}: {words.refusals.get(line.refusal, line.refusal)}", "")
-        for line in timeline.refusals
-    ]
-    return [*done, *refused]

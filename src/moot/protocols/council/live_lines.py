@@ -17,14 +17,14 @@ def add_and_describe_entry(timeline: CouncilTimeline, entry: Entry) -> list[str]
 
     What is written blind is told when it may be read: when the phase is over.
     """
-    before, passed, was_sealed = len(timeline.lines), len(timeline.passes), bool(timeline.seq) and timeline.council.is_sealed
+    before, passed, was_sealed = len(timeline.lines), len(timeline.passes), bool(timeline.seq) and timeline.state.is_sealed
     timeline.add(entry)
-    words = REPORT_TEXT[timeline.council.opened.language]
+    words = REPORT_TEXT[timeline.state.opened.language]
     lines = [f"  {one.seat} {words.went_on if one.is_implied else words.passes}" for one in timeline.passes[passed:]]
-    if was_sealed and not timeline.council.is_sealed:
+    if was_sealed and not timeline.state.is_sealed:
         before = 1
     for line in timeline.lines[before:]:
-        is_hidden = timeline.council.is_sealed and line.spoken is not None and line.speaker != USER
+        is_hidden = timeline.state.is_sealed and line.spoken is not None and line.speaker != USER
         lines.append(f"  {line.speaker} {words.has_written}" if is_hidden else _format_line(line, words))
     happened = describe_event(entry, words)
     return [*lines, f"  {happened}"] if happened else lines
@@ -66,7 +66,7 @@ def describe_event(entry: Entry, words: CouncilReportText) -> str:
 
 def describe_warning(timeline: CouncilTimeline) -> str:
     """What a reader must know before the decision itself: that challenges are open, or that it turned over what most thought."""
-    words = REPORT_TEXT[timeline.council.opened.language]
+    words = REPORT_TEXT[timeline.state.opened.language]
     closed = timeline.resolution
     if closed is None:
         return ""
@@ -82,7 +82,7 @@ def describe_warning(timeline: CouncilTimeline) -> str:
 
 def build_summary(timeline: CouncilTimeline) -> list[SummaryLine]:
     """The decision as a person wants it first: what, how sure, who dissents, who was lost, what it cost."""
-    words = REPORT_TEXT[timeline.council.opened.language]
+    words = REPORT_TEXT[timeline.state.opened.language]
     decision = build_decision(timeline)
     if decision.status != "concluded":
         told = words.still_thinking if decision.status == "thinking" else words.cancelled

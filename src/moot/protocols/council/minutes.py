@@ -15,7 +15,7 @@ from moot.reports.timeline import format_time
 
 def render_minutes(timeline: CouncilTimeline) -> str:
     """The minutes at any time of a deliberation."""
-    words = REPORT_TEXT[timeline.council.opened.language]
+    words = REPORT_TEXT[timeline.state.opened.language]
     decision = build_decision(timeline)
     parts = [
         [f"# {words.minutes}: {one_line(timeline.session)}", "", f"**{words.question}**", "", *quote_markdown(decision.topic)],

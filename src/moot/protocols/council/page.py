@@ -44,7 +44,7 @@ _OWN_STYLE: Final = """
 
 def render_html_report(timeline: CouncilTimeline) -> str:
     """The page at any time of a deliberation."""
-    language = timeline.council.opened.language
+    language = timeline.state.opened.language
     words = REPORT_TEXT[language]
     decision = build_decision(timeline)
     body = [
@@ -71,7 +71,7 @@ def _format_value(timeline: CouncilTimeline, value: object) -> str:
     """A value as markup; lines that it names become links, if they are there."""
     if not isinstance(value, LineReferences):
         return escape_text(value)
-    links = (render_link(number) if 1 <= number <= timeline.council.last_id else f"#{number}" for number in value.numbers)
+    links = (render_link(number) if 1 <= number <= timeline.state.last_id else f"#{number}" for number in value.numbers)
     return escape_text(value.told).replace("{line}", ", ".join(links))
 
 
@@ -173,7 +173,7 @@ def _render_missing(timeline: CouncilTimeline, decision: Decision, words: Counci
 
 
 def _render_timeline(timeline: CouncilTimeline, words: CouncilReportText) -> list[str]:
-    colours = assign_hues(timeline.council.seats)
+    colours = assign_hues(timeline.state.seats)
     notes = report_rows.collect_line_notes(timeline, words)
     cards = [_render_card(timeline, timeline.lines[0], (), words, colours)]
     for phase in report_rows.group_lines_by_phase(timeline):

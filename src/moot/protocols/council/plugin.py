@@ -6,13 +6,14 @@ from functools import partial
 from typing import Final
 
 from moot.domain.roster import validate_seats
-from moot.ports.plugin import Plan, ProtocolPlugin
+from moot.ports.plugin import AnyPlugin, Plan, ProtocolPlugin
 from moot.protocols.council.facts import CouncilOpened, CouncilSettings, SpeakingOrder
 from moot.protocols.council.live_lines import add_and_describe_entry, build_summary
 from moot.protocols.council.minutes import render_minutes
 from moot.protocols.council.page import render_html_report
 from moot.protocols.council.rules import CouncilRules
 from moot.protocols.council.timeline import CouncilTimeline, build_decision
+from moot.reports.sections import build_interim_report
 
 FEWEST_SEATS: Final = 2
 
@@ -26,21 +27,15 @@ def build_council_plugin(
     *,
     wire_name: str,
     check: OpeningCheck | None = None,
-) -> ProtocolPlugin:
+) -> AnyPlugin:
     """The kit of a protocol that runs by these rules; `check` raises where an opening cannot work."""
 
     def open_session(plan: Plan) -> CouncilOpened:
         """The opening of a deliberation; raises BadRoster or BadSetting."""
         assert isinstance(plan.settings, settings)
-        found = opening(
-            topic=plan.topic,
-            language=plan.language,
-            seed=plan.seed,
+        found = plan.opening(
+            opening,
             seats=validate_seats(plan.seats, fewest=FEWEST_SEATS),
-            budget=plan.budget,
-            outside_patience=plan.outside_patience,
-            subject=plan.subject,
-            hosted=plan.hosted,
             settings=replace(plan.settings, order=_resolve_order(plan)),
         )
         if check is not None:
@@ -53,17 +48,17 @@ def build_council_plugin(
         rules=rules,
         settings=settings,
         open=open_session,
-        tell=partial(CouncilTimeline, rules=rules),
+        timeline=partial(CouncilTimeline, rules=rules),
         decision=build_decision,
-        lines=add_and_describe_entry,
-        summary=build_summary,
+        describe=add_and_describe_entry,
+        report=lambda timeline: build_interim_report(timeline, build_decision(timeline), build_summary(timeline)),
         exports={"minutes": render_minutes, "html": render_html_report},
     )
 
 
 def _resolve_order(plan: Plan) -> SpeakingOrder:
     """Those who come from elsewhere come when they come; those that are asked are asked one after another."""
+    assert isinstance(plan.settings, CouncilSettings)
     if plan.settings.order != "auto":
-        order: SpeakingOrder = plan.settings.order
-        return order
+        return plan.settings.order
     return "open" if any(seat.is_outside for seat in plan.seats) else "round_robin"

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 from moot.domain.facts import SessionCancelled
 from moot.domain.ids import USER, SeatId
@@ -18,7 +19,7 @@ from moot.reports.decision import Decision, Dissent
 from moot.reports.summary import format_percent
 from moot.scoring.positions import VotePosition
 
-Row = tuple[object, ...]
+Row = tuple[Any, ...]
 
 NOTHING = "–"
 _SIDES: tuple[VotePosition, ...] = ("support", "conditional_support", "oppose", "abstain")
@@ -56,7 +57,7 @@ class PhaseLines:
 
 def background_rows(timeline: CouncilTimeline, words: CouncilReportText) -> list[Row]:
     """What is known of the question beside its words."""
-    subject = timeline.council.opened.subject
+    subject = timeline.state.opened.subject
     rows: list[Row] = [(words.protocol, timeline.rules.name), (words.stakes, words.stakes_words[subject.stakes])]
     rows += [(words.category, subject.category)] if subject.category else []
     return [*rows, (words.options, " / ".join(subject.options))] if subject.options else rows
@@ -64,7 +65,7 @@ def background_rows(timeline: CouncilTimeline, words: CouncilReportText) -> list
 
 def progress_rows(timeline: CouncilTimeline, words: CouncilReportText) -> list[Row]:
     """Where a deliberation that goes on is: its phase, and who has not had a turn in it."""
-    council = timeline.council
+    council = timeline.state
     if council.phase == "closed":
         return []
     waiting = [seat for seat in timeline.rules.course.list_phase_seats(council, council.phase) if seat not in council.had]
@@ -76,8 +77,8 @@ def find_shown_motion(timeline: CouncilTimeline) -> CouncilLine | None:
     """The motion of a vote that goes on, or that did not carry; None where there is a decision, or nothing to decide on."""
     closed = timeline.resolution
     if closed is not None:
-        return None if closed.carried else timeline.council.line(closed.motion)
-    return timeline.council.line(timeline.council.motion) if timeline.council.phase == "vote" else None
+        return None if closed.carried else timeline.state.line(closed.motion)
+    return timeline.state.line(timeline.state.motion) if timeline.state.phase == "vote" else None
 
 
 def resolution_rows(decision: Decision, words: CouncilReportText) -> list[Row]:
@@ -126,7 +127,7 @@ def describe_votes(timeline: CouncilTimeline, words: CouncilReportText) -> str:
         return ""
     if closed.reason == "agreed_blind":
         return words.votes_read["agreed_blind"]
-    return "" if timeline.rules.course.owner(timeline.council.opened) is None else words.votes_read["owner"]
+    return "" if timeline.rules.course.owner(timeline.state.opened) is None else words.votes_read["owner"]
 
 
 def find_cancel_reason(timeline: CouncilTimeline) -> str:
@@ -155,7 +156,7 @@ def describe_challenge_outcome(timeline: CouncilTimeline, found: Challenge, word
     """What became of a challenge."""
     if found.by is None:
         return LineReferences((), words.challenge_states[found.state])
-    by = timeline.council.line(found.by)
+    by = timeline.state.line(found.by)
     is_declined = by is not None and any(each.entry == found.line.id and each.how == "declined" for each in by.said.taken)
     told = words.challenge_states[found.state].replace("#{line}", "{line}")
     return LineReferences((found.by,), words.declined if is_declined and found.state == "answered" else told)
@@ -163,7 +164,7 @@ def describe_challenge_outcome(timeline: CouncilTimeline, found: Challenge, word
 
 def challenge_rows(timeline: CouncilTimeline, words: CouncilReportText) -> list[Row]:
     """Every challenge and what became of it; none while proposals are sealed."""
-    if timeline.council.is_sealed:
+    if timeline.state.is_sealed:
         return []
     return [
         (LineReferences((each.line.id,)), each.line.seat, each.line.said.text, describe_challenge_outcome(timeline, each, words))
@@ -174,9 +175,9 @@ def challenge_rows(timeline: CouncilTimeline, words: CouncilReportText) -> list[
 def advice_rows(timeline: CouncilTimeline, words: CouncilReportText) -> list[Row]:
     """How each piece of advice was taken, and why."""
     rows: list[Row] = []
-    for line in () if timeline.council.is_sealed else timeline.council.lines:
+    for line in () if timeline.state.is_sealed else timeline.state.lines:
         for taken in line.said.taken:
-            advice = timeline.council.line(taken.entry)
+            advice = timeline.state.line(taken.entry)
             who, text = (advice.seat, advice.said.text) if advice else (NOTHING, NOTHING)
             how = words.takings[taken.how]
             rows.append((LineReferences((taken.entry,)), who, text, how, taken.why or NOTHING, LineReferences((line.id,))))
@@ -185,7 +186,7 @@ def advice_rows(timeline: CouncilTimeline, words: CouncilReportText) -> list[Row
 
 def position_rows(timeline: CouncilTimeline, decision: Decision, words: CouncilReportText) -> list[Row]:
     """Where each seat stood before it read anyone, how it voted, and what moved it; none while proposals are sealed."""
-    if timeline.council.is_sealed:
+    if timeline.state.is_sealed:
         return []
     weighed = {ballot.seat: f"{ballot.weight:.2f}" for ballot in list_counted_ballots(timeline)}
     return [
@@ -208,14 +209,14 @@ def _join_texts(*texts: str | None) -> str:
 
 
 def _find_condition(timeline: CouncilTimeline, seat: SeatId) -> str:
-    vote = timeline.council.line(timeline.council.votes.get(seat))
+    vote = timeline.state.line(timeline.state.votes.get(seat))
     return vote.said.condition if vote is not None else ""
 
 
 def list_changed_choices(timeline: CouncilTimeline, decision: Decision, words: CouncilReportText) -> list[tuple[str, object]]:
     """Who went over to another choice than the one that it wrote blind, and the line that it says moved it."""
     closed = timeline.resolution
-    motion = timeline.council.line(closed.motion) if closed is not None else None
+    motion = timeline.state.line(closed.motion) if closed is not None else None
     if motion is None or not normalize_label(motion.said.choice):
         return []
     found: list[tuple[str, object]] = []
@@ -248,7 +249,7 @@ def loss_rows(timeline: CouncilTimeline, words: CouncilReportText) -> list[Row]:
             loss.seat,
             words.phases.get(loss.asked_for, loss.asked_for),
             words.losses[loss.reason],
-            words.sealed if timeline.council.is_sealed and loss.reason == "malformed" else loss.detail or NOTHING,
+            words.sealed if timeline.state.is_sealed and loss.reason == "malformed" else loss.detail or NOTHING,
         )
         for loss in timeline.losses
     ]
@@ -274,7 +275,7 @@ def format_phase_name(phase: str, number: int, words: CouncilReportText) -> str:
 
 def is_sealed_line(timeline: CouncilTimeline, line: CouncilTimelineLine) -> bool:
     """Whether only its author may read this line yet."""
-    return timeline.council.is_sealed and line.id != QUESTION and line.speaker != USER
+    return timeline.state.is_sealed and line.id != QUESTION and line.speaker != USER
 
 
 def format_line_marks(line: CouncilLine, words: CouncilReportText) -> list[object]:
@@ -310,7 +311,7 @@ def collect_line_notes(timeline: CouncilTimeline, words: CouncilReportText) -> M
 def _group_votes_by_seat(timeline: CouncilTimeline) -> Mapping[tuple[SeatId, int], list[CouncilLine]]:
     """The votes of each seat in each round, in order."""
     found: dict[tuple[SeatId, int], list[CouncilLine]] = {}
-    for line in timeline.council.lines:
+    for line in timeline.state.lines:
         if line.said.type == "vote":
             found.setdefault((line.seat, line.round), []).append(line)
     return found
@@ -323,7 +324,7 @@ def _describe_vote_status(timeline: CouncilTimeline, votes: list[CouncilLine], w
         return [LineReferences((), words.cast_ahead)]
     if begun.motion is not None and last.id < begun.motion:
         return [LineReferences((begun.motion,), words.cast_early)]
-    if timeline.council.votes.get(last.seat) != last.id:
+    if timeline.state.votes.get(last.seat) != last.id:
         return [LineReferences((), words.voted_anew)]
     return [LineReferences((votes[-2].id,), words.vote_counts)] if len(votes) > 1 else []
 
@@ -337,9 +338,9 @@ def list_line_details(line: CouncilLine, words: CouncilReportText) -> list[tuple
 
 def seat_rows(timeline: CouncilTimeline) -> list[Row]:
     """Who sat at the table."""
-    return [(seat.id, seat.stance, seat.platform, f"{seat.weight:g}", f"{seat.trust:.2f}") for seat in timeline.council.seats]
+    return [(seat.id, seat.stance, seat.platform, f"{seat.weight:g}", f"{seat.trust:.2f}") for seat in timeline.state.seats]
 
 
 def cost_rows(timeline: CouncilTimeline, words: CouncilReportText) -> list[Row]:
     """What each seat cost, and all together."""
-    return costs.build_cost_rows(timeline.costs, timeline.council.seats, timeline.spent, words.total)
+    return costs.build_cost_rows(timeline.costs, timeline.state.seats, timeline.spent, words.total)

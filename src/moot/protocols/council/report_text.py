@@ -10,11 +10,9 @@ class CouncilReportText(SharedReportText):
 
     minutes = both("Minutes", "纪要")
     question = both("Question", "问题")
-    decision = both("Decision", "决定")
     motion = both("Motion", "动议")
     no_decision = both("No decision: the group did not carry a motion.", "没有决定：没有动议获得通过。")
     still_thinking = both("The deliberation goes on; nothing is decided yet.", "审议仍在进行，尚无决定。")
-    cancelled = both("Cancelled before a decision.", "在作出决定之前被取消。")
     with_open = both("Decided with {count} open challenge(s): {lines}.", "作出决定时仍有 {count} 项质疑未获回应：{lines}。")
     overturned = both(
         "This is not what most had written before reading anyone, and nobody who changed names a line that moved them.",
@@ -28,7 +26,6 @@ class CouncilReportText(SharedReportText):
     )
     ended_by = both("Ended by", "结束于")
     consensus = both("Consensus", "共识")
-    dissent = both("Dissent", "异议")
     no_dissent = both("Nobody opposed, set a condition, or left a challenge open.", "无人反对、附加条件，也没有未获回应的质疑。")
     open_challenges = both("Open challenges", "未获回应的质疑")
     challenges = both("Challenges", "质疑")
@@ -48,7 +45,6 @@ class CouncilReportText(SharedReportText):
     not_voted = both("Did not vote: {seats}.", "未投票：{seats}。")
     could_differ = both("With the missing votes the outcome could have been another.", "若有缺失的投票，结果可能不同。")
     could_not_differ = both("The missing votes could not have changed the outcome.", "缺失的投票不会改变结果。")
-    timeline = both("Timeline", "时间线")
     phases = both(
         {
             "propose": "Proposing",
@@ -167,7 +163,6 @@ class CouncilReportText(SharedReportText):
     voted_anew = both("does not count: voted on anew in a later round", "不计：后一轮已重新表决")
     ahead = both("written ahead of its phase", "先于其阶段写下")
     nothing_said = both("Nothing was said.", "没有发言。")
-    seats = both("Seats", "席位")
     seat_heads = both(("Seat", "Stance", "Platform", "Weight", "Trust"), ("席位", "立场", "平台", "权重", "信任"))
     times = both("Opened {opened}, last entry {last}.", "开始于 {opened}，最后一条 {last}。")
 

@@ -4,24 +4,19 @@ from dataclasses import dataclass
 
 from moot.domain.facts import Entry, SessionCancelled
 from moot.domain.ids import USER, SeatId, SessionId
-from moot.protocols.council.facts import Contributed, CouncilOpened, DeliberationClosed, Phase, PhaseBegun
+from moot.protocols.council.facts import Contributed, DeliberationClosed, Phase, PhaseBegun
 from moot.protocols.council.motions import Challenge, find_blind_positions, list_challenges
 from moot.protocols.council.resolution import find_decided_motion
 from moot.protocols.council.rules import CouncilRules
 from moot.protocols.council.state import PASSED, QUESTION, Council, CouncilLine
 from moot.reports.decision import Decision, Dissent, SeatLoss, SeatPosition, SourcedClaim
-from moot.reports.timeline import TimelineBase, format_time
+from moot.reports.timeline import TimelineBase, TimelineLine, format_time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CouncilTimelineLine:
-    """A line with its time; `seq` is the ledger's entry that made it. The question is the first."""
+class CouncilTimelineLine(TimelineLine):
+    """A line with its time. The question is the first."""
 
-    id: int
-    seq: int
-    timestamp: str
-    speaker: SeatId
-    content: str
     spoken: CouncilLine | None
 
 
@@ -36,36 +31,25 @@ class PassedTurn:
     is_implied: bool
 
 
-class CouncilTimeline(TimelineBase):
-    """Told entry by entry, the opening first."""
+class CouncilTimeline(TimelineBase[Council]):
+    """Every line, pass and phase."""
 
     def __init__(self, session: SessionId, rules: CouncilRules) -> None:
-        super().__init__(session)
+        super().__init__(session, rules)
         self.rules = rules
         self.lines: list[CouncilTimelineLine] = []
         self.passes: list[PassedTurn] = []
         self.phases: list[PhaseBegun] = []
-        self._council: Council | None = None
-
-    @property
-    def council(self) -> Council:
-        assert self._council is not None, "a story begins with the opening"
-        return self._council
 
     @property
     def resolution(self) -> DeliberationClosed | None:
         return self.closed if isinstance(self.closed, DeliberationClosed) else None
 
-    def add(self, entry: Entry) -> None:
-        """Tell one more entry."""
-        self.apply_shared(entry)
-        fact = entry.fact
-        if isinstance(fact, CouncilOpened):
-            self._council = self.rules.initial(fact)
-            self._add_line(entry, QUESTION, USER, fact.topic, None)
-            return
-        before = self.council
-        self._council = after = self.rules.evolve(before, entry)
+    def begin(self, entry: Entry) -> None:
+        self._add_line(entry, QUESTION, USER, self.state.opened.topic, None)
+
+    def follow(self, before: Council, entry: Entry) -> None:
+        fact, after = entry.fact, self.state
         if isinstance(fact, PhaseBegun):
             self.phases.append(fact)
         if isinstance(fact, Contributed) and before.phase != "closed" and _is_pass(before, after, fact.seat):
@@ -84,7 +68,7 @@ class CouncilTimeline(TimelineBase):
         )
 
     def challenges(self) -> list[Challenge]:
-        return list_challenges(self.council)
+        return list_challenges(self.state)
 
 
 def _is_pass(before: Council, after: Council, seat: SeatId) -> bool:
@@ -93,7 +77,7 @@ def _is_pass(before: Council, after: Council, seat: SeatId) -> bool:
 
 def build_decision(timeline: CouncilTimeline) -> Decision:
     """The decision as it stands."""
-    council, closed = timeline.council, timeline.resolution
+    council, closed = timeline.state, timeline.resolution
     decided = find_decided_motion(timeline.rules.course, council) if closed is not None and closed.carried else None
     is_cancelled = isinstance(timeline.closed, SessionCancelled)
     return Decision(
@@ -133,7 +117,7 @@ def _build_reasons(council: Council) -> tuple[SourcedClaim, ...]:
 
 def build_positions(timeline: CouncilTimeline) -> tuple[SeatPosition, ...]:
     """Where each seat stood before it read anyone, and how it voted."""
-    council, closed = timeline.council, timeline.resolution
+    council, closed = timeline.state, timeline.resolution
     blind = {} if council.is_sealed else find_blind_positions(council)
     ballots = {ballot.seat: ballot for ballot in (closed.ballots if closed else ())}
     found = []
@@ -160,7 +144,7 @@ def build_positions(timeline: CouncilTimeline) -> tuple[SeatPosition, ...]:
 
 def build_dissent(timeline: CouncilTimeline) -> tuple[Dissent, ...]:
     """Every oppose, condition and unanswered challenge, with who raised it."""
-    council = timeline.council
+    council = timeline.state
     if timeline.resolution is None:
         return ()
     voiced: list[Dissent] = []
@@ -180,7 +164,7 @@ def build_dissent(timeline: CouncilTimeline) -> tuple[Dissent, ...]:
 
 def _is_declined(timeline: CouncilTimeline, found: Challenge) -> bool:
     """Advice that the owner turned down stays dissent, answered or not."""
-    return found.state == "answered" and timeline.rules.course.owner(timeline.council.opened) is not None
+    return found.state == "answered" and timeline.rules.course.owner(timeline.state.opened) is not None
 
 
 def _list_lost_seats(timeline: CouncilTimeline) -> tuple[SeatLoss, ...]:

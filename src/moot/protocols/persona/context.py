@@ -21,7 +21,7 @@ _STAMP = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:?\d\d
 
 def render_context_ledger(story: PersonaTimeline) -> str:
     """The session as JSON text, whole at any time."""
-    meeting = story.meeting
+    meeting = story.state
     document: dict[str, Any] = {
         "session_id": story.session,
         "topic": meeting.opened.topic,
@@ -59,8 +59,8 @@ def _build_line(line: PersonaTimelineLine) -> dict[str, Any]:
 
 
 def _build_consensus(story: PersonaTimeline) -> dict[str, Any]:
-    seats = len(story.meeting.seats)
-    points = [(point, point.compute_status(seats)) for point in story.meeting.points]
+    seats = len(story.state.seats)
+    points = [(point, point.compute_status(seats)) for point in story.state.points]
     return {
         "agreed": [
             {"entry": point.entry, "speaker": point.speaker, "claim": point.claim, "by": list(point.agreed)}

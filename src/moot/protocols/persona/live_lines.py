@@ -1,7 +1,7 @@
 """A persona meeting as it happens, in plain lines, and its decision in short."""
 
 from moot.domain.facts import BudgetExhausted, Entry, SeatLost
-from moot.domain.safe_text import one_line, strip_control
+from moot.domain.safe_text import one_line
 from moot.protocols.persona.facts import (
     ConclusionDrafted,
     FloorGiven,
@@ -11,12 +11,8 @@ from moot.protocols.persona.facts import (
     StandTaken,
     TalkEnded,
 )
-from moot.protocols.persona.report_rows import describe_lost_impact, describe_no_dissent, format_lost_seats, format_support
-from moot.protocols.persona.report_text import REPORT_TEXT, PersonaReportText
-from moot.protocols.persona.timeline import PersonaTimeline, PersonaTimelineLine, build_decision
-from moot.reports.costs import format_money
-from moot.reports.decision import Decision
-from moot.reports.summary import SummaryLine, format_percent
+from moot.protocols.persona.report_text import REPORT_TEXT
+from moot.protocols.persona.timeline import PersonaTimeline, PersonaTimelineLine
 
 
 def add_and_describe_entry(timeline: PersonaTimeline, entry: Entry) -> list[str]:
@@ -30,7 +26,7 @@ def add_and_describe_entry(timeline: PersonaTimeline, entry: Entry) -> list[str]
 
 def describe_event(timeline: PersonaTimeline, entry: Entry) -> str:
     """An entry that is no contribution, in one line; empty when it is not worth one."""
-    words = REPORT_TEXT[timeline.meeting.opened.language]
+    words = REPORT_TEXT[timeline.state.opened.language]
     fact = entry.fact
     match fact:
         case IntentDeclared(seat=seat, said=intent):
@@ -65,45 +61,3 @@ def format_line_marks(line: PersonaTimelineLine) -> str:
     """How much a line was wanted, and what it answers."""
     score = "" if line.relevance_score is None else f" {line.relevance_score:.2f}"
     return f"{score} → #{line.refers_to}" if line.refers_to else score
-
-
-def build_summary(timeline: PersonaTimeline) -> list[SummaryLine]:
-    """The decision as a person wants it first: what, how sure, who dissents, who was lost, what it cost."""
-    words = REPORT_TEXT[timeline.meeting.opened.language]
-    decision = build_decision(timeline)
-    if decision.decision is None:
-        told = words.still_thinking if decision.status == "thinking" else words.cancelled
-        return [
-            SummaryLine(words.no_decision if decision.status == "concluded" else told, "strong"),
-            *_summarize_losses(decision, words),
-        ]
-    entries = " ".join(f"#{entry}" for entry in decision.decision.entries)
-    ended = words.endings.get(decision.ended_by or "", decision.ended_by)
-    spent = decision.spent
-    return [
-        SummaryLine(strip_control(decision.decision.text), "strong"),
-        SummaryLine(""),
-        SummaryLine(f"{words.rests_on} {entries or words.names_nothing}"),
-        SummaryLine(f"{words.confidence}: {format_percent(decision.confidence)}"),
-        SummaryLine(f"{words.support}: {format_support(decision, words)}"),
-        SummaryLine(f"{words.ended_by}: {ended}"),
-        *_summarize_dissent(decision, words),
-        *_summarize_losses(decision, words),
-        SummaryLine(f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {format_money(spent)}", "dim"),
-    ]
-
-
-def _summarize_dissent(decision: Decision, words: PersonaReportText) -> list[SummaryLine]:
-    if not decision.dissent:
-        return [SummaryLine(describe_no_dissent(decision, words))]
-    found = [SummaryLine(f"{words.dissent}:")]
-    for voice in decision.dissent:
-        who = words.reported if voice.seat is None else f"{voice.seat} ({words.verdicts[voice.kind]})"
-        found.append(SummaryLine(f"– {who}: {one_line(voice.text)}"))
-    return found
-
-
-def _summarize_losses(decision: Decision, words: PersonaReportText) -> list[SummaryLine]:
-    meaning = describe_lost_impact(decision, words)
-    lines = [f"{words.lost}: {line}" for line in format_lost_seats(decision, words)]
-    return [SummaryLine(line, "bad") for line in ([*lines, meaning] if meaning else lines)]

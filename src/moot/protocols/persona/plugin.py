@@ -8,9 +8,8 @@ from moot.errors import BadSetting
 from moot.ports.plugin import Plan, ProtocolPlugin
 from moot.protocols.persona.context import ContextLedger, render_context_ledger
 from moot.protocols.persona.facts import MeetingOpened, PersonaSettings
-from moot.protocols.persona.live_lines import add_and_describe_entry, build_summary
-from moot.protocols.persona.minutes import render_minutes
-from moot.protocols.persona.page import render_html_report
+from moot.protocols.persona.live_lines import add_and_describe_entry
+from moot.protocols.persona.report import build_persona_report
 from moot.protocols.persona.rules import RULES
 from moot.protocols.persona.timeline import PersonaTimeline, build_decision
 
@@ -23,17 +22,7 @@ def open_session(plan: Plan) -> MeetingOpened:
     if settings.summarizer is not None and settings.summarizer not in {seat.id for seat in seats}:
         known = ", ".join(seat.id for seat in seats)
         raise BadSetting(f"summarizer = {settings.summarizer!r} is no seat; the seats are: {known}")
-    return MeetingOpened(
-        topic=plan.topic,
-        language=plan.language,
-        seed=plan.seed,
-        seats=seats,
-        budget=plan.budget,
-        outside_patience=plan.outside_patience,
-        settings=settings,
-        subject=plan.subject,
-        hosted=plan.hosted,
-    )
+    return plan.opening(MeetingOpened, seats=seats, settings=settings)
 
 
 def parse_context_ledger(text: str, seats: tuple[Seat, ...], budget: Budget) -> ContextLedger:
@@ -46,10 +35,10 @@ PERSONA: Final = ProtocolPlugin(
     rules=RULES,
     settings=PersonaSettings,
     open=open_session,
-    tell=PersonaTimeline,
+    timeline=PersonaTimeline,
     decision=build_decision,
-    lines=add_and_describe_entry,
-    summary=build_summary,
-    exports={"context": render_context_ledger, "minutes": render_minutes, "html": render_html_report},
+    describe=add_and_describe_entry,
+    report=build_persona_report,
+    exports={"context": render_context_ledger},
     read_back=parse_context_ledger,
 )

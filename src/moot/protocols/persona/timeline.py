@@ -2,28 +2,22 @@
 
 import json
 from dataclasses import dataclass, field
-from datetime import datetime
 
 from moot.domain.facts import Entry, Loss, SeatLost, SessionCancelled, SessionImported
 from moot.domain.ids import USER, SeatId, SessionId
 from moot.protocols.persona import facts
 from moot.protocols.persona.conclusion import collect_last_words
-from moot.protocols.persona.facts import FloorGiven, Intent, IntentDeclared, MeetingConcluded, MeetingOpened, TurnTaken
+from moot.protocols.persona.facts import FloorGiven, Intent, IntentDeclared, MeetingConcluded, TurnTaken
 from moot.protocols.persona.rules import RULES
 from moot.protocols.persona.state import Meeting
 from moot.reports.decision import Decision, Dissent, SeatLoss, SeatPosition, SourcedClaim
-from moot.reports.timeline import TimelineBase, format_time
+from moot.reports.timeline import TimelineBase, TimelineLine, format_time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PersonaTimelineLine:
-    """One entry of the timeline; `seq` is the ledger's entry that made it."""
+class PersonaTimelineLine(TimelineLine):
+    """A speech, or a word of the user's."""
 
-    id: int
-    seq: int
-    timestamp: str
-    speaker: SeatId
-    content: str
     type: str
     platform: str = ""
     relevance_score: float | None = None
@@ -49,29 +43,16 @@ class PersonaTurn:
     spoken: int | None = None
 
 
-class PersonaTimeline(TimelineBase):
-    """Told entry by entry, the opening first."""
+class PersonaTimeline(TimelineBase[Meeting]):
+    """Every line, every bid and who got the floor."""
 
     def __init__(self, session: SessionId) -> None:
-        super().__init__(session)
+        super().__init__(session, RULES)
         self.lines: list[PersonaTimelineLine] = []
         self.turns: list[PersonaTurn] = []
-        self._meeting: Meeting | None = None
 
-    @property
-    def meeting(self) -> Meeting:
-        assert self._meeting is not None, "a story begins with the opening"
-        return self._meeting
-
-    def add(self, entry: Entry) -> None:
-        """Tell one more entry."""
-        self.apply_shared(entry)
-        fact = entry.fact
-        if isinstance(fact, MeetingOpened):
-            self._open(fact, entry.at)
-            return
-        before = self.meeting
-        self._meeting = after = RULES.evolve(before, entry)
+    def follow(self, before: Meeting, entry: Entry) -> None:
+        fact, after = entry.fact, self.state
         match fact:
             case IntentDeclared(seat=seat, said=intent) if before.phase == "intents":
                 self._find_or_add_turn(before.turn).bids.append(SeatBid(seat=seat, intent=intent))
@@ -84,8 +65,8 @@ class PersonaTimeline(TimelineBase):
         if after.last_id > before.last_id:
             self._add_utterance(before, after, entry)
 
-    def _open(self, opened: MeetingOpened, at: datetime) -> None:
-        self._meeting = RULES.initial(opened)
+    def begin(self, entry: Entry) -> None:
+        opened, at = self.state.opened, entry.at
         if not opened.imported:
             self.lines.append(
                 PersonaTimelineLine(id=1, seq=1, timestamp=format_time(at), speaker=USER, content=opened.topic, type="input")
@@ -140,7 +121,7 @@ class PersonaTimeline(TimelineBase):
 
 def build_decision(timeline: PersonaTimeline) -> Decision:
     """The decision as it stands."""
-    meeting, closed = timeline.meeting, timeline.closed
+    meeting, closed = timeline.state, timeline.closed
     concluded = closed if isinstance(closed, MeetingConcluded) else None
     draft = meeting.draft if concluded is not None else None
     return Decision(
@@ -208,7 +189,7 @@ def _build_positions(meeting: Meeting, concluded: MeetingConcluded | None) -> tu
 
 
 def _build_dissent(timeline: PersonaTimeline, concluded: MeetingConcluded | None) -> tuple[Dissent, ...]:
-    meeting = timeline.meeting
+    meeting = timeline.state
     if concluded is None or meeting.draft is None:
         return ()
     voiced: list[Dissent] = []

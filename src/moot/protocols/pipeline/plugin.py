@@ -16,6 +16,7 @@ from moot.protocols.pipeline.timeline import (
     render_artefacts,
     render_minutes,
 )
+from moot.reports.sections import build_interim_report
 
 
 def open_session(plan: Plan) -> PipelineOpened:
@@ -23,17 +24,7 @@ def open_session(plan: Plan) -> PipelineOpened:
     assert isinstance(plan.settings, PipelineSettings)
     seats = validate_seats(plan.seats)
     _validate_steps(plan.settings.steps, [seat.id for seat in seats])
-    return PipelineOpened(
-        topic=plan.topic,
-        language=plan.language,
-        seed=plan.seed,
-        seats=seats,
-        budget=plan.budget,
-        outside_patience=plan.outside_patience,
-        subject=plan.subject,
-        hosted=plan.hosted,
-        settings=plan.settings,
-    )
+    return plan.opening(PipelineOpened, seats=seats, settings=plan.settings)
 
 
 def _validate_steps(steps: tuple[Step, ...], agents: list[str]) -> None:
@@ -70,10 +61,10 @@ PIPELINE: Final = ProtocolPlugin(
     rules=RULES,
     settings=PipelineSettings,
     open=open_session,
-    tell=PipelineTimeline,
+    timeline=PipelineTimeline,
     decision=build_decision,
-    lines=add_and_describe_entry,
-    summary=build_summary,
+    describe=add_and_describe_entry,
+    report=lambda timeline: build_interim_report(timeline, build_decision(timeline), build_summary(timeline)),
     exports={"minutes": render_minutes, "artefacts": render_artefacts},
     gates=frozenset({VALIDATE, REVIEW}),
     consults=True,

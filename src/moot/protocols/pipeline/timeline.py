@@ -7,7 +7,7 @@ from moot.domain.context import extract_first_sentence
 from moot.domain.facts import BudgetExhausted, Entry, InputGiven, SeatLost, SessionCancelled
 from moot.domain.ids import USER, SeatId, SessionId
 from moot.domain.safe_text import one_line, strip_control
-from moot.protocols.pipeline.facts import PipelineClosed, PipelineOpened, StepRejected, VerdictGiven, WorkDone
+from moot.protocols.pipeline.facts import PipelineClosed, StepRejected, VerdictGiven, WorkDone
 from moot.protocols.pipeline.prompt_text import PROMPT_TEXT, PipelinePromptText
 from moot.protocols.pipeline.rules import RULES
 from moot.protocols.pipeline.state import Pipeline
@@ -17,55 +17,39 @@ from moot.reports.json_text import dump_json
 from moot.reports.markdown import format_cell, format_table, quote_markdown
 from moot.reports.shared_text import SHARED_REPORT_TEXT
 from moot.reports.summary import SummaryLine
-from moot.reports.timeline import TimelineBase, format_time
+from moot.reports.timeline import TimelineBase, TimelineLine, format_time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PipelineTimelineLine:
-    """An artefact, a verdict or a word of the user's; `seq` is the ledger's entry that made it."""
+class PipelineTimelineLine(TimelineLine):
+    """An artefact, a verdict or a word of the user's."""
 
-    id: int
-    seq: int
-    timestamp: str
-    speaker: SeatId
     step: str
-    content: str
     verdict: str = ""
 
 
-class PipelineTimeline(TimelineBase):
-    """Told entry by entry, the opening first."""
+class PipelineTimeline(TimelineBase[Pipeline]):
+    """Every artefact and every verdict."""
 
     def __init__(self, session: SessionId) -> None:
-        super().__init__(session)
+        super().__init__(session, RULES)
         self.lines: list[PipelineTimelineLine] = []
         self.verdicts: dict[str, str] = {}
-        self._pipeline: Pipeline | None = None
-
-    @property
-    def pipeline(self) -> Pipeline:
-        assert self._pipeline is not None, "a story begins with the opening"
-        return self._pipeline
 
     @property
     def words(self) -> PipelinePromptText:
-        return PROMPT_TEXT[self.pipeline.opened.language]
+        return PROMPT_TEXT[self.state.opened.language]
 
-    def add(self, entry: Entry) -> None:
-        """Tell one more entry."""
-        self.apply_shared(entry)
+    def begin(self, entry: Entry) -> None:
+        self._add_line(entry, USER, "", self.state.opened.topic)
+
+    def follow(self, before: Pipeline, entry: Entry) -> None:
         fact = entry.fact
-        if isinstance(fact, PipelineOpened):
-            self._pipeline = RULES.initial(fact)
-            self._add_line(entry, USER, "", fact.topic)
-            return
-        before = self.pipeline
-        self._pipeline = RULES.evolve(before, entry)
         step = before.step.name if before.step is not None else ""
         match fact:
-            case WorkDone(seat=seat, said=said) if self._pipeline != before:
+            case WorkDone(seat=seat, said=said) if self.state != before:
                 self._add_line(entry, seat, step, said.content)
-            case VerdictGiven(seat=seat, said=said) if self._pipeline != before:
+            case VerdictGiven(seat=seat, said=said) if self.state != before:
                 self.verdicts[step] = said.verdict
                 self._add_line(entry, seat, step, said.content, said.verdict)
             case InputGiven(text=text):
@@ -102,7 +86,7 @@ class StepLine:
 
 def list_step_lines(timeline: PipelineTimeline) -> list[StepLine]:
     """All steps, in order."""
-    pipeline = timeline.pipeline
+    pipeline = timeline.state
     found = []
     for at, step in enumerate(pipeline.steps):
         made = pipeline.made.get(step.name)
@@ -121,7 +105,7 @@ def list_step_lines(timeline: PipelineTimeline) -> list[StepLine]:
 
 def build_decision(timeline: PipelineTimeline) -> Decision:
     """What the pipeline came to: its last artefact, if it was completed."""
-    pipeline = timeline.pipeline
+    pipeline = timeline.state
     closed = timeline.closed if isinstance(timeline.closed, PipelineClosed) else None
     is_cancelled = isinstance(timeline.closed, SessionCancelled)
     is_done = closed is not None and closed.outcome == "completed" and bool(pipeline.made)
@@ -163,17 +147,17 @@ def add_and_describe_entry(timeline: PipelineTimeline, entry: Entry) -> list[str
     """Tell one more entry, in plain lines."""
     before = len(timeline.lines)
     timeline.add(entry)
-    words, steps = timeline.words, len(timeline.pipeline.steps)
+    words, steps = timeline.words, len(timeline.state.steps)
     lines = []
     for line in timeline.lines[before:]:
-        at = f"[{timeline.pipeline.position(line.step) + 1}/{steps} {line.step}] " if line.step else ""
+        at = f"[{timeline.state.position(line.step) + 1}/{steps} {line.step}] " if line.step else ""
         verdict = f"{line.verdict} " if line.verdict else ""
         lines.append(f"#{line.id} {at}{line.speaker}: {verdict}{extract_first_sentence(one_line(line.content))}")
     match entry.fact:
         case StepRejected(step=step, times=times, then=then, to=to):
             lines.append(f"  ✗ {step}: REJECTED ({times}) → {words.then[then].format(to=to)}")
         case SeatLost(seat=seat, reason=reason, detail=detail):
-            losses = SHARED_REPORT_TEXT[timeline.pipeline.opened.language].losses
+            losses = SHARED_REPORT_TEXT[timeline.state.opened.language].losses
             lines.append(f"  ✗ {seat}: {losses[reason]}" + (f" ({one_line(detail)})" if detail else ""))
         case PipelineClosed(outcome=outcome):
             lines.append(f"  ■ {words.outcomes[outcome]}")
@@ -187,7 +171,7 @@ def add_and_describe_entry(timeline: PipelineTimeline, entry: Entry) -> list[str
 def build_summary(timeline: PipelineTimeline) -> list[SummaryLine]:
     """What came of it, in short."""
     words, decision = timeline.words, build_decision(timeline)
-    shared = SHARED_REPORT_TEXT[timeline.pipeline.opened.language]
+    shared = SHARED_REPORT_TEXT[timeline.state.opened.language]
     spent = decision.spent
     cost = SummaryLine(f"{shared.spent.format(calls=spent.calls, tokens=spent.tokens)} · {format_money(spent)}", "dim")
     if decision.status != "concluded":
@@ -206,7 +190,7 @@ def build_summary(timeline: PipelineTimeline) -> list[SummaryLine]:
 
 def render_minutes(timeline: PipelineTimeline) -> str:
     """The record of a pipeline at any time."""
-    pipeline, words = timeline.pipeline, timeline.words
+    pipeline, words = timeline.state, timeline.words
     shared = SHARED_REPORT_TEXT[pipeline.opened.language]
     rows = [(line.name, line.agent, words.states[line.state], line.done) for line in list_step_lines(timeline)]
     parts = [
@@ -227,6 +211,6 @@ def render_artefacts(timeline: PipelineTimeline) -> str:
     """The newest artefact of every step, as JSON."""
     made: list[dict[str, Any]] = [
         {"step": each.step, "agent": each.seat, "version": each.version, "entry": each.seq, "content": each.text}
-        for each in timeline.pipeline.made.values()
+        for each in timeline.state.made.values()
     ]
     return dump_json({"session": timeline.session, "artefacts": made}, indent=2) + "\n"

@@ -11,7 +11,7 @@ from moot.reports.timeline import format_time
 
 def render_minutes(timeline: RoundtableTimeline) -> str:
     """The record at any time of a conference."""
-    conference, words = timeline.conference, timeline.words
+    conference, words = timeline.state, timeline.words
     parts = [
         [
             f"# {words.conference}: {one_line(timeline.session)}",

@@ -44,7 +44,7 @@ Row = tuple[object, object]
 
 def render_html_report(timeline: RoundtableTimeline) -> str:
     """The page at any time of a conference."""
-    conference, words, decision = timeline.conference, timeline.words, build_decision(timeline)
+    conference, words, decision = timeline.state, timeline.words, build_decision(timeline)
     costs = build_cost_rows(timeline.costs, conference.seats, timeline.spent, words.total)
     body = [
         f'<h1 class="said">{escape_text(decision.topic)}</h1>',
@@ -66,25 +66,25 @@ def render_html_report(timeline: RoundtableTimeline) -> str:
 
 
 def _render_agenda(timeline: RoundtableTimeline) -> str:
-    settings, words = timeline.conference.opened.settings, timeline.words
+    settings, words = timeline.state.opened.settings, timeline.words
     background = render_quote(settings.agenda) if settings.agenda else ""
     if len(settings.agenda) > LONG_AGENDA:
         background = f"<details><summary>{words.background}</summary>{background}</details>"
     held = words.rounds_held.format(held=max(_list_rounds(timeline), default=0), most=settings.max_rounds)
     rows: list[Row] = [(words.conference, settings.conference)] if settings.conference else []
-    rows += [(words.order, " → ".join(timeline.conference.speakers)), (words.rounds, held)]
+    rows += [(words.order, " → ".join(timeline.state.speakers)), (words.rounds, held)]
     rows += [(words.opening, settings.prompt)] if settings.prompt else []
     return f'<div class="card">{background}{render_terms(rows)}</div>'
 
 
 def _list_rounds(timeline: RoundtableTimeline) -> set[int]:
     """The rounds in which somebody spoke or was skipped."""
-    return {speech.round for speech in timeline.conference.speeches} | {skip.round for skip in timeline.skips}
+    return {speech.round for speech in timeline.state.speeches} | {skip.round for skip in timeline.skips}
 
 
 def _render_conclusion(timeline: RoundtableTimeline, decision: Decision) -> str:
     """The minutes, or what there is in their place."""
-    minutes, words = timeline.conference.minutes, timeline.words
+    minutes, words = timeline.state.minutes, timeline.words
     told = {"thinking": words.still_open, "cancelled": words.cancelled}.get(decision.status, "" if minutes else words.no_minutes)
     if isinstance(timeline.closed, SessionCancelled):
         told = f"{told} {timeline.closed.reason}".strip()
@@ -94,7 +94,7 @@ def _render_conclusion(timeline: RoundtableTimeline, decision: Decision) -> str:
 
 def _progress_rows(timeline: RoundtableTimeline, decision: Decision) -> list[Row]:
     """How it ended, or where it stands."""
-    conference, words = timeline.conference, timeline.words
+    conference, words = timeline.state, timeline.words
     rows: list[Row] = []
     if conference.status == "open":
         rows.append((words.now, words.round.format(number=conference.round)))
@@ -114,7 +114,7 @@ def _progress_rows(timeline: RoundtableTimeline, decision: Decision) -> list[Row
 
 def _format_declared_consensus(timeline: RoundtableTimeline) -> Markup:
     """How many of the speakers' last speeches declare consensus, and which."""
-    conference = timeline.conference
+    conference = timeline.state
     last = {line.speaker: line for line in timeline.lines if line.speech is not None}
     named = [
         f"{escape_text(seat)} {_format_link(last[seat])}"
@@ -143,7 +143,7 @@ def _render_disputes(timeline: RoundtableTimeline, decision: Decision) -> list[s
 
 def _render_missing(timeline: RoundtableTimeline) -> list[str]:
     """Who was skipped, who could not write, who never spoke, and each single loss with its reason."""
-    conference, words = timeline.conference, timeline.words
+    conference, words = timeline.state, timeline.words
     spoke = {speech.seat for speech in conference.speeches}
     silent = [seat for seat in conference.speakers if seat not in spoke] if conference.status != "open" else []
     told = [
@@ -163,7 +163,7 @@ def _render_missing(timeline: RoundtableTimeline) -> list[str]:
 
 
 def _render_speeches(timeline: RoundtableTimeline) -> list[str]:
-    words, colours = timeline.words, assign_hues(timeline.conference.seats)
+    words, colours = timeline.words, assign_hues(timeline.state.seats)
     parts = []
     for number, lines in sorted(_group_by_round(timeline).items()):
         parts.append(f"<section>\n<h3>{words.round.format(number=number).capitalize()}</h3>")
@@ -178,7 +178,7 @@ def _render_speeches(timeline: RoundtableTimeline) -> list[str]:
 def _group_by_round(timeline: RoundtableTimeline) -> dict[int, list[RoundtableTimelineLine]]:
     """What was said in each round; a word of the user's belongs to the speech that follows it."""
     found: dict[int, list[RoundtableTimelineLine]] = {number: [] for number in _list_rounds(timeline)}
-    at = timeline.conference.round if timeline.conference.status == "open" else max(found, default=1)
+    at = timeline.state.round if timeline.state.status == "open" else max(found, default=1)
     for line in reversed(timeline.lines[1:]):
         at = at if line.speech is None else line.speech.round
         found.setdefault(at, []).insert(0, line)
@@ -202,5 +202,5 @@ def _render_card(timeline: RoundtableTimeline, line: RoundtableTimelineLine, col
 def _role_rows(timeline: RoundtableTimeline) -> list[tuple[object, ...]]:
     return [
         (seat.id, " · ".join(part for part in (seat.stance, seat.instructions) if part) or "–", seat.platform)
-        for seat in timeline.conference.seats
+        for seat in timeline.state.seats
     ]

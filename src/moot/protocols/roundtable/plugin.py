@@ -10,6 +10,7 @@ from moot.protocols.roundtable.minutes import render_minutes
 from moot.protocols.roundtable.page import render_html_report
 from moot.protocols.roundtable.rules import RULES
 from moot.protocols.roundtable.timeline import RoundtableTimeline, add_and_describe_entry, build_decision, build_summary
+from moot.reports.sections import build_interim_report
 
 
 def open_session(plan: Plan) -> ConferenceOpened:
@@ -22,17 +23,7 @@ def open_session(plan: Plan) -> ConferenceOpened:
     if not speakers:
         raise BadRoster("a conference needs a speaker beside the moderator: add --seat name=platform")
     moderator = next((seat for seat in plan.seats if seat.id == MODERATOR), Seat(id=MODERATOR, platform=speakers[0].platform))
-    return ConferenceOpened(
-        topic=plan.topic,
-        language=plan.language,
-        seed=plan.seed,
-        seats=validate_seats((*speakers, moderator), fewest=2),
-        budget=plan.budget,
-        outside_patience=plan.outside_patience,
-        subject=plan.subject,
-        hosted=plan.hosted,
-        settings=plan.settings,
-    )
+    return plan.opening(ConferenceOpened, seats=validate_seats((*speakers, moderator), fewest=2), settings=plan.settings)
 
 
 ROUNDTABLE: Final = ProtocolPlugin(
@@ -40,9 +31,9 @@ ROUNDTABLE: Final = ProtocolPlugin(
     rules=RULES,
     settings=RoundtableSettings,
     open=open_session,
-    tell=RoundtableTimeline,
+    timeline=RoundtableTimeline,
     decision=build_decision,
-    lines=add_and_describe_entry,
-    summary=build_summary,
+    describe=add_and_describe_entry,
+    report=lambda timeline: build_interim_report(timeline, build_decision(timeline), build_summary(timeline)),
     exports={"minutes": render_minutes, "html": render_html_report},
 )

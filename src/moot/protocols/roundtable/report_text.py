@@ -30,7 +30,6 @@ class RoundtableReportText(SharedReportText):
     rounds = both("Rounds", "轮次")
     rounds_held = both("{held} of at most {most}", "已进行 {held} 轮，上限 {most} 轮")
     opening = both("For the first speaker", "给首位发言者")
-    minutes = both("Minutes", "会议纪要")
     now = both("Now", "当前")
     awaited = both("Awaited", "等待")
     expected = both("What it was told", "给它的提示")

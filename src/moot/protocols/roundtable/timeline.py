@@ -4,9 +4,9 @@ import re
 from dataclasses import dataclass
 
 from moot.domain.facts import BudgetExhausted, Entry, InputGiven, SeatLost, SessionCancelled
-from moot.domain.ids import USER, SeatId
+from moot.domain.ids import USER, SeatId, SessionId
 from moot.domain.safe_text import one_line, strip_control
-from moot.protocols.roundtable.facts import ConferenceClosed, ConferenceOpened, SpeakerSkipped, TalkConcluded
+from moot.protocols.roundtable.facts import ConferenceClosed, SpeakerSkipped, TalkConcluded
 from moot.protocols.roundtable.files import explain_skip
 from moot.protocols.roundtable.report_text import REPORT_TEXT, RoundtableReportText
 from moot.protocols.roundtable.rules import RULES
@@ -14,56 +14,40 @@ from moot.protocols.roundtable.state import Conference, NumberedSpeech, SkippedT
 from moot.reports.costs import format_money
 from moot.reports.decision import Decision, Dissent, SeatLoss, SourcedClaim
 from moot.reports.summary import SummaryLine
-from moot.reports.timeline import TimelineBase, format_time
+from moot.reports.timeline import TimelineBase, TimelineLine, format_time
 
 _NOTHING = re.compile(r"[\s*•–-]*(?:none|nothing|no disagreements?|无|没有|暂无)?(?:分歧)?[\s.。]*", re.IGNORECASE)
 _SECTION = re.compile(r"^#{1,4}[ \t]*(\S.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RoundtableTimelineLine:
-    """A speech, the question or a word of the user's; `seq` is the ledger's entry that made it."""
+class RoundtableTimelineLine(TimelineLine):
+    """A speech, the question or a word of the user's."""
 
-    id: int
-    seq: int
-    timestamp: str
-    speaker: SeatId
-    content: str
     speech: NumberedSpeech | None = None
 
 
-class RoundtableTimeline(TimelineBase):
-    """Told entry by entry, the opening first."""
+class RoundtableTimeline(TimelineBase[Conference]):
+    """Every speech, and whoever was skipped."""
 
-    def __init__(self, session: str) -> None:
-        super().__init__(session)  # type: ignore[arg-type]  # a session's id, checked by whoever tells
+    def __init__(self, session: SessionId) -> None:
+        super().__init__(session, RULES)
         self.lines: list[RoundtableTimelineLine] = []
-        self._conference: Conference | None = None
-
-    @property
-    def conference(self) -> Conference:
-        assert self._conference is not None, "a story begins with the opening"
-        return self._conference
 
     @property
     def skips(self) -> tuple[SkippedTurn, ...]:
-        return self.conference.absences
+        return self.state.absences
 
     @property
     def words(self) -> RoundtableReportText:
-        return REPORT_TEXT[self.conference.opened.language]
+        return REPORT_TEXT[self.state.opened.language]
 
-    def add(self, entry: Entry) -> None:
-        """Tell one more entry."""
-        self.apply_shared(entry)
+    def begin(self, entry: Entry) -> None:
+        self._add_line(entry, USER, self.state.opened.topic)
+
+    def follow(self, before: Conference, entry: Entry) -> None:
         fact = entry.fact
-        if isinstance(fact, ConferenceOpened):
-            self._conference = RULES.initial(fact)
-            self._add_line(entry, USER, fact.topic)
-            return
-        before = self.conference
-        self._conference = after = RULES.evolve(before, entry)
-        for speech in after.speeches[len(before.speeches) :]:
+        for speech in self.state.speeches[len(before.speeches) :]:
             self._add_line(entry, speech.seat, speech.said.content, speech)
         if isinstance(fact, InputGiven):
             self._add_line(entry, USER, fact.text)
@@ -94,7 +78,7 @@ def extract_section(text: str, names: tuple[str, ...]) -> str:
 
 def build_decision(timeline: RoundtableTimeline) -> Decision:
     """The decision as it stands: what the minutes call the consensus."""
-    conference, words = timeline.conference, timeline.words
+    conference, words = timeline.state, timeline.words
     closed = timeline.closed if isinstance(timeline.closed, ConferenceClosed) else None
     minutes = conference.minutes.content if closed is not None and conference.minutes is not None else ""
     agreed, disputed = extract_section(minutes, words.consensus_heads), extract_section(minutes, words.dispute_heads)

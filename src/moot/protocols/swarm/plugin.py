@@ -13,6 +13,7 @@ from moot.protocols.swarm.reports.page import render_html_report
 from moot.protocols.swarm.reports.report import render_convergence_report, render_final_report
 from moot.protocols.swarm.reports.timeline import SwarmTimeline, build_decision
 from moot.protocols.swarm.rules.rulebook import RULES
+from moot.reports.sections import build_interim_report
 
 MEASURE: Final = "measure"
 """The platform of the measure of likeness: the best that is at hand."""
@@ -42,17 +43,8 @@ def open_session(plan: Plan) -> SwarmOpened:
         raise BadRoster(
             f"seat {person!r}: a report has lists that a terminal does not ask for; seat a person as mailbox (`moot answer`)"
         )
-    return SwarmOpened(
-        topic=plan.topic,
-        language=plan.language,
-        seed=plan.seed,
-        seats=validate_seats((*explorers, *_build_helper_seats(plan, explorers)), fewest=2, most=MOST_SEATS + HELPING_SEATS),
-        budget=plan.budget,
-        outside_patience=plan.outside_patience,
-        subject=plan.subject,
-        hosted=plan.hosted,
-        settings=settings,
-    )
+    seats = validate_seats((*explorers, *_build_helper_seats(plan, explorers)), fewest=2, most=MOST_SEATS + HELPING_SEATS)
+    return plan.opening(SwarmOpened, seats=seats, settings=settings)
 
 
 def _build_helper_seats(plan: Plan, explorers: list[Seat]) -> list[Seat]:
@@ -72,10 +64,10 @@ SWARM: Final = ProtocolPlugin(
     rules=RULES,
     settings=SwarmSettings,
     open=open_session,
-    tell=SwarmTimeline,
+    timeline=SwarmTimeline,
     decision=build_decision,
-    lines=add_and_describe_entry,
-    summary=build_summary,
+    describe=add_and_describe_entry,
+    report=lambda timeline: build_interim_report(timeline, build_decision(timeline), build_summary(timeline)),
     exports={
         "minutes": render_final_report,
         "html": render_html_report,

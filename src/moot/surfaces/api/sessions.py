@@ -19,6 +19,7 @@ from moot.domain.topic import Stakes, build_topic
 from moot.engine.outside_answers import OutstandingAsk
 from moot.errors import NotAllowed
 from moot.reports.decision import Decision
+from moot.reports.terminal import render_decision_lines
 from moot.surfaces.api.deliberation import build_seat
 from moot.surfaces.api.entries import build_entry_out, is_sealed
 from moot.surfaces.api.method import Call, Method, Nothing, Wire, build_method
@@ -226,7 +227,7 @@ async def get_session(call: Call, params: SessionParams) -> SessionDecisionOut:
         status=decision.status,
         cursor=timeline.seq,
         decision=fields,
-        summary=[line.text for line in plugin.summary(timeline) if line.text],
+        summary=[line.text for line in render_decision_lines(plugin.report(timeline)) if line.text],
     )
 
 

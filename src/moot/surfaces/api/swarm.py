@@ -13,7 +13,7 @@ from moot.domain.ids import parse_seat_id, parse_session_id
 from moot.domain.roster import MAILBOX
 from moot.domain.topic import build_topic
 from moot.errors import BadRoster, BadSetting
-from moot.ports.plugin import ProtocolPlugin
+from moot.ports.plugin import AnyPlugin
 from moot.protocols.swarm.facts import LIKENESS, VALIDATOR
 from moot.protocols.swarm.prompt_text import agent_name
 from moot.protocols.swarm.records.blackboard import build_board_json, build_convergence_json
@@ -147,7 +147,7 @@ async def open_swarm(call: Call, params: OpenSwarmParams) -> SwarmOut:
 async def get_swarm_status(call: Call, params: SwarmStatusParams) -> SwarmOut:
     call.caller.check_session(params.session_id)
     timeline, plugin = await _load_timeline(call, params.session_id), await _find_swarm_plugin(call, params.session_id)
-    swarm = timeline.swarm
+    swarm = timeline.state
     decision = plugin.decision(timeline)
     whole = build_board_json(timeline)
     shown = (
@@ -200,7 +200,7 @@ async def submit_report(call: Call, params: ReportParams) -> WrittenOut:
     return await answer_ask(call, given)
 
 
-async def _find_swarm_plugin(call: Call, session: str) -> ProtocolPlugin:
+async def _find_swarm_plugin(call: Call, session: str) -> AnyPlugin:
     """The protocol of a swarm, without telling it; raises BadSetting for what is none."""
     call.caller.check_session(session)
     plugin = await call.moot.load_plugin(session)

@@ -14,7 +14,7 @@ from moot.domain.facts import AsksPut, BudgetExhausted, Entry, SeatLost, Session
 from moot.domain.ids import SeatId
 from moot.domain.safe_text import one_line, strip_control
 from moot.engine.events import EntryAdded, Event, TextDelta
-from moot.ports.plugin import ProtocolPlugin
+from moot.ports.plugin import AnyPlugin
 from moot.protocols.consultation.asks import to_inner_entry
 from moot.protocols.consultation.timeline import ConsultingTimeline
 from moot.protocols.consultation.timeline import add_and_describe_consultation as told_consultations
@@ -48,7 +48,7 @@ class View(Protocol):
     def resume(self) -> None: ...
 
 
-def build_view(plugin: ProtocolPlugin, timeline: Any, console: Console) -> View:
+def build_view(plugin: AnyPlugin, timeline: Any, console: Console) -> View:
     """How a session is shown here; the view tells the teller."""
     if not console.is_terminal:
         return PlainView(plugin, timeline, console)
@@ -68,7 +68,7 @@ def build_view(plugin: ProtocolPlugin, timeline: Any, console: Console) -> View:
 class PlainView:
     """One line per happening, for pipes and logs."""
 
-    def __init__(self, plugin: ProtocolPlugin, timeline: Any, console: Console) -> None:
+    def __init__(self, plugin: AnyPlugin, timeline: Any, console: Console) -> None:
         self._plugin = plugin
         self._timeline = timeline
         self._console = console
@@ -85,7 +85,7 @@ class PlainView:
     def show(self, event: Event) -> None:
         if not isinstance(event, EntryAdded):
             return
-        for line in self._plugin.lines(self._timeline, event.entry):
+        for line in self._plugin.describe(self._timeline, event.entry):
             self._console.print(Text(line), soft_wrap=True)
 
 
@@ -136,7 +136,7 @@ class MovingView:
 class SeatsView(MovingView):
     """Any protocol: what happened scrolls by; below it, who is being asked for what, and what it cost so far."""
 
-    def __init__(self, plugin: ProtocolPlugin, timeline: Any, console: Console) -> None:
+    def __init__(self, plugin: AnyPlugin, timeline: Any, console: Console) -> None:
         self._plugin = plugin
         self._timeline = timeline
         self._asked: dict[str, str] = {}
@@ -145,7 +145,7 @@ class SeatsView(MovingView):
     def _show(self, event: Event) -> None:
         if not isinstance(event, EntryAdded):
             return
-        for line in self._plugin.lines(self._timeline, event.entry):
+        for line in self._plugin.describe(self._timeline, event.entry):
             style = "red" if line.startswith("  ✗") else "dim" if line.startswith("  ") else ""
             self._console.print(Text(line, style=style))
         pending = self._timeline.session_state.pending
@@ -196,7 +196,7 @@ class MeetingView(MovingView):
 
     def _track_status(self, entry: Entry) -> None:
         fact = entry.fact
-        words = REPORT_TEXT[self._timeline.meeting.opened.language]
+        words = REPORT_TEXT[self._timeline.state.opened.language]
         match fact:
             case AsksPut(asks=asks):
                 for ask in asks:
@@ -225,12 +225,12 @@ class MeetingView(MovingView):
             case BudgetExhausted(spent=spent):
                 self._console.print(Text(f"  ■ {spent}", style="yellow"))
             case SessionResumed():
-                self._status = {seat.id: "…" for seat in self._timeline.meeting.seats}
+                self._status = {seat.id: "…" for seat in self._timeline.state.seats}
             case _:
                 pass
 
     def _choose_color(self, seat: str) -> str:
-        seats = [known.id for known in self._timeline.meeting.seats]
+        seats = [known.id for known in self._timeline.state.seats]
         return COLORS[seats.index(SeatId(seat)) % len(COLORS)] if seat in seats else "white"
 
     def _render_contribution(self, line: PersonaTimelineLine) -> RenderableType:
@@ -242,7 +242,7 @@ class MeetingView(MovingView):
     def _render(self) -> RenderableType:
         if not self._timeline.seq:
             return Text("")
-        meeting = self._timeline.meeting
+        meeting = self._timeline.state
         table = Table.grid(padding=(0, 2), expand=True)
         table.add_column(no_wrap=True)
         table.add_column(no_wrap=True, width=BAR + 5)
@@ -272,7 +272,7 @@ def _add_entry(timeline: PersonaTimeline, entry: Entry) -> list[str]:
 
 
 def _format_consensus(timeline: PersonaTimeline) -> str:
-    meeting = timeline.meeting
+    meeting = timeline.state
     words = REPORT_TEXT[meeting.opened.language]
     standings = [(point.entry, point.compute_status(len(meeting.seats))) for point in meeting.points]
     agreed = " ".join(f"#{entry}" for entry, snapshot in standings if snapshot == "agreed")
@@ -282,8 +282,8 @@ def _format_consensus(timeline: PersonaTimeline) -> str:
 
 def _format_footer(timeline: PersonaTimeline) -> str:
     total = timeline.spent
-    limit = timeline.meeting.opened.budget.turns
-    turn = f"{min(timeline.meeting.turn, limit)}/{limit}" if limit else str(timeline.meeting.turn)
-    words = REPORT_TEXT[timeline.meeting.opened.language]
+    limit = timeline.state.opened.budget.turns
+    turn = f"{min(timeline.state.turn, limit)}/{limit}" if limit else str(timeline.state.turn)
+    words = REPORT_TEXT[timeline.state.opened.language]
     spent = words.footer.format(turn=turn, tokens=total.tokens)
     return f"{timeline.session}  ·  {spent}  ·  {format_money(total)}  ·  {words.stops}"

@@ -231,9 +231,9 @@ async def _find_entry_number(moot: Moot, session: str, at: str | None) -> int | 
 async def _list_lines_after(moot: Moot, session: str, shared: int) -> list[str]:
     """What happened in a session behind an entry, in plain lines."""
     plugin = await moot.load_plugin(session)
-    timeline = plugin.tell(parse_session_id(session))
+    timeline = plugin.timeline(parse_session_id(session))
     lines: list[str] = []
     for entry in await moot.engine.entries(parse_session_id(session)):
-        happened = plugin.lines(timeline, entry)
+        happened = plugin.describe(timeline, entry)
         lines += happened if entry.seq > shared else []
     return lines

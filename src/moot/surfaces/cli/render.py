@@ -10,17 +10,18 @@ from rich.text import Text
 
 from moot.app.moot import SessionLine
 from moot.domain.safe_text import one_line
-from moot.ports.plugin import ProtocolPlugin
+from moot.ports.plugin import AnyPlugin
+from moot.reports.blocks import Tone
 from moot.reports.shared_text import SHARED_REPORT_TEXT
-from moot.reports.summary import Tone
+from moot.reports.terminal import render_decision_lines
 
-_STYLES: dict[Tone, str] = {"plain": "", "strong": "bold", "dim": "dim", "bad": "red"}
+_STYLES: dict[Tone, str] = {"plain": "", "strong": "bold", "dim": "dim", "bad": "red", "warn": "bold yellow", "good": "green"}
 
 
-def show_decision(console: Console, plugin: ProtocolPlugin, timeline: Any) -> None:
+def show_decision(console: Console, plugin: AnyPlugin, timeline: Any) -> None:
     """The decision as a person wants it first."""
     session, title = timeline.session, SHARED_REPORT_TEXT[timeline.session_state.opened.language].decision
-    lines, decision = plugin.summary(timeline), plugin.decision(timeline)
+    lines, decision = render_decision_lines(plugin.report(timeline)), plugin.decision(timeline)
     is_decided = decision.decision is not None
     shown = [Text(line.text, style=_STYLES[line.tone]) for line in lines]
     if decision.status == "concluded":

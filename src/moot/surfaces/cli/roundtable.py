@@ -395,7 +395,7 @@ def relay(name: str, roles: tuple[str, ...], folder: Path | None, as_json: bool)
 async def _run_and_show(moot: Moot, carried: Relay, session: str, console: Console) -> ConferenceStatus:
     """Run it, and show it as it happens."""
     plugin = await moot.load_plugin(session)
-    timeline = plugin.tell(parse_session_id(session))
+    timeline = plugin.timeline(parse_session_id(session))
     view = build_view(plugin, timeline, console)
 
     async def watch() -> None:

@@ -20,7 +20,7 @@ from moot.domain.safe_text import one_line
 from moot.domain.topic import build_topic
 from moot.engine.events import EntryAdded
 from moot.errors import BadSetting
-from moot.ports.plugin import ProtocolPlugin
+from moot.ports.plugin import AnyPlugin
 from moot.reports.decision import Decision
 from moot.surfaces.cli import output
 from moot.surfaces.cli.duration import Duration
@@ -181,7 +181,7 @@ def watch(session: str, after: int, as_json: bool) -> None:
                 return
             console = output.build_console()
             plugin = await moot.load_plugin(session)
-            timeline = plugin.tell(parse_session_id(session))
+            timeline = plugin.timeline(parse_session_id(session))
             view = build_view(plugin, timeline, console)
             with view.open_display():
                 snapshot = await moot.engine.load_snapshot(parse_session_id(session))
@@ -224,12 +224,12 @@ class TerminalSession:
             output.print_line(f"{folder.path}/")
         return code
 
-    async def _run_and_show(self, moot: Moot, plugin: ProtocolPlugin, *, as_json: bool, wait: bool) -> int:
+    async def _run_and_show(self, moot: Moot, plugin: AnyPlugin, *, as_json: bool, wait: bool) -> int:
         if as_json:
             decision = await moot.run(self.session, wait=wait)
             output.print_json(decision)
             return await self._choose_exit_code(moot, decision, quiet=True)
-        timeline = plugin.tell(parse_session_id(self.session))
+        timeline = plugin.timeline(parse_session_id(self.session))
         self._view = build_view(plugin, timeline, self._console)
         if not self._console.is_terminal:
             output.print_line(f"session {self.session}")

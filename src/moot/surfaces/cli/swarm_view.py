@@ -8,7 +8,7 @@ from rich.text import Text
 
 from moot.domain.safe_text import one_line
 from moot.engine.events import EntryAdded, Event
-from moot.ports.plugin import ProtocolPlugin
+from moot.ports.plugin import AnyPlugin
 from moot.protocols.swarm.reports.report import format_agent_name
 from moot.protocols.swarm.reports.timeline import SwarmTimeline
 from moot.reports.costs import format_money
@@ -23,7 +23,7 @@ MOST_AGENTS: Final = 12
 class SwarmView(MovingView):
     """The live view of a swarm."""
 
-    def __init__(self, plugin: ProtocolPlugin, timeline: SwarmTimeline, console: Console) -> None:
+    def __init__(self, plugin: AnyPlugin, timeline: SwarmTimeline, console: Console) -> None:
         self._plugin = plugin
         self._timeline = timeline
         self._asked: dict[str, str] = {}
@@ -32,7 +32,7 @@ class SwarmView(MovingView):
     def _show(self, event: Event) -> None:
         if not isinstance(event, EntryAdded):
             return
-        for line in self._plugin.lines(self._timeline, event.entry):
+        for line in self._plugin.describe(self._timeline, event.entry):
             style = (
                 "red" if line.startswith("  ✗") else "bold" if line.startswith("──") else "dim" if line.startswith("  ") else ""
             )
@@ -47,13 +47,13 @@ class SwarmView(MovingView):
         )
 
     def _render_head(self) -> Text:
-        swarm, words = self._timeline.swarm, self._timeline.words
+        swarm, words = self._timeline.state, self._timeline.words
         most = 1 if swarm.settings.mode == "classic" else swarm.settings.max_rounds
         state = f"{words.crew.format(count=f'{len(swarm.active)}/{len(swarm.explorers)}')} · {swarm.stage}"
         return Text.assemble((f"{words.round.format(number=swarm.round)}/{most}", "bold"), f"  {state}")
 
     def _render_pheromones(self) -> RenderableType:
-        ranked = sorted(self._timeline.swarm.board.pheromones.values(), key=lambda each: (-each.concentration, each.direction))
+        ranked = sorted(self._timeline.state.board.pheromones.values(), key=lambda each: (-each.concentration, each.direction))
         table = Table.grid(padding=(0, 1))
         for each in ranked[:MOST_DIRECTIONS]:
             table.add_row(_render_bar(each.concentration, "magenta"), Text(one_line(each.direction)[:60]))
@@ -63,7 +63,7 @@ class SwarmView(MovingView):
         return table
 
     def _render_agents(self) -> RenderableType:
-        swarm = self._timeline.swarm
+        swarm = self._timeline.state
         table = Table.grid(padding=(0, 2))
         # Many agents: those that are still being asked are the ones to look at.
         agents = sorted(swarm.agents.items(), key=lambda each: each[0] not in self._asked)[:MOST_AGENTS]
@@ -83,7 +83,7 @@ class SwarmView(MovingView):
     def _render_figures(self) -> RenderableType:
         if not self._timeline.measures:
             return Text("")
-        words, last, settings = self._timeline.words, self._timeline.measures[-1], self._timeline.swarm.settings
+        words, last, settings = self._timeline.words, self._timeline.measures[-1], self._timeline.state.settings
         table = Table.grid(padding=(0, 1))
         rows = (
             (words.stability, float(last.stable), last.stable, f"β = {settings.beta}"),

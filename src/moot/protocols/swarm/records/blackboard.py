@@ -39,7 +39,7 @@ def build_config(swarm: Swarm) -> dict[str, Any]:
 
 def render_run_config(timeline: SwarmTimeline) -> str:
     """`run-config.json`: what was run, by whom, when."""
-    swarm = timeline.swarm
+    swarm = timeline.state
     opened = swarm.opened
     return _dump_json_text(
         {
@@ -68,7 +68,7 @@ def render_blackboard(timeline: SwarmTimeline) -> str:
 
 def build_board_json(timeline: SwarmTimeline) -> dict[str, Any]:
     """The blackboard as plain JSON."""
-    swarm = timeline.swarm
+    swarm = timeline.state
     board = swarm.board
     active = {signal.id for signal in board.signals}
     return {
@@ -154,7 +154,7 @@ def _build_pheromones(timeline: SwarmTimeline) -> dict[str, Any]:
             "depositHistory": deposits.get(each.direction, []),
             "changes": changes.get(each.direction, []),
         }
-        for each in timeline.swarm.board.pheromones.values()
+        for each in timeline.state.board.pheromones.values()
     }
 
 
@@ -275,7 +275,7 @@ def _build_result(timeline: SwarmTimeline) -> dict[str, Any] | None:
         "reason": done.reason,
         "converged": done.converged,
         "round": done.round,
-        "synthesis": timeline.swarm.synthesis or None,
+        "synthesis": timeline.state.synthesis or None,
         "resolved": [
             {
                 "idea": f"idea-{each.idea}",

@@ -73,7 +73,7 @@ def _describe_measurement(timeline: SwarmTimeline, fact: ConvergenceMeasured) ->
     stable = "✓" if fact.stable else "✗"
     line = (
         f"  = {words.stability} {stable} · {words.quorum} {format_percent(fact.consensus_rate)} · "
-        f"{words.diversity} {fact.diversity:.2f} · {words.reasons[fact.reason]}"
+        f"{words.diversity} {fact.diversity:.2f} · {words.convergence_reasons[fact.reason]}"
     )
     return [line, *(f"  ! {name}" for name in fact.warnings)]
 
@@ -108,7 +108,7 @@ def build_summary(timeline: SwarmTimeline) -> list[SummaryLine]:
     lines = [SummaryLine(first, "strong"), SummaryLine(""), SummaryLine(format_verdict(timeline, found))]
     if decision.consensus_type is not None:
         support = (
-            f"{decision.consensus_type}, {format_percent(decision.support)}, {decision.heads}/{len(timeline.swarm.explorers)}"
+            f"{decision.consensus_type}, {format_percent(decision.support)}, {decision.heads}/{len(timeline.state.explorers)}"
         )
         lines.append(SummaryLine(f"{words.votes}: {support}"))
     last = found.rounds[-1] if found.rounds else None
@@ -127,6 +127,6 @@ def build_summary(timeline: SwarmTimeline) -> list[SummaryLine]:
 
 def _describe_no_result(timeline: SwarmTimeline) -> str:
     words = timeline.words
-    if not timeline.swarm.consensus:
+    if not timeline.state.consensus:
         return words.no_consensus
-    return words.not_carried if timeline.swarm.ballots else words.no_vote
+    return words.not_carried if timeline.state.ballots else words.no_vote

@@ -46,7 +46,7 @@ border-radius:.2rem;margin-right:.35rem;vertical-align:-.08rem}pre{white-space:p
 
 def render_html_report(timeline: SwarmTimeline, apart: Collection[str] = ()) -> str:
     """The whole page, at any time of a run."""
-    swarm, words, found = timeline.swarm, timeline.words, compute_what_if(timeline, apart)
+    swarm, words, found = timeline.state, timeline.words, compute_what_if(timeline, apart)
     body = [
         f"<h1>{escape_text(one_line(swarm.opened.topic))}</h1>",
         f'<p class="soft">{escape_text(words.report)} · {escape_text(timeline.session)} · {escape_text(words.modes[swarm.settings.mode])} · '  # noqa: E501
@@ -71,7 +71,7 @@ def _render_decision(timeline: SwarmTimeline) -> str:
         told = timeline.words.by_vote.format(
             kind=each.consensus_type,
             count=each.heads,
-            all=len(timeline.swarm.explorers),
+            all=len(timeline.state.explorers),
             support=format_percent(each.support),
             confidence=format_percent(each.confidence),
         )
@@ -82,7 +82,7 @@ def _render_decision(timeline: SwarmTimeline) -> str:
 def _render_measurements(timeline: SwarmTimeline, found: WhatIfResult) -> list[str]:
     words, last = timeline.words, found.rounds[-1]
     parts = [f"<h2>{escape_text(words.figures)}</h2>", f'<div class="card">{_render_gauges(timeline, found)}</div>']
-    head = words.consensus.format(threshold=format_percent(timeline.swarm.settings.quorum_threshold))
+    head = words.consensus.format(threshold=format_percent(timeline.state.settings.quorum_threshold))
     rows = consensus_rows(timeline, last)
     parts.append(f"<h2>{escape_text(head)}</h2>")
     parts.append(render_table(words.consensus_heads, rows) if rows else f'<p class="card">{escape_text(words.no_consensus)}</p>')
@@ -154,7 +154,7 @@ def _render_other_sections(timeline: SwarmTimeline, found: WhatIfResult) -> list
     if lines:
         inner = "".join(f"<li>{escape_text(line)}</li>" for line in lines)
         parts.append(f'<details class="card"><summary>{escape_text(words.what_happened)}</summary><ul>{inner}</ul></details>')
-    rows = build_cost_rows(timeline.costs, timeline.swarm.seats, timeline.spent, words.total)
+    rows = build_cost_rows(timeline.costs, timeline.state.seats, timeline.spent, words.total)
     return [*parts, f"<h2>{escape_text(words.cost)}</h2>", render_table(words.cost_heads, rows)]
 
 
@@ -219,7 +219,7 @@ def _render_legend(names: Sequence[str]) -> str:
 
 def _render_convergence_chart(timeline: SwarmTimeline, found: WhatIfResult) -> str:
     """Best support and diversity by round, with the two bounds."""
-    words, settings, rounds = timeline.words, timeline.swarm.settings, found.rounds
+    words, settings, rounds = timeline.words, timeline.state.settings, found.rounds
     count = len(rounds)
     inner = (
         _render_axes([str(each.round) for each in rounds])
@@ -234,9 +234,9 @@ def _render_convergence_chart(timeline: SwarmTimeline, found: WhatIfResult) -> s
 def _render_pheromone_chart(timeline: SwarmTimeline) -> str:
     """The strongest directions over the rounds."""
     settlements = timeline.settlements
-    if not settlements or not timeline.swarm.board.pheromones:
+    if not settlements or not timeline.state.board.pheromones:
         return ""
-    ranked = sorted(timeline.swarm.board.pheromones.values(), key=lambda each: (-each.concentration, each.direction))[:MOST_LINES]
+    ranked = sorted(timeline.state.board.pheromones.values(), key=lambda each: (-each.concentration, each.direction))[:MOST_LINES]
     inner = _render_axes([str(each.round) for each in settlements])
     for at, each in enumerate(ranked):
         values = [
@@ -248,7 +248,7 @@ def _render_pheromone_chart(timeline: SwarmTimeline) -> str:
 
 
 def _render_pheromone_bars(timeline: SwarmTimeline) -> str:
-    ranked = sorted(timeline.swarm.board.pheromones.values(), key=lambda each: (-each.concentration, each.direction))[:MOST_BARS]
+    ranked = sorted(timeline.state.board.pheromones.values(), key=lambda each: (-each.concentration, each.direction))[:MOST_BARS]
     return "".join(
         f'<div class="bar named"><span>{each.concentration:.2f} {escape_text(one_line(each.direction)[:70])}</span>'
         f"{_render_track(each.concentration, 'mark')}</div>"

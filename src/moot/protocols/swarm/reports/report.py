@@ -67,7 +67,7 @@ def format_verdict(timeline: SwarmTimeline, found: WhatIfResult) -> str:
         return words.converged
     if timeline.closed.reason == "synthesis":
         return words.classic
-    reason = words.reasons[last.verdict.reason] if last is not None and last.verdict.reason else ""
+    reason = words.convergence_reasons[last.verdict.reason] if last is not None and last.verdict.reason else ""
     ended = words.endings.get(timeline.closed.reason, timeline.closed.reason)
     told = words.not_converged.format(reason="; ".join(part for part in (reason, ended) if part))
     return f"{words.partial} {told}"
@@ -75,7 +75,7 @@ def format_verdict(timeline: SwarmTimeline, found: WhatIfResult) -> str:
 
 def list_figures(timeline: SwarmTimeline, found: WhatIfResult) -> list[tuple[str, float, bool, str]]:
     """The three figures: their name, how full their bar is, whether they hold, and the numbers."""
-    words, settings, last = timeline.words, timeline.swarm.settings, found.rounds[-1]
+    words, settings, last = timeline.words, timeline.state.settings, found.rounds[-1]
     stable = 0
     sets = [each.ideas for each in found.rounds]
     for ideas in reversed(sets):
@@ -103,7 +103,7 @@ def list_figures(timeline: SwarmTimeline, found: WhatIfResult) -> list[tuple[str
 
 def find_strongest_pheromone(timeline: SwarmTimeline, idea: int) -> float | None:
     """The strongest concentration among the directions in which an idea was found."""
-    board = timeline.swarm.board
+    board = timeline.state.board
     keys = {direction_key(each.direction) for each in board.findings if each.idea == idea and each.direction}
     return max((board.pheromones[key].concentration for key in keys if key in board.pheromones), default=None)
 
@@ -145,7 +145,7 @@ def agent_rows(timeline: SwarmTimeline) -> list[tuple[object, ...]]:
             agent.deposits,
             agent.score,
         )
-        for seat, agent in timeline.swarm.agents.items()
+        for seat, agent in timeline.state.agents.items()
     ]
 
 
@@ -167,7 +167,7 @@ def round_rows(timeline: SwarmTimeline, found: WhatIfResult) -> list[tuple[objec
             format_percent(each.verdict.consensus_rate),
             "✓" if each.verdict.quorum else "–",
             f"{each.diversity.overall:.3f}",
-            words.reasons[each.verdict.reason],
+            words.convergence_reasons[each.verdict.reason],
         )
         for each in found.rounds
     ]
@@ -178,7 +178,7 @@ def conclusion_lines(timeline: SwarmTimeline) -> list[str]:
     words, decision = timeline.words, build_decision(timeline)
     if decision.decision is None:
         lines = [
-            words.no_consensus if not timeline.swarm.consensus else words.not_carried if timeline.swarm.ballots else words.no_vote
+            words.no_consensus if not timeline.state.consensus else words.not_carried if timeline.state.ballots else words.no_vote
         ]
     else:
         lines = quote_markdown(decision.decision.text)
@@ -186,7 +186,7 @@ def conclusion_lines(timeline: SwarmTimeline) -> list[str]:
         told = words.by_vote.format(
             kind=each.consensus_type,
             count=each.heads,
-            all=len(timeline.swarm.explorers),
+            all=len(timeline.state.explorers),
             support=format_percent(each.support),
             confidence=format_percent(each.confidence),
         )
@@ -212,7 +212,7 @@ def render_convergence_report(timeline: SwarmTimeline, apart: Collection[str] = 
 
 def render_final_report(timeline: SwarmTimeline, apart: Collection[str] = ()) -> str:
     """`final-research-report.md`, at any time of a run."""
-    swarm, words, found = timeline.swarm, timeline.words, compute_what_if(timeline, apart)
+    swarm, words, found = timeline.state, timeline.words, compute_what_if(timeline, apart)
     active = swarm.measured.active if swarm.measured is not None else len(swarm.active)
     head = [
         f"# {words.report}: {format_cell(timeline.session)}",
@@ -267,7 +267,7 @@ def _render_bars(timeline: SwarmTimeline, found: WhatIfResult) -> list[str]:
 
 def _render_consensus(timeline: SwarmTimeline, last: WhatIfRound) -> list[str]:
     words = timeline.words
-    head = f"## {words.consensus.format(threshold=format_percent(timeline.swarm.settings.quorum_threshold))}"
+    head = f"## {words.consensus.format(threshold=format_percent(timeline.state.settings.quorum_threshold))}"
     rows = consensus_rows(timeline, last)
     return [head, "", *(format_table(words.consensus_heads, rows) if rows else [words.no_consensus])]
 
@@ -295,7 +295,7 @@ def _render_unique_ideas(timeline: SwarmTimeline, found: WhatIfResult) -> list[s
 
 
 def _render_pheromones(timeline: SwarmTimeline) -> list[str]:
-    ranked = sorted(timeline.swarm.board.pheromones.values(), key=lambda each: (-each.concentration, each.direction))
+    ranked = sorted(timeline.state.board.pheromones.values(), key=lambda each: (-each.concentration, each.direction))
     lines = [f"- `{format_bar(each.concentration)}` {each.concentration:.2f} {format_cell(each.direction)}" for each in ranked]
     return lines or [timeline.words.none]
 
@@ -328,7 +328,7 @@ def _render_joins(timeline: SwarmTimeline) -> list[str]:
 
 
 def vote_rows(timeline: SwarmTimeline) -> list[tuple[object, ...]]:
-    swarm = timeline.swarm
+    swarm = timeline.state
     return [
         (f"idea-{vote.idea}", format_agent_name(seat), vote.position, f"{vote.confidence:.2f}", vote.reason)
         for idea in list_ballot_ideas(swarm)
@@ -350,12 +350,12 @@ def validation_lines(timeline: SwarmTimeline) -> list[str]:
     return [
         f"{each.id} ({each.seat}): {each.core_idea} — "
         + (words.validated.format(verdict=each.verdict, reason=each.checked) if each.verdict else words.unvalidated)
-        for each in [each for each in timeline.swarm.board.findings if each.needs_validation][:MOST_UNIQUE]
+        for each in [each for each in timeline.state.board.findings if each.needs_validation][:MOST_UNIQUE]
     ]
 
 
 def has_validator(timeline: SwarmTimeline) -> bool:
-    return VALIDATOR in timeline.swarm.helpers
+    return VALIDATOR in timeline.state.helpers
 
 
 def _render_validation(timeline: SwarmTimeline) -> list[str]:
@@ -370,7 +370,7 @@ def insight_lines(timeline: SwarmTimeline) -> list[str]:
     """What collisions brought up, each with its author."""
     lines = [
         f"{text} ({review.seat}, {review.action} {each.id})"
-        for each in timeline.swarm.board.findings
+        for each in timeline.state.board.findings
         for review in each.reviews
         for text in review.insights
     ]

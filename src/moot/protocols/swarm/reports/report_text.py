@@ -85,7 +85,7 @@ class SwarmReportText(SharedReportText):
         ("Round", "Ideas held", "Stable", "Best support", "Quorum", "Diversity", "Verdict"),
         ("轮", "持有观点", "稳定", "最高支持率", "法定人数", "多样性", "判断"),
     )
-    reasons = both(
+    convergence_reasons = both(
         {
             "": "converged",
             "min_rounds": "too few rounds",
@@ -123,7 +123,6 @@ class SwarmReportText(SharedReportText):
         },
     )
     lost = both("Lost", "缺席")
-    ended_by = both("Ended by", "结束原因")
     round = both("Round {number}", "第 {number} 轮")
     direction = both("Direction", "探索方向")
     findings = both("Findings", "发现")
@@ -133,7 +132,6 @@ class SwarmReportText(SharedReportText):
     random = both("Random exploration", "随机探索")
     yes = both("yes", "是")
     no = both("no", "否")
-    dissent = both("Dissent", "异议")
     validator = both("Validation", "验证")
     no_validator = both(
         "No validator sat in this swarm: the arithmetic is the engine's, findings that need it were not checked.",

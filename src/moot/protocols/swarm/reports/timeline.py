@@ -28,7 +28,6 @@ from moot.protocols.swarm.facts import (
     SwarmClosed,
     SwarmCompleted,
     SwarmFormed,
-    SwarmOpened,
 )
 from moot.protocols.swarm.reports.report_text import REPORT_TEXT, SwarmReportText
 from moot.protocols.swarm.rules.operations import list_operations, rotate_seats
@@ -36,19 +35,13 @@ from moot.protocols.swarm.rules.rulebook import RULES
 from moot.protocols.swarm.rules.shutdown import find_vote, list_ballot_ideas
 from moot.protocols.swarm.state import Finding, Signal, Swarm
 from moot.reports.decision import Decision, Dissent, SeatLoss, SeatPosition, SourcedClaim
-from moot.reports.timeline import TimelineBase, format_time
+from moot.reports.timeline import TimelineBase, TimelineLine, format_time
 from moot.scoring.positions import compute_weight
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SwarmTimelineLine:
-    """The task, a finding or a word of the user's; `seq` is the ledger's entry that made it."""
-
-    id: int
-    seq: int
-    timestamp: str
-    speaker: SeatId
-    content: str
+class SwarmTimelineLine(TimelineLine):
+    """The task, a finding or a word of the user's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,11 +77,11 @@ class ReceivedReport:
     report: RoundReport
 
 
-class SwarmTimeline(TimelineBase):
-    """Told entry by entry, the opening first."""
+class SwarmTimeline(TimelineBase[Swarm]):
+    """Every finding, operation, event and figure."""
 
     def __init__(self, session: SessionId) -> None:
-        super().__init__(session)
+        super().__init__(session, RULES)
         self.lines: list[SwarmTimelineLine] = []
         self.events: list[dict[str, Any]] = []
         self.operations: list[LoggedOperation] = []
@@ -102,27 +95,16 @@ class SwarmTimeline(TimelineBase):
         self.signals: dict[str, Signal] = {}
         self.crews: list[dict[str, int]] = []
         self.completed: SwarmCompleted | None = None
-        self._swarm: Swarm | None = None
-
-    @property
-    def swarm(self) -> Swarm:
-        assert self._swarm is not None, "a story begins with the opening"
-        return self._swarm
 
     @property
     def words(self) -> SwarmReportText:
-        return REPORT_TEXT[self.swarm.opened.language]
+        return REPORT_TEXT[self.state.opened.language]
 
-    def add(self, entry: Entry) -> None:
-        """Tell one more entry."""
-        self.apply_shared(entry)
-        fact = entry.fact
-        if isinstance(fact, SwarmOpened):
-            self._swarm = RULES.initial(fact)
-            self._add_line(entry, USER, fact.topic)
-            return
-        before = self.swarm
-        self._swarm = after = RULES.evolve(before, entry)
+    def begin(self, entry: Entry) -> None:
+        self._add_line(entry, USER, self.state.opened.topic)
+
+    def follow(self, before: Swarm, entry: Entry) -> None:
+        fact, after = entry.fact, self.state
         if isinstance(fact, InputGiven):
             self._add_line(entry, USER, fact.text)
         for finding in after.board.findings[len(before.board.findings) :]:
@@ -324,7 +306,7 @@ def list_carried_ideas(timeline: SwarmTimeline) -> tuple[IdeaResolution, ...]:
 
 def build_decision(timeline: SwarmTimeline) -> Decision:
     """The decision as it stands: the consensus ideas that the vote carried; in the classic mode the synthesis."""
-    swarm = timeline.swarm
+    swarm = timeline.state
     is_over = isinstance(timeline.closed, SwarmClosed)
     ideas = (
         [idea for each in list_carried_ideas(timeline) if (idea := swarm.board.idea(each.idea)) is not None] if is_over else []
@@ -363,7 +345,7 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
 
 
 def _build_claim(timeline: SwarmTimeline, numbers: list[int]) -> SourcedClaim:
-    swarm = timeline.swarm
+    swarm = timeline.state
     texts = [idea.text for number in numbers if (idea := swarm.board.idea(number)) is not None]
     lines = {line.content: line.id for line in reversed(timeline.lines)}
     rests = sorted({lines[each.core_idea] for each in swarm.board.findings if each.idea in numbers and each.core_idea in lines})
@@ -387,7 +369,7 @@ def _build_reasons(swarm: Swarm, first: IdeaResolution | None) -> tuple[SourcedC
 
 
 def _build_positions(timeline: SwarmTimeline, first: IdeaResolution | None) -> tuple[SeatPosition, ...]:
-    swarm = timeline.swarm
+    swarm = timeline.state
     opening = {told.seat: told.report for told in reversed(timeline.reports)}
     found = []
     for name in swarm.explorers:
@@ -415,7 +397,7 @@ def _build_positions(timeline: SwarmTimeline, first: IdeaResolution | None) -> t
 
 def _build_dissent(timeline: SwarmTimeline) -> tuple[Dissent, ...]:
     """Every opposing or conditional vote."""
-    swarm = timeline.swarm
+    swarm = timeline.state
     voiced = []
     for idea in list_ballot_ideas(swarm):
         for seat, vote in _collect_votes(swarm, idea).items():
@@ -428,7 +410,7 @@ def _build_dissent(timeline: SwarmTimeline) -> tuple[Dissent, ...]:
 
 def _collect_challenges(timeline: SwarmTimeline) -> tuple[SourcedClaim, ...]:
     """Challenges of collisions against findings that back a consensus idea."""
-    swarm = timeline.swarm
+    swarm = timeline.state
     backed = set(list_ballot_ideas(swarm))
     return tuple(
         SourcedClaim(text=f"{review.seat}: {review.content}", entries=(timeline.find_finding_line(each),))

@@ -55,7 +55,7 @@ def compute_what_if(timeline: SwarmTimeline, apart: Collection[str] = ()) -> Wha
     for name in apart:
         if name not in known:
             raise BadSetting(f"there is no join {name!r}; known: {', '.join(known) or 'none'}")
-    texts = {idea.number: idea.text for idea in timeline.swarm.board.ideas}
+    texts = {idea.number: idea.text for idea in timeline.state.board.ideas}
     separate: dict[str, int] = {}
     for name in sorted(set(apart), key=lambda name: known[name].number):
         number = len(texts) + 1
@@ -74,7 +74,7 @@ class _Tally:
     """Who holds what, round by round, with some texts standing apart."""
 
     def __init__(self, timeline: SwarmTimeline, separate: dict[str, int]) -> None:
-        self._swarm = timeline.swarm
+        self._swarm = timeline.state
         self._separate = separate
         self._active = {settled.round: [each.seat for each in settled.opinions] for settled in timeline.settlements}
         self._findings: dict[int, list[Finding]] = {}

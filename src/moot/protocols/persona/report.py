@@ -1,0 +1,118 @@
+"""The report of a persona meeting: the decision first, then what it rests on, then the whole record."""
+
+from moot.domain.facts import SessionImported
+from moot.domain.safe_text import one_line
+from moot.protocols.persona.report_text import REPORT_TEXT, PersonaReportText
+from moot.protocols.persona.timeline import PersonaTimeline, PersonaTimelineLine, PersonaTurn, build_decision
+from moot.reports.blocks import (
+    Bar,
+    Bars,
+    Block,
+    Bullets,
+    Card,
+    Details,
+    Line,
+    Muted,
+    Quote,
+    References,
+    Report,
+    Strong,
+    Text,
+    build_section,
+)
+from moot.reports.decision import Decision
+from moot.reports.sections import (
+    build_claims,
+    build_costs,
+    build_decision_blocks,
+    build_line_card,
+    build_losses,
+    build_positions,
+    build_report,
+    build_seats,
+    format_sources,
+)
+
+
+def build_persona_report(timeline: PersonaTimeline) -> Report:
+    """The report at any time of a meeting."""
+    words, decision = REPORT_TEXT[timeline.language], build_decision(timeline)
+    return build_report(
+        timeline,
+        decision,
+        words,
+        decision_blocks=_build_decision(timeline, decision, words),
+        record=(
+            *build_claims(words.reasons, decision.reasons, words),
+            *build_claims(words.open_questions, decision.open_questions, words),
+            *build_positions(decision, words),
+            *_build_consensus(timeline, words),
+            *build_section(words.timeline, _build_timeline(timeline, words)),
+            *build_losses(timeline, words),
+            *build_seats(timeline.state.seats, words),
+            *build_costs(timeline, words),
+        ),
+    )
+
+
+def _build_decision(timeline: PersonaTimeline, decision: Decision, words: PersonaReportText) -> tuple[Block, ...]:
+    if not isinstance(timeline.closed, SessionImported) or decision.decision is None:
+        return build_decision_blocks(timeline, decision, words)
+    claim = decision.decision
+    card = Card(
+        blocks=(Quote(claim.text, "strong"), Line(format_sources(claim, words)), Line(words.read_back, "dim")), kind="decision"
+    )
+    return build_section(words.decision, (card,))
+
+
+def _build_consensus(timeline: PersonaTimeline, words: PersonaReportText) -> tuple[Block, ...]:
+    """What more than half agreed to, and what is contested."""
+    titles = {"agreed": words.agreed, "contested": words.contested}
+    items: list[Text] = []
+    for point in timeline.state.points:
+        status = point.compute_status(len(timeline.state.seats))
+        if status in titles:
+            by = point.agreed if status == "agreed" else point.contested
+            told = f" {one_line(point.claim)} ({words.by} {', '.join(by)})"
+            items.append((Strong(titles[status]), ": ", References((point.entry,)), told))
+    return build_section(words.consensus, (Bullets(tuple(items)),))
+
+
+def _build_timeline(timeline: PersonaTimeline, words: PersonaReportText) -> list[Block]:
+    """Every line with the bids of its turn; turns in which nobody spoke stand where they were."""
+    spoken = {turn.spoken: turn for turn in timeline.turns if turn.spoken is not None}
+    silent = [turn for turn in timeline.turns if turn.spoken is None]
+    blocks: list[Block] = []
+    for line in timeline.lines:
+        turn = spoken.get(line.id)
+        while turn is not None and silent and silent[0].number < turn.number:
+            blocks.append(_build_bids(silent.pop(0), words))
+        blocks.append(_build_line(line, turn, words))
+    return [*blocks, *(_build_bids(turn, words) for turn in silent)]
+
+
+def _build_line(line: PersonaTimelineLine, turn: PersonaTurn | None, words: PersonaReportText) -> Block:
+    score = () if line.relevance_score is None else (Muted(f"{line.relevance_score:.2f}"),)
+    answers = (References((line.refers_to,), f"{words.answers} {{line}}"),) if line.refers_to else ()
+    platform = (Muted(line.platform),) if line.platform else ()
+    return build_line_card(line, *score, *answers, *platform, blocks=(_build_bids(turn, words),) if turn else ())
+
+
+def _build_bids(turn: PersonaTurn, words: PersonaReportText) -> Block:
+    """Who wanted the floor how much, who was silent and why, and who got it."""
+    given = {floor.seat: words.floors[floor.reason] for floor in turn.floors}
+    bars = []
+    for bid in turn.bids:
+        if bid.intent is None:
+            bars.append(
+                Bar(name=f"{bid.seat} –", value=0.0, text=words.losses.get(bid.lost or "", ""), tone="bad", seat=bid.seat)
+            )
+            continue
+        what = words.speaks if bid.intent.intent_to_speak else words.silent
+        what = f"{words.floor}: {given[bid.seat]}" if bid.seat in given else what
+        score = bid.intent.reaction_score
+        bars.append(
+            Bar(name=f"{bid.seat} {score:.2f}", value=score, text=f"{what} · {one_line(bid.intent.reason)}", seat=bid.seat)
+        )
+    floors = ", ".join(f"{seat}: {reason}" for seat, reason in given.items())
+    return Details(f"{words.turn_bids.format(number=turn.number)} · {words.floor}: {floors or '–'}", (Bars(tuple(bars)),))

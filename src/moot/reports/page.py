@@ -1,0 +1,213 @@
+"""Reports as one self-contained HTML page: no script, nothing loaded from elsewhere, everything said is escaped."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from html import escape
+from typing import TYPE_CHECKING, Final, assert_never
+
+from moot.domain.facts import Language
+from moot.domain.ids import SeatId
+from moot.domain.safe_text import strip_control
+from moot.reports.blocks import (
+    LINE,
+    Bar,
+    Bars,
+    Block,
+    Bullets,
+    Card,
+    Cell,
+    ColumnChart,
+    Details,
+    Fields,
+    Heading,
+    Line,
+    LineChart,
+    Mark,
+    Muted,
+    Preformatted,
+    Quote,
+    References,
+    Report,
+    Shares,
+    Span,
+    Strong,
+    Table,
+    is_empty,
+    join_spans,
+    split_spans,
+)
+from moot.reports.page_style import STYLE
+from moot.reports.svg import render_column_chart, render_line_chart
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+
+WIDE_TEXT: Final = 16
+"""A column whose values are longer than this never gets narrower than this many characters."""
+
+_HUES: Final = (212, 12, 150, 275, 40, 190, 330, 95)
+
+
+@dataclass(frozen=True, slots=True)
+class _PageContext:
+    """What a block needs to know of its page."""
+
+    hues: Mapping[SeatId, int]
+    known: int
+
+
+def render_page(report: Report) -> str:
+    """The whole page, at any time of a session."""
+    page = _PageContext({seat: _HUES[at % len(_HUES)] for at, seat in enumerate(report.seats)}, report.known)
+    subtitle = " · ".join(_render_text(page, text) for text in report.subtitle if text)
+    body = [
+        f'<h1 class="said">{escape_text(report.topic)}</h1>',
+        *([f'<p class="soft">{subtitle}</p>'] if subtitle else []),
+        *(_render_block(page, block) for block in (*report.decision, *report.record)),
+    ]
+    return render_document(report.language, report.topic[:80], body)
+
+
+def render_document(language: Language, title: str, body: Iterable[str]) -> str:
+    """The frame of a page; `title` is anybody's text, `body` is markup."""
+    return (
+        f'<!doctype html>\n<html lang="{language}">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">\n'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+        f"<title>{escape_text(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
+        + "\n".join(part for part in body if part)
+        + "\n</main>\n</body>\n</html>\n"
+    )
+
+
+def escape_text(value: object) -> str:
+    """A value as text that holds no markup."""
+    return escape(strip_control(str(value)))
+
+
+def render_words(text: str) -> str:
+    """What a participant wrote, its Markdown rendered: raw HTML stays text, images are not loaded, headings do not stand out."""
+    html: str = _build_parser().render(strip_control(text))
+    return f'<div class="words">{html.strip()}</div>'
+
+
+@cache
+def _build_parser() -> "MarkdownIt":
+    # Imported here: only a page needs it, and every command would pay for it.
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["table", "strikethrough"]).disable("image")
+    # Someone's heading must not pass as one of the report's own.
+    parser.add_render_rule("heading_open", lambda *_: '<p class="heading">')
+    parser.add_render_rule("heading_close", lambda *_: "</p>\n")
+    parser.add_render_rule("link_open", _render_link_open)
+    return parser
+
+
+def _render_link_open(renderer: object, tokens: Sequence[object], index: int, options: object, env: object) -> str:
+    address = getattr(tokens[index], "attrs", {}).get("href", "")
+    return f'<a href="{escape(str(address))}" rel="noopener noreferrer nofollow">'
+
+
+def _render_span(page: _PageContext, span: Span) -> str:
+    match span:
+        case References(numbers=numbers, text=text):
+            links = (f'<a href="#entry-{each}">#{each}</a>' if 1 <= each <= page.known else f"#{each}" for each in numbers)
+            return escape_text(text).replace(LINE, ", ".join(links))
+        case Strong(text=text):
+            return f"<b>{escape_text(text)}</b>"
+        case Muted(text=text):
+            return f'<span class="soft">{escape_text(text)}</span>'
+        case Mark(text=text, tone=tone):
+            return f'<span class="tag {tone}">{escape_text(text)}</span>'
+        case str():
+            return escape_text(span)
+        case _:
+            assert_never(span)
+
+
+def _render_text(page: _PageContext, text: Cell) -> str:
+    return "".join(_render_span(page, span) for span in split_spans(text))
+
+
+def _render_block(page: _PageContext, block: Block) -> str:
+    if is_empty(block):
+        return ""
+    match block:
+        case Heading(text=title, level=level):
+            return f"<h{level}>{escape_text(title)}</h{level}>"
+        case Line(text=text, tone=tone):
+            return f'<p class="line {tone}">{_render_text(page, text)}</p>'
+        case Quote(text=words, tone=tone):
+            return f'<div class="{tone}">{render_words(words)}</div>' if tone != "plain" else render_words(words)
+        case Fields(rows=rows):
+            inner = "".join(f"<dt>{escape_text(name)}</dt><dd>{_render_text(page, value)}</dd>" for name, value in rows)
+            return f"<dl>{inner}</dl>"
+        case Bullets(items=items, tone=tone):
+            inner = "".join(f"<li>{_render_text(page, item)}</li>" for item in items)
+            return f'<ul class="card list {tone}">{inner}</ul>'
+        case Table(heads=heads, rows=cells):
+            return _render_table(page, heads, cells)
+        case Card():
+            return _render_card(page, block)
+        case Details(summary=summary, blocks=blocks):
+            inner = "\n".join(_render_block(page, each) for each in blocks)
+            return f'<details class="card"><summary>{escape_text(summary)}</summary>{inner}</details>'
+        case Preformatted(lines=lines):
+            return f'<pre class="card">{escape_text(chr(10).join(lines))}</pre>'
+        case Bars(bars=bars):
+            return _render_bars(page, bars)
+        case Shares(parts=parts):
+            told = ", ".join(f"{part.name} {part.value * 100:.0f} %" for part in parts)
+            inner = "".join(f'<i class="{part.tone}" style="flex:{part.value * 100:.2f}"></i>' for part in parts)
+            return f'<div class="tally" role="img" aria-label="{escape_text(told)}">{inner}</div>'
+        case LineChart():
+            return render_line_chart(block)
+        case ColumnChart():
+            return render_column_chart(block)
+        case _:
+            assert_never(block)
+
+
+def _render_table(page: _PageContext, heads: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
+    """A table in a card of its own; on a phone each row is a card whose values are named."""
+    wide = [any(len(join_spans(row[at])) > WIDE_TEXT for row in rows) for at in range(len(heads))]
+    head = "".join(f"<th>{escape_text(name)}</th>" for name in heads)
+    lines = "".join(
+        "<tr>"
+        + "".join(
+            f'<td{" class=wide" if wide[at] else ""} data-name="{escape_text(heads[at])}">{_render_text(page, value)}</td>'
+            for at, value in enumerate(row)
+        )
+        + "</tr>"
+        for row in rows
+    )
+    return f'<div class="card table"><table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>'
+
+
+def _render_card(page: _PageContext, card: Card) -> str:
+    hue = page.hues.get(card.seat) if card.seat is not None else None
+    kind = {"plain": "card", "decision": "card decision", "turn": "card turn" if hue is not None else "card turn asker"}[
+        card.kind
+    ]
+    place = f' id="entry-{card.entry}"' if card.entry is not None else ""
+    style = f' style="--hue:{hue}"' if hue is not None else ""
+    head = "".join(f"<span>{_render_text(page, text)}</span>" for text in card.head if text)
+    inner = "\n".join(_render_block(page, block) for block in card.blocks)
+    return f'<article class="{kind}"{place}{style}>{f"<header>{head}</header>" if head else ""}{inner}</article>'
+
+
+def _render_bars(page: _PageContext, bars: Iterable[Bar]) -> str:
+    return f'<div class="bars">{"".join(_render_bar(page, bar) for bar in bars)}</div>'
+
+
+def _render_bar(page: _PageContext, bar: Bar) -> str:
+    hue = page.hues.get(bar.seat) if bar.seat is not None else None
+    color = f";--hue:{hue};background:hsl(var(--hue) 55% 50%)" if hue is not None else ""
+    share = max(0.0, min(1.0, bar.value)) * 100
+    return (
+        f'<div class="bar"><span>{escape_text(bar.name)}</span>'
+        f'<div class="track"><i class="{bar.tone}" style="width:{share:.1f}%{color}"></i></div>'
+        f'<span class="soft">{escape_text(bar.text)}</span></div>'
+    )

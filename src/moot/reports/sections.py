@@ -1,0 +1,214 @@
+"""Parts of a report that all protocols share, and the report of a protocol that writes none of its own."""
+
+from collections.abc import Iterable
+
+from moot.domain.facts import SessionCancelled
+from moot.domain.roster import Seat
+from moot.domain.safe_text import one_line
+from moot.reports.blocks import (
+    Block,
+    Bullets,
+    Card,
+    Cell,
+    Fields,
+    Line,
+    Muted,
+    Quote,
+    References,
+    Report,
+    Span,
+    Strong,
+    Text,
+    build_section,
+    build_table,
+)
+from moot.reports.costs import build_cost_rows, format_money
+from moot.reports.decision import Decision, Dissent, SourcedClaim
+from moot.reports.shared_text import SHARED_REPORT_TEXT, SharedReportText
+from moot.reports.summary import SummaryLine, format_percent
+from moot.reports.timeline import SessionTimeline, TimelineLine, format_time
+
+
+def build_default_report(timeline: SessionTimeline, decision: Decision) -> Report:
+    """The report of a session from its decision and its lines alone."""
+    words = SHARED_REPORT_TEXT[timeline.language]
+    return build_report(
+        timeline,
+        decision,
+        words,
+        decision_blocks=build_decision_blocks(timeline, decision, words),
+        record=(
+            *build_claims(words.reasons, decision.reasons, words),
+            *build_claims(words.open_questions, decision.open_questions, words),
+            *build_positions(decision, words),
+            *build_section(words.timeline, [build_line_card(line) for line in timeline.lines]),
+            *build_losses(timeline, words),
+            *build_seats(timeline.session_state.seats, words),
+            *build_costs(timeline, words),
+        ),
+    )
+
+
+def build_report(
+    timeline: SessionTimeline,
+    decision: Decision,
+    words: SharedReportText,
+    *,
+    decision_blocks: Iterable[Block],
+    record: Iterable[Block],
+    subtitle: Iterable[Text] = (),
+) -> Report:
+    """A report with the title, the times and the seats that every session has."""
+    times = f"{format_time(timeline.opened_at)} – {format_time(timeline.last_at)}"
+    return Report(
+        session=timeline.session,
+        language=timeline.language,
+        title=words.minutes,
+        topic=decision.topic,
+        decision=tuple(decision_blocks),
+        record=tuple(record),
+        subtitle=(timeline.session, times, *subtitle),
+        seats=tuple(seat.id for seat in timeline.session_state.seats),
+        known=max((line.id for line in timeline.lines), default=0),
+    )
+
+
+def build_decision_blocks(timeline: SessionTimeline, decision: Decision, words: SharedReportText) -> tuple[Block, ...]:
+    """What was decided, how sure it is, who dissents, who was lost, what it cost."""
+    return (
+        *build_section(words.decision, (build_outcome(timeline, decision, words),)),
+        *build_dissent(decision, words),
+        *build_lost_seats(decision, words),
+        build_spent(decision, words),
+    )
+
+
+def build_outcome(timeline: SessionTimeline, decision: Decision, words: SharedReportText) -> Block:
+    """The decision with its figures, or why there is none."""
+    if decision.decision is None:
+        return Card(blocks=explain_no_decision(timeline, decision, words), kind="decision")
+    rows: list[tuple[str, Cell]] = [(words.author, decision.author)]
+    if decision.choice:
+        rows.append((words.choice, decision.choice))
+    if decision.confidence is not None:
+        rows.append((words.confidence, format_percent(decision.confidence)))
+    if decision.support is not None:
+        rows.append((words.support, format_support(decision, words)))
+    if decision.ended_by is not None:
+        rows.append((words.ended_by, words.endings.get(decision.ended_by, decision.ended_by)))
+    claim = decision.decision
+    return Card(blocks=(Quote(claim.text, "strong"), Line(format_sources(claim, words)), Fields(tuple(rows))), kind="decision")
+
+
+def explain_no_decision(timeline: SessionTimeline, decision: Decision, words: SharedReportText) -> tuple[Block, ...]:
+    """Why there is no decision: it goes on, it was cancelled, or nobody could write one."""
+    if isinstance(timeline.closed, SessionCancelled):
+        reason = timeline.closed.reason
+        return (Line(words.cancelled, "strong"), *((Quote(reason),) if reason else ()))
+    if timeline.closed is None:
+        return (Line(words.still_thinking, "strong"),)
+    ended = words.endings.get(decision.ended_by or "", decision.ended_by)
+    return (Line(words.no_decision, "strong"), *((Fields(((words.ended_by, ended),)),) if ended else ()))
+
+
+def format_support(decision: Decision, words: SharedReportText) -> str:
+    """How much support there is, and among how many: support without turnout would pass few voices off as all."""
+    return words.turnout.format(support=format_percent(decision.support), turnout=format_percent(decision.turnout))
+
+
+def format_sources(claim: SourcedClaim, words: SharedReportText) -> Span:
+    """The entries that a claim rests on."""
+    return References(claim.entries, f"{words.rests_on} {{line}}") if claim.entries else Muted(f"({words.names_nothing})")
+
+
+def build_claims(title: str, claims: Iterable[SourcedClaim], words: SharedReportText) -> tuple[Block, ...]:
+    """Claims, each with what it rests on."""
+    return build_section(title, (Bullets(tuple((f"{one_line(each.text)} ", format_sources(each, words)) for each in claims)),))
+
+
+def build_dissent(decision: Decision, words: SharedReportText) -> tuple[Block, ...]:
+    """Who does not go along, and with what words; nothing where there is nothing to dissent from."""
+    if decision.decision is None:
+        return ()
+    items = tuple(format_dissent(voice, words) for voice in decision.dissent)
+    return build_section(words.dissent, (Bullets(items) if items else Line(describe_no_dissent(decision, words), "dim"),))
+
+
+def format_dissent(voice: Dissent, words: SharedReportText) -> Text:
+    """One voice of dissent."""
+    who = words.reported if voice.seat is None else f"{voice.seat}"
+    kind = "" if voice.seat is None else f" ({words.verdicts.get(voice.kind, voice.kind)})"
+    sources = (" ", References(voice.entries, f"({words.rests_on} {{line}})")) if voice.entries else ()
+    return (Strong(who), f"{kind}: {one_line(voice.text)}", *sources)
+
+
+def describe_no_dissent(decision: Decision, words: SharedReportText) -> str:
+    """What to say where nobody dissented: silence of those who abstained is no agreement."""
+    abstained = [position.seat for position in decision.positions if position.verdict == "abstain"]
+    return words.no_opposition.format(seats=", ".join(abstained)) if abstained else words.no_dissent
+
+
+def build_lost_seats(decision: Decision, words: SharedReportText) -> tuple[Block, ...]:
+    """How each lost seat was lost, and whether the outcome could have been another with it."""
+    lines = []
+    for lost in decision.lost:
+        last = words.losses.get(lost.last, lost.last)
+        line = words.lost_line.format(seat=lost.seat, times=lost.times, last=last, share=format_percent(lost.weight_share))
+        lines.append(f"{line}; {words.voiceless}" if lost.voiceless else line)
+    meaning = words.could_differ if decision.could_differ else words.could_not_differ
+    is_voiceless = any(lost.voiceless for lost in decision.lost)
+    return build_section(words.lost, (Bullets(tuple(lines), "bad"), Line(meaning if is_voiceless else "", "bad")))
+
+
+def build_spent(decision: Decision, words: SharedReportText) -> Block:
+    """What it cost, in one line."""
+    spent = decision.spent
+    return Line(f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {format_money(spent)}", "dim")
+
+
+def build_positions(decision: Decision, words: SharedReportText) -> tuple[Block, ...]:
+    """Where each seat stood before and after."""
+    rows = [
+        (
+            position.seat,
+            position.before or "–",
+            format_percent(position.confidence_before),
+            position.after or "–",
+            words.verdicts.get(position.verdict or "", position.verdict or "–"),
+            format_percent(position.confidence_after),
+            f"{position.weight:.2f}",
+            References((position.moved_by,)) if position.moved_by else "–",
+        )
+        for position in decision.positions
+    ]
+    return build_section(words.positions, (build_table(words.position_heads, rows),))
+
+
+def build_line_card(line: TimelineLine, *marks: Text, blocks: Iterable[Block] = ()) -> Card:
+    """A line of the timeline: who said it and when, then the words."""
+    head = (Muted(f"#{line.id}"), Strong(line.speaker), *marks, Muted(line.timestamp))
+    return Card(blocks=(Quote(line.content), *blocks), head=head, entry=line.id, seat=line.speaker, kind="turn")
+
+
+def build_losses(timeline: SessionTimeline, words: SharedReportText) -> tuple[Block, ...]:
+    """Each single loss with its reason."""
+    rows = [(each.seq, each.seat, each.asked_for, words.losses[each.reason], each.detail or "–") for each in timeline.losses]
+    return build_section(words.losses_title, (build_table(words.loss_heads, rows),))
+
+
+def build_seats(seats: Iterable[Seat], words: SharedReportText) -> tuple[Block, ...]:
+    """Who sat at the table."""
+    rows = [(seat.id, seat.stance or "–", seat.platform, f"{seat.weight:g}") for seat in seats]
+    return build_section(words.seats, (build_table(words.seat_heads, rows),))
+
+
+def build_costs(timeline: SessionTimeline, words: SharedReportText) -> tuple[Block, ...]:
+    """What each seat cost, and all together."""
+    rows = build_cost_rows(timeline.costs, timeline.session_state.seats, timeline.spent, words.total)
+    return build_section(words.cost, (build_table(words.cost_heads, rows),))
+
+
+def build_interim_report(timeline: SessionTimeline, decision: Decision, lines: Iterable[SummaryLine]) -> Report:
+    """Until a protocol has blocks of its own."""
+    words = SHARED_REPORT_TEXT[timeline.language]
+    return build_report(timeline, decision, words, decision_blocks=[Line(each.text, each.tone) for each in lines], record=())
