@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import Any, Final
+from typing import Final
 
 from moot.domain.roster import NEUTRAL_TRUST, Seat
 from moot.domain.topic import ErrorCorrelation, normalize_label
@@ -11,7 +11,7 @@ from moot.memory.decision_memory import DecisionMemory
 from moot.memory.facts import DecisionKept, Member
 from moot.ports.plugin import AnyPlugin
 from moot.reports.decision import Decision, SeatPosition
-from moot.reports.timeline import TimelineBase
+from moot.reports.timeline import SessionTimeline
 from moot.scoring.independence import compute_correlation, detect_family, presume_correlation
 from moot.scoring.positions import VotePosition
 
@@ -30,9 +30,8 @@ _VERDICTS: dict[str, VotePosition] = {
 }
 
 
-def build_decision_record(plugin: AnyPlugin, timeline: Any, head: bytes) -> DecisionKept:
+def build_decision_record(plugin: AnyPlugin, timeline: SessionTimeline, head: bytes) -> DecisionKept:
     """What is remembered of a session that has ended."""
-    assert isinstance(timeline, TimelineBase)
     decision, opened = plugin.decision(timeline), timeline.session_state.opened
     subject = opened.subject
     return DecisionKept(
@@ -51,7 +50,7 @@ def build_decision_record(plugin: AnyPlugin, timeline: Any, head: bytes) -> Deci
         members=_build_members(decision, timeline.session_state.seats),
         dissent=tuple(voice.text for voice in decision.dissent[:MOST_ITEMS]),
         open_questions=tuple(claim.text for claim in (*decision.open_questions, *decision.open_challenges)[:MOST_ITEMS]),
-        text="\n".join(line.content for line in getattr(timeline, "lines", ()))[:LONGEST_TEXT],
+        text="\n".join(line.content for line in timeline.lines)[:LONGEST_TEXT],
         built_on=subject.built_on,
         opened_at=timeline.opened_at,
         closed_at=timeline.last_at,
