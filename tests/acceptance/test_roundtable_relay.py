@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,10 @@ from tests.acceptance.tables import MINUTES_TEXT, Desk, Table, aged, speech
 
 from moot.app.conferences import watch_folder
 from moot.app.conferences.unattended import Relay
-from moot.app.panels import PATIENCE
 from moot.domain.ids import SeatId
 from moot.domain.roster import Seat
 from moot.domain.safe_text import one_line
+from moot.participants import kinds
 
 AGENTS = Path(__file__).with_name("outside_agents")
 PYTHON = (sys.executable, "-I", "-S")
@@ -283,7 +284,7 @@ def test_the_patience_that_was_given_holds_for_agents(cli: Cli) -> None:
 
 def test_agents_that_do_not_end_are_stopped(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     """R-10: past its patience an agent is ended with all its processes, also one that is deaf to it."""
-    monkeypatch.setitem(PATIENCE, "command", 0.5)
+    _set_patience(monkeypatch, 0.5)
     good = scripted(cli, "good")
     with Desk(cli.cwd, home=cli.home) as desk:
         relayed(desk, hang=bad(cli, "hang"), deaf=bad(cli, "deaf"), good=good, moderator=good)
@@ -301,7 +302,7 @@ def test_agents_that_do_not_end_are_stopped(cli: Cli, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("patience", [1.0, 60.0])
 def test_an_agent_that_has_spoken_and_does_not_end_has_spoken(cli: Cli, monkeypatch: pytest.MonkeyPatch, patience: float) -> None:
     """R-10: its files count, once, and it is ended, be it by its patience or because it is done."""
-    monkeypatch.setitem(PATIENCE, "command", patience)
+    _set_patience(monkeypatch, patience)
     monkeypatch.setattr("moot.app.conferences.wake_agents.DONE_SECONDS", 0.5)
     monkeypatch.setattr("moot.app.conferences.wake_agents.LOOK_SECONDS", 0.3)
     good = scripted(cli, "good")
@@ -423,3 +424,8 @@ async def _silent(*_: object, rust_timeout: int, **__: object) -> AsyncIterator[
     while True:
         await asyncio.sleep(rust_timeout / 1_000)
         yield set()
+
+
+def _set_patience(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    rows = tuple(replace(kind, patience=seconds) if kind.name == "command" else kind for kind in kinds.BUILT_IN)
+    monkeypatch.setattr(kinds, "BUILT_IN", rows)

@@ -249,7 +249,7 @@ def test_a_swarm_of_models_looks_things_up_with_a_program(tmp_path: Path, code: 
                 seats = dict.fromkeys(("TanWei", "SuYuan"), "openai:stub") | {"likeness": "measure:words"}
                 settings = {"max_rounds": 1, "collisions": 0, "vote": False}
                 decision = await moot.hold("Fast?", name="swarm", seats=seats, seed=1, settings=settings, check=False)
-                board = (await moot.load_timeline(decision.session)).swarm.board
+                board = (await moot.load_timeline(decision.session)).state.board
             assert {finding.search_attempted for finding in board.findings} == {not is_found}
             assert any("| the web on edge caches" in request.text for request in stub.asked) == is_found
 

@@ -18,14 +18,14 @@ from moot.app.environment import open_ledger, resolve_home, resolve_ledger_addre
 from moot.app.panels import Panel, assign_seats, load_panel, parse_seat_word, resolve_platform_path
 from moot.app.protocols import collect_kinds, find_plugin, find_rules, get_protocol, load_protocols
 from moot.app.remember import build_decision_record, load_error_correlations, with_recorded_trust
-from moot.app.seats import Seating
+from moot.app.seats import GivenParticipant, Seating
 from moot.app.validation import check_limits, validate_settings, validate_topic
 from moot.codec.chain import to_datetime, validate_chain
 from moot.codec.export import dump_export, parse_export
 from moot.codec.stored import FactCodec
 from moot.domain.budget import Budget
 from moot.domain.facts import Closed, Entry, Fact, Language, Opened, SessionCancelled, SessionImported
-from moot.domain.ids import AskId, SessionId, parse_session_id
+from moot.domain.ids import AskId, SessionId, parse_seat_id, parse_session_id
 from moot.domain.language import detect_language
 from moot.domain.records import Head
 from moot.domain.roster import HELPING_SEATS, MOST_SEATS, Seat, Swap, validate_seats
@@ -34,11 +34,12 @@ from moot.engine.engine import Engine
 from moot.engine.events import Event
 from moot.engine.outside_answers import OutstandingAsk
 from moot.engine.replay import ReplayResult
-from moot.errors import BadImport, BadSetting, CallerError, LedgerDamaged, LedgerNewer, MootError, SessionExists
+from moot.errors import BadImport, BadRoster, BadSetting, CallerError, LedgerDamaged, LedgerNewer, MootError, SessionExists
 from moot.memory.decision_memory import DecisionMemory
 from moot.memory.register import is_register
 from moot.memory.search import SearchHit
 from moot.memory.tokens import TokenStore
+from moot.participants.function import AnswerFunction
 from moot.participants.human import AskPerson
 from moot.ports.plugin import AnyPlugin, Plan
 from moot.reports.decision import Decision, Status
@@ -74,6 +75,10 @@ class Difference:
     right: tuple[Entry, ...]
 
 
+SeatFiller = str | Seat | AnswerFunction
+"""What fills a seat: a platform, a whole `Seat`, or a Python function."""
+
+
 class Options(TypedDict, total=False):
     """How a session is to be opened.
 
@@ -83,7 +88,7 @@ class Options(TypedDict, total=False):
     serves the ledger; with `consult` its seats may consult each other.
     """
 
-    seats: Mapping[str, str] | Sequence[Seat | str]
+    seats: Mapping[str, SeatFiller] | Sequence[Seat | str]
     panel: str | Panel | None
     models: Sequence[str]
     name: str
@@ -111,11 +116,19 @@ class Moot:
     """Use as an async context manager.
 
     `environ` stands for the process's environment (keys, MOOT_HOME, MOOT_LEDGER); `ask_person` puts questions to human seats.
+    `participants` are the program's own, by the name that seats have as their platform: functions that take a brief and return
+    the answer, objects with `respond` and `ready`, or `ParticipantKind`s.
     """
 
-    def __init__(self, *, environ: Mapping[str, str] | None = None, ask_person: AskPerson | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        environ: Mapping[str, str] | None = None,
+        ask_person: AskPerson | None = None,
+        participants: Mapping[str, GivenParticipant] | None = None,
+    ) -> None:
         self.environ = dict(os.environ if environ is None else environ)
-        self.seating = Seating(resolve_home(self.environ), self.environ, ask_person)
+        self.seating = Seating(resolve_home(self.environ), self.environ, ask_person, participants)
         self._stack = AsyncExitStack()
         self._engine: Engine | None = None
         self._memory: DecisionMemory | None = None
@@ -396,7 +409,7 @@ class Moot:
     async def _build_roster(self, language: Language, options: Options) -> tuple[tuple[Seat, ...], Panel]:
         seats, panel = options.get("seats", ()), options.get("panel")
         if isinstance(seats, Mapping):
-            seats = [f"{name}={platform}" for name, platform in seats.items()]
+            seats = [self._build_seat(name, filled) for name, filled in seats.items()]
         words = [seat if isinstance(seat, Seat) else parse_seat_word(seat) for seat in seats]
         chosen = panel if isinstance(panel, Panel) else Panel()
         if isinstance(panel, str) or (panel is None and not words):
@@ -407,7 +420,20 @@ class Moot:
             (await self.discover()).best if missing else ()
         )
         # The protocol has the last word on how many sit there; some seat helpers beside a full table.
-        return validate_seats(assign_seats(chosen, words, platforms), most=MOST_SEATS + HELPING_SEATS), chosen
+        return validate_seats(assign_seats(chosen, words, platforms, self.seating.kinds), most=MOST_SEATS + HELPING_SEATS), chosen
+
+    def _build_seat(self, name: str, filled: SeatFiller) -> Seat:
+        """The seat of a name, from its platform, a `Seat`, or a function that answers for it."""
+        if isinstance(filled, str):
+            return parse_seat_word(f"{name}={filled}")
+        if isinstance(filled, Seat):
+            return replace(filled, id=parse_seat_id(name))
+        if not callable(filled):
+            raise BadRoster(
+                f"seat {name!r} is filled by a {type(filled).__name__}; expected a platform such as 'openai:gpt-5-mini', a Seat, "
+                "or a function that takes a brief and returns the answer"
+            )
+        return Seat(id=parse_seat_id(name), platform=self.seating.add_function(name, filled))
 
     async def _restore_export(self, text: str) -> SessionId:
         session, records = parse_export(text)

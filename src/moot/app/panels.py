@@ -9,13 +9,12 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from moot.app.plugins import load_kinds
 from moot.domain.facts import Language
 from moot.domain.ids import SeatId, parse_seat_id
 from moot.domain.roster import Seat
 from moot.errors import BadPanel, BadRoster, MootError
-
-PATIENCE = {"human": 3_600.0, "embedded": 600.0, "command": 900.0}
-"""Seconds for those who are slower than a provider: people, coding agents, and a model that answers one seat after another."""
+from moot.participants.kinds import KindTable
 
 
 class SeatForm(BaseModel):
@@ -131,13 +130,14 @@ def parse_seat_word(text: str) -> Seat:
 
 def resolve_platform_path(platform: str, folder: Path) -> str:
     """The platform with the file in it, if it has one, made absolute: a resumed session may be run from elsewhere."""
-    kind, colon, name = platform.partition(":")
-    if colon and name and (kind in {"script", "embedded"} or (kind == "command" and name.endswith(".toml"))):
+    kind, _, name = platform.partition(":")
+    rule = load_kinds().find(platform).file
+    if name and (rule == "any" or (rule == "toml" and name.endswith(".toml"))):
         return f"{kind}:{(folder / Path(name).expanduser()).absolute()}"
     return platform
 
 
-def assign_seats(panel: Panel, words: Sequence[Seat], platforms: Sequence[str]) -> tuple[Seat, ...]:
+def assign_seats(panel: Panel, words: Sequence[Seat], platforms: Sequence[str], kinds: KindTable) -> tuple[Seat, ...]:
     """The panel's seats with those of `words` put over or beside them; seats still without a platform share `platforms` in turn.
 
     Raises BadRoster when there is none to share.
@@ -148,7 +148,7 @@ def assign_seats(panel: Panel, words: Sequence[Seat], platforms: Sequence[str]) 
         raise BadRoster(f"two seats are called {twice!r}; each needs an id of its own")
     seats = [replace(seat, platform=given[seat.id].platform) if seat.id in given else seat for seat in panel.seats]
     seats += [seat for seat in words if seat.id not in {known.id for known in panel.seats}]
-    return tuple(_with_patience(seat) for seat in _fill_platforms(seats, platforms))
+    return tuple(_with_patience(seat, kinds) for seat in _fill_platforms(seats, platforms))
 
 
 def _fill_platforms(seats: Iterable[Seat], platforms: Sequence[str]) -> list[Seat]:
@@ -165,8 +165,8 @@ def _fill_platforms(seats: Iterable[Seat], platforms: Sequence[str]) -> list[Sea
     return filled
 
 
-def _with_patience(seat: Seat) -> Seat:
-    usual = PATIENCE.get(seat.platform.partition(":")[0])
+def _with_patience(seat: Seat, kinds: KindTable) -> Seat:
+    usual = kinds.find(seat.platform).patience
     return replace(seat, patience=usual) if usual is not None and seat.patience is None else seat
 
 

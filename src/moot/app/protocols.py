@@ -1,13 +1,13 @@
-"""The protocols that are installed: Moot's own, and those that other distributions bring as entry points."""
+"""The protocols that are installed: Moot's own, and those that other distributions bring."""
 
 from functools import cache
-from importlib.metadata import entry_points
 from typing import Any
 
+from moot.app.plugins import load_plugins
 from moot.domain.facts import Fact, Opened
 from moot.domain.rulebook import Rulebook
 from moot.errors import UnknownProtocol
-from moot.ports.plugin import AnyPlugin, ProtocolPlugin
+from moot.ports.plugin import AnyPlugin
 from moot.protocols.consultation.facts import KINDS as CONSULTATION_KINDS
 from moot.protocols.consultation.plugin import CONSULTATION, wrap_with_consultations
 from moot.protocols.council.advisory import ADVISORY
@@ -18,28 +18,22 @@ from moot.protocols.pipeline.plugin import PIPELINE
 from moot.protocols.roundtable.plugin import ROUNDTABLE
 from moot.protocols.swarm.plugin import SWARM
 
-OWN = (PERSONA, DEBATE, ADVISORY, CONSENSUS, ROUNDTABLE, SWARM, CONSULTATION, PIPELINE)
+OWN: tuple[AnyPlugin, ...] = (PERSONA, DEBATE, ADVISORY, CONSENSUS, ROUNDTABLE, SWARM, CONSULTATION, PIPELINE)
 
 
 @cache
 def load_protocols() -> dict[str, AnyPlugin]:
-    """Every protocol by its name."""
-    found = {plugin.name: plugin for plugin in OWN}
-    for point in entry_points(group="moot.protocols"):
-        if point.name not in found:
-            plugin = point.load()
-            if isinstance(plugin, ProtocolPlugin):
-                found[plugin.name] = plugin
-    return found
+    """Every protocol by its name; one of another distribution cannot take the place of Moot's own."""
+    return {plugin.name: plugin for plugin in (*load_plugins().protocols, *OWN)}
 
 
 def get_protocol(name: str) -> AnyPlugin:
     """The protocol of this name, or of this name on the wire; raises UnknownProtocol."""
-    plugin = load_protocols().get(name) or next(
-        (plugin for plugin in load_protocols().values() if plugin.wire_name == name), None
-    )
+    plugins = load_protocols()
+    plugin = plugins.get(name) or next((plugin for plugin in plugins.values() if plugin.wire_name == name), None)
     if plugin is None:
-        raise UnknownProtocol(f"unknown protocol {name!r}; known: {', '.join(sorted(load_protocols()))}")
+        fault = next((f"; {fault}" for fault in load_plugins().faults if fault.name == name), "")
+        raise UnknownProtocol(f"unknown protocol {name!r}; known: {', '.join(sorted(plugins))}{fault}")
     return plugin
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Final
 
-from moot.domain.roster import NEUTRAL_TRUST, Seat
+from moot.domain.roster import MEASURE, NEUTRAL_TRUST, Seat, parse_kind
 from moot.domain.topic import ErrorCorrelation, normalize_label
 from moot.memory.decision_memory import DecisionMemory
 from moot.memory.facts import DecisionKept, Member
@@ -61,7 +61,7 @@ def build_decision_record(plugin: AnyPlugin, timeline: SessionTimeline, head: by
 def _build_members(decision: Decision, seats: Sequence[Seat]) -> tuple[Member, ...]:
     positions = {position.seat: position for position in decision.positions}
     # A measure compares what others say; it has no part in the decision.
-    return tuple(_build_member(seat, positions.get(seat.id)) for seat in seats if seat.platform.partition(":")[0] != "measure")
+    return tuple(_build_member(seat, positions.get(seat.id)) for seat in seats if parse_kind(seat.platform) != MEASURE)
 
 
 def _build_member(seat: Seat, position: SeatPosition | None) -> Member:

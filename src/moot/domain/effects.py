@@ -56,7 +56,8 @@ class Alternative:
 class AnswerForm:
     """How one kind of answer looks: the fact that keeps it, and whether it is plain text or JSON.
 
-    `looks_up`: whoever answers may look things up first, where there is something to look them up with.
+    `looks_up`: whoever answers may look things up first, where there is something to look them up with. `is_simple`: a very
+    small model can fill it. `silence` are the fields of an answer that says nothing, where there is one.
     """
 
     kind: str
@@ -66,6 +67,8 @@ class AnswerForm:
     max_tokens: int
     instead: Alternative | None = None
     looks_up: bool = False
+    is_simple: bool = False
+    silence: tuple[tuple[str, object], ...] | None = None
 
 
 def no_fault(said: object) -> str | None:

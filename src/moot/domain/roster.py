@@ -14,6 +14,19 @@ NEUTRAL_TRUST: Final = 0.5
 MAILBOX: Final = "mailbox"
 """The platform of a seat whose participant answers from elsewhere."""
 
+HUMAN: Final = "human"
+SCRIPT: Final = "script"
+COMMAND: Final = "command"
+EMBEDDED: Final = "embedded"
+MEASURE: Final = "measure"
+FUNCTION: Final = "python"
+
+UNNAMED_MINDS: Final = frozenset({MAILBOX, HUMAN, SCRIPT, FUNCTION})
+"""Kinds whose platform does not say which mind is behind it: its record is kept under the seat's own name.
+
+Sessions are folded by this, so it depends on what is recorded alone, never on which plugins are installed.
+"""
+
 MOST_SEATS: Final = 64
 HELPING_SEATS: Final = 2
 """Seats that a protocol may add to a full table: one that checks, one that compares."""
@@ -45,8 +58,12 @@ class Seat:
     @property
     def source(self) -> str:
         """Whose track record counts: the mind behind the seat, be it called by its model or by its own name."""
-        kind = self.platform.partition(":")[0]
-        return self.id if kind in {MAILBOX, "human", "script"} else self.platform
+        return self.id if parse_kind(self.platform) in UNNAMED_MINDS else self.platform
+
+
+def parse_kind(platform: str) -> str:
+    """What stands before the colon of a platform: which kind of participant fills the seat."""
+    return platform.partition(":")[0]
 
 
 HOUSE: Final = Seat(id=SeatId("@director"), platform="director")

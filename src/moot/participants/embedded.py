@@ -7,6 +7,7 @@ form.
 """
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from threading import Event
@@ -15,9 +16,9 @@ from typing import Any, Final
 from moot.codec.answers import build_form_schema, build_schema, parse_answer
 from moot.domain.budget import FREE, Usage
 from moot.domain.context import extract_first_sentence
-from moot.domain.effects import Brief
+from moot.domain.effects import AnswerForm, Brief
 from moot.domain.seeded_random import model_seed, random_unit
-from moot.errors import BadAnswer, MootError
+from moot.errors import BadAnswer, BadRoster, MootError
 from moot.participants.encoder import compute_relevance
 from moot.participants.local_model import Completion, LocalModel
 from moot.participants.weights import NAME
@@ -54,14 +55,20 @@ _OPENERS: Final = (
 )
 
 
-KINDS: Final = frozenset({"position", "intent", "speech", "draft", "stand", "consult"})
-"""The kinds of answers that so small a model can give."""
-
-
 class EmbeddedParticipant:
+    """Fills a seat with the model in this process; the default one is too small for all but simple answers."""
+
     def __init__(self, model: LocalModel, measure: Similarity) -> None:
         self._model = model
         self._measure = measure
+
+    def check(self, forms: Mapping[str, AnswerForm]) -> None:
+        """Raises BadRoster when the protocol asks for more than so small a model can give."""
+        if self._model.path.name == NAME and not all(form.is_simple for form in forms.values()):
+            raise BadRoster(
+                "the embedded model is too small for this protocol; it takes part in persona meetings only. "
+                "Set a provider's key, start a local model server (`moot doctor`), or seat others"
+            )
 
     async def ready(self) -> str | None:
         if not self._model.path.is_file():

@@ -17,9 +17,6 @@ from moot.errors import UnknownPlatform
 
 Intents = Literal["answer", "token"]
 
-OTHERS: Final = ("embedded", "command:AGENT", "script:FILE", "human", "mailbox")
-"""Platforms that are no models."""
-
 SERVER: Final = "server"
 """The provider of a platform that is given by its address."""
 
@@ -111,7 +108,7 @@ class ProviderKey:
     is_needed: bool = False
 
 
-def parse_platform(text: str, others: Sequence[str] = OTHERS) -> Platform:
+def parse_platform(text: str, others: Sequence[str] = ()) -> Platform:
     """The model that a platform text names; raises UnknownPlatform saying what was expected."""
     head, _, options = text.strip().partition("?")
     is_address = "://" in head

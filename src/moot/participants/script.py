@@ -39,20 +39,6 @@ from moot.errors import BadAnswer, BadScript
 from moot.ports.participant import Answer, NoAnswer, OnText
 
 _CONTROLS = {"turn", "delay", "fail", "raw"}
-_DEFAULTS: dict[str, dict[str, Any]] = {
-    "intent": {"reaction_score": 0.0, "intent_to_speak": False},
-    "position": {"position": "–", "confidence": 0.0},
-    "stand": {"verdict": "abstain", "confidence": 0.0},
-    "propose": {"type": "pass"},
-    "argue": {"type": "pass"},
-    "synthesize": {"type": "pass"},
-    "vote": {"type": "vote", "position": "abstain"},
-    "explore": {},
-    "collide": {"action": "pass"},
-    "validate": {},
-    "ballot": {},
-    "shutdown": {},
-}
 CONSULT = "consult"
 _NO_CONSULTATIONS = ". The session has no consultations: --consult opens it with them"
 PIECE = 12
@@ -113,7 +99,7 @@ class ScriptParticipant:
         ordered = [item for item in items if "turn" not in item]
         if brief.nth <= len(ordered):
             return ordered[brief.nth - 1]
-        return _DEFAULTS.get(brief.form.kind)
+        return None if brief.form.silence is None else dict(brief.form.silence)
 
 
 def _strip_controls(item: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from moot.domain.ids import SeatId
-from moot.domain.roster import Seat
+from moot.domain.roster import EMBEDDED, UNNAMED_MINDS, Seat
 from moot.domain.topic import ErrorCorrelation
 
 SAME_FAMILY: Final = 0.5
@@ -57,16 +57,13 @@ _PREFIXES: Final[Mapping[str, str]] = {
 _EMBEDDED: Final = "smollm"
 """What the package's own model is."""
 
-_PERSONAL: Final = frozenset({"", "mailbox", "human", "script"})
-"""Platforms that say nothing of the mind behind them: each such seat is a family of its own."""
-
 
 def detect_family(platform: str, seat: str) -> str:
     """The model family of a seat; those whose mind is unknown are each a family of their own."""
     scheme, _, rest = platform.partition(":")
-    if scheme in _PERSONAL:
+    if not scheme or scheme in UNNAMED_MINDS:
         return f"seat:{seat}"
-    if scheme == "embedded" and not rest:
+    if scheme == EMBEDDED and not rest:
         return _EMBEDDED
     name = _parse_model_name(platform)
     known = (_PREFIXES[prefix] for part in (name, *name.split(".")) for prefix in _PREFIXES if part.startswith(prefix))

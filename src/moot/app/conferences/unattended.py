@@ -15,7 +15,7 @@ from moot.app.environment import resolve_home
 from moot.app.moot import Moot
 from moot.domain.effects import Brief
 from moot.domain.ids import SessionId
-from moot.domain.roster import Seat
+from moot.domain.roster import COMMAND, Seat
 from moot.domain.safe_text import one_line
 from moot.participants.agent_recipes import Recipe
 from moot.participants.command import CommandParticipant
@@ -94,7 +94,7 @@ class Relay:
 
     def _seat_participant(self, seat: Seat) -> Participant | None:
         kind, _, name = seat.platform.partition(":")
-        if kind != "command":
+        if kind != COMMAND:
             return self._moot.seating(seat)
         environ = self._moot.environ
         recipe = build_wake_recipe(name)

@@ -159,8 +159,12 @@ SHARED_KINDS: dict[str, type[Fact]] = {
     "council.closed": DeliberationClosed,
 }
 
+_SILENCE: dict[str, tuple[tuple[str, object], ...]] = {
+    **dict.fromkeys(("propose", "argue", "synthesize"), (("type", "pass"),)),
+    "vote": (("type", "vote"), ("position", "abstain")),
+}
 FORMS: dict[str, AnswerForm] = {
-    kind: AnswerForm(kind=kind, reply=Contributed, shape=Contribution, form="json", max_tokens=tokens)
+    kind: AnswerForm(kind=kind, reply=Contributed, shape=Contribution, form="json", max_tokens=tokens, silence=_SILENCE.get(kind))
     for kind, tokens in {"propose": 500, "argue": 500, "synthesize": 700, "decide": 900, "vote": 250, "free": 700}.items()
 }
 """One form per phase, and `free` for what a seat adds of its own accord."""

@@ -245,10 +245,34 @@ KINDS: dict[str, type[Fact]] = {
 FORMS: dict[str, AnswerForm] = {
     form.kind: form
     for form in (
-        AnswerForm(kind="position", reply=PositionTaken, shape=Position, form="json", max_tokens=200),
-        AnswerForm(kind="intent", reply=IntentDeclared, shape=Intent, form="json", max_tokens=150),
-        AnswerForm(kind="speech", reply=TurnTaken, shape=PersonaSpeech, form="text", max_tokens=600),
-        AnswerForm(kind="draft", reply=ConclusionDrafted, shape=Draft, form="json", max_tokens=1_200),
-        AnswerForm(kind="stand", reply=StandTaken, shape=Stand, form="json", max_tokens=200),
+        AnswerForm(
+            kind="position",
+            reply=PositionTaken,
+            shape=Position,
+            form="json",
+            max_tokens=200,
+            is_simple=True,
+            silence=(("position", "–"), ("confidence", 0.0)),
+        ),
+        AnswerForm(
+            kind="intent",
+            reply=IntentDeclared,
+            shape=Intent,
+            form="json",
+            max_tokens=150,
+            is_simple=True,
+            silence=(("reaction_score", 0.0), ("intent_to_speak", False)),
+        ),
+        AnswerForm(kind="speech", reply=TurnTaken, shape=PersonaSpeech, form="text", max_tokens=600, is_simple=True),
+        AnswerForm(kind="draft", reply=ConclusionDrafted, shape=Draft, form="json", max_tokens=1_200, is_simple=True),
+        AnswerForm(
+            kind="stand",
+            reply=StandTaken,
+            shape=Stand,
+            form="json",
+            max_tokens=200,
+            is_simple=True,
+            silence=(("verdict", "abstain"), ("confidence", 0.0)),
+        ),
     )
 }

@@ -416,11 +416,17 @@ KINDS: dict[str, type[Fact]] = {
 }
 
 FORMS: dict[str, AnswerForm] = {
-    "explore": AnswerForm(kind="explore", reply=Reported, shape=RoundReport, form="json", max_tokens=1_500, looks_up=True),
-    "collide": AnswerForm(kind="collide", reply=Collided, shape=Collision, form="json", max_tokens=500),
-    "validate": AnswerForm(kind="validate", reply=Validated, shape=Validation, form="json", max_tokens=800, looks_up=True),
+    "explore": AnswerForm(
+        kind="explore", reply=Reported, shape=RoundReport, form="json", max_tokens=1_500, looks_up=True, silence=()
+    ),
+    "collide": AnswerForm(
+        kind="collide", reply=Collided, shape=Collision, form="json", max_tokens=500, silence=(("action", "pass"),)
+    ),
+    "validate": AnswerForm(
+        kind="validate", reply=Validated, shape=Validation, form="json", max_tokens=800, looks_up=True, silence=()
+    ),
     "compare": AnswerForm(kind="compare", reply=Compared, shape=SimilarityReport, form="json", max_tokens=2_000),
-    "ballot": AnswerForm(kind="ballot", reply=Voted, shape=SwarmBallot, form="json", max_tokens=600),
+    "ballot": AnswerForm(kind="ballot", reply=Voted, shape=SwarmBallot, form="json", max_tokens=600, silence=()),
     "synthesis": AnswerForm(kind="synthesis", reply=Synthesized, shape=Synthesis, form="text", max_tokens=1_200),
-    "shutdown": AnswerForm(kind="shutdown", reply=Acknowledged, shape=ShutdownReply, form="json", max_tokens=50),
+    "shutdown": AnswerForm(kind="shutdown", reply=Acknowledged, shape=ShutdownReply, form="json", max_tokens=50, silence=()),
 }

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Final
 
-from moot.domain.roster import HELPING_SEATS, MOST_SEATS, Seat, validate_seats
+from moot.domain.roster import HELPING_SEATS, HUMAN, MEASURE, MOST_SEATS, UNNAMED_MINDS, Seat, parse_kind, validate_seats
 from moot.errors import BadRoster, BadSetting
 from moot.ports.plugin import Plan, ProtocolPlugin
 from moot.protocols.swarm.facts import FEWEST_AGENTS, LIKENESS, MOST_AGENTS, VALIDATOR, SwarmOpened, SwarmSettings
@@ -15,10 +15,7 @@ from moot.protocols.swarm.reports.timeline import SwarmTimeline, build_decision
 from moot.protocols.swarm.rules.rulebook import RULES
 from moot.reports.sections import build_interim_report
 
-MEASURE: Final = "measure"
-"""The platform of the measure of likeness: the best that is at hand."""
-
-_NO_MODEL: Final = frozenset(("mailbox", "human", "script", "measure"))
+_NO_MODEL: Final = UNNAMED_MINDS | {MEASURE}
 
 
 def open_session(plan: Plan) -> SwarmOpened:
@@ -38,7 +35,7 @@ def open_session(plan: Plan) -> SwarmOpened:
     explorers = [replace(seat, stance="", instructions="") for seat in plan.seats if seat.id not in {VALIDATOR, LIKENESS}]
     if not FEWEST_AGENTS <= len(explorers) <= MOST_AGENTS:
         raise BadRoster(f"{len(explorers)} explorers; a swarm needs {FEWEST_AGENTS} to {MOST_AGENTS}: --agents N, or add --seat")
-    person = next((seat.id for seat in explorers if seat.platform == "human"), None)
+    person = next((seat.id for seat in explorers if parse_kind(seat.platform) == HUMAN), None)
     if person is not None:
         raise BadRoster(
             f"seat {person!r}: a report has lists that a terminal does not ask for; seat a person as mailbox (`moot answer`)"
@@ -49,7 +46,7 @@ def open_session(plan: Plan) -> SwarmOpened:
 
 def _build_helper_seats(plan: Plan, explorers: list[Seat]) -> list[Seat]:
     given = {seat.id: seat for seat in plan.seats}
-    model = next((seat for seat in explorers if seat.platform.partition(":")[0] not in _NO_MODEL), None)
+    model = next((seat for seat in explorers if parse_kind(seat.platform) not in _NO_MODEL), None)
     found = []
     if VALIDATOR in given:
         found.append(given[VALIDATOR])

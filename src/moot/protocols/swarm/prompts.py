@@ -11,6 +11,7 @@ from typing import Final
 from moot.domain.context import ContextWindow, Perception, Utterance
 from moot.domain.effects import Ask, Brief, CompareTexts, no_fault
 from moot.domain.ids import SeatId
+from moot.domain.roster import MEASURE, parse_kind
 from moot.domain.safe_text import one_line, quote_lines
 from moot.protocols.swarm.answers import SimilarityReport
 from moot.protocols.swarm.facts import FORMS, LIKENESS, VALIDATOR, OperationResult, RoundOrder
@@ -203,7 +204,7 @@ def _format_comparison(state: Swarm, words: SwarmPromptText) -> str:
     """The texts by their numbers, for a mind that takes the measure's seat; a measure has them beside the prompt."""
     found = build_comparison(state)
     lines = [quote_lines(f"{at}. {one_line(text)[:LONGEST_IDEA]}") for at, text in enumerate((*found.known, *found.new))]
-    is_measure = state.seat(LIKENESS).platform.partition(":")[0] == "measure"
+    is_measure = parse_kind(state.seat(LIKENESS).platform) == MEASURE
     return "\n".join([*([] if is_measure else lines), words.compare.format(first=len(found.known))])
 
 

@@ -5,6 +5,7 @@ from typing import Any
 from moot.app.consultations import Consult
 from moot.app.deliberations import WaitResult
 from moot.app.moot import Options
+from moot.app.plugins import load_kinds
 from moot.app.protocols import get_protocol
 from moot.domain.ids import SeatId, parse_seat_id
 from moot.domain.roster import Seat
@@ -83,10 +84,9 @@ async def open_deliberation(call: Call, params: OpenParams) -> OpenedOut:
 def build_seat(caller: Caller, given: str | ParticipantIn) -> Seat:
     """The seat for a participant that a caller names; raises BadRoster for a platform that it may not have."""
     form = ParticipantIn(id=given) if isinstance(given, str) else given
-    kind = form.platform.partition(":")[0].strip().lower()
     if not form.platform.strip():
         raise BadRoster(f"participant {form.id!r}: the platform is empty; leave it out for somebody who comes from outside")
-    if caller.role != "local" and (kind in {"script", "human", "embedded", "command"} or "://" in form.platform):
+    if caller.role != "local" and not load_kinds().is_allowed_remotely(form.platform):
         raise BadRoster(f"participant {form.id!r}: the platform {form.platform!r} can be given on the server's own machine only")
     return Seat(
         id=parse_seat_id(form.id),
