@@ -1,6 +1,5 @@
 """Moot puts a question before a group of minds and hands back a decision that can be audited."""
 
-import asyncio
 from importlib import import_module
 from typing import TYPE_CHECKING, Unpack
 
@@ -61,11 +60,13 @@ __all__ = [
 
 
 def hold(topic: str, **options: "Unpack[Options]") -> "Decision":
-    """Hold a meeting and wait for its decision; takes what `Moot.open` takes. For programs without an event loop."""
-    from moot.app.moot import Moot
+    """Hold a meeting and wait for its decision; takes what `Moot.open` takes. Also where an event loop runs, as in a notebook."""
+    from moot.app.blocking import run_blocking
 
     async def meeting() -> "Decision":
+        from moot.app.moot import Moot
+
         async with Moot() as moot:
             return await moot.hold(topic, **options)
 
-    return asyncio.run(meeting())
+    return run_blocking(meeting)

@@ -25,11 +25,13 @@ MootError
 │   ├── SessionClosed        the session has ended; it takes nothing more
 │   ├── SessionBusy          another process is running this session
 │   ├── SessionExists
+│   ├── NotStarted           a `Moot` that was not entered with `async with`
 │   └── MissingExtra         an optional part that is not installed
 └── WorldError               the world's: a disk, a provider, a ledger
     ├── SeqConflict          someone else appended first
     ├── LedgerDamaged        the hash chain or the sequence is broken
     ├── LedgerNewer          written by a newer Moot
+    │   └── ProtocolMissing  a session of a protocol that is not installed
     ├── LedgerUnavailable    it cannot be opened, read or written
     │   └── LedgerFull       no room to write
     ├── ReplayDiffers        a ledger that its own rulebook would not have written
@@ -138,6 +140,10 @@ class SessionExists(CallerError):
     pass
 
 
+class NotStarted(CallerError):
+    pass
+
+
 class MissingExtra(CallerError):
     pass
 
@@ -162,6 +168,16 @@ class LedgerDamaged(WorldError):
 
 class LedgerNewer(WorldError):
     pass
+
+
+class ProtocolMissing(LedgerNewer):
+    """A session whose protocol is not installed; its record stays whole and can be verified and exported."""
+
+    def __init__(self, protocol: str) -> None:
+        super().__init__(
+            f"the protocol {protocol!r} of this session is not installed; install the package that brings {protocol!r}"
+        )
+        self.protocol = protocol
 
 
 class LedgerUnavailable(WorldError):

@@ -45,8 +45,7 @@ def test_a_platform_text_names_a_model(text: str, meant: Platform) -> None:
     [
         (
             "",
-            "unknown platform ''; known: http://HOST:PORT/v1#MODEL, "
-            "or PROVIDER:MODEL",
+            "unknown platform ''; known: http://HOST:PORT/v1#MODEL, or PROVIDER:MODEL",
         ),
         ("opnai:gpt-5", "with a provider of openai, openai-chat"),
         ("gpt-5", "unknown platform 'gpt-5'"),

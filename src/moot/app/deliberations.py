@@ -233,13 +233,19 @@ def _normalize_opening(opened: Opened) -> Opened:
     return replace(opened, seed=0, seats=seats, subject=replace(opened.subject, bonds=()), consult=consult)
 
 
+def find_council_rules(snapshot: Snapshot) -> CouncilRules | None:
+    """The rules of a deliberation, be it with consultations or without; None for a session of another protocol."""
+    rules = snapshot.rules.inner if isinstance(snapshot.rules, ConsultingRulebook) else snapshot.rules
+    return rules if isinstance(rules, CouncilRules) else None
+
+
 def _build_state(snapshot: Snapshot) -> DeliberationState:
-    rules, state = snapshot.rules, snapshot.state
-    if isinstance(rules, ConsultingRulebook):
-        rules, state = rules.inner, state.inner
-    if not isinstance(rules, CouncilRules):
-        told = f"session {snapshot.session!r} is a {snapshot.rules.name}, no deliberation"
-        raise UnknownSession(f"{told}; use the moot.* calls for it")
+    rules = find_council_rules(snapshot)
+    if rules is None:
+        raise UnknownSession(
+            f"session {snapshot.session!r} is a {snapshot.rules.name}, not a deliberation; use the moot.* calls for it"
+        )
+    state = snapshot.state.inner if isinstance(snapshot.rules, ConsultingRulebook) else snapshot.state
     return DeliberationState(snapshot, rules, state)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self, TypedDict, Unpack
+from typing import Any, Literal, Self, TypedDict, TypeVar, Unpack
 
 from moot.app.clock import SystemClock
 from moot.app.consultations import Consult, build_consult_rules, select_asked_kinds
@@ -19,12 +19,12 @@ from moot.app.panels import Panel, assign_seats, load_panel, parse_seat_word, re
 from moot.app.protocols import collect_kinds, find_plugin, find_rules, get_protocol, load_protocols
 from moot.app.remember import build_decision_record, load_error_correlations, with_recorded_trust
 from moot.app.seats import GivenParticipant, Seating
-from moot.app.validation import check_limits, validate_settings, validate_topic
+from moot.app.validation import check_limits, validate_options, validate_settings, validate_topic
 from moot.codec.chain import to_datetime, validate_chain
 from moot.codec.export import dump_export, parse_export
-from moot.codec.stored import FactCodec
+from moot.codec.stored import FactCodec, read_topic
 from moot.domain.budget import Budget
-from moot.domain.facts import Closed, Entry, Fact, Language, Opened, SessionCancelled, SessionImported
+from moot.domain.facts import Closed, Entry, Language, Opened, SessionCancelled, SessionImported
 from moot.domain.ids import AskId, SessionId, parse_seat_id, parse_session_id
 from moot.domain.language import detect_language
 from moot.domain.records import Head
@@ -34,7 +34,18 @@ from moot.engine.engine import Engine
 from moot.engine.events import Event
 from moot.engine.outside_answers import OutstandingAsk
 from moot.engine.replay import ReplayResult
-from moot.errors import BadImport, BadRoster, BadSetting, CallerError, LedgerDamaged, LedgerNewer, MootError, SessionExists
+from moot.errors import (
+    BadImport,
+    BadRoster,
+    BadSetting,
+    CallerError,
+    LedgerDamaged,
+    LedgerNewer,
+    MootError,
+    NotStarted,
+    ProtocolMissing,
+    SessionExists,
+)
 from moot.memory.decision_memory import DecisionMemory
 from moot.memory.register import is_register
 from moot.memory.search import SearchHit
@@ -45,6 +56,8 @@ from moot.ports.plugin import AnyPlugin, Plan
 from moot.reports.decision import Decision, Status
 
 log = logging.getLogger("moot")
+
+T = TypeVar("T")
 
 DEFAULT_TURNS = 12
 WEEK_SECONDS = 604_800.0
@@ -59,7 +72,7 @@ class SessionLine:
     session: SessionId
     protocol: str
     topic: str
-    status: Status | Literal["damaged"]
+    status: Status | Literal["damaged", "not_installed"]
     opened_at: datetime
     last_at: datetime
     entries: int
@@ -82,15 +95,17 @@ SeatFiller = str | Seat | AnswerFunction
 class Options(TypedDict, total=False):
     """How a session is to be opened.
 
-    `seats` maps names to platforms (or lists `Seat`s or `name=platform` words); `panel` is a preset, a file or a `Panel`; its
-    seats without a platform share `models`, or what `discover` finds. `name` is the protocol; `check` says whether every seat
-    is tried first; `subject` says where the question belongs and what is at stake; a `hosted` session is run by whichever server
-    serves the ledger; with `consult` its seats may consult each other.
+    `seats` maps names to platforms or Python functions (or lists `Seat`s or `name=platform` words); `panel` is a preset, a file or
+    a `Panel`; its seats without a platform share `models`, or what `discover` finds. `protocol` says by which rules it is held
+    (`name` is an older name of this option); `check` says whether every seat is tried first; `subject` says where the question
+    belongs and what is at stake; a `hosted` session is run by whichever server serves the ledger; with `consult` its seats may
+    consult each other.
     """
 
     seats: Mapping[str, SeatFiller] | Sequence[Seat | str]
     panel: str | Panel | None
     models: Sequence[str]
+    protocol: str
     name: str
     language: Language | None
     seed: int | None
@@ -149,20 +164,17 @@ class Moot:
 
     @property
     def engine(self) -> Engine:
-        assert self._engine is not None, "use Moot as an async context manager"
-        return self._engine
+        return _require_started(self._engine)
 
     @property
     def memory(self) -> DecisionMemory:
         """What outlives sessions: decisions, outcomes, trust, threads, circuit breakers."""
-        assert self._memory is not None, "use Moot as an async context manager"
-        return self._memory
+        return _require_started(self._memory)
 
     @property
     def access(self) -> TokenStore:
         """Who may do what over the network."""
-        assert self._access is not None, "use Moot as an async context manager"
-        return self._access
+        return _require_started(self._access)
 
     async def discover(self) -> DiscoveredPlatforms:
         """The minds that are at hand without being named."""
@@ -175,7 +187,8 @@ class Moot:
 
     async def plan_session(self, topic: str, **options: Unpack[Options]) -> PlannedSession:
         """What `open` would record, after all of its checks. Raises CallerError or ProviderRefused."""
-        plugin = get_protocol(options.get("name", "persona"))
+        validate_options(options, Options.__annotations__)
+        plugin = get_protocol(options.get("protocol") or options.get("name", "persona"))
         question = validate_topic(topic)
         spoken = options.get("language") or detect_language(question)
         roster, chosen = await self._build_roster(spoken, options)
@@ -293,20 +306,7 @@ class Moot:
         for head in await self.engine.heads():
             if is_register(head.session):
                 continue
-            opened, last = self._read_ends(head)
-            found = opened if isinstance(opened, Opened) and last is not None else None
-            lines.append(
-                SessionLine(
-                    session=head.session,
-                    protocol=self._find_plugin(found).name if found else "",
-                    topic=found.topic if found else "",
-                    status=_derive_status(last) if found else "damaged",
-                    opened_at=to_datetime(head.first.at),
-                    last_at=to_datetime(head.last.at),
-                    entries=head.last.seq,
-                    is_hosted=found.hosted if found else False,
-                )
-            )
+            lines.append(self._build_session_line(head))
         return sorted(lines, key=lambda line: (line.last_at, line.session))
 
     async def export(self, session: str, form: str) -> str:
@@ -385,15 +385,26 @@ class Moot:
             timeline.add(entry)
         return plugin, timeline
 
-    def _read_ends(self, head: Head) -> tuple[Fact | None, Fact | None]:
-        """The first and the last fact of a session; None for one that cannot be read."""
-        found: list[Fact | None] = []
-        for record in (head.first, head.last):
-            try:
-                found.append(self.engine.entry(record).fact)
-            except (LedgerDamaged, LedgerNewer):
-                found.append(None)
-        return found[0], found[1]
+    def _build_session_line(self, head: Head) -> SessionLine:
+        line = SessionLine(
+            session=head.session,
+            protocol="",
+            topic="",
+            status="damaged",
+            opened_at=to_datetime(head.first.at),
+            last_at=to_datetime(head.last.at),
+            entries=head.last.seq,
+        )
+        try:
+            opened, last = self.engine.entry(head.first).fact, self.engine.entry(head.last).fact
+        except ProtocolMissing as error:
+            return replace(line, protocol=error.protocol, topic=read_topic(head.first.body), status="not_installed")
+        except (LedgerDamaged, LedgerNewer):
+            return line
+        if not isinstance(opened, Opened):
+            return line
+        plugin = self._find_plugin(opened)
+        return replace(line, protocol=plugin.name, topic=opened.topic, status=_derive_status(last), is_hosted=opened.hosted)
 
     def _check_platforms(self, seats: Sequence[Seat]) -> None:
         """Raises BadImport when a seat could not go on."""
@@ -439,6 +450,12 @@ class Moot:
         session, records = parse_export(text)
         await self.engine.restore(session, records)
         return session
+
+
+def _require_started(part: T | None) -> T:
+    if part is None:
+        raise NotStarted("this Moot was not started; use it as `async with Moot() as moot: …`, or call `moot.hold(topic, …)`")
+    return part
 
 
 def _derive_status(last: object) -> Status:

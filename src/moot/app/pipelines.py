@@ -177,7 +177,7 @@ def build_options(
         for at, agent in enumerate(found.agents)
     ]
     return {
-        "name": "pipeline",
+        "protocol": "pipeline",
         "seats": [],
         "panel": Panel(seats=tuple(agents)),
         "language": language or found.language,

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from moot.domain.facts import CORE_KINDS, Fact
-from moot.errors import BadAnswer, LedgerDamaged, LedgerNewer
+from moot.errors import BadAnswer, LedgerDamaged, LedgerNewer, ProtocolMissing
 
 Upcast = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -25,6 +25,15 @@ def _adapter(fact: type[Fact]) -> TypeAdapter[Fact]:
     if fact not in _ADAPTERS:
         _ADAPTERS[fact] = TypeAdapter(fact)
     return _ADAPTERS[fact]
+
+
+def read_topic(body: bytes) -> str:
+    """The topic in the opening of a session whose protocol is not installed; empty where there is none."""
+    try:
+        topic = json.loads(body)["topic"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return ""
+    return topic if isinstance(topic, str) else ""
 
 
 class FactCodec:
@@ -60,7 +69,7 @@ class FactCodec:
             raise BadAnswer(f"a {type(fact).__name__} cannot be written down: {' '.join(str(cause).split())[:200]}") from cause
 
     def decode(self, body: bytes) -> Fact:
-        """The fact in these bytes; raises LedgerNewer or LedgerDamaged."""
+        """The fact in these bytes; raises ProtocolMissing, LedgerNewer or LedgerDamaged."""
         try:
             fields = json.loads(body)
             kind = fields.pop("fact")
@@ -70,6 +79,8 @@ class FactCodec:
         if not isinstance(kind, str) or type(version) is not int or version < 1:
             raise LedgerDamaged(f"an entry is no stored fact: {body[:80]!r}")
         shape = self._facts.get(kind)
+        if shape is None and (protocol := self._find_missing_protocol(kind)):
+            raise ProtocolMissing(protocol)
         if shape is None or version > self._versions[kind]:
             raise LedgerNewer(f"the ledger holds a {kind!r} fact of version {version} that this Moot does not know; upgrade Moot")
         while version < self._versions[kind]:
@@ -83,3 +94,8 @@ class FactCodec:
     @property
     def kinds(self) -> tuple[str, ...]:
         return tuple(self._facts)
+
+    def _find_missing_protocol(self, kind: str) -> str:
+        """The protocol that a stored kind belongs to, if none that is installed has kinds of its name; empty if one has."""
+        protocol, dot, _ = kind.partition(".")
+        return protocol if dot and not any(known.startswith(f"{protocol}.") for known in self._facts) else ""

@@ -82,7 +82,7 @@ class ConferenceProject:
         session = f"rt_{secrets.token_hex(6)}"
         plan = await self._moot.plan_session(
             topic,
-            name="roundtable",
+            protocol="roundtable",
             seats=seats,
             settings=settings,
             language=language,
@@ -187,7 +187,7 @@ class ConferenceProject:
         language = detect_language(agenda or name)
         session = await self._moot.open(
             title,
-            name="roundtable",
+            protocol="roundtable",
             seats=[*seats, Seat(id=MODERATOR, platform=MAILBOX)],
             settings={"max_rounds": rounds, "conference": name, "agenda": agenda[:50_000], "prompt": prompt},
             language=language,

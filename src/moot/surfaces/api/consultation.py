@@ -102,7 +102,7 @@ async def _open_consultation(call: Call, params: ConsultParams) -> tuple[Session
         seats.append(Seat(id=asker, platform=MAILBOX))
     options: Options = {
         "seats": seats,
-        "name": "consultation",
+        "protocol": "consultation",
         "language": params.language,
         "settings": {
             "asker": asker,

@@ -1,17 +1,19 @@
 """The calls of a deliberation: `cstp.openDeliberation`, `contribute`, `closeDeliberation`, `getDeliberation` and their kin."""
 
+from dataclasses import fields
 from typing import Any
 
 from moot.app.consultations import Consult
-from moot.app.deliberations import WaitResult
+from moot.app.deliberations import WaitResult, find_council_rules
 from moot.app.moot import Options
 from moot.app.plugins import load_kinds
 from moot.app.protocols import get_protocol
-from moot.domain.ids import SeatId, parse_seat_id
+from moot.domain.ids import SeatId, SessionId, parse_seat_id
 from moot.domain.roster import Seat
 from moot.domain.safe_text import strip_control
 from moot.domain.topic import build_topic
 from moot.errors import BadRoster, SessionClosed, UnknownDecision, WorldError
+from moot.ports.plugin import AnyPlugin
 from moot.protocols.consultation.timeline import ConsultingTimeline
 from moot.protocols.council.motions import list_challenges
 from moot.reports.timeline import format_time
@@ -38,6 +40,7 @@ from moot.surfaces.api.shapes import (
 )
 from moot.surfaces.api.views import (
     build_contribution,
+    build_general_standing,
     build_result,
     build_standing,
     collect_silences,
@@ -63,11 +66,12 @@ async def open_deliberation(call: Call, params: OpenParams) -> OpenedOut:
     for decision in about.built_on:
         if not await call.moot.memory.has(decision):
             raise UnknownDecision(f"builtOn: no decision {decision!r} is kept")
+    plugin = get_protocol(params.protocol)
     options: Options = {
         "seats": [build_seat(call.caller, each) for each in params.participants],
-        "name": get_protocol(params.protocol).name,
+        "protocol": plugin.name,
         "language": params.language,
-        "settings": _build_settings(params),
+        "settings": _build_settings(plugin, params),
         "outside_patience": params.patience_seconds,
         "subject": about,
         "hosted": True,
@@ -77,8 +81,15 @@ async def open_deliberation(call: Call, params: OpenParams) -> OpenedOut:
     session = await call.deliberations.open(params.topic, key=params.idempotency_key, by=call.caller.name, **options)
     if about.thread:
         await call.moot.memory.join_thread(about.thread, session)
-    place = await call.deliberations.load_state(session)
-    return OpenedOut(**build_standing(place), earlier_decisions=earlier)
+    return OpenedOut(**await _build_opened(call, session), earlier_decisions=earlier)
+
+
+async def _build_opened(call: Call, session: SessionId) -> dict[str, Any]:
+    """Where a session that was just opened stands, whatever its protocol."""
+    snapshot = await call.moot.engine.load_snapshot(session)
+    if find_council_rules(snapshot) is not None:
+        return build_standing(await call.deliberations.load_state(session))
+    return build_general_standing(snapshot, (await call.moot.load_plugin(session)).name)
 
 
 def build_seat(caller: Caller, given: str | ParticipantIn) -> Seat:
@@ -97,7 +108,7 @@ def build_seat(caller: Caller, given: str | ParticipantIn) -> Seat:
     )
 
 
-def _build_settings(params: OpenParams) -> dict[str, Any]:
+def _build_settings(plugin: AnyPlugin, params: OpenParams) -> dict[str, Any]:
     settings = {
         "blind": params.blind,
         "early_stop": params.early_stop,
@@ -105,7 +116,10 @@ def _build_settings(params: OpenParams) -> dict[str, Any]:
         "threshold": params.threshold,
         "owner": None if params.owner is None else parse_seat_id(params.owner),
     }
-    return {name: value for name, value in settings.items() if value is not None}
+    # What a caller left out, a protocol need not have; what it gave and the protocol lacks is refused later, by name.
+    known = {field.name for field in fields(plugin.settings)}
+    given = {name for name in params.model_fields_set if name in settings}
+    return {name: value for name, value in settings.items() if value is not None and (name in known or name in given)}
 
 
 async def _find_earlier(call: Call, topic: str) -> list[EarlierOut]:

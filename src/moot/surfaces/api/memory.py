@@ -202,7 +202,7 @@ async def _open_required(call: Call, params: RecordParams, session: str, partici
         await call.deliberations.open(
             params.topic,
             seats=[Seat(id=seat, platform=MAILBOX) for seat in participants],
-            name="debate",
+            protocol="debate",
             session=session,
             subject=build_topic(
                 category=params.category,

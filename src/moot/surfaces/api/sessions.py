@@ -70,7 +70,7 @@ class SessionOut(Wire):
     session_id: str
     protocol: str
     topic: str
-    status: Literal["thinking", "concluded", "cancelled", "damaged"]
+    status: Literal["thinking", "concluded", "cancelled", "damaged", "not_installed"]
     opened_at: datetime
     last_at: datetime
     entries: int
@@ -81,7 +81,7 @@ class SessionsOut(Wire):
 
 
 class ListSessionsParams(Wire):
-    status: Literal["thinking", "concluded", "cancelled", "damaged", "all"] = "all"
+    status: Literal["thinking", "concluded", "cancelled", "damaged", "not_installed", "all"] = "all"
     limit: Annotated[int, Field(ge=1, le=1_000)] = 100
 
 
@@ -174,7 +174,7 @@ class ProtocolsOut(Wire):
 async def open_session(call: Call, params: OpenSessionParams) -> SessionDecisionOut:
     options: Options = {
         "seats": [build_seat(call.caller, each) for each in params.seats],
-        "name": params.protocol,
+        "protocol": params.protocol,
         "language": params.language,
         "settings": params.settings,
         "subject": build_topic(category=params.category, stakes=params.stakes, tags=params.tags),

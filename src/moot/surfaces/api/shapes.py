@@ -52,7 +52,9 @@ class ParticipantIn(Wire):
 class OpenParams(Wire):
     topic: Annotated[str, Field(min_length=1, max_length=20_000)]
     participants: Annotated[list[str | ParticipantIn], Field(min_length=2, max_length=64)]
-    protocol: Literal["structured_debate", "advisory_panel", "consensus", "debate", "advisory"] = "structured_debate"
+    protocol: Annotated[
+        str, Field(max_length=100, description="structured_debate, advisory_panel, consensus, or any other installed protocol.")
+    ] = "structured_debate"
     category: Short = ""
     stakes: Stakes = "medium"
     tags: Annotated[list[Short], Field(max_length=32)] = []

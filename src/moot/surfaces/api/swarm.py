@@ -126,7 +126,7 @@ async def open_swarm(call: Call, params: OpenSwarmParams) -> SwarmOut:
     ]
     options: Options = {
         "seats": [*given, *filled],
-        "name": "swarm",
+        "protocol": "swarm",
         "language": params.language,
         "seed": params.seed,
         "budget": Budget(seconds=params.timeout_minutes * 60),

@@ -6,6 +6,7 @@ from typing import Any, Literal
 from moot.app.deliberations import DeliberationState
 from moot.app.protocols import get_protocol
 from moot.domain.ids import USER, SeatId
+from moot.engine.snapshot import Snapshot
 from moot.protocols.council.facts import DeliberationClosed
 from moot.protocols.council.live_lines import describe_warning
 from moot.protocols.council.state import CouncilLine
@@ -57,6 +58,30 @@ def build_standing(place: DeliberationState) -> dict[str, Any]:
         ],
         "cursor": place.snapshot.seq,
         "note": describe_next_step(place, None),
+    }
+
+
+def build_general_standing(snapshot: Snapshot, protocol: str) -> dict[str, Any]:
+    """The fields of `StandingOut` for a session of any protocol: its asks are answered with `moot.answer`."""
+    state, opened = snapshot.session_state, snapshot.session_state.opened
+    return {
+        "deliberation_id": snapshot.session,
+        "topic": opened.topic,
+        "protocol": protocol,
+        "category": opened.subject.category,
+        "stakes": opened.subject.stakes,
+        "status": "closed" if snapshot.is_closed else "open",
+        "phase": "",
+        "round": 0,
+        "waiting_for": sorted({ask.split(".", 2)[2] for ask in state.pending}),
+        "participants": [
+            ParticipantOut(
+                id=seat.id, platform=seat.platform, stance=seat.stance, trust=seat.trust, weight=seat.weight, may_contribute=[]
+            )
+            for seat in state.seats
+        ],
+        "cursor": snapshot.seq,
+        "note": f"This is a session of the protocol '{protocol}': see what is asked with get_asks, answer with answer_ask.",
     }
 
 

@@ -63,7 +63,7 @@ def consult(
                 "seats": build_seats(asker, to, seats, chosen),
                 "panel": chosen,
                 "models": list(models),
-                "name": "consultation",
+                "protocol": "consultation",
                 "language": language,
                 "session": session,
                 "settings": {

@@ -107,7 +107,7 @@ def run(
                 "seats": list(seats),
                 "panel": panel,
                 "models": list(models),
-                "name": protocol,
+                "protocol": protocol,
                 "language": language,
                 "seed": seed,
                 "budget": budget,
@@ -334,8 +334,8 @@ async def print_plan(moot: Moot, topic: str, plan: Options, as_json: bool) -> in
         output.print_json(plain_json(opened))
         return output.DONE
     console: Console = output.build_console()
-    most = f", {opened.budget.turns} turns at most" if plan.get("name") == "persona" else ""
-    head = f"[bold]{plan.get('name')}[/], {len(opened.seats)} seats, language {opened.language}{most}"
+    most = f", {opened.budget.turns} turns at most" if plan.get("protocol") == "persona" else ""
+    head = f"[bold]{plan.get('protocol')}[/], {len(opened.seats)} seats, language {opened.language}{most}"
     console.print(head, highlight=False)
     for seat in opened.seats:
         console.print(f"  {seat.id}: {seat.platform}", markup=False)

@@ -16,6 +16,7 @@ from moot.app.discovery import LOCAL_SERVERS
 from moot.app.environment import resolve_home, resolve_ledger_address
 from moot.app.moot import Moot
 from moot.app.panels import list_presets, load_panel, load_preset, parse_seat_word
+from moot.app.plugins import load_plugins
 from moot.app.seats import CHECK_SECONDS, SEARCH
 from moot.domain.facts import Language
 from moot.errors import MissingExtra, MootError
@@ -141,6 +142,7 @@ async def _run_checks(seats: tuple[str, ...]) -> list[DoctorCheck]:
         checks.append(_check_embedded(moot))
         checks.append(await _check_search(moot))
         checks += await asyncio.gather(*(_check_platform(moot, word) for word in seats))
+    checks += [DoctorCheck(f"plugin {fault.name}", False, str(fault)) for fault in load_plugins().faults]
     for extra, module in EXTRAS.items():
         is_there = _has_module(module)
         checks.append(

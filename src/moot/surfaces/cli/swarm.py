@@ -111,7 +111,7 @@ def swarm(
                 "seats": build_swarm_seats(seats, agents, panel is not None),
                 "panel": panel,
                 "models": list(models),
-                "name": "swarm",
+                "protocol": "swarm",
                 "language": language,
                 "seed": seed,
                 "budget": Budget(tokens=tokens, money=to_millionths(money), seconds=timeout * 60),
