@@ -95,8 +95,8 @@ SeatFiller = str | Seat | AnswerFunction
 class Options(TypedDict, total=False):
     """How a session is to be opened.
 
-    `seats` maps names to platforms or Python functions (or lists `Seat`s or `name=platform` words); `panel` is a preset, a file or
-    a `Panel`; its seats without a platform share `models`, or what `discover` finds. `protocol` says by which rules it is held
+    `seats` maps names to platforms or Python functions (or lists `Seat`s or `name=platform` words); `panel` is a preset, a file
+    or a `Panel`; its seats without a platform share `models`, or what `discover` finds. `protocol` says by which rules it is held
     (`name` is an older name of this option); `check` says whether every seat is tried first; `subject` says where the question
     belongs and what is at stake; a `hosted` session is run by whichever server serves the ledger; with `consult` its seats may
     consult each other.
