@@ -59,7 +59,7 @@ from moot.reports.blocks import (
     build_table,
 )
 from moot.reports.decision import Decision, Dissent, SeatLoss, SeatPosition, SourcedClaim
-from moot.reports.sections import build_default_report, build_report
+from moot.reports.sections import build_default_report, build_report, start_decision
 from moot.reports.shared_text import SharedReportText
 from moot.reports.timeline import SessionTimeline, TimelineBase, TimelineLine, format_time
 from moot.reports.two_languages import TwoLanguages, both, in_each_language
@@ -154,6 +154,7 @@ __all__ = [
     "one_line",
     "quote_lines",
     "random_unit",
+    "start_decision",
     "swap_seats",
     "validate_seats",
 ]

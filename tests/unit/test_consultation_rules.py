@@ -12,7 +12,7 @@ from moot.domain.consult import ConsultRequest, ConsultRules, RecordFileRequest
 from moot.domain.effects import Ask, Record
 from moot.domain.facts import AsksPut, BudgetExhausted, CloseCalled, Entry, Fact, Reply, SeatLost, SessionForked
 from moot.domain.ids import AskId, SeatId, SessionId
-from moot.domain.roster import HOUSE
+from moot.domain.roster import DIRECTOR
 from moot.domain.rulebook import fold
 from moot.errors import BadAnswer
 from moot.protocols.consultation.facts import (
@@ -89,7 +89,7 @@ class Room:
 
     def files(self, number: int = 7) -> "Room":
         ask = self.ask
-        assert (ask.seat, ask.kind) == (HOUSE.id, "record")
+        assert (ask.seat, ask.kind) == (DIRECTOR.id, "record")
         return self.put(
             ConsultationFiled(ask=ask.id, seat=ask.seat, said=RecordLocation(number=number, path="docs/consultation/7_a_b.md"))
         )
@@ -111,7 +111,7 @@ def test_the_other_is_asked_at_once_then_recorded_then_the_first_goes_on() -> No
     assert room.facts[-2] == ConsultationBegun(consultation=1, ask=SPEECH, seat=ADA, to=BOB)
     assert (room.ask.id, room.ask.seat, room.ask.kind) == ("1.consult.bob", BOB, "consult")
     room.advises()
-    assert (room.ask.id, room.ask.seat) == ("1.record.@director", HOUSE.id)
+    assert (room.ask.id, room.ask.seat) == ("1.record.@director", DIRECTOR.id)
     assert "Five." not in room.rules.brief(room.state, room.ask).own
     room.files()
     assert (room.ask.id, room.ask.seat) == ("1~1.speech.ada", ADA)
@@ -219,7 +219,7 @@ def test_an_answer_that_cannot_be_recorded_is_not_used() -> None:
     """C-8"""
     room = Room().put().requests(asks_for()).advises()
     for _ in range(MOST_FILINGS):
-        room.put(SeatLost(ask=room.ask.id, seat=HOUSE.id, reason="error", detail="no room"))
+        room.put(SeatLost(ask=room.ask.id, seat=DIRECTOR.id, reason="error", detail="no room"))
     assert ConsultationFailed(consultation=1, reason="unrecorded") in room.facts
     assert room.ask.id == "1~1.speech.ada"
     assert "Five." not in room.own
@@ -262,7 +262,7 @@ def test_requests_wait_in_the_order_of_their_entries() -> None:
     assert [effect.id for effect in rules.decide(state()) if isinstance(effect, Ask)] == ["1.consult.ada"]
     facts += [
         ConsultationAnswered(ask=AskId("1.consult.ada"), seat=ADA, said=Advice(answer="Five.")),
-        ConsultationFiled(ask=AskId("1.record.@director"), seat=HOUSE.id, said=RecordLocation(number=1, path="x")),
+        ConsultationFiled(ask=AskId("1.record.@director"), seat=DIRECTOR.id, said=RecordLocation(number=1, path="x")),
     ]
     assert rules.decide(state()) == (Record(fact=ConsultationBegun(consultation=2, ask=AskId("1.intent.cy"), seat=CY, to=BOB)),)
 
@@ -306,7 +306,7 @@ def test_what_consultations_cost_counts_for_seats_and_session() -> None:
     entries = [room.opened, *room.facts]
     lines = []
     for at, fact in enumerate(entries, 1):
-        paid = replace(fact, usage=usage) if isinstance(fact, Reply) and fact.seat != HOUSE.id else fact
+        paid = replace(fact, usage=usage) if isinstance(fact, Reply) and fact.seat != DIRECTOR.id else fact
         lines += plugin.describe(timeline, Entry(seq=at, at=START, fact=paid))
     assert plugin.decision(timeline).spent.calls == 3
     assert {seat: spent.calls for seat, spent in timeline.within.costs.seats.items() if spent.calls} == {ADA: 2, BOB: 1}

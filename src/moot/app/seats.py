@@ -10,7 +10,7 @@ from moot.app.plugins import load_kinds, load_plugins
 from moot.domain.effects import AnswerForm
 from moot.domain.facts import Language
 from moot.domain.ids import SeatId
-from moot.domain.roster import COMMAND, FUNCTION, HOUSE, Seat, parse_kind
+from moot.domain.roster import COMMAND, DIRECTOR, FUNCTION, Seat, parse_kind
 from moot.errors import BadRoster, BadSetting, ProviderRefused, UnknownPlatform
 from moot.participants import encoder, local_model, weights
 from moot.participants.agent_recipes import AGENTS
@@ -86,7 +86,7 @@ class Seating:
 
     def __call__(self, seat: Seat) -> Participant | None:
         """The participant of a seat, None for one that answers from elsewhere; raises CallerError."""
-        if seat.id == HOUSE.id:
+        if seat.id == DIRECTOR.id:
             return RecorderParticipant()
         kind = self.kinds.find(seat.platform)
         if parse_kind(seat.platform) == FUNCTION and kind.name != seat.platform:

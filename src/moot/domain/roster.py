@@ -66,7 +66,7 @@ def parse_kind(platform: str) -> str:
     return platform.partition(":")[0]
 
 
-HOUSE: Final = Seat(id=SeatId("@director"), platform="director")
+DIRECTOR: Final = Seat(id=SeatId("@director"), platform="director")
 """The house itself: asked where something is to be done outside of the ledger. No seat at a table can have its name."""
 
 

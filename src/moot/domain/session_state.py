@@ -20,7 +20,7 @@ from moot.domain.facts import (
 )
 from moot.domain.ids import AskId, SeatId
 from moot.domain.replace import fast_replace
-from moot.domain.roster import HOUSE, Seat, swap_seats
+from moot.domain.roster import DIRECTOR, Seat, swap_seats
 from moot.domain.running_time import PendingAsk, compute_running_time, is_parked, update_pending
 
 MOST_ATTEMPTS: Final = 10
@@ -56,7 +56,7 @@ class SessionState:
         return is_parked(self.pending)
 
     def seat(self, name: str) -> Seat:
-        return next(seat for seat in (*self.seats, HOUSE) if seat.id == name)
+        return next(seat for seat in (*self.seats, DIRECTOR) if seat.id == name)
 
 
 def build_session_state(entry: Entry, opened: Opened) -> SessionState:

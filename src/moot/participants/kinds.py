@@ -147,8 +147,15 @@ class KindTable:
         return name in self._kinds or name in list_providers()
 
     def is_allowed_remotely(self, platform: str) -> bool:
-        """Whether a caller from the network may seat it: only what says so, and never an address of the caller's choice."""
-        return "://" not in platform and self.find(platform.strip()).is_remote
+        """Whether a caller from the network may seat it: only what says so, and never an address of the caller's choice.
+
+        Raises UnknownPlatform for what names neither a kind nor a provider.
+        """
+        kind = self.find(platform.strip())
+        if kind.name == MODEL:
+            # What names no kind at all is not a model either: only providers that are known by name are.
+            parse_platform(platform, self.usages)
+        return "://" not in platform and kind.is_remote
 
     @property
     def usages(self) -> tuple[str, ...]:

@@ -57,6 +57,9 @@ class SeatLoss:
 class Decision:
     """The outcome of a session. `decision` is None while it goes on, or when it ended without one.
 
+    A protocol names the figures that it has. A field added here is in `moot show --json` of every protocol; where `ResultOut`
+    of the calls has a field of that name, it is in the result of a deliberation too.
+
     `support` is the supporting side's share among those who took a side, `turnout` their share of all weight. `choice` is the
     decision in a word or two, where it has one. `effective` is how many independent votes the `heads` that took a side are worth.
     `overturned`: it is not what most had written blind, and nobody who changed named a reason.
@@ -65,20 +68,20 @@ class Decision:
     session: SessionId
     topic: str
     status: Status
-    ended_by: str | None
-    decision: SourcedClaim | None
-    author: SeatId | None
-    confidence: float | None
-    support: float | None
-    turnout: float | None
-    reasons: tuple[SourcedClaim, ...]
-    positions: tuple[SeatPosition, ...]
-    dissent: tuple[Dissent, ...]
-    open_questions: tuple[SourcedClaim, ...]
-    lost: tuple[SeatLoss, ...]
-    could_differ: bool
-    turns: int
-    spent: Spent
+    ended_by: str | None = None
+    decision: SourcedClaim | None = None
+    author: SeatId | None = None
+    confidence: float | None = None
+    support: float | None = None
+    turnout: float | None = None
+    reasons: tuple[SourcedClaim, ...] = ()
+    positions: tuple[SeatPosition, ...] = ()
+    dissent: tuple[Dissent, ...] = ()
+    open_questions: tuple[SourcedClaim, ...] = ()
+    lost: tuple[SeatLoss, ...] = ()
+    could_differ: bool = False
+    turns: int = 0
+    spent: Spent = Spent()
     consensus_type: str | None = None
     choice: str = ""
     heads: int = 0

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from moot.domain.facts import SessionCancelled
+from moot.domain.ids import USER, SeatId
 from moot.domain.roster import Seat
 from moot.domain.safe_text import one_line
 from moot.reports.blocks import (
@@ -23,10 +24,38 @@ from moot.reports.blocks import (
     build_table,
 )
 from moot.reports.costs import build_cost_rows, format_money
-from moot.reports.decision import Decision, Dissent, SourcedClaim
+from moot.reports.decision import Decision, Dissent, SeatLoss, SourcedClaim
 from moot.reports.shared_text import SHARED_REPORT_TEXT, SharedReportText
 from moot.reports.summary import SummaryLine, format_percent
-from moot.reports.timeline import SessionTimeline, TimelineLine, format_time
+from moot.reports.timeline import LossLine, SessionTimeline, TimelineLine, format_time
+
+
+def start_decision(timeline: SessionTimeline) -> Decision:
+    """What every decision begins with: the session, how it ended, who was lost, what it cost. Use `replace` for the rest."""
+    closed, state = timeline.closed, timeline.session_state
+    total = sum(seat.weight for seat in state.seats) or 1.0
+    spoke = {line.speaker for line in timeline.lines}
+    lost: dict[SeatId, list[LossLine]] = {}
+    for loss in timeline.losses:
+        lost.setdefault(loss.seat, []).append(loss)
+    return Decision(
+        session=timeline.session,
+        topic=state.opened.topic,
+        status="thinking" if closed is None else "cancelled" if isinstance(closed, SessionCancelled) else "concluded",
+        ended_by="cancelled" if isinstance(closed, SessionCancelled) else None,
+        lost=tuple(
+            SeatLoss(
+                seat=seat,
+                times=len(losses),
+                last=losses[-1].reason,
+                weight_share=state.seat(seat).weight / total,
+                voiceless=seat not in spoke,
+            )
+            for seat, losses in lost.items()
+        ),
+        turns=sum(line.speaker != USER for line in timeline.lines),
+        spent=timeline.spent,
+    )
 
 
 def build_default_report(timeline: SessionTimeline, decision: Decision) -> Report:
@@ -87,7 +116,7 @@ def build_outcome(timeline: SessionTimeline, decision: Decision, words: SharedRe
     """The decision with its figures, or why there is none."""
     if decision.decision is None:
         return Card(blocks=explain_no_decision(timeline, decision, words), kind="decision")
-    rows: list[tuple[str, Cell]] = [(words.author, decision.author)]
+    rows: list[tuple[str, Cell]] = [(words.author, decision.author)] if decision.author is not None else []
     if decision.choice:
         rows.append((words.choice, decision.choice))
     if decision.confidence is not None:
@@ -128,7 +157,9 @@ def build_claims(title: str, claims: Iterable[SourcedClaim], words: SharedReport
 
 def build_dissent(decision: Decision, words: SharedReportText) -> tuple[Block, ...]:
     """Who does not go along, and with what words; nothing where there is nothing to dissent from."""
-    if decision.decision is None:
+    has_sides = decision.dissent or decision.positions or decision.support is not None
+    if decision.decision is None or not has_sides:
+        # Where nobody was asked to take a side, "nobody dissented" would claim an agreement that was never sought.
         return ()
     items = tuple(format_dissent(voice, words) for voice in decision.dissent)
     return build_section(words.dissent, (Bullets(items) if items else Line(describe_no_dissent(decision, words), "dim"),))

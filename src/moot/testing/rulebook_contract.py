@@ -39,7 +39,7 @@ from moot.domain.facts import (
     SessionResumed,
 )
 from moot.domain.ids import AskId, SeatId, SessionId
-from moot.domain.roster import HOUSE, Swap
+from moot.domain.roster import DIRECTOR, Swap
 from moot.domain.rulebook import Rulebook, fold
 from moot.engine.snapshot import RecordWriter, Snapshot
 from moot.engine.step import step
@@ -178,7 +178,7 @@ def check_session(contract: RulebookContract[S], data: st.DataObject) -> PlayedS
 def check_asks(contract: RulebookContract[S], played: PlayedSession) -> None:
     """Deciding twice is equal; asks go to seats, to each once at a time, under ids of their own; the closed ask for nothing."""
     rules = contract.rules
-    seats = {HOUSE.id, *(seat.id for seat in played.opened.seats)}
+    seats = {DIRECTOR.id, *(seat.id for seat in played.opened.seats)}
     known: dict[AskId, Ask] = {}
     settled: set[AskId] = set()
     state = rules.initial(played.opened)

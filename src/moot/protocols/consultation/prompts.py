@@ -7,7 +7,7 @@ from typing import Final
 from moot.domain.consult import ConsultRequest, RecordFileRequest
 from moot.domain.context import ContextWindow, Perception, Utterance
 from moot.domain.effects import AnswerForm, Ask, Brief
-from moot.domain.roster import HOUSE
+from moot.domain.roster import DIRECTOR
 from moot.domain.safe_text import one_line, quote_lines
 from moot.protocols.consultation.asks import strip_repeat_id
 from moot.protocols.consultation.facts import CONSULT
@@ -82,7 +82,7 @@ def build_record_brief(state: ConsultingState, current: Consultation, ask: Ask, 
     )
     return Brief(
         ask=ask,
-        seat=HOUSE,
+        seat=DIRECTOR,
         form=form,
         language=language,
         seed=state.opened.seed,

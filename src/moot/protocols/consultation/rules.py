@@ -16,7 +16,7 @@ from moot.domain.effects import AnswerForm, Ask, Brief, Effect, Record
 from moot.domain.facts import AsksPut, AsksWithdrawn, BudgetExhausted, Closed, Entry, Fact, Opened, Reply, SeatLost, SessionForked
 from moot.domain.ids import AskId, SeatId
 from moot.domain.replace import fast_replace
-from moot.domain.roster import HOUSE, swap_seats
+from moot.domain.roster import DIRECTOR, swap_seats
 from moot.domain.rulebook import Rulebook
 from moot.protocols.consultation.asks import build_repeat_id, is_director_ask, parse_ask_kind, strip_repeat_id, to_inner_entry
 from moot.protocols.consultation.facts import (
@@ -268,7 +268,7 @@ def _build_consult_ask(state: ConsultingState, current: Consultation) -> Ask:
 
 
 def _build_record_ask(current: Consultation) -> Ask:
-    return Ask(id=current.record_ask, seat=HOUSE.id, kind=RECORD, turn=current.number, patience=FILING_SECONDS)
+    return Ask(id=current.record_ask, seat=DIRECTOR.id, kind=RECORD, turn=current.number, patience=FILING_SECONDS)
 
 
 def _find_seat(state: ConsultingState, name: str) -> SeatId | None:

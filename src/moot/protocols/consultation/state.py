@@ -8,7 +8,7 @@ from typing import Any, Literal
 from moot.domain.consult import ConsultRequest, ConsultRules
 from moot.domain.facts import Opened
 from moot.domain.ids import AskId, SeatId
-from moot.domain.roster import HOUSE, Seat
+from moot.domain.roster import DIRECTOR, Seat
 from moot.protocols.consultation.asks import build_repeat_id
 from moot.protocols.consultation.facts import CONSULT, RECORD, Advice, RecordLocation, Refusal
 
@@ -53,7 +53,7 @@ class Consultation:
 
     @property
     def record_ask(self) -> AskId:
-        return build_repeat_id(AskId(f"{self.number}.{RECORD}.{HOUSE.id}"), self.filings)
+        return build_repeat_id(AskId(f"{self.number}.{RECORD}.{DIRECTOR.id}"), self.filings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -61,9 +61,9 @@ async def consult(call: Call, params: ConsultParams) -> ConsultOut:
     loop = asyncio.get_running_loop()
     ends = loop.time() + params.timeout_seconds
     if params.session_id is None:
-        session, seat, after = await call.house.run_to_end(_open_consultation(call, params))
+        session, seat, after = await call.context.run_to_end(_open_consultation(call, params))
     else:
-        session, seat, after = await call.house.run_to_end(_request_consultation(call, params, params.session_id))
+        session, seat, after = await call.context.run_to_end(_request_consultation(call, params, params.session_id))
     while True:
         snapshot = await call.moot.engine.load_snapshot(session)
         line = await _find_line(call, session, seat, after)
@@ -85,7 +85,7 @@ async def _request_consultation(call: Call, params: ConsultParams, session: str)
         raise BadSetting(f"session {name!r} has no consultations; open one with consult = true")
     wanted = params.model_dump(include={"to", "question", "background", "understanding", "kind"})
     entry = await call.moot.engine.contribute(name, seat, {"consult": wanted}, params.idempotency_key)
-    call.house.runner.nudge(name)
+    call.context.runner.nudge(name)
     return name, seat, entry.seq
 
 

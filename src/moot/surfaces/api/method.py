@@ -116,17 +116,17 @@ class ServerContext:
 class Call:
     """One call under way: who makes it, on what, and how to report progress."""
 
-    house: ServerContext
+    context: ServerContext
     caller: Caller
     progress: Progress | None = None
 
     @property
     def moot(self) -> Moot:
-        return self.house.moot
+        return self.context.moot
 
     @property
     def deliberations(self) -> Deliberations:
-        return self.house.deliberations
+        return self.context.deliberations
 
 
 P = TypeVar("P", bound=Wire)
@@ -161,7 +161,7 @@ class Method(Generic[P, R]):
         if self.is_of_all:
             call.caller.check_unbound(self.name)
         work = self.handler(call, self.params.model_validate(params))
-        found = await (work if self.is_reading or self.waits else call.house.run_to_end(work))
+        found = await (work if self.is_reading or self.waits else call.context.run_to_end(work))
         plain: dict[str, Any] = _drop_missing(found.model_dump(mode="json", by_alias=True))
         return plain
 

@@ -121,7 +121,7 @@ class MinutesOut(Wire):
 
 
 def _build_project(call: Call) -> ConferenceProject:
-    return ConferenceProject(call.moot, call.house.root)
+    return ConferenceProject(call.moot, call.context.root)
 
 
 def _build_conference_out(call: Call, name: str, found: ConferenceStatus) -> ConferenceOut:
@@ -138,7 +138,7 @@ def _build_conference_out(call: Call, name: str, found: ConferenceStatus) -> Con
         turns_taken=found.conference.taken,
         skipped=list(found.conference.skipped),
         damage=[str(each) for each in found.damage],
-        is_relayed=name in call.house.relays,
+        is_relayed=name in call.context.relays,
     )
 
 
@@ -235,10 +235,10 @@ async def skip_turn(call: Call, params: SkipParams) -> ConferenceOut:
 async def relay_conference(call: Call, params: ConferenceParams) -> ConferenceOut:
     hall, name = await _authorize_reader(call, params.conference), params.conference
     found = await hall.status(name)
-    if name not in call.house.relays and found.turn.status != "closed":
+    if name not in call.context.relays and found.turn.status != "closed":
         task = asyncio.create_task(_run_relay(call, hall, name))
-        call.house.relays[name] = task
-        task.add_done_callback(lambda _: call.house.relays.pop(name, None))
+        call.context.relays[name] = task
+        task.add_done_callback(lambda _: call.context.relays.pop(name, None))
     return _build_conference_out(call, name, found)
 
 

@@ -289,28 +289,28 @@ async def answer_ask(call: Call, params: AnswerParams) -> WrittenOut:
         if params.ask.split(".", 2)[-1] != seat:
             raise NotAllowed(f"the ask {params.ask!r} is not put to the seat {seat!r}")
         entry = await call.moot.answer(name, params.ask, params.answer, params.idempotency_key)
-    call.house.runner.nudge(name)
+    call.context.runner.nudge(name)
     return WrittenOut(session_id=name, entry=entry.seq)
 
 
 async def give_input(call: Call, params: InputParams) -> WrittenOut:
     call.caller.check_session(params.session_id)
     entry = await call.moot.give_input(params.session_id, params.text, params.idempotency_key)
-    call.house.runner.nudge(parse_session_id(params.session_id))
+    call.context.runner.nudge(parse_session_id(params.session_id))
     return WrittenOut(session_id=params.session_id, entry=None if entry is None else entry.seq)
 
 
 async def close_session(call: Call, params: SessionParams) -> WrittenOut:
     call.caller.check_session(params.session_id)
     entry = await call.moot.engine.call_close(parse_session_id(params.session_id), call.caller.name)
-    call.house.runner.nudge(parse_session_id(params.session_id))
+    call.context.runner.nudge(parse_session_id(params.session_id))
     return WrittenOut(session_id=params.session_id, entry=entry.seq)
 
 
 async def cancel_session(call: Call, params: CancelParams) -> WrittenOut:
     call.caller.check_session(params.session_id)
     entry = await call.moot.cancel(params.session_id, params.reason)
-    call.house.runner.nudge(parse_session_id(params.session_id))
+    call.context.runner.nudge(parse_session_id(params.session_id))
     return WrittenOut(session_id=params.session_id, entry=entry.seq)
 
 

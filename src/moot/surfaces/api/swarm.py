@@ -212,7 +212,7 @@ async def _find_swarm_plugin(call: Call, session: str) -> AnyPlugin:
 async def _load_timeline(call: Call, session: str) -> SwarmTimeline:
     """The swarm as it is told; told anew only when something was added."""
     await _find_swarm_plugin(call, session)
-    told = call.house.told
+    told = call.context.told
     snapshot = await call.moot.engine.load_snapshot(parse_session_id(session))
     timeline = told.pop(session, None)
     if not isinstance(timeline, SwarmTimeline) or timeline.seq != snapshot.seq:

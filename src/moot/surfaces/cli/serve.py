@@ -117,19 +117,19 @@ def mcp() -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
             # A thread waits for the next line and heeds nothing; what was acknowledged is on disk.
             loop.add_signal_handler(number, os._exit, out.INTERRUPTED)
-        async with open_server_context(Moot()) as house:
+        async with open_server_context(Moot()) as context:
 
             async def caller_of(request: Any) -> Caller:
                 """Asked at every call: a token can be revoked meanwhile."""
                 if not secret:
                     return Caller()
-                identity = await house.moot.access.identify(secret)
+                identity = await context.moot.access.identify(secret)
                 if isinstance(identity, AccessDenied):
                     raise NotAllowed(f"MOOT_TOKEN is {identity.reason}; `moot invite` makes a new one")
                 return Caller.from_identity(identity)
 
             await caller_of(None)
-            await serve_on_stdio(house, caller_of)
+            await serve_on_stdio(context, caller_of)
 
     out.run(work, stopped=lambda: "")
 

@@ -50,11 +50,11 @@ BURST: Final = 2_000.0
 async def open_server_context(moot: Moot) -> AsyncIterator[ServerContext]:
     """What calls work on, with a runner that keeps sessions going while it is open."""
     async with moot, LocalRunner(moot.engine, moot.seating, moot.remember_if_possible) as runner:
-        house = ServerContext(moot, runner, Deliberations(moot, runner.nudge), find_project_root(Path.cwd()))
+        context = ServerContext(moot, runner, Deliberations(moot, runner.nudge), find_project_root(Path.cwd()))
         try:
-            yield house
+            yield context
         finally:
-            relays = list(house.relays.values())
+            relays = list(context.relays.values())
             for relay in relays:
                 relay.cancel()
             await asyncio.gather(*relays, return_exceptions=True)
@@ -67,7 +67,7 @@ class ServerState:
     moot: Moot
     is_local: bool
     metrics: Metrics = field(default_factory=Metrics)
-    house: ServerContext | None = None
+    context: ServerContext | None = None
     dispatcher: Dispatcher = field(init=False)
     mcp_wanted: asyncio.Event = field(default_factory=asyncio.Event)
     mcp_app: asyncio.Future[ASGIApp] | None = None
@@ -81,34 +81,34 @@ class ServerState:
 
     @property
     def server_context(self) -> ServerContext:
-        assert self.house is not None, "the server has not started"
-        return self.house
+        assert self.context is not None, "the server has not started"
+        return self.context
 
     def stop(self) -> None:
         """The server is about to end: whoever waits is answered now."""
-        if self.house is not None:
-            self.house.deliberations.stopping.set()
+        if self.context is not None:
+            self.context.deliberations.stopping.set()
 
     def get_access(self) -> TokenStore:
         return self.server_context.moot.access
 
     @asynccontextmanager
     async def lifespan(self, app: Starlette) -> AsyncIterator[None]:
-        async with open_server_context(self.moot) as self.house, asyncio.TaskGroup() as group:
+        async with open_server_context(self.moot) as self.context, asyncio.TaskGroup() as group:
             self.mcp_app = asyncio.get_running_loop().create_future()
             tasks = [
-                group.create_task(_follow_sessions(self.house)),
-                group.create_task(self._serve_mcp(self.house, self.mcp_app)),
+                group.create_task(_follow_sessions(self.context)),
+                group.create_task(self._serve_mcp(self.context, self.mcp_app)),
             ]
             yield
             for task in tasks:
                 task.cancel()
 
-    async def _serve_mcp(self, house: ServerContext, ready: "asyncio.Future[ASGIApp]") -> None:
+    async def _serve_mcp(self, context: ServerContext, ready: "asyncio.Future[ASGIApp]") -> None:
         """Serve MCP from its first request on: its library takes longer to load than all the rest of the server."""
         await self.mcp_wanted.wait()
         app_of = await asyncio.to_thread(_load_mcp)
-        async with app_of(house) as app:
+        async with app_of(context) as app:
             ready.set_result(app)
             await asyncio.Event().wait()
 
@@ -124,7 +124,7 @@ class ServerState:
         if body is None:
             told = build_refusal(TOO_MUCH.number, f"a request has at most {LARGEST_BODY} bytes", "TooMuch")
             return Response(told, 413, media_type="application/json")
-        call = Call(house=self.server_context, caller=request.state.caller)
+        call = Call(context=self.server_context, caller=request.state.caller)
         answer = await self.dispatcher.answer(call, body, request.state.take)
         return Response(status_code=204) if answer is None else Response(answer, media_type="application/json")
 
@@ -222,8 +222,8 @@ def _load_mcp() -> Callable[[ServerContext], AbstractAsyncContextManager[ASGIApp
     from moot.surfaces.mcp.server import McpServer
 
     @asynccontextmanager
-    async def app_of(house: ServerContext) -> AsyncIterator[ASGIApp]:
-        session_state = McpServer(house, _find_caller).build_server()
+    async def app_of(context: ServerContext) -> AsyncIterator[ASGIApp]:
+        session_state = McpServer(context, _find_caller).build_server()
         manager = StreamableHTTPSessionManager(session_state, stateless=True, max_request_body_size=LARGEST_BODY)
         async with manager.run():
             yield SessionIdMiddleware(StreamableHTTPASGIApp(manager))
@@ -236,15 +236,15 @@ async def _find_caller(request: Any) -> Caller:
     return caller
 
 
-async def _follow_sessions(house: ServerContext) -> None:
+async def _follow_sessions(context: ServerContext) -> None:
     """Go on with the sessions that a server is to run and that have not ended, also where another process wrote to one."""
     seen: dict[SessionId, int] = {}
     while True:
         try:
-            for line in await house.moot.sessions():
+            for line in await context.moot.sessions():
                 if line.is_hosted and line.status == "thinking" and seen.get(line.session) != line.entries:
                     seen[line.session] = line.entries
-                    house.runner.nudge(line.session)
+                    context.runner.nudge(line.session)
                     # Not all at once: each holds a lock while it is looked at.
                     await asyncio.sleep(TAKE_UP_SECONDS)
         except WorldError:

@@ -45,8 +45,8 @@ PROMPT: Final = types.Prompt(
 class McpServer:
     """Answers the requests of MCP clients."""
 
-    def __init__(self, house: ServerContext, caller_of: CallerOf) -> None:
-        self._house = house
+    def __init__(self, context: ServerContext, caller_of: CallerOf) -> None:
+        self._house = context
         self._caller_of = caller_of
         self._tools = [_build_tool(name, method) for name, method in TOOLS.items()]
         self._timeline = UriTemplate.parse(TIMELINE)
@@ -76,7 +76,7 @@ class McpServer:
         async def progress(done: float, total: float) -> None:
             await ctx.session.report_progress(done, total, "waiting")
 
-        return Call(house=self._house, caller=await self._caller_of(ctx.request), progress=progress)
+        return Call(context=self._house, caller=await self._caller_of(ctx.request), progress=progress)
 
     async def _list_tools(self, ctx: Ctx, params: PageParams) -> types.ListToolsResult:
         return types.ListToolsResult(tools=self._tools)
@@ -171,8 +171,8 @@ def _build_refusal(message: str) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(text=message)], is_error=True)
 
 
-async def serve_on_stdio(house: ServerContext, caller_of: CallerOf) -> None:
+async def serve_on_stdio(context: ServerContext, caller_of: CallerOf) -> None:
     """Serve one client on standard input and output until it goes."""
-    server = McpServer(house, caller_of).build_server()
+    server = McpServer(context, caller_of).build_server()
     async with stdio_server() as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())

@@ -1,0 +1,228 @@
+"""The two pages for extenders: their examples run, as packages that another distribution would bring."""
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+DEADLINE = 240.0
+ESTIMATES = """
+[[seats.ada.estimate]]
+value = 100
+reason = "One for 30,000 people.\\n# Not a heading <b>"
+[[seats.ada.estimate]]
+value = 210
+reason = "The others convinced me."
+[[seats.bob.estimate]]
+value = 220
+[[seats.bob.estimate]]
+value = 205
+[[seats.cy.estimate]]
+fail = "timeout"
+[[seats.cy.estimate]]
+raw = "about two hundred"
+"""
+
+
+def read_examples(page: str) -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+def install(site: Path, module: str, code: str, group: str, point: str) -> None:
+    """Put a module and its entry point where Python finds them, as pip would."""
+    info = site / f"{module}-0.1.dist-info"
+    info.mkdir(parents=True, exist_ok=True)
+    (site / f"{module}.py").write_text(code, encoding="utf-8")
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module.replace('_', '-')}\nVersion: 0.1\n")
+    (info / "entry_points.txt").write_text(f"[{group}]\n{point}\n")
+
+
+class Machine:
+    """A home, a folder of installed packages, and the `moot` command."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.site = folder / "site"
+        self.site.mkdir()
+        self.environ = {**os.environ, "MOOT_HOME": str(folder / "home"), "PYTHONPATH": str(self.site)}
+
+    def run(self, *words: str, code: int = 0, has_plugins: bool = True) -> str:
+        done = self.run_whole(*words, has_plugins=has_plugins)
+        assert done.returncode == code, (words, done.stdout, done.stderr)
+        return done.stdout
+
+    def run_whole(self, *words: str, has_plugins: bool = True) -> "subprocess.CompletedProcess[str]":
+        environ = self.environ if has_plugins else {**self.environ, "PYTHONPATH": ""}
+        return subprocess.run(
+            [sys.executable, "-m", "moot.surfaces.cli.main", *words],
+            env=environ,
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE,
+            check=False,
+        )
+
+    def python(self, code: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env=self.environ,
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+def install_delphi(machine: Machine) -> list[str]:
+    (example,) = read_examples("writing-a-protocol.md")
+    install(machine.site, "moot_delphi", example, "moot.protocols", "delphi = moot_delphi:DELPHI")
+    script = machine.folder / "estimates.toml"
+    script.write_text(ESTIMATES)
+    return [f"--seat={name}=script:{script}" for name in ("ada", "bob", "cy")]
+
+
+def test_the_example_of_a_protocol_is_short_and_imports_only_the_public_names() -> None:
+    (example,) = read_examples("writing-a-protocol.md")
+    assert len(example.splitlines()) <= 200
+    roots = {node.module for node in ast.walk(ast.parse(example)) if isinstance(node, ast.ImportFrom)}
+    assert {root for root in roots if root and root.startswith("moot")} == {"moot.plugins"}
+
+
+def test_a_protocol_of_another_package_runs_everywhere(machine: Machine) -> None:
+    seats = install_delphi(machine)
+    told = machine.run("run", "How many tuners?", "--protocol", "delphi", *seats, "--session", "d1", "--set", "rounds=3")
+    assert "= round 1: median 160, spread 60" in told
+    assert "207.5 (±2.5)" in told
+    decision = json.loads(machine.run("show", "d1", "--json"))
+    assert (decision["choice"], decision["ended_by"], decision["lost"][0]["seat"]) == ("207.5", "settled", "cy")
+    minutes = machine.run("export", "d1", "minutes")
+    assert "- Round 2: median 207.5, spread 2.5" in minutes
+    assert "> # Not a heading &lt;b>" in minutes
+    page = machine.run("export", "d1", "html")
+    assert '<p class="heading">Not a heading &lt;b&gt;</p>' in page
+    assert "delphi\tconcluded" in machine.run("list")
+    assert "no model called" in machine.run("replay", "d1")
+    machine.run("verify", "d1")
+    assert "How many tuners?" in machine.run("decisions", "search", "tuners")
+
+
+def test_a_protocol_of_another_package_is_opened_over_the_wire(machine: Machine) -> None:
+    install_delphi(machine)
+    told = machine.python(
+        """
+import asyncio, json
+from moot.app.deliberations import Deliberations
+from moot.app.moot import Moot
+from moot.app.runner import LocalRunner
+from moot.surfaces.api.method import Call, Caller, ServerContext
+from moot.surfaces.api.methods import TABLE
+
+async def main():
+    moot = Moot()
+    async with moot, LocalRunner(moot.engine, moot.seating, moot.remember_if_possible) as runner:
+        call = Call(context=ServerContext(moot, runner, Deliberations(moot, runner.nudge)), caller=Caller())
+        asked = {"topic": "How many?", "protocol": "delphi", "participants": ["ada", "bob"]}
+        opened = await TABLE["cstp.openDeliberation"].invoke(call, asked)
+        session = opened["deliberationId"]
+        for value, seat in ((10, "ada"), (10.5, "bob")):
+            await TABLE["moot.answer"].invoke(call, {"sessionId": session, "seat": seat, "answer": {"value": value}})
+        found = await TABLE["moot.getSession"].invoke(call, {"sessionId": session})
+        print(json.dumps([opened["protocol"], found["status"], found["summary"][0]]))
+
+asyncio.run(main())
+"""
+    )
+    assert json.loads(told) == ["delphi", "concluded", "10.25 (±0.25)"]
+
+
+def test_a_session_of_a_protocol_that_is_not_installed_is_listed_and_explained(machine: Machine) -> None:
+    machine.run("run", "How many tuners?", "--protocol", "delphi", *install_delphi(machine), "--session", "d1")
+    assert "d1\tdelphi\tnot_installed" in machine.run("list", has_plugins=False)
+    shown = machine.run_whole("show", "d1", has_plugins=False)
+    assert shown.returncode != 0
+    assert "install the package that brings 'delphi'" in shown.stderr
+    assert "Traceback" not in shown.stderr
+    machine.run("verify", "d1", has_plugins=False)
+    assert '"delphi.opened"' in machine.run("export", "d1", "jsonl", has_plugins=False).replace("\\", "")
+    refused = machine.run_whole("run", "x", "--protocol", "delphi", "--seat", "a=mailbox", has_plugins=False)
+    assert "unknown protocol 'delphi'" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("import a_module_that_is_not_there", "cannot be imported (ModuleNotFoundError"),
+        ("raise RuntimeError('boom\\nboom')", "cannot be imported (RuntimeError: boom boom)"),
+        ("PLUGIN = {'name': 'x'}", "is a dict, not a "),
+    ],
+)
+@pytest.mark.parametrize("group", ["moot.protocols", "moot.participants"])
+def test_a_broken_plugin_is_named_in_one_sentence_and_hurts_nobody(machine: Machine, code: str, reason: str, group: str) -> None:
+    install(machine.site, "moot_broken", code, group, "broken = moot_broken:PLUGIN")
+    script = machine.folder / "talk.toml"
+    script.write_text("[[intent]]\nreaction_score = 0.1\nintent_to_speak = false\n")
+    done = machine.run_whole("run", "Ship?", "--seat", f"ada=script:{script}", "--turns", "1", "--session", "s1")
+    assert "session s1" in done.stdout
+    lines = [line for line in done.stderr.splitlines() if "moot_broken" in line or "moot-broken" in line]
+    assert len(lines) == 1
+    assert reason in lines[0]
+    assert "Traceback" not in done.stderr
+    doctor = json.loads(machine.run_whole("doctor", "--json").stdout)
+    (check,) = [each for each in doctor if each["what"] == "plugin broken"]
+    assert check["ok"] is False
+    assert reason in check["told"]
+
+
+def test_the_examples_of_participants_run(machine: Machine) -> None:
+    function, named, kind = read_examples("writing-a-participant.md")
+    assert "Ship on Friday, behind a flag." in machine.python(function)
+    machine.python(named)
+    install(machine.site, "moot_proverb", kind, "moot.participants", "proverb = moot_proverb:PROVERB")
+    (machine.folder / "sayings.txt").write_text("Haste makes waste.\n")
+    words = ("--protocol", "roundtable", "--seat", "ada=proverb:sayings.txt", "--seat", "moderator=proverb:sayings.txt")
+    told = machine.run("run", "Ship?", *words, "--set", "max_rounds=1", "--session", "p1")
+    assert "001 ada: Haste makes waste." in told
+    assert f"proverb:{machine.folder}" in machine.run("export", "p1", "jsonl")
+    refused = machine.run_whole("run", "Ship?", "--seat", "ada=proverb:nothing.txt")
+    assert "cannot be read: No such file" in refused.stderr
+    assert "proverb:FILE" in machine.run_whole("run", "Ship?", "--seat", "ada=nonsense").stderr
+
+
+def test_a_remote_caller_may_seat_only_kinds_that_say_so(machine: Machine) -> None:
+    *_, kind = read_examples("writing-a-participant.md")
+    install(machine.site, "moot_proverb", kind, "moot.participants", "proverb = moot_proverb:PROVERB")
+    told = machine.python(
+        """
+from moot.errors import BadRoster, UnknownPlatform
+from moot.surfaces.api.deliberation import build_seat
+from moot.surfaces.api.method import Caller
+from moot.surfaces.api.shapes import ParticipantIn
+
+for platform in ("proverb:/etc/passwd", "python:os", "script:x", "human", "embedded", "command:codex", "SCRIPT:x", "measure",
+                 "http://10.0.0.1/v1", "ollama://x"):
+    try:
+        build_seat(Caller(role="owner"), ParticipantIn(id="ada", platform=platform))
+        print("TAKEN", platform)
+    except (BadRoster, UnknownPlatform):
+        pass
+for platform in ("mailbox", "openai:gpt-5-mini", "ollama:llama3.2"):
+    build_seat(Caller(role="owner"), ParticipantIn(id="ada", platform=platform))
+build_seat(Caller(), ParticipantIn(id="ada", platform="proverb:/etc/hosts"))
+"""
+    )
+    assert told == ""
