@@ -20,6 +20,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pytest
+
 from moot import Moot, Seat
 from moot.domain.effects import Brief
 from moot.ports.participant import Answer, NoAnswer, OnText, Participant
@@ -313,6 +315,24 @@ def round_robin(seats: Sequence[str], turns: int, *, delay: float = 0.0) -> dict
 def seat_words(platform: str, seats: Sequence[str]) -> list[str]:
     """The options that give these seats to one platform."""
     return [word for seat in seats for word in ("--seat", f"{seat}={platform}")]
+
+
+class Leaps:
+    """Puts the steady clock of this process forward, and with it the timers of its event loops: patience passes at once."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._ahead = 0.0
+        steady = time.monotonic
+        monkeypatch.setattr(time, "monotonic", lambda: steady() + self._ahead)
+
+    def by(self, seconds: float) -> None:
+        self._ahead += seconds
+
+    async def once(self, found: Callable[[], object], seconds: float) -> None:
+        """By so many seconds, as soon as there is an answer that is not empty."""
+        while not found():  # noqa: ASYNC110 - files and processes wake nobody
+            await asyncio.sleep(0.02)
+        self.by(seconds)
 
 
 class Guests(Seating):

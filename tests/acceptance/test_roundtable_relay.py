@@ -7,14 +7,14 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.acceptance.doors import DEADLINE, Cli, Script, facts, until, write_script
+from tests.acceptance.doors import DEADLINE, Cli, Leaps, Script, facts, until, write_script
 from tests.acceptance.tables import MINUTES_TEXT, Desk, Table, aged, speech
 
 from moot.domain.fence import one_line
@@ -256,11 +256,20 @@ def test_agents_that_fail_or_break_the_files_are_skipped(cli: Cli) -> None:
     assert left_behind(cli) == []
 
 
-def relayed(desk: Desk, **platforms: str) -> None:
-    """Hold a conference of one round in this process."""
+def _has_spoken(desk: Desk) -> bool:
+    """Whether the turn has gone from the first role to the next."""
+    with suppress(OSError, ValueError):
+        return bool(desk.turn()["current_speaker"] == "good")
+    return False
+
+
+def relayed(desk: Desk, beside: Coroutine[Any, Any, None] | None = None, **platforms: str) -> None:
+    """Hold a conference of one round in this process, with something going on beside it."""
 
     async def held() -> None:
-        async with asyncio.timeout(DEADLINE):
+        async with asyncio.timeout(DEADLINE), asyncio.TaskGroup() as group:
+            if beside is not None:
+                group.create_task(beside)
             roles = [Seat(id=SeatId(role), platform=platform) for role, platform in platforms.items() if role != "moderator"]
             await desk.hall.new("cache", "Q?", roles=roles, moderator=platforms["moderator"], max_rounds=1, check=False)
             await Relay(desk.hall._moot, desk.hall, "cache", lambda _: None, 0.2).run()
@@ -294,15 +303,19 @@ def test_agents_that_do_not_end_are_stopped(cli: Cli, monkeypatch: pytest.Monkey
     assert left_behind(cli) == []
 
 
-@pytest.mark.parametrize("patience", [1.0, 60.0])
-def test_an_agent_that_has_spoken_and_does_not_end_has_spoken(cli: Cli, monkeypatch: pytest.MonkeyPatch, patience: float) -> None:
+@pytest.mark.parametrize("end", ["its patience", "it is done"])
+def test_an_agent_that_has_spoken_and_does_not_end_has_spoken(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, leaps: Leaps, end: str
+) -> None:
     """R-10: its files count, once, and it is ended, be it by its patience or because it is done."""
-    monkeypatch.setitem(PATIENCE, "command", patience)
-    monkeypatch.setattr("moot.surfaces.files.waking.DONE_SECONDS", 0.5)
+    is_patient = end == "it is done"
+    monkeypatch.setitem(PATIENCE, "command", 600.0 if is_patient else 60.0)
+    monkeypatch.setattr("moot.surfaces.files.waking.DONE_SECONDS", 0.5 if is_patient else 600.0)
     monkeypatch.setattr("moot.surfaces.files.waking.LOOK_SECONDS", 0.3)
     good = scripted(cli, "good")
     with Desk(cli.cwd, home=cli.home) as desk:
-        relayed(desk, ada=bad(cli, "no end"), good=good, moderator=good)
+        passing = None if is_patient else leaps.once(lambda: _has_spoken(desk), 60.0)
+        relayed(desk, passing, ada=bad(cli, "no end"), good=good, moderator=good)
         desk.is_sound()
         assert desk.speeches() == ["001_ada.md", "002_good.md"]
         assert "It is done." in (desk.folder / "001_ada.md").read_text()

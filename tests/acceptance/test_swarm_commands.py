@@ -265,9 +265,11 @@ def test_seats_that_are_late_broken_wrong_lying_or_silent_are_dealt_with_and_the
         lines += [f"[[seats.{name}.explore]]\nturn = {number}\n{said}" for number in range(1, 7)]
     path = tmp_path / "crew.toml"
     path.write_text("\n".join([*lines, "[seats.silent]"]), encoding="utf-8")
-    words = [word for name in (*kinds, "silent") for word in ("--seat", f"{name}=script:{path}")]
-    quick = ["--set", "round_timeout=0.3", "--set", "recovery_seconds=0.3", "--set", "collisions=0", "--seed", "1"]
-    cli("swarm", TASK, *words, "--seat", "likeness=measure:words", *quick, "--max-rounds", "6", code=4)
+    crew = [f'[[seat]]\nid = "{name}"\nplatform = "script:{path}"\n' for name in (*kinds, "silent")]
+    panel = tmp_path / "panel.toml"
+    panel.write_text("".join([crew[0], "patience = 0.3\n", *crew[1:], '[[seat]]\nid = "likeness"\nplatform = "measure:words"\n']))
+    quick = ["--set", "round_timeout=60", "--set", "recovery_seconds=0.3", "--set", "collisions=0", "--seed", "1"]
+    cli("swarm", TASK, "--panel", str(panel), *quick, "--max-rounds", "6", code=4)
     files = read(folders(cli)[0])
     board = json.loads(files["blackboard.json"])
     agents = board["agentStates"]
