@@ -277,6 +277,25 @@ def relayed(desk: Desk, beside: Coroutine[Any, Any, None] | None = None, **platf
     desk.run(held())
 
 
+def test_a_turn_that_was_handed_over_does_not_go_back_before_it_is_in_the_ledger(cli: Cli) -> None:
+    """R-4, R-10: whoever looks in between sees the next speaker, not the last one."""
+    with Desk(cli.cwd, home=cli.home) as desk:
+        desk.new("ada", "bob", rounds=1)
+        by_hand_agent(cli, "plain_agent.py", "--join", "cache", "ada")
+        assert desk.turn()["current_speaker"] == "bob"
+
+        async def handed_over() -> None:
+            async with desk.hall.conference("cache") as conference:
+                assert conference.handed_over(await conference.conference()) is not None
+                await conference.sync(held=frozenset({"ada"}))
+
+        desk.run(handed_over())
+        assert desk.turn()["current_speaker"] == "bob"
+        aged(desk.folder / "001_ada.md")
+        assert desk.status().conference.current == "bob"
+        desk.go_on()
+
+
 def test_the_patience_that_was_given_holds_for_agents(cli: Cli) -> None:
     """R-10: `--patience` says how long a role that Moot drives may take."""
     with Desk(cli.cwd, home=cli.home) as desk:

@@ -97,8 +97,7 @@ class ConferenceFolder:
             if role in held or not is_ready:
                 writing = role
                 break
-            await self._take_in(seen, conference, name)
-            conference = await self.conference()
+            conference = await self._taken_in(seen, conference, name)
         self._publish(conference)
         seen = looked(self.folder)
         found = tuple(damages(self.folder, seen, conference, self.mark, whole=whole))
@@ -148,6 +147,17 @@ class ConferenceFolder:
         """What the one whose turn it is has said in files that are missing now."""
         own = [speech for speech in conference.speeches if speech.seat == conference.current]
         return {speech.said.content for speech in own if speech_file(speech.number, speech.seat) not in seen.files}
+
+    async def _taken_in(self, seen: Seen, conference: Conference, name: str) -> Conference:
+        """Where it stands after a file that is the next step was made an entry, or somebody else's word was first."""
+        try:
+            await self._take_in(seen, conference, name)
+        except (OutOfTurn, SessionClosed):
+            # The lock is the folder's: a seat that Moot asks may answer between our look at the ledger and our word.
+            now = await self.conference()
+            if (now.taken, now.status) == (conference.taken, conference.status):
+                raise
+        return await self.conference()
 
     async def _take_in(self, seen: Seen, conference: Conference, name: str) -> None:
         """Make an entry of a file that is the next step."""
@@ -227,11 +237,19 @@ class ConferenceFolder:
             self._put_once(MINUTES, minutes_text(conference))
         wanted = turn_text(turn_of(conference))
         kept = self._as_written(wanted)
-        if kept is None:
+        if kept is None or (kept == wanted and self._is_ahead(conference)):
             return
         if kept == wanted:
             self.folder.put(TURN, wanted)
         self._note(published=conference.taken, turn=digest(kept), minutes=conference.status == "closed")
+
+    def _is_ahead(self, conference: Conference) -> bool:
+        """Whether the folder has a step that was handed over and is not in the ledger yet: `turn.json` does not go back then."""
+        seen = looked(self.folder)
+        if seen.turn is None:
+            return False
+        is_later = seen.turn.taken > conference.taken or (seen.turn.status == "closed" != conference.status)
+        return is_later and bool(self._coming(seen, conference)[0])
 
     def _published(self, taken: int) -> int:
         """How many turns have their files; a mark that says more than there is was not written by us."""
