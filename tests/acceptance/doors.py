@@ -291,15 +291,21 @@ def _toml(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def round_robin(seats: Sequence[str], turns: int, *, delay: float = 0.0) -> dict[str, dict[str, list[Item]]]:
-    """A meeting in which the seats speak in turn, `turns` times in all, and the last one concludes."""
+def round_robin(
+    seats: Sequence[str], turns: int, *, delay: float = 0.0, stuck: int | None = None
+) -> dict[str, dict[str, list[Item]]]:
+    """A meeting in which the seats speak in turn, `turns` times in all, and the last one concludes.
+
+    After `stuck` speeches nobody answers any more: whoever does something to the meeting then is surely in time.
+    """
     found: dict[str, dict[str, list[Item]]] = {}
     for number, seat in enumerate(seats):
         # Each takes a little longer than the one before, so that answers come one by one.
         late: dict[str, Any] = {"delay": delay * (1 + number / len(seats))} if delay else {}
+        waits = [{"delay": 3_600} if turn == stuck else late for turn in range(turns)]
         bids = [
-            (wants(0.9, f"my turn {turn}", **late) if turn % len(seats) == number else listens(reason=f"hears {turn}", **late))
-            for turn in range(turns)
+            (wants(0.9, f"my turn {turn}", **wait) if turn % len(seats) == number else listens(reason=f"hears {turn}", **wait))
+            for turn, wait in enumerate(waits)
         ]
         last_id = turns + 1
         found[seat] = {

@@ -411,11 +411,12 @@ def test_an_agent_that_outlives_its_relay_does_not_speak_twice(cli: Cli) -> None
 
 def test_a_second_relay_is_refused_and_a_first_one_goes_on(cli: Cli) -> None:
     """R-10"""
-    platform = scripted(cli, "a", rounds=2, delay=0.7)
-    table = begun(cli, [f"a={platform}"], platform, rounds=2)
+    platform = scripted(cli, "a", rounds=2)
+    table = begun(cli, [f"a={platform}", "guest"], platform, rounds=1)
     with cli.start("roundtable", "relay", "cache", "--dir", str(cli.cwd)) as relay:
         until(table.speeches)
         assert "moot:" in table("relay", code=2).err
+        table.say("guest")
         assert relay.ended().code == 0
     is_over(table)
     assert "MINUTES.md" in table("relay").out
