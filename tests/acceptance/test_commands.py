@@ -178,6 +178,7 @@ def held_up(cli: Cli, tmp_path: Path) -> Iterator[Running]:
     words = ("--seat", f"ada={platform}", "--seat", "eve=mailbox", "--set", "summarizer=ada", "--session", "s", "--wait")
     with cli.start("run", "Who is there?", *words) as process:
         until(lambda: asked(cli) == ["1.intent.eve"])
+        until(lambda: facts(record(cli))[-1]["fact"] == "persona.intent_declared")
         yield process
 
 
