@@ -20,6 +20,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pytest
+
 from moot import Moot, Seat
 from moot.app.seats import Seating
 from moot.domain.effects import Brief
@@ -289,15 +291,21 @@ def _toml(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def round_robin(seats: Sequence[str], turns: int, *, delay: float = 0.0) -> dict[str, dict[str, list[Item]]]:
-    """A meeting in which the seats speak in turn, `turns` times in all, and the last one concludes."""
+def round_robin(
+    seats: Sequence[str], turns: int, *, delay: float = 0.0, stuck: int | None = None
+) -> dict[str, dict[str, list[Item]]]:
+    """A meeting in which the seats speak in turn, `turns` times in all, and the last one concludes.
+
+    After `stuck` speeches nobody answers any more: whoever does something to the meeting then is surely in time.
+    """
     found: dict[str, dict[str, list[Item]]] = {}
     for number, seat in enumerate(seats):
         # Each takes a little longer than the one before, so that answers come one by one.
         late: dict[str, Any] = {"delay": delay * (1 + number / len(seats))} if delay else {}
+        waits = [{"delay": 3_600} if turn == stuck else late for turn in range(turns)]
         bids = [
-            (wants(0.9, f"my turn {turn}", **late) if turn % len(seats) == number else listens(reason=f"hears {turn}", **late))
-            for turn in range(turns)
+            (wants(0.9, f"my turn {turn}", **wait) if turn % len(seats) == number else listens(reason=f"hears {turn}", **wait))
+            for turn, wait in enumerate(waits)
         ]
         last_id = turns + 1
         found[seat] = {
@@ -313,6 +321,24 @@ def round_robin(seats: Sequence[str], turns: int, *, delay: float = 0.0) -> dict
 def seat_words(platform: str, seats: Sequence[str]) -> list[str]:
     """The options that give these seats to one platform."""
     return [word for seat in seats for word in ("--seat", f"{seat}={platform}")]
+
+
+class Leaps:
+    """Puts the steady clock of this process forward, and with it the timers of its event loops: patience passes at once."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._ahead = 0.0
+        steady = time.monotonic
+        monkeypatch.setattr(time, "monotonic", lambda: steady() + self._ahead)
+
+    def by(self, seconds: float) -> None:
+        self._ahead += seconds
+
+    async def once(self, found: Callable[[], object], seconds: float) -> None:
+        """By so many seconds, as soon as there is an answer that is not empty."""
+        while not found():  # noqa: ASYNC110 - files and processes wake nobody
+            await asyncio.sleep(0.02)
+        self.by(seconds)
 
 
 class Guests(Seating):

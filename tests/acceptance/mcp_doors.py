@@ -147,7 +147,7 @@ def bearer(token: str) -> dict[str, str]:
 
 
 def http(token: str = "") -> httpx2.AsyncClient:
-    return httpx2.AsyncClient(headers=bearer(token), timeout=httpx2.Timeout(DEADLINE, read=300))
+    return httpx2.AsyncClient(headers=bearer(token), timeout=httpx2.Timeout(DEADLINE, read=600))
 
 
 @asynccontextmanager

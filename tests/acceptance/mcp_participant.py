@@ -91,7 +91,7 @@ async def taken_part(where: str, mode: str, plan: Json) -> Json:
             return await Player(client, plan).play()
     headers = {"authorization": f"Bearer {token}"}
     async with (
-        httpx2.AsyncClient(headers=headers, timeout=httpx2.Timeout(30, read=300)) as http,
+        httpx2.AsyncClient(headers=headers, timeout=httpx2.Timeout(120, read=600)) as http,
         Client(streamable_http_client(where, http_client=http), mode=mode) as client,
     ):
         return await Player(client, plan).play()

@@ -1,5 +1,6 @@
 """Seats that programs fill, through the command line: they take part, they fail, and nothing of them stays."""
 
+import asyncio
 import json
 import os
 import signal
@@ -13,6 +14,7 @@ import pytest
 from tests.acceptance.doors import (
     SCENES,
     Cli,
+    Leaps,
     Script,
     draft,
     facts,
@@ -27,6 +29,8 @@ from tests.acceptance.doors import (
     wants,
     write_script,
 )
+
+from moot import Budget, Decision
 
 AGENTS = SCENES / "agents"
 TRICKS = (
@@ -133,11 +137,12 @@ def stubborn(cli: Cli, tmp_path: Path, request: pytest.FixtureRequest) -> Iterat
 
 
 def panel(folder: Path, platform: str, patience: float, **others: str) -> str:
-    """A panel file in which ada has this platform and little patience."""
+    """A panel file in which ada has this platform and patience."""
     seats = [f'[[seat]]\nid = "ada"\nplatform = "{platform}"\npatience = {patience}\n']
     seats += [f'[[seat]]\nid = "{seat}"\nplatform = "{other}"\n' for seat, other in others.items()]
-    (folder / "panel.toml").write_text("".join(seats))
-    return "panel.toml"
+    path = folder / "panel.toml"
+    path.write_text("".join(seats))
+    return str(path)
 
 
 # They take part
@@ -277,25 +282,39 @@ def test_an_agent_that_fails_in_a_debate_is_lost_and_the_debate_goes_on(cli: Cli
     assert decided["decision"]["text"] == "In steps."
 
 
+def held_with(cli: Cli, folder: Path, stubborn: Stubborn, leaps: Leaps, bob: Script) -> Decision:
+    """Hold a meeting of bob and of ada, whose patience passes as soon as her agent hangs."""
+    name = panel(folder, stubborn.platform, 60.0, bob=write_script(folder / "bob.toml", bob))
+
+    async def work() -> Decision:
+        async with cli.moot() as moot, asyncio.TaskGroup() as group:
+            passing = group.create_task(leaps.once(lambda: len(stubborn.pids()) == 2, 60.0))
+            settings = {"blind": False, "summarizer": "bob"}
+            decided = await moot.hold("Shall we?", panel=name, settings=settings, budget=Budget(turns=1), session="s")
+            await passing
+            return decided
+
+    return held(work())
+
+
 @pytest.mark.parametrize("stubborn", ["reaction_score"], indirect=True)
-def test_an_agent_that_hangs_past_its_patience_is_lost_and_ended(cli: Cli, tmp_path: Path, stubborn: Stubborn) -> None:
+def test_an_agent_that_hangs_past_its_patience_is_lost_and_ended(
+    cli: Cli, tmp_path: Path, stubborn: Stubborn, leaps: Leaps
+) -> None:
     """P-9, P-12: though it heeds nothing, and its child has gone away."""
     bob = {"bob": {**PERSONA["bob"], "speech": [speech("bob speaks", delay=1.5)]}}
-    name = panel(tmp_path, stubborn.platform, 0.5, bob=write_script(tmp_path / "bob.toml", bob))
-    words = ["--turns", "1", "--set", "blind=false", "--set", "summarizer=bob", "--session", "s"]
-    decided = cli.json("run", "Shall we?", "--panel", name, *words, code=0)
+    decided = held_with(cli, tmp_path, stubborn, leaps, bob)
     assert lost(cli)[0] == ("1.intent.ada", "timeout", "no answer by the deadline")
-    assert decided["decision"]["text"] == "So be it."
+    assert decided.decision is not None
+    assert decided.decision.text == "So be it."
     assert len(stubborn.pids()) == 2
     until(stubborn.is_gone)
 
 
 @pytest.mark.parametrize("stubborn", ["verdict"], indirect=True)
-def test_an_agent_that_hangs_at_the_very_end_is_ended_too(cli: Cli, tmp_path: Path, stubborn: Stubborn) -> None:
+def test_an_agent_that_hangs_at_the_very_end_is_ended_too(cli: Cli, tmp_path: Path, stubborn: Stubborn, leaps: Leaps) -> None:
     """Its last word is the last thing that the meeting waits for."""
-    name = panel(tmp_path, stubborn.platform, 0.5, bob=write_script(tmp_path / "bob.toml", {"bob": PERSONA["bob"]}))
-    words = ["--turns", "1", "--set", "blind=false", "--set", "summarizer=bob", "--session", "s"]
-    cli("run", "Shall we?", "--panel", name, *words)
+    held_with(cli, tmp_path, stubborn, leaps, {"bob": PERSONA["bob"]})
     assert lost(cli) == [("2.stand.ada", "timeout", "no answer by the deadline")]
     assert len(stubborn.pids()) == 2
     assert stubborn.is_gone()

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.acceptance.doors import (
+    DEADLINE,
     LAYOFFS,
     Cli,
     Guest,
@@ -177,6 +178,7 @@ def held_up(cli: Cli, tmp_path: Path) -> Iterator[Running]:
     words = ("--seat", f"ada={platform}", "--seat", "eve=mailbox", "--set", "summarizer=ada", "--session", "s", "--wait")
     with cli.start("run", "Who is there?", *words) as process:
         until(lambda: asked(cli) == ["1.intent.eve"])
+        until(lambda: facts(record(cli))[-1]["fact"] == "persona.intent_declared")
         yield process
 
 
@@ -587,7 +589,7 @@ def test_a_reader_that_has_seen_enough_is_no_failure(cli: Cli, waiting: str) -> 
         assert process.process.stdout is not None
         process.process.stdout.close()
         process.process.stdout = None
-        done = process.process.communicate(timeout=30)
+        done = process.process.communicate(timeout=DEADLINE)
     assert process.process.returncode == 0
     assert done[1] == b""
 
@@ -599,7 +601,7 @@ def test_a_meeting_whose_reader_has_gone_does_not_end_without_a_word(cli: Cli, q
         assert process.process.stdout is not None
         process.process.stdout.close()
         process.process.stdout = None
-        _, told = process.process.communicate(timeout=30)
+        _, told = process.process.communicate(timeout=DEADLINE)
     assert cli.json("list")[0]["status"] == "concluded" or b"moot resume s" in told
     assert process.process.returncode in {0, 130}
 

@@ -639,7 +639,7 @@ def test_the_list_tells_deliberations_apart(cli: Cli, decided: str) -> None:
 
 def test_a_debate_whose_process_was_killed_goes_on_to_the_same_decision(cli: Cli, tmp_path: Path) -> None:
     """D-16: killed while a slow seat argues; what was said before is not asked again."""
-    slow = (SCENES / "database.toml").read_text().replace("refers_to = 3\n", "refers_to = 3\ndelay = 1.0\n", 1)
+    slow = (SCENES / "database.toml").read_text().replace("refers_to = 3\n", "refers_to = 3\ndelay = 3600\n", 1)
     (tmp_path / "slow.toml").write_text(slow)
     words = (*seat_words(f"script:{tmp_path / 'slow.toml'}", SEATS), "--protocol", "debate", "--seed", "7", "--session", "s")
     with cli.start("run", "Which database?", *words) as process:
@@ -648,6 +648,7 @@ def test_a_debate_whose_process_was_killed_goes_on_to_the_same_decision(cli: Cli
         assert process.ended().code == -signal.SIGKILL
     kept = facts(record(cli))
     assert kept[-1]["fact"] == "asks_put"
+    (tmp_path / "slow.toml").write_text((SCENES / "database.toml").read_text())
     found = cli.json("resume", "s")
     whole = cli.elsewhere("other").json("run", "Which database?", *words)
     assert found.pop("spent")["calls"] == whole.pop("spent")["calls"]

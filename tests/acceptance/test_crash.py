@@ -190,8 +190,8 @@ def _kill(child: int) -> None:
 
 @contextmanager
 def running(cli: Cli, tmp_path: Path) -> Iterator[Any]:
-    """A meeting in the command line that has got to its second speech and takes a while longer."""
-    platform = write_script(tmp_path / "talk.toml", round_robin(SEATS, TURNS, delay=0.2))
+    """A meeting in the command line that has got to its second speech and goes no further."""
+    platform = write_script(tmp_path / "talk.toml", round_robin(SEATS, TURNS, stuck=2))
     with cli.start("run", TOPIC, *seat_words(platform, SEATS), "--session", "s", "--set", "blind=false") as process:
         process.wait_for("#3 bob")
         yield process
@@ -220,7 +220,7 @@ def test_a_stopped_meeting_says_how_to_go_on_and_loses_nothing(cli: Cli, tmp_pat
 
 def test_ctrl_c_in_a_terminal_says_how_to_go_on(cli: Cli, tmp_path: Path) -> None:
     """P-11: the key itself, in the live view; the cursor is given back."""
-    platform = write_script(tmp_path / "talk.toml", round_robin(SEATS, TURNS, delay=0.2))
+    platform = write_script(tmp_path / "talk.toml", round_robin(SEATS, TURNS, stuck=1))
     with Terminal(cli, "run", TOPIC, *seat_words(platform, SEATS), "--session", "s", "--set", "blind=false") as terminal:
         terminal.wait_for("ada speaks, turn 1")
         terminal.type("\x03")

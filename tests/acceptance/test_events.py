@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.acceptance.doors import Cli, write_script
-from tests.acceptance.server import HSM, SEATS, STEPS, Client, Event, Server, thrown
+from tests.acceptance.server import DEADLINE, HSM, SEATS, STEPS, Client, Event, Server, thrown
 
 SECRET = "the-plan-nobody-may-read-yet"
 
@@ -53,7 +53,7 @@ def test_a_sealed_proposal_is_seen_through_no_door(server: Server) -> None:
         assert [door for door, text in shown.items() if SECRET in text] == []
         assert "emerson" in shown["getEntries"]
     minski = {"deliberationId": session, "participant": "minski"}
-    turn = client("cstp.waitForTurn", timeoutSeconds=5, cursor=0, **minski)
+    turn = client("cstp.waitForTurn", timeoutSeconds=100, cursor=0, **minski)
     assert turn["status"] == "your_turn"
     assert SECRET not in json.dumps(turn)
     assert SECRET not in json.dumps(client("cstp.joinDeliberation", **minski))
@@ -70,7 +70,7 @@ def test_what_was_sealed_is_seen_through_every_door_once_all_have_written(server
     client.say(session, "code-reviewer", "pass")
     shown = everything(client, session, client)
     assert [door for door, text in shown.items() if SECRET not in text] == ["listDeliberations"]
-    turn = client("cstp.waitForTurn", deliberationId=session, participant="minski", timeoutSeconds=5, cursor=0)
+    turn = client("cstp.waitForTurn", deliberationId=session, participant="minski", timeoutSeconds=100, cursor=0)
     assert SECRET in json.dumps(turn["new"])
     assert SECRET in turn["ask"]["briefing"]
 
@@ -155,7 +155,7 @@ def test_a_stream_resumed_gets_exactly_what_lies_behind(server: Server) -> None:
         with thrown([lambda seat=seat: client.say(session, seat, "propose") for seat in SEATS[1:]]) as saying:  # type: ignore[misc]
             found = stream.until(lambda event: event.data.get("fact") == "AsksPut")
             assert ids(found) == list(range(4, 4 + len(found)))
-            assert [each.result(timeout=30)["status"] for each in saying] == ["open", "open"]
+            assert [each.result(timeout=DEADLINE)["status"] for each in saying] == ["open", "open"]
     assert client.get("/events/nothing").status == 404
     assert client.get(f"/events/{session}", last_event_id="soon").status == 400
 
@@ -195,7 +195,7 @@ def test_many_who_watch_all_see_the_same(server: Server) -> None:
     with thrown([lambda after=after: watch(after) for after in [0, 1, 2, 3] * 5]) as watching:  # type: ignore[misc]
         for seat, words in STEPS:
             client("cstp.contribute", deliberationId=session, participant=seat, **words)
-        found = [each.result(timeout=30) for each in watching]
+        found = [each.result(timeout=DEADLINE) for each in watching]
     last = client("moot.getEntries", sessionId=session)["head"]
     assert found == [list(range(after + 1, last + 1)) for after in [0, 1, 2, 3] * 5]
 

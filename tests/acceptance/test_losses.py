@@ -10,6 +10,7 @@ from tests.acceptance.doors import (
     Cli,
     Guest,
     Item,
+    Leaps,
     Says,
     Script,
     draft,
@@ -292,16 +293,17 @@ def patient(name: str, patience: float) -> Seat:
     return Seat(id=SeatId(name), platform="mailbox", patience=patience)
 
 
-def test_a_participant_that_hangs_past_its_patience_is_lost_and_the_meeting_goes_on(cli: Cli) -> None:
+def test_a_participant_that_hangs_past_its_patience_is_lost_and_the_meeting_goes_on(cli: Cli, leaps: Leaps) -> None:
     """P-9, P-12: its bid, later its speech; each a timeout on record."""
 
     async def hangs(brief: Brief) -> Answer | NoAnswer:
         if (brief.form.kind, brief.ask.turn) in {("intent", 1), ("speech", 2)}:
+            leaps.by(30.0)
             await asyncio.Event().wait()
         return Answer(said=_said(brief))
 
     guests = {"a": Guest(hangs), "b": Guest(talkative(Usage()))}
-    seats = [patient("a", 0.3), patient("b", 20.0)]
+    seats = [patient("a", 30.0), patient("b", 600.0)]
     decision = meeting(cli, guests, seats=seats, budget=Budget(turns=3), settings={"summarizer": "b"})
     assert lost(cli) == [("1.intent.a", "timeout"), ("2.speech.a", "timeout")]
     speakers = [line["speaker"] for line in timeline(cli("export", "s", "context").out)]
@@ -335,7 +337,7 @@ def test_a_participant_that_cancels_itself_is_lost_like_any_other(cli: Cli) -> N
         return Answer(said=_said(brief))
 
     guests = {"a": Guest(cancels), "b": Guest(talkative(Usage()))}
-    seats = [patient("a", 2.0), patient("b", 20.0)]
+    seats = [patient("a", 600.0), patient("b", 600.0)]
     decision = meeting(cli, guests, seats=seats, budget=Budget(turns=2))
     assert decision.decision is not None
     assert len(lost(cli)) == 1
@@ -349,7 +351,7 @@ def test_a_participant_that_answers_in_the_wrong_shape_is_lost(cli: Cli, said: o
         return Answer(said=said if brief.form.kind == "intent" else _said(brief))
 
     guests = {"a": Guest(wrong), "b": Guest(talkative(Usage()))}
-    decision = meeting(cli, guests, budget=Budget(turns=1, seconds=0.3))
+    decision = meeting(cli, guests, budget=Budget(turns=1))
     assert decision.decision is not None
     assert [reason for _, reason in lost(cli)] == ["malformed"]
     assert cli.json("verify", "s")[0]["fault"] is None

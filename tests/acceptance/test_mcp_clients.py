@@ -213,7 +213,7 @@ def test_what_every_tool_gives_is_what_its_schema_says(server: Server) -> None:
         await conference_held(call)
         await consult(call)
         swarm = (await call("open_swarm", task="Where to look?", seats=["ada", "bob"]))["sessionId"]
-        asked = await call("swarm_round", sessionId=swarm, seat="ada", timeoutSeconds=5)
+        asked = await call("swarm_round", sessionId=swarm, seat="ada", timeoutSeconds=100)
         assert asked["ask"]["kind"] == "explore"
         report = {"direction": "up", "findings": [{"coreIdea": "Look up.", "perspective": "height"}]}
         await call("swarm_report", sessionId=swarm, seat="ada", report=report)
@@ -235,20 +235,20 @@ async def consult(call: Callable[..., Awaitable[Json]]) -> None:
     at = {"sessionId": session}
     asked = await call("consult", **at, seat="ada", to="bob", question="What does it cost?", timeoutSeconds=0)
     assert asked["status"] == "pending"
-    (ask,) = (await call("get_asks", **at, seat="bob", timeoutSeconds=10))["asks"]
+    (ask,) = (await call("get_asks", **at, seat="bob", timeoutSeconds=100))["asks"]
     assert ask["kind"] == "consult"
     assert "What does it cost?" in ask["instructions"]
     await call("answer_ask", **at, seat="bob", answer="FROM @bob:\n**Answer**: Five.\n**Ask instead**: @eve")
-    (again,) = (await call("get_asks", **at, seat="ada", timeoutSeconds=10))["asks"]
+    (again,) = (await call("get_asks", **at, seat="ada", timeoutSeconds=100))["asks"]
     assert "| **Answer**: Five." in again["instructions"]
     assert "docs/consultation/" in again["instructions"]
-    refused = await call("consult", **at, seat="ada", to="eve", question="Is it so?", timeoutSeconds=10)
+    refused = await call("consult", **at, seat="ada", to="eve", question="Is it so?", timeoutSeconds=100)
     assert (refused["status"], refused["reason"]) == ("refused", "unknown")
     alone = await call("consult", to="bob", question="Which?", seats=["bob"], seat="ada", timeoutSeconds=0)
     assert alone["status"] == "pending"
     pipeline = await call("open_pipeline", pipeline="contest")
     while pipeline["status"] == "thinking":
-        await call("get_asks", sessionId=pipeline["sessionId"], timeoutSeconds=10)
+        await call("get_asks", sessionId=pipeline["sessionId"], timeoutSeconds=100)
         pipeline = await call("get_pipeline", sessionId=pipeline["sessionId"])
     assert (pipeline["endedBy"], len(pipeline["consultations"])) == ("completed", 6)
 

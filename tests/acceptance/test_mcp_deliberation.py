@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from mcp import Client
-from tests.acceptance.doors import Cli, held
+from tests.acceptance.doors import DEADLINE, Cli, held
 from tests.acceptance.mcp_doors import (
     HANDSHAKE,
     MODERN,
@@ -86,7 +86,7 @@ def played(server: Server, session: str) -> dict[str, Json]:
         for seat, way in ways.items()
     }
     try:
-        ended = {seat: process.communicate(timeout=60) for seat, process in running.items()}
+        ended = {seat: process.communicate(timeout=2 * DEADLINE) for seat, process in running.items()}
     finally:
         for process in running.values():
             process.kill()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from mcp import Client, StdioServerParameters
-from tests.acceptance.doors import MOOT, Cli, Item, held, write_script
+from tests.acceptance.doors import DEADLINE, MOOT, Cli, Item, held, write_script
 from tests.acceptance.mcp_doors import HANDSHAKE, MODERN, SDK_MODES, Begun, Json, Stdio, checked_message, plain, refused
 
 SEATS = ["--seat", "ada=mailbox", "--seat", "bob=mailbox"]
@@ -71,7 +71,7 @@ def test_it_writes_the_protocol_alone_from_the_handshake_to_the_end_of_its_input
         while turn["status"] != "closed":
             if turn["status"] == "your_turn":
                 stdio.call("contribute", **ada, **said[turn["ask"]["phase"]])
-            turn = stdio.call("wait_for_turn", **ada, timeoutSeconds=5)["structuredContent"]
+            turn = stdio.call("wait_for_turn", **ada, timeoutSeconds=100)["structuredContent"]
         assert turn["result"]["participantVotes"].keys() >= {"ada", "carl"}
         assert [lost["participant"] for lost in turn["result"]["lost"]] == ["dora"]
         code, _ = stdio.ended()
@@ -159,7 +159,7 @@ def test_a_signal_ends_it(cli: Cli) -> None:
         # While this call lasts, it comes to rest at its input.
         stdio.call("wait_for_turn", **ada, timeoutSeconds=1)
         answers = len(stdio.lines)
-        assert stdio.stopped(signal.SIGTERM, within=3) == 130
+        assert stdio.stopped(signal.SIGTERM, within=DEADLINE) == 130
         stdio.ended()
         assert len(stdio.lines) == answers
 
@@ -179,7 +179,7 @@ def test_what_it_left_unfinished_is_taken_up_by_whoever_waits_next(cli: Cli, tmp
     write_script(tmp_path / "talk.toml", {"carl": {"propose": [{**late, "delay": 0}]}})
     with Stdio(cli) as stdio:
         stdio.greet()
-        turn = stdio.call("wait_for_turn", deliberationId=session, participant="ada", timeoutSeconds=3)["structuredContent"]
+        turn = stdio.call("wait_for_turn", deliberationId=session, participant="ada", timeoutSeconds=100)["structuredContent"]
         assert turn["status"] == "your_turn"
         assert [line["participant"] for line in turn["new"]] == ["carl"]
 

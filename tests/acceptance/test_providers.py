@@ -33,7 +33,7 @@ def mind(request: Request) -> Step:
 
 def run(work: Coroutine[Any, Any, T]) -> T:
     async def bounded() -> T:
-        async with asyncio.timeout(90):
+        async with asyncio.timeout(2 * DEADLINE):
             return await work
 
     return asyncio.run(bounded())
@@ -115,8 +115,12 @@ def test_a_provider_that_hangs_in_the_meeting_loses_its_seat_and_no_more(cli: Cl
 
     async def work() -> Done:
         async with StubServer([half]) as stub:
-            patience = ("--set", "intent_patience=1.5", "--set", "speech_patience=5", "--set", "blind=false")
-            return await called(cli, stub, "run", "Ship?", *SEATS, *patience, "--turns", "2", "--json")
+            panel = cli.cwd / "panel.toml"
+            lines = [f'[[seat]]\nid = "{seat}"\nplatform = "openai:gpt-stub"\n' for seat in ("ada", "bob", "cem")]
+            panel.write_text("".join([*lines, "patience = 1.5\n"]))
+            return await called(
+                cli, stub, "run", "Ship?", "--panel", str(panel), "--set", "blind=false", "--turns", "2", "--json"
+            )
 
     done = run(work())
     assert done.code == 0, done.err

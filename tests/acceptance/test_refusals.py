@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from tests.acceptance.doors import LAYOFFS, MOOT, Cli, Done, held, seat_words, timeline
+from tests.acceptance.doors import DEADLINE, LAYOFFS, MOOT, Cli, Done, held, seat_words, timeline
 
 GOOD = ("--seat", "A={scene}", "--seat", "B={scene}")
 PANEL = '[[seat]]\nid = "A"\nplatform = "{scene}"\n'
@@ -263,7 +263,7 @@ def test_a_full_disk_is_told_in_one_sentence_and_nothing_acknowledged_is_lost(cl
         cwd=cli.cwd,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=DEADLINE,
         check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit),
     )

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.acceptance.doors import DEADLINE, Cli, Script, facts, until, write_script
+from tests.acceptance.doors import DEADLINE, Cli, Leaps, Script, facts, until, write_script
 from tests.acceptance.tables import MINUTES_TEXT, Desk, Table, aged, speech
 
 from moot.app.conferences import watch_folder
@@ -257,11 +257,20 @@ def test_agents_that_fail_or_break_the_files_are_skipped(cli: Cli) -> None:
     assert left_behind(cli) == []
 
 
-def relayed(desk: Desk, **platforms: str) -> None:
-    """Hold a conference of one round in this process."""
+def _has_spoken(desk: Desk) -> bool:
+    """Whether the turn has gone from the first role to the next."""
+    with suppress(OSError, ValueError):
+        return bool(desk.turn()["current_speaker"] == "good")
+    return False
+
+
+def relayed(desk: Desk, beside: Coroutine[Any, Any, None] | None = None, **platforms: str) -> None:
+    """Hold a conference of one round in this process, with something going on beside it."""
 
     async def held() -> None:
-        async with asyncio.timeout(DEADLINE):
+        async with asyncio.timeout(DEADLINE), asyncio.TaskGroup() as group:
+            if beside is not None:
+                group.create_task(beside)
             roles = [Seat(id=SeatId(role), platform=platform) for role, platform in platforms.items() if role != "moderator"]
             await desk.hall.create_conference(
                 "cache", "Q?", roles=roles, moderator=platforms["moderator"], max_rounds=1, check=False
@@ -269,6 +278,25 @@ def relayed(desk: Desk, **platforms: str) -> None:
             await Relay(desk.hall._moot, desk.hall, "cache", lambda _: None, 0.2).run()
 
     desk.run(held())
+
+
+def test_a_turn_that_was_handed_over_does_not_go_back_before_it_is_in_the_ledger(cli: Cli) -> None:
+    """R-4, R-10: whoever looks in between sees the next speaker, not the last one."""
+    with Desk(cli.cwd, home=cli.home) as desk:
+        desk.new("ada", "bob", rounds=1)
+        by_hand_agent(cli, "plain_agent.py", "--join", "cache", "ada")
+        assert desk.turn()["current_speaker"] == "bob"
+
+        async def handed_over() -> None:
+            async with desk.hall.open_conference("cache") as conference:
+                assert conference.collect_answer(await conference.load_conference()) is not None
+                await conference.sync(held=frozenset({"ada"}))
+
+        desk.run(handed_over())
+        assert desk.turn()["current_speaker"] == "bob"
+        aged(desk.folder / "001_ada.md")
+        assert desk.status().conference.current == "bob"
+        desk.go_on()
 
 
 def test_the_patience_that_was_given_holds_for_agents(cli: Cli) -> None:
@@ -299,15 +327,19 @@ def test_agents_that_do_not_end_are_stopped(cli: Cli, monkeypatch: pytest.Monkey
     assert left_behind(cli) == []
 
 
-@pytest.mark.parametrize("patience", [1.0, 60.0])
-def test_an_agent_that_has_spoken_and_does_not_end_has_spoken(cli: Cli, monkeypatch: pytest.MonkeyPatch, patience: float) -> None:
+@pytest.mark.parametrize("end", ["its patience", "it is done"])
+def test_an_agent_that_has_spoken_and_does_not_end_has_spoken(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, leaps: Leaps, end: str
+) -> None:
     """R-10: its files count, once, and it is ended, be it by its patience or because it is done."""
-    _set_patience(monkeypatch, patience)
-    monkeypatch.setattr("moot.app.conferences.wake_agents.DONE_SECONDS", 0.5)
+    is_patient = end == "it is done"
+    _set_patience(monkeypatch, 600.0 if is_patient else 60.0)
+    monkeypatch.setattr("moot.app.conferences.wake_agents.DONE_SECONDS", 0.5 if is_patient else 600.0)
     monkeypatch.setattr("moot.app.conferences.wake_agents.LOOK_SECONDS", 0.3)
     good = scripted(cli, "good")
     with Desk(cli.cwd, home=cli.home) as desk:
-        relayed(desk, ada=bad(cli, "no end"), good=good, moderator=good)
+        passing = None if is_patient else leaps.once(lambda: _has_spoken(desk), 60.0)
+        relayed(desk, passing, ada=bad(cli, "no end"), good=good, moderator=good)
         desk.is_sound()
         assert desk.speeches() == ["001_ada.md", "002_good.md"]
         assert "It is done." in (desk.folder / "001_ada.md").read_text()
@@ -384,11 +416,12 @@ def test_an_agent_that_outlives_its_relay_does_not_speak_twice(cli: Cli) -> None
 
 def test_a_second_relay_is_refused_and_a_first_one_goes_on(cli: Cli) -> None:
     """R-10"""
-    platform = scripted(cli, "a", rounds=2, delay=0.7)
-    table = begun(cli, [f"a={platform}"], platform, rounds=2)
+    platform = scripted(cli, "a", rounds=2)
+    table = begun(cli, [f"a={platform}", "guest"], platform, rounds=1)
     with cli.start("roundtable", "relay", "cache", "--dir", str(cli.cwd)) as relay:
         until(table.speeches)
         assert "moot:" in table("relay", code=2).err
+        table.say("guest")
         assert relay.ended().code == 0
     is_over(table)
     assert "MINUTES.md" in table("relay").out

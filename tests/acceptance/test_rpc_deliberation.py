@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from tests.acceptance.doors import Cli, facts, write_script
-from tests.acceptance.server import CONDITION, HSM, SEATS, STEPS, Client, Event, Participant, Server, at_once, thrown
+from tests.acceptance.server import CONDITION, DEADLINE, HSM, SEATS, STEPS, Client, Event, Participant, Server, at_once, thrown
 
 VOTES = {
     "emerson": ("support", 0.85),
@@ -321,10 +321,10 @@ def test_a_participant_that_was_waiting_when_the_other_answered_by_the_command_l
     client.say(session, "minski", "pass")
     cursor = client.read(session)["cursor"]
     with thrown(
-        [lambda: client("cstp.waitForTurn", deliberationId=session, participant="emerson", cursor=cursor, timeoutSeconds=25)]
+        [lambda: client("cstp.waitForTurn", deliberationId=session, participant="emerson", cursor=cursor, timeoutSeconds=100)]
     ) as (waiting,):
         server.cli("answer", session, '{"type": "pass"}', "--seat", "code-reviewer")
-        turn = waiting.result(timeout=30)
+        turn = waiting.result(timeout=DEADLINE)
     assert (turn["status"], turn["ask"]["phase"]) == ("your_turn", "argue")
 
 
@@ -334,18 +334,18 @@ def test_who_comes_back_gets_what_it_missed(server: Server) -> None:
     session = client.open()
     for seat in SEATS:
         client.say(session, seat, "propose", text=f"{seat}'s plan")
-    first = client("cstp.waitForTurn", deliberationId=session, participant="emerson", timeoutSeconds=5)
+    first = client("cstp.waitForTurn", deliberationId=session, participant="emerson", timeoutSeconds=100)
     assert [line["text"] for line in first["new"]] == ["minski's plan", "code-reviewer's plan"]
     client.say(session, "emerson", "support", text="mine is best", refersTo=2)
     client.say(session, "minski", "challenge", text="too dear", refersTo=2)
     server.restart()
     client.say(session, "code-reviewer", "challenge", text="too slow", refersTo=2)
-    back = client("cstp.waitForTurn", deliberationId=session, participant="emerson", timeoutSeconds=5)
+    back = client("cstp.waitForTurn", deliberationId=session, participant="emerson", timeoutSeconds=100)
     assert back["status"] == "your_turn"
     assert back["ask"]["phase"] == "synthesize"
     assert [line["text"] for line in back["new"]] == ["minski's plan", "code-reviewer's plan", "too dear", "too slow"]
     assert all(text in back["ask"]["briefing"] for text in ("emerson's plan", "minski's plan", "too dear", "too slow"))
-    since = client("cstp.waitForTurn", deliberationId=session, participant="emerson", cursor=first["cursor"], timeoutSeconds=5)
+    since = client("cstp.waitForTurn", deliberationId=session, participant="emerson", cursor=first["cursor"], timeoutSeconds=100)
     assert [line["text"] for line in since["new"]] == ["mine is best", "too dear", "too slow"]
     joined = client("cstp.joinDeliberation", deliberationId=session, participant="emerson")
     assert len(joined["new"]) == 6
@@ -361,7 +361,7 @@ def test_what_was_said_ahead_while_sealed_is_new_once_it_is_revealed(server: Ser
     before = client("cstp.waitForTurn", deliberationId=session, participant="emerson", cursor=0, timeoutSeconds=0)
     assert [line["participant"] for line in before["new"]] == ["emerson"]
     client.say(session, "code-reviewer", "challenge", text="No production benchmarks")
-    after = client("cstp.waitForTurn", deliberationId=session, participant="emerson", cursor=before["cursor"], timeoutSeconds=5)
+    after = client("cstp.waitForTurn", deliberationId=session, participant="emerson", cursor=before["cursor"], timeoutSeconds=100)
     assert [line["text"] for line in after["new"]] == ["MIT data supports this", "No production benchmarks"]
 
 
@@ -623,7 +623,7 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Stopped:
         with thrown([waits, waits, waits]) as waiting, client.events(session) as stream:
             seen = stream.entries(3)
             code = server.stop()
-            answers = [each.result(timeout=30) for each in waiting]
+            answers = [each.result(timeout=DEADLINE) for each in waiting]
         log = server.logged()
         server.start()
         return Stopped(code, log, answers, client.read(session)["waitingFor"], seen)

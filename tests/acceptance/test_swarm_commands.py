@@ -30,6 +30,13 @@ def slow(tmp_path: Path, seconds: float) -> Path:
     return path
 
 
+def stuck(tmp_path: Path) -> Path:
+    """The example, in whose second round nobody answers: whoever does something to the run then is surely in time."""
+    path = tmp_path / "stuck.toml"
+    path.write_text(EXAMPLE.read_text(encoding="utf-8").replace("turn = 2\n", "turn = 2\ndelay = 3600\n"), encoding="utf-8")
+    return path
+
+
 def folders(cli: Cli) -> list[Path]:
     return sorted((cli.cwd / "swarm-runs").glob("2*"))
 
@@ -142,10 +149,12 @@ def test_a_swarm_that_is_killed_goes_on_where_it_stood(cli: Cli, tmp_path: Path)
 
 def test_a_run_in_another_place_goes_on_there(cli: Cli, tmp_path: Path) -> None:
     """S-24, S-26: `moot resume` takes the same --runs."""
-    with cli.start("swarm", TASK, *seats(slow(tmp_path, 0.3)), "--session", "elsewhere", "--runs", "my runs") as process:
+    script = stuck(tmp_path)
+    with cli.start("swarm", TASK, *seats(script), "--session", "elsewhere", "--runs", "my runs") as process:
         process.wait_for("── Round 2")
         process.process.kill()
         process.ended()
+    script.write_bytes(EXAMPLE.read_bytes())
     cli("resume", "elsewhere", "--runs", "my runs")
     (folder,) = (cli.cwd / "my runs").glob("2*")
     assert (folder / "final-research-report.html").exists()
@@ -154,7 +163,7 @@ def test_a_run_in_another_place_goes_on_there(cli: Cli, tmp_path: Path) -> None:
 
 def test_the_folder_is_there_after_every_round(cli: Cli, tmp_path: Path) -> None:
     """S-24: a run that dies has left what it had."""
-    with cli.start("swarm", TASK, *seats(slow(tmp_path, 0.4))) as process:
+    with cli.start("swarm", TASK, *seats(stuck(tmp_path))) as process:
         process.wait_for("── Round 2")
         until(lambda: list((cli.cwd / "swarm-runs").glob("2*/agent-reports/round-1/*.md")))
         process.process.kill()
@@ -265,9 +274,11 @@ def test_seats_that_are_late_broken_wrong_lying_or_silent_are_dealt_with_and_the
         lines += [f"[[seats.{name}.explore]]\nturn = {number}\n{said}" for number in range(1, 7)]
     path = tmp_path / "crew.toml"
     path.write_text("\n".join([*lines, "[seats.silent]"]), encoding="utf-8")
-    words = [word for name in (*kinds, "silent") for word in ("--seat", f"{name}=script:{path}")]
-    quick = ["--set", "round_timeout=0.3", "--set", "recovery_seconds=0.3", "--set", "collisions=0", "--seed", "1"]
-    cli("swarm", TASK, *words, "--seat", "likeness=measure:words", *quick, "--max-rounds", "6", code=4)
+    crew = [f'[[seat]]\nid = "{name}"\nplatform = "script:{path}"\n' for name in (*kinds, "silent")]
+    panel = tmp_path / "panel.toml"
+    panel.write_text("".join([crew[0], "patience = 0.3\n", *crew[1:], '[[seat]]\nid = "likeness"\nplatform = "measure:words"\n']))
+    quick = ["--set", "round_timeout=60", "--set", "recovery_seconds=0.3", "--set", "collisions=0", "--seed", "1"]
+    cli("swarm", TASK, "--panel", str(panel), *quick, "--max-rounds", "6", code=4)
     files = read(folders(cli)[0])
     board = json.loads(files["blackboard.json"])
     agents = board["agentStates"]

@@ -137,7 +137,7 @@ def test_a_claim_that_another_process_gives_back_is_free(address: str) -> None:
     with child(HOLDS_A_CLAIM, address) as process:
         with pytest.raises(SessionBusy):
             run_with_deadline(claim())
-        process.communicate("\n", timeout=60)
+        process.communicate("\n", timeout=120)
         run_with_deadline(claim())
 
 

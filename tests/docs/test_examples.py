@@ -40,7 +40,7 @@ def test_a_python_example_runs(page: str, code: str, tmp_path: Path) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environ = {**os.environ, "MOOT_HOME": str(tmp_path), "PATH": path}
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", code], cwd=ROOT, env=environ, capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout
@@ -59,7 +59,7 @@ def test_the_scripted_meeting_of_the_docs_is_held(tmp_path: Path) -> None:
     line = next(line for page, line in commands() if page == "scripts.md" and "script:" in line)
     environ = {**os.environ, "MOOT_HOME": str(tmp_path)}
     moot = [sys.executable, "-m", "moot.surfaces.cli.main", *shlex.split(line)[1:]]
-    done = subprocess.run(moot, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(moot, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     assert "Ship on Friday at ten" in done.stdout
 

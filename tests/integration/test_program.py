@@ -312,6 +312,35 @@ def test_a_second_cancellation_leaves_nothing_behind_either(tmp_path: Path) -> N
 
 
 @linux
+def test_a_program_that_is_called_off_while_it_starts_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may run for long before the loop of a busy machine hears of it."""
+
+    async def work() -> dict[str, int]:
+        starts, is_heard_of, go = asyncio.create_subprocess_exec, asyncio.Event(), asyncio.Event()
+
+        async def started_late(*words: Any, **more: Any) -> asyncio.subprocess.Process:
+            process = await starts(*words, **more)
+            is_heard_of.set()
+            await go.wait()
+            return process
+
+        monkeypatch.setattr(asyncio, "create_subprocess_exec", started_late)
+        program = [*PYTHON, f"{STUBBORN}\ntime.sleep(600)"]
+        task = asyncio.create_task(run_program(program, words=None, folder=tmp_path, environ=ENVIRON))
+        await is_heard_of.wait()
+        found: dict[str, int] = json.loads(await asyncio.to_thread(written, tmp_path / "pids"))
+        task.cancel()
+        await asyncio.sleep(0)
+        go.set()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return found
+
+    assert left(bounded(work())) == []
+
+
 @linux
 def test_a_runs_processes_are_found_by_their_mark_alone(tmp_path: Path) -> None:
     async def work() -> None:

@@ -43,15 +43,22 @@ async def run_program(argv: Sequence[str], *, words: bytes | None, folder: Path,
     The caller sets the deadline and cancels; in any case the whole process group ends with this call.
     """
     mark = uuid4().hex
-    process = await asyncio.create_subprocess_exec(
-        *argv,
-        stdin=asyncio.subprocess.DEVNULL if words is None else asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        cwd=folder,
-        env={**environ, MARK: mark},
-        start_new_session=True,
+    starting = asyncio.create_task(
+        asyncio.create_subprocess_exec(
+            *argv,
+            stdin=asyncio.subprocess.DEVNULL if words is None else asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            cwd=folder,
+            env={**environ, MARK: mark},
+            start_new_session=True,
+        )
     )
+    try:
+        process = await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        await _end_started_program(starting, mark)
+        raise
     out, err = BoundedBuffer(MOST_OUTPUT), BoundedBuffer(MOST_COMPLAINT)
     assert process.stdout is not None
     assert process.stderr is not None
@@ -72,6 +79,19 @@ async def run_program(argv: Sequence[str], *, words: bytes | None, folder: Path,
         _close_pipes(process)
     code = process.returncode if process.returncode is not None else -signal.SIGKILL
     return ProcessResult(code=code, out=bytes(out.kept), err=err.kept.decode("utf-8", "replace"), is_flooded=out.is_over)
+
+
+async def _end_started_program(starting: "asyncio.Task[asyncio.subprocess.Process]", mark: str) -> None:
+    """End a program that was called off while it started: it runs before we hear of it, and may have children already."""
+    try:
+        with suppress(OSError):
+            process = await starting
+            try:
+                await _end_processes(process, mark)
+            finally:
+                _close_pipes(process)
+    finally:
+        _kill_strays(mark)
 
 
 class BoundedBuffer:

@@ -114,8 +114,7 @@ class ConferenceFolder:
             if role in held or not is_ready:
                 writing = role
                 break
-            await self._record_file(seen, conference, name)
-            conference = await self.load_conference()
+            conference = await self._record_next_file(seen, conference, name)
         self._publish(conference)
         seen = scan_folder(self.folder)
         found = tuple(find_damage(self.folder, seen, conference, self.mark, whole=whole))
@@ -168,6 +167,17 @@ class ConferenceFolder:
         """What the one whose turn it is has said in files that are missing now."""
         own = [speech for speech in conference.speeches if speech.seat == conference.current]
         return {speech.said.content for speech in own if format_speech_file_name(speech.number, speech.seat) not in seen.files}
+
+    async def _record_next_file(self, seen: FolderScan, conference: Conference, name: str) -> Conference:
+        """Where it stands after a file that is the next step was made an entry, or somebody else's word was first."""
+        try:
+            await self._record_file(seen, conference, name)
+        except (OutOfTurn, SessionClosed):
+            # The lock is the folder's: a seat that Moot asks may answer between our look at the ledger and our word.
+            now = await self.load_conference()
+            if (now.taken, now.status) == (conference.taken, conference.status):
+                raise
+        return await self.load_conference()
 
     async def _record_file(self, seen: FolderScan, conference: Conference, name: str) -> None:
         """Make an entry of a file that is the next step."""
@@ -247,11 +257,19 @@ class ConferenceFolder:
             self._write_once(MINUTES, render_minutes_file(conference))
         wanted = render_turn_file(build_turn_file(conference))
         kept = self._choose_turn_text(wanted)
-        if kept is None:
+        if kept is None or (kept == wanted and self._is_ahead(conference)):
             return
         if kept == wanted:
             self.folder.put(TURN, wanted)
         self._update_sync_state(published=conference.taken, turn=compute_digest(kept), minutes=conference.status == "closed")
+
+    def _is_ahead(self, conference: Conference) -> bool:
+        """Whether the folder has a step that was handed over and is not in the ledger yet: `turn.json` does not go back then."""
+        seen = scan_folder(self.folder)
+        if seen.turn is None:
+            return False
+        is_later = seen.turn.taken > conference.taken or (seen.turn.status == "closed" != conference.status)
+        return is_later and bool(self._find_next_file(seen, conference)[0])
 
     def _count_published(self, taken: int) -> int:
         """How many turns have their files; a mark that says more than there is was not written by us."""
