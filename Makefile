@@ -20,6 +20,7 @@ check: $(VENV)/.dev
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(BIN)/python checks/source_figures.py
 
 # Real coding agents from npm (about 800 MB, once), each pointed at a loopback stand-in for its model.
 test-agents: $(VENV)/.dev
