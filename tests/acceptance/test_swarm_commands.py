@@ -50,7 +50,7 @@ def test_a_swarm_converges_votes_and_leaves_its_folder(cli: Cli) -> None:
     done = cli("swarm", TASK, *seats())
     assert "── Round 3 · 5 Agents" in done.out
     assert "Converged: all figures hold." in done.out
-    assert "Dissent: XiLi: Stale prices cost more than slow pages." in done.out
+    assert "– XiLi (oppose): Stale prices cost more than slow pages." in done.out
     (folder,) = folders(cli)
     assert folder.name.endswith(FOLDER)
     assert f"swarm-runs/{folder.name}/" in done.out

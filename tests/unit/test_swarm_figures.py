@@ -14,9 +14,11 @@ from moot.protocols.swarm.answers import Collision, SwarmBallot
 from moot.protocols.swarm.facts import ConvergenceMeasured
 from moot.protocols.swarm.prompt_text import agent_name
 from moot.protocols.swarm.records.blackboard import render_blackboard
-from moot.protocols.swarm.reports.report import render_final_report
+from moot.protocols.swarm.reports.report import build_swarm_report, render_convergence_report
 from moot.protocols.swarm.reports.what_if import compute_what_if
 from moot.protocols.swarm.state import Swarm
+from moot.reports.markdown import render_markdown
+from moot.reports.page import render_page
 from moot.testing.swarm_facts import Says, SwarmRun, build_deposit, build_swarm_plan, build_valid_report
 
 IDEAS = ("Cache it.", "Cache it now.", "Buy machines.", "Rewrite all of it.", "不要缓存。")
@@ -155,8 +157,13 @@ def test_a_join_can_be_undone_and_the_figures_reckoned_anew() -> None:
     last = apart.rounds[-1]
     assert (last.verdict.converged, last.verdict.reason) == (False, "no_quorum")
     assert last.verdict.consensus_rate == pytest.approx(0.4)
-    assert "RECKONED ANEW" in render_final_report(timeline, ["join-1"])
-    assert "PARTIAL" in render_final_report(timeline, ["join-1"])
-    assert "RECKONED" not in render_final_report(timeline)
+    for text in (
+        render_markdown(build_swarm_report(timeline, ["join-1"])),
+        render_page(build_swarm_report(timeline, ["join-1"])),
+        render_convergence_report(timeline, ["join-1"]),
+    ):
+        assert "RECKONED ANEW" in text
+        assert "PARTIAL" in text
+    assert "RECKONED" not in render_markdown(build_swarm_report(timeline))
     with pytest.raises(BadSetting, match="there is no join 'join-9'; known: join-1"):
         compute_what_if(timeline, ["join-9"])

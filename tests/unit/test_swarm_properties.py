@@ -28,10 +28,8 @@ from moot.protocols.swarm.answers import (
     Validation,
 )
 from moot.protocols.swarm.facts import ConvergenceMeasured, Mode, OperationsProcessed, SwarmSettings
-from moot.protocols.swarm.plugin import open_session
+from moot.protocols.swarm.plugin import SWARM, open_session
 from moot.protocols.swarm.records.blackboard import render_blackboard
-from moot.protocols.swarm.reports.page import render_html_report
-from moot.protocols.swarm.reports.report import render_final_report
 from moot.protocols.swarm.reports.timeline import SwarmTimeline
 from moot.protocols.swarm.rules.rulebook import RULES
 from moot.protocols.swarm.state import Swarm
@@ -247,5 +245,5 @@ def test_convergence_is_claimed_exactly_when_the_figures_hold_and_everything_can
         holds = fact.enough_rounds and fact.stable and fact.has_quorum and fact.is_diverse and not fact.too_fast
         assert fact.converged == (holds and timeline.state.settings.mode != "classic")
     assert render_blackboard(timeline)
-    assert "<script" not in render_html_report(timeline)
-    assert render_final_report(timeline)
+    assert "<script" not in SWARM.export(timeline, "html")
+    assert SWARM.export(timeline, "minutes")

@@ -11,14 +11,14 @@ import pytest
 from moot.domain.effects import Ask, Brief
 from moot.domain.facts import Language
 from moot.protocols.swarm.answers import Collision, IdeaVote, Operation, SwarmBallot
+from moot.protocols.swarm.plugin import SWARM
 from moot.protocols.swarm.records.blackboard import render_blackboard, render_operation_log, render_run_config
 from moot.protocols.swarm.records.files import file_name, folder_name, run_files, task_slug
-from moot.protocols.swarm.reports.live_lines import add_and_describe_entry, build_summary
-from moot.protocols.swarm.reports.page import render_html_report
-from moot.protocols.swarm.reports.report import render_convergence_report, render_final_report
+from moot.protocols.swarm.reports.live_lines import add_and_describe_entry
 from moot.protocols.swarm.reports.timeline import SwarmTimeline
 from moot.protocols.swarm.rules.rulebook import RULES
 from moot.protocols.swarm.state import Swarm
+from moot.reports.terminal import render_decision_lines
 from moot.scoring.positions import VotePosition
 from moot.testing.snapshots import check_snapshot
 from moot.testing.swarm_facts import SESSION, SwarmRun, build_deposit, build_stop_signal, build_swarm_plan, build_valid_report
@@ -45,48 +45,77 @@ def evil_run(language: Language = "en") -> SwarmRun:
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_what_agents_say_is_harmless_in_every_file(language: Language) -> None:
     timeline = evil_run(language).timeline
-    found = render_html_report(timeline)
+    found = SWARM.export(timeline, "html")
     assert "<script" not in found
     assert "http-equiv" in found
     assert not re.search(r'(src|href)="(?!#)', found)
     for text in (
-        render_final_report(timeline),
-        render_convergence_report(timeline),
+        SWARM.export(timeline, "minutes"),
+        SWARM.export(timeline, "convergence"),
         *(file.text for file in run_files(timeline) if file.path[-1].endswith(".md")),
     ):
         assert "<script" not in text
         assert "\x1b" not in text
         assert "![x]" not in text
-    assert "\x1b" not in "\n".join(line.text for line in build_summary(timeline))
+    assert "\x1b" not in "\n".join(line.text for line in render_decision_lines(SWARM.report(timeline)))
 
 
 def test_the_report_has_what_the_template_of_the_source_has() -> None:
     """S-25: in Markdown and as a page with charts."""
     timeline = evil_run().timeline
-    text = render_final_report(timeline)
+    text = SWARM.export(timeline, "minutes")
     for part in (
         "## Convergence figures",
-        "β-stability │ ██",
+        "██` β-stability ✓",
         "## Consensus ideas (support ≥ 67 %)",
         "## Who held the consensus ideas before reading them",
         "## Unique ideas",
-        "只有我想到的。 (TanWei (探微者))",
+        "**TanWei (探微者)**: 只有我想到的。",
         "## Agents",
         "## Role evolution",
-        "T0: EXPLORER × 3",
+        "| T0 | 3 |",
         "## Pheromone distribution",
         "## The vote",
         "## Conclusion",
         "PARTIAL REPORT",
     ):
         assert part in text, part
-    found = render_html_report(timeline)
-    assert (found.count("<svg"), found.count('class="bar')) == (3, 3 + len(timeline.state.board.pheromones))
+    found = SWARM.export(timeline, "html")
+    assert (found.count("<svg"), found.count('class="bar"')) == (3, 3 + len(timeline.state.board.pheromones))
     assert "<polyline" in found
 
 
+def test_votes_are_in_no_report_before_all_have_voted() -> None:
+    """S-29: what is sealed elsewhere is not in an export."""
+    timeline = SwarmTimeline(SESSION)
+    sealed = 0
+    for entry in played("en").entries:
+        timeline.add(entry)
+        if timeline.state.stage == "vote" and timeline.state.ballots:
+            sealed += 1
+            assert not any("So it is." in SWARM.export(timeline, form) for form in ("minutes", "html"))
+    assert sealed
+    assert all("So it is." in SWARM.export(timeline, form) for form in ("minutes", "html"))
+
+
+def test_a_long_report_says_what_it_leaves_out() -> None:
+    def says(ask: Ask, brief: Brief, state: Swarm) -> object:
+        if ask.kind != "explore":
+            return NotImplemented
+        ideas = [f"{state.round} {ask.seat} {number}" for number in range(10)]
+        directions = (build_deposit(f"{state.round} {ask.seat} {number}", 0.1) for number in range(3))
+        return build_valid_report(state, ask.seat, "x", *ideas, operations=tuple(directions))
+
+    timeline = SwarmRun(build_swarm_plan(3, max_rounds=4)).play(says).timeline
+    text = SWARM.export(timeline, "minutes")
+    assert f"- + {len(timeline.state.board.ideas) - 40}" in text
+    assert all(each.direction in text for each in timeline.state.board.pheromones.values())
+    page = SWARM.export(timeline, "html")
+    assert f"<summary>+ {len(timeline.state.board.pheromones) - 20}</summary>" in page
+
+
 def test_the_report_speaks_the_language_of_the_run() -> None:
-    text = render_final_report(evil_run("zh").timeline)
+    text = SWARM.export(evil_run("zh").timeline, "minutes")
     assert "## 收敛指标" in text
     assert "## 信息素分布" in text
     assert "部分报告" in text
@@ -193,8 +222,8 @@ def played(language: Language) -> SwarmRun:
 def test_the_reports_of_a_run(language: Language) -> None:
     """S-25: as people read them."""
     timeline = played(language).timeline
-    check_snapshot(SNAPSHOTS / f"swarm_report_{language}.md", render_final_report(timeline))
-    check_snapshot(SNAPSHOTS / f"swarm_page_{language}.html", render_html_report(timeline))
+    check_snapshot(SNAPSHOTS / f"swarm_report_{language}.md", SWARM.export(timeline, "minutes"))
+    check_snapshot(SNAPSHOTS / f"swarm_page_{language}.html", SWARM.export(timeline, "html"))
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

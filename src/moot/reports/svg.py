@@ -11,6 +11,8 @@ WIDTH: Final = 720
 HEIGHT: Final = 220
 LEFT, RIGHT, TOP, BOTTOM = 46, 14, 14, 30
 MOST_TICKS: Final = 20
+ROOM: Final = 14
+"""A part of a column that is at least so wide and high says its count."""
 COLORS: Final = ("#0b63ce", "#c8452d", "#2c8a4b", "#8a4bc8", "#b58a00", "#1a9aa8", "#c82d86", "#5c6570")
 
 
@@ -39,6 +41,9 @@ def render_column_chart(chart: ColumnChart) -> str:
                 f'<rect x="{LEFT + at * width + width * 0.15:.1f}" y="{y:.1f}" width="{width * 0.7:.1f}" height="{tall:.1f}" '
                 f'fill="{COLORS[number % len(COLORS)]}"/>'
             )
+            if min(width * 0.7, tall) >= ROOM:
+                place = f'x="{LEFT + (at + 0.5) * width:.1f}" y="{y + tall / 2 + 4:.1f}"'
+                inner.append(f'<text {place} text-anchor="middle" style="fill:#fff">{each.values[at]:g}</text>')
         inner.append(_render_label(LEFT + (at + 0.5) * width, label))
     return _render_frame("".join(inner), chart.label, chart.series)
 

@@ -8,12 +8,10 @@ from moot.errors import BadRoster, BadSetting
 from moot.ports.plugin import Plan, ProtocolPlugin
 from moot.protocols.swarm.facts import FEWEST_AGENTS, LIKENESS, MOST_AGENTS, VALIDATOR, SwarmOpened, SwarmSettings
 from moot.protocols.swarm.records.blackboard import render_blackboard, render_operation_log, render_run_config
-from moot.protocols.swarm.reports.live_lines import add_and_describe_entry, build_summary
-from moot.protocols.swarm.reports.page import render_html_report
-from moot.protocols.swarm.reports.report import render_convergence_report, render_final_report
+from moot.protocols.swarm.reports.live_lines import add_and_describe_entry
+from moot.protocols.swarm.reports.report import build_swarm_report, render_convergence_report
 from moot.protocols.swarm.reports.timeline import SwarmTimeline, build_decision
 from moot.protocols.swarm.rules.rulebook import RULES
-from moot.reports.sections import build_interim_report
 
 _NO_MODEL: Final = UNNAMED_MINDS | {MEASURE}
 
@@ -64,10 +62,8 @@ SWARM: Final = ProtocolPlugin(
     timeline=SwarmTimeline,
     decision=build_decision,
     describe=add_and_describe_entry,
-    report=lambda timeline: build_interim_report(timeline, build_decision(timeline), build_summary(timeline)),
+    report=build_swarm_report,
     exports={
-        "minutes": render_final_report,
-        "html": render_html_report,
         "blackboard": render_blackboard,
         "operations": render_operation_log,
         "convergence": render_convergence_report,

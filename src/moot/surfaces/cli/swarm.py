@@ -17,11 +17,11 @@ from moot.errors import BadRoster, BadSetting
 from moot.protocols.swarm.facts import FEWEST_AGENTS, LIKENESS, MOST_AGENTS, VALIDATOR
 from moot.protocols.swarm.prompt_text import agent_name
 from moot.protocols.swarm.records.blackboard import render_blackboard
-from moot.protocols.swarm.reports.page import render_html_report
-from moot.protocols.swarm.reports.report import render_convergence_report, render_final_report
+from moot.protocols.swarm.reports.report import build_swarm_report, render_convergence_report
 from moot.protocols.swarm.reports.timeline import SwarmTimeline
 from moot.protocols.swarm.reports.what_if import compute_what_if
-from moot.reports.markdown import format_cell
+from moot.reports.markdown import format_cell, render_markdown
+from moot.reports.page import render_page
 from moot.surfaces.cli import output
 from moot.surfaces.cli.run import TerminalSession, exit_with, parse_pairs, print_discovered, print_plan, to_millionths
 
@@ -185,13 +185,18 @@ def swarm_report(session: str, apart: tuple[str, ...], form: str, folder: Path |
                 {"joins": [{"id": join.id, **_build_join_json(join.placed)} for join in timeline.joins], "rounds": found.rounds}
             )
             return
-        if form == "blackboard":
-            output.print_line(render_blackboard(timeline).rstrip("\n"))
-            return
-        told = {"md": render_final_report, "html": render_html_report, "convergence": render_convergence_report}[form]
-        output.print_line(told(timeline, apart).rstrip("\n"))
+        output.print_line(_render_form(timeline, form, apart).rstrip("\n"))
 
     output.run(work, as_json=as_json)
+
+
+def _render_form(timeline: SwarmTimeline, form: str, apart: tuple[str, ...]) -> str:
+    if form == "blackboard":
+        return render_blackboard(timeline)
+    if form == "convergence":
+        return render_convergence_report(timeline, apart)
+    report = build_swarm_report(timeline, apart)
+    return render_page(report) if form == "html" else render_markdown(report)
 
 
 def _build_join_json(placed: Any) -> dict[str, object]:

@@ -13,9 +13,10 @@ from moot.protocols.swarm.records.blackboard import (
     render_operation_log,
     render_run_config,
 )
-from moot.protocols.swarm.reports.page import render_html_report
-from moot.protocols.swarm.reports.report import render_convergence_report, render_final_report
+from moot.protocols.swarm.reports.report import build_swarm_report, render_convergence_report
 from moot.protocols.swarm.reports.timeline import SwarmTimeline
+from moot.reports.markdown import render_markdown
+from moot.reports.page import render_page
 
 CONFIG: Final = "run-config.json"
 LONGEST_SLUG: Final = 30
@@ -54,9 +55,10 @@ def file_name(seat: str) -> str:
 def run_files(timeline: SwarmTimeline, known: int = 0) -> Iterator[RunFile]:
     """Every file of the run as it stands, but for the first `known` reports of agents."""
     yield from round_files(timeline, known)
+    report = build_swarm_report(timeline)
     yield RunFile(("convergence-report.md",), render_convergence_report(timeline))
-    yield RunFile(("final-research-report.md",), render_final_report(timeline))
-    yield RunFile(("final-research-report.html",), render_html_report(timeline))
+    yield RunFile(("final-research-report.md",), render_markdown(report))
+    yield RunFile(("final-research-report.html",), render_page(report))
 
 
 def round_files(timeline: SwarmTimeline, known: int = 0) -> Iterator[RunFile]:

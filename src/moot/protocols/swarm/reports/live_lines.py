@@ -1,7 +1,7 @@
-"""A swarm in plain lines as it happens, and its decision in short."""
+"""A swarm in plain lines as it happens."""
 
 from moot.domain.facts import BudgetExhausted, Entry, Reply, SeatLost
-from moot.domain.safe_text import one_line, strip_control
+from moot.domain.safe_text import one_line
 from moot.protocols.swarm.facts import (
     AgentsTerminated,
     BarrierPassed,
@@ -14,15 +14,12 @@ from moot.protocols.swarm.facts import (
     RoundSettled,
     SwarmClosed,
 )
-from moot.protocols.swarm.reports.report import format_verdict
-from moot.protocols.swarm.reports.timeline import SwarmTimeline, build_decision
-from moot.protocols.swarm.reports.what_if import compute_what_if
-from moot.reports.costs import format_money
-from moot.reports.summary import SummaryLine, format_percent
+from moot.protocols.swarm.reports.timeline import SwarmTimeline
+from moot.reports.summary import format_percent
 
 
 def add_and_describe_entry(timeline: SwarmTimeline, entry: Entry) -> list[str]:
-    """Tell one more entry, in plain lines."""
+    """Add one more entry, and describe it in plain lines."""
     timeline.add(entry)
     words, fact = timeline.words, entry.fact
     match fact:
@@ -96,37 +93,3 @@ def _describe_other(timeline: SwarmTimeline, entry: Entry) -> list[str]:
             return []
         case _:
             return []
-
-
-def build_summary(timeline: SwarmTimeline) -> list[SummaryLine]:
-    """The conclusion in short."""
-    words, decision, found = timeline.words, build_decision(timeline), compute_what_if(timeline)
-    if decision.status != "concluded":
-        return [SummaryLine(words.still_open if decision.status == "thinking" else words.cancelled, "strong")]
-    spent = decision.spent
-    first = strip_control(decision.decision.text) if decision.decision is not None else _describe_no_result(timeline)
-    lines = [SummaryLine(first, "strong"), SummaryLine(""), SummaryLine(format_verdict(timeline, found))]
-    if decision.consensus_type is not None:
-        support = (
-            f"{decision.consensus_type}, {format_percent(decision.support)}, {decision.heads}/{len(timeline.state.explorers)}"
-        )
-        lines.append(SummaryLine(f"{words.votes}: {support}"))
-    last = found.rounds[-1] if found.rounds else None
-    for number in last.quorum if last is not None else ():
-        backed = next(each for each in last.backed if each.number == number) if last is not None else None
-        if backed is not None:
-            own, joined = ", ".join(backed.independent) or "–", ", ".join(backed.joined) or "–"
-            lines.append(SummaryLine(words.who_line.format(idea=one_line(backed.text), own=own, joined=joined)))
-    lines += [SummaryLine(f"{words.dissent}: {voice.seat}: {one_line(voice.text)}") for voice in decision.dissent]
-    lines += [
-        SummaryLine(f"{words.lost}: {lost.seat} × {lost.times} ({words.losses[lost.last]})", "bad") for lost in decision.lost
-    ]
-    lines.append(SummaryLine(f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {format_money(spent)}", "dim"))
-    return lines
-
-
-def _describe_no_result(timeline: SwarmTimeline) -> str:
-    words = timeline.words
-    if not timeline.state.consensus:
-        return words.no_consensus
-    return words.not_carried if timeline.state.ballots else words.no_vote

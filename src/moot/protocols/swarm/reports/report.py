@@ -1,51 +1,111 @@
-"""The reports of a run as Markdown: `convergence-report.md` and `final-research-report.md` (S-25)."""
+"""The reports of a run as blocks: the final one (Markdown, page, terminal) and `convergence-report.md` (S-25).
 
-from collections.abc import Collection, Mapping
+Both take the names of joins to undo; their figures are then those that the run would have had without these joins.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
+from moot.domain.facts import SessionCancelled
+from moot.domain.safe_text import one_line
 from moot.protocols.swarm.facts import VALIDATOR, SwarmClosed
 from moot.protocols.swarm.prompt_text import DISPLAY_NAMES
+from moot.protocols.swarm.reports.event_lines import MOST_EVENTS, list_event_lines
 from moot.protocols.swarm.reports.timeline import SwarmTimeline, build_decision
-from moot.protocols.swarm.reports.what_if import BackedIdea, WhatIfResult, WhatIfRound, compute_what_if
+from moot.protocols.swarm.reports.what_if import BackedIdea, WhatIfResult, compute_what_if
 from moot.protocols.swarm.rules.operations import direction_key
 from moot.protocols.swarm.rules.shutdown import list_ballot_ideas
-from moot.reports.costs import build_cost_rows
-from moot.reports.markdown import format_cell, format_table, quote_markdown
+from moot.protocols.swarm.state import Finding
+from moot.reports.blocks import (
+    Bar,
+    Bars,
+    Block,
+    Bullets,
+    Card,
+    Cell,
+    ColumnChart,
+    Details,
+    Fields,
+    Heading,
+    Line,
+    LineChart,
+    Mark,
+    Muted,
+    Quote,
+    Report,
+    Series,
+    Strong,
+    Text,
+    Tone,
+    build_section,
+    build_table,
+)
+from moot.reports.decision import Decision
+from moot.reports.markdown import render_blocks
+from moot.reports.sections import build_costs, build_dissent, build_losses, build_report, build_spent, format_dissent
 from moot.reports.summary import format_percent
 
-BAR: Final = 20
-MOST_UNIQUE: Final = 40
-MOST_EVENTS: Final = 200
-_SHOWN_EVENTS: Final = frozenset(
-    (
-        "round_degraded",
-        "response_lost",
-        "violation",
-        "agent_degraded",
-        "agent_removed",
-        "agent_terminated",
-        "agent_force_terminated",
-        "agent_interrupted",
-        "agent_active",
-        "force_wake",
-        "measure_lost",
-        "diversity_warning",
-        "stagnation_warning",
-        "pheromone_protected",
-        "pheromone_stopped",
-        "stop_signal_expired",
-        "role_transition_executed",
-        "swarm_completed",
-        "fault",
+MOST_LISTED: Final = 40
+MOST_LINES: Final = 8
+"""Directions in the chart: as many as it has colours."""
+MOST_BARS: Final = 20
+ROLES: Final = ("EXPLORER", "DEEP_ANALYST", "DEBATER", "SYNTHESIZER")
+
+_VOTE_TONES: Final[Mapping[str, Tone]] = {"support": "good", "conditional_support": "warn", "oppose": "bad"}
+
+
+def build_swarm_report(timeline: SwarmTimeline, apart: Collection[str] = ()) -> Report:
+    """The final report at any time of a run, with the joins `apart` undone; raises BadSetting for an unknown join."""
+    words, decision, found = timeline.words, build_decision(timeline), compute_what_if(timeline, apart)
+    return build_report(
+        timeline,
+        decision,
+        words,
+        decision_blocks=(
+            *build_section(words.conclusion, (*_build_undone_joins(timeline, found), _build_outcome(timeline, decision, found))),
+            *_build_figures(timeline, found),
+            *_build_independence(timeline, found),
+            *_build_dissent(timeline, decision),
+            *_build_lost_seats(timeline, decision),
+            build_spent(decision, words),
+        ),
+        record=(
+            *_build_consensus(timeline, found),
+            *_build_unique_ideas(timeline, found),
+            *_build_agents(timeline),
+            *_build_role_evolution(timeline),
+            *_build_pheromones(timeline),
+            *_build_rounds(timeline, found),
+            *_build_joins(timeline),
+            *_build_votes(timeline),
+            *_build_validation(timeline),
+            *_build_insights(timeline),
+            *_build_events(timeline),
+            # While a round is sealed, nobody may know who failed in it.
+            *(() if _is_sealed(timeline) else build_losses(timeline, words)),
+            *build_costs(timeline, words),
+        ),
+        subtitle=_build_subtitle(timeline),
     )
-)
-"""The events that a reader wants to hear of."""
 
 
-def format_bar(value: float) -> str:
-    """A share as a bar of twenty blocks."""
-    filled = round(max(0.0, min(1.0, value)) * BAR)
-    return "█" * filled + "░" * (BAR - filled)
+def build_convergence_blocks(timeline: SwarmTimeline, apart: Collection[str] = ()) -> tuple[Block, ...]:
+    """How the run converged, or did not, with the joins `apart` undone."""
+    found = compute_what_if(timeline, apart)
+    return (
+        Heading(f"{timeline.words.convergence_report}: {timeline.session}", 1),
+        *_build_undone_joins(timeline, found),
+        _build_verdict(timeline, found),
+        *_build_figures(timeline, found),
+        *_build_rounds(timeline, found),
+        *_build_consensus(timeline, found),
+        *_build_joins(timeline),
+    )
+
+
+def render_convergence_report(timeline: SwarmTimeline, apart: Collection[str] = ()) -> str:
+    """`convergence-report.md`."""
+    return render_blocks(build_convergence_blocks(timeline, apart))
 
 
 def format_agent_name(seat: str) -> str:
@@ -54,87 +114,197 @@ def format_agent_name(seat: str) -> str:
     return f"{seat} ({shown})" if shown else seat
 
 
-def format_verdict(timeline: SwarmTimeline, found: WhatIfResult) -> str:
-    """What it came to, in one plain sentence; a run that did not converge says so first."""
-    words = timeline.words
-    if timeline.closed is None:
-        return words.still_open
-    if not isinstance(timeline.closed, SwarmClosed):
-        return words.cancelled
+def _is_sealed(timeline: SwarmTimeline) -> bool:
+    """Whether agents write what no other may read yet; what a cancelled run had sealed is not sealed any more."""
+    return timeline.closed is None and timeline.state.is_sealed
+
+
+def _build_subtitle(timeline: SwarmTimeline) -> tuple[Text, ...]:
+    swarm, words = timeline.state, timeline.words
+    active = swarm.measured.active if swarm.measured is not None else len(swarm.active)
+    most = 1 if swarm.settings.mode == "classic" else swarm.settings.max_rounds
+    return (
+        f"{words.mode}: {words.modes[swarm.settings.mode]}",
+        f"{words.agents}: {words.agents_line.format(count=len(swarm.explorers), active=active)}",
+        f"{words.time}: {words.time_line.format(minutes=timeline.spent.seconds / 60)}",
+        f"{words.rounds}: {swarm.round}/{most}",
+    )
+
+
+def _build_undone_joins(timeline: SwarmTimeline, found: WhatIfResult) -> tuple[Block, ...]:
+    return (Line(timeline.words.undone.format(joins=", ".join(found.undone)), "warn"),) if found.undone else ()
+
+
+def _build_verdict(timeline: SwarmTimeline, found: WhatIfResult) -> Line:
+    """Whether it converged, in one sentence; a run that did not says first that its report is partial."""
+    words, closed = timeline.words, timeline.closed
+    if closed is None:
+        return Line(words.still_open, "strong")
+    if not isinstance(closed, SwarmClosed):
+        return Line(words.cancelled, "strong")
     last = found.rounds[-1] if found.rounds else None
-    is_converged = last is not None and last.verdict.converged if found.undone else timeline.closed.converged
+    is_converged = last is not None and last.verdict.converged if found.undone else closed.converged
     if is_converged:
-        return words.converged
-    if timeline.closed.reason == "synthesis":
-        return words.classic
+        return Line(words.converged, "good")
+    if closed.reason == "synthesis":
+        return Line(words.classic)
     reason = words.convergence_reasons[last.verdict.reason] if last is not None and last.verdict.reason else ""
-    ended = words.endings.get(timeline.closed.reason, timeline.closed.reason)
-    told = words.not_converged.format(reason="; ".join(part for part in (reason, ended) if part))
-    return f"{words.partial} {told}"
+    reasons = "; ".join(part for part in (reason, words.endings.get(closed.reason, closed.reason)) if part)
+    return Line(f"{words.partial} {words.not_converged.format(reason=reasons)}", "warn")
 
 
-def list_figures(timeline: SwarmTimeline, found: WhatIfResult) -> list[tuple[str, float, bool, str]]:
-    """The three figures: their name, how full their bar is, whether they hold, and the numbers."""
-    words, settings, last = timeline.words, timeline.state.settings, found.rounds[-1]
-    stable = 0
-    sets = [each.ideas for each in found.rounds]
-    for ideas in reversed(sets):
-        if not ideas or ideas != sets[-1]:
-            break
-        stable += 1
-    stable = min(stable, settings.beta)
-    verdict = last.verdict
-    return [
-        (words.stability, stable / settings.beta, verdict.stable, f"{stable}/{settings.beta}"),
-        (
-            words.quorum,
-            verdict.consensus_rate,
-            verdict.quorum,
-            f"{format_percent(verdict.consensus_rate)} / {format_percent(settings.quorum_threshold)}",
-        ),
-        (
-            words.diversity,
-            last.diversity.overall,
-            verdict.diverse,
-            f"{last.diversity.overall:.2f} / {settings.min_diversity:g}",
-        ),
+def _build_outcome(timeline: SwarmTimeline, decision: Decision, found: WhatIfResult) -> Block:
+    """The verdict, what was decided or why nothing was, and the result of each vote."""
+    words, closed = timeline.words, timeline.closed
+    blocks: list[Block] = [_build_verdict(timeline, found)]
+    if isinstance(closed, SessionCancelled) and closed.reason:
+        blocks.append(Quote(closed.reason))
+    if decision.decision is not None:
+        blocks.append(Quote(decision.decision.text, "strong"))
+    elif decision.status == "concluded":
+        blocks.append(Line(_explain_no_result(timeline), "strong"))
+    rows: list[tuple[str, Cell]] = [(words.author, decision.author)] if decision.author is not None else []
+    for each in timeline.completed.resolved if timeline.completed is not None else ():
+        result = words.by_vote.format(
+            kind=each.consensus_type,
+            count=each.heads,
+            all=len(timeline.state.explorers),
+            support=format_percent(each.support),
+            confidence=format_percent(each.confidence),
+        )
+        rows.append((f"idea-{each.idea}", result))
+    warning = words.could_differ if decision.could_differ else ""
+    return Card(blocks=(*blocks, Fields(tuple(rows)), Line(warning, "bad")), kind="decision")
+
+
+def _explain_no_result(timeline: SwarmTimeline) -> str:
+    words, swarm = timeline.words, timeline.state
+    if not swarm.consensus:
+        return words.no_consensus
+    return words.not_carried if swarm.ballots else words.no_vote
+
+
+def _build_dissent(timeline: SwarmTimeline, decision: Decision) -> tuple[Block, ...]:
+    """Votes against, also where the vote carried nothing; without a vote nobody was asked."""
+    if decision.decision is not None and decision.consensus_type is not None:
+        return build_dissent(decision, timeline.words)
+    items = tuple(format_dissent(voice, timeline.words) for voice in decision.dissent)
+    return build_section(timeline.words.dissent, (Bullets(items),))
+
+
+def _build_lost_seats(timeline: SwarmTimeline, decision: Decision) -> tuple[Block, ...]:
+    """The seats that failed, once the run has ended."""
+    if decision.status == "thinking":
+        return ()
+    words = timeline.words
+    lines = [
+        words.lost_line.format(
+            seat=lost.seat, times=lost.times, last=words.losses[lost.last], share=format_percent(lost.weight_share)
+        )
+        for lost in decision.lost
     ]
+    return build_section(words.lost, (Bullets(tuple(lines), "bad"),))
 
 
-def find_strongest_pheromone(timeline: SwarmTimeline, idea: int) -> float | None:
+def _build_figures(timeline: SwarmTimeline, found: WhatIfResult) -> tuple[Block, ...]:
+    """The three figures that must hold, as bars."""
+    if not found.rounds:
+        return ()
+    words, settings, last = timeline.words, timeline.state.settings, found.rounds[-1]
+    verdict, diversity = last.verdict, last.diversity.overall
+    stable = _count_stable_rounds(found, settings.beta)
+    support = f"{format_percent(verdict.consensus_rate)} / {format_percent(settings.quorum_threshold)}"
+    bars = (
+        _build_gauge(words.stability, stable / settings.beta, verdict.stable, f"{stable}/{settings.beta}"),
+        _build_gauge(words.quorum, verdict.consensus_rate, verdict.quorum, support),
+        _build_gauge(words.diversity, diversity, verdict.diverse, f"{diversity:.2f} / {settings.min_diversity:g}"),
+    )
+    return build_section(words.figures, (Card(blocks=(Bars(bars),)),))
+
+
+def _count_stable_rounds(found: WhatIfResult, most: int) -> int:
+    """For how many rounds up to the last the same ideas were held; at most `most`."""
+    held = found.rounds[-1].ideas
+    count = 0
+    for each in reversed(found.rounds):
+        if not held or each.ideas != held:
+            break
+        count += 1
+    return min(count, most)
+
+
+def _build_gauge(name: str, value: float, holds: bool, text: str) -> Bar:
+    return Bar(name=name, value=value, text=f"{'✓' if holds else '✗'} {text}", tone="good" if holds else "bad")
+
+
+def _list_quorum_ideas(found: WhatIfResult) -> list[BackedIdea]:
+    """The ideas with a quorum in the last round."""
+    if not found.rounds:
+        return []
+    backed = {each.number: each for each in found.rounds[-1].backed}
+    return [backed[number] for number in found.rounds[-1].quorum]
+
+
+def _build_independence(timeline: SwarmTimeline, found: WhatIfResult) -> tuple[Block, ...]:
+    """Who held each consensus idea before it could be read, and who joined later."""
+    words = timeline.words
+    items: list[Text] = []
+    for each in _list_quorum_ideas(found):
+        own, joined = ", ".join(each.independent) or "–", ", ".join(each.joined) or "–"
+        who = words.who_line.format(own=own, joined=joined)
+        items.append((Strong(f"idea-{each.number}"), f" {words.quoted.format(text=one_line(each.text))}{who}"))
+    return build_section(words.who, (Bullets(tuple(items)), Line(words.weak if items else "", "dim")))
+
+
+def _build_consensus(timeline: SwarmTimeline, found: WhatIfResult) -> tuple[Block, ...]:
+    """The ideas with a quorum, their backers and their strongest pheromone."""
+    if not found.rounds:
+        return ()
+    words, active = timeline.words, found.rounds[-1].active
+    rows = []
+    for each in _list_quorum_ideas(found):
+        strength = _find_strongest_pheromone(timeline, each.number)
+        rows.append(
+            (
+                f"idea-{each.number}",
+                each.text,
+                f"{len(each.backers)}/{active}",
+                format_percent(len(each.backers) / active),
+                f"{len(each.independent)}/{active}",
+                "–" if strength is None else f"{strength:.2f}",
+            )
+        )
+    title = words.consensus.format(threshold=format_percent(timeline.state.settings.quorum_threshold))
+    return build_section(title, (build_table(words.consensus_heads, rows) if rows else Line(words.no_consensus),))
+
+
+def _find_strongest_pheromone(timeline: SwarmTimeline, idea: int) -> float | None:
     """The strongest concentration among the directions in which an idea was found."""
     board = timeline.state.board
     keys = {direction_key(each.direction) for each in board.findings if each.idea == idea and each.direction}
     return max((board.pheromones[key].concentration for key in keys if key in board.pheromones), default=None)
 
 
-def consensus_rows(timeline: SwarmTimeline, last: WhatIfRound) -> list[tuple[object, ...]]:
-    """The ideas that reached the quorum."""
-    backed = {each.number: each for each in last.backed}
-    rows: list[tuple[object, ...]] = []
-    for number in last.quorum:
-        each = backed[number]
-        strength = find_strongest_pheromone(timeline, number)
-        rows.append(
-            (
-                f"idea-{number}",
-                each.text,
-                f"{len(each.backers)}/{last.active}",
-                format_percent(len(each.backers) / last.active),
-                f"{len(each.independent)}/{last.active}",
-                "–" if strength is None else f"{strength:.2f}",
-            )
-        )
-    return rows
+def _build_unique_ideas(timeline: SwarmTimeline, found: WhatIfResult) -> tuple[Block, ...]:
+    """The ideas that one agent alone had."""
+    words = timeline.words
+    items: list[Text] = [
+        (Strong(format_agent_name(seats[0])), f": {one_line(found.texts[number])}")
+        for number, seats in sorted(found.owners.items())
+        if len(seats) == 1
+    ]
+    return build_section(words.unique, (_build_list(items) if items else Line(words.none),)) if found.rounds else ()
 
 
-def list_unique_ideas(found: WhatIfResult) -> list[tuple[str, str]]:
-    """The ideas that one agent alone had, with its name."""
-    return [(found.texts[number], seats[0]) for number, seats in sorted(found.owners.items()) if len(seats) == 1]
+def _build_list(items: Sequence[Text]) -> Bullets:
+    """The first of many, and how many there are besides."""
+    rest = len(items) - MOST_LISTED
+    return Bullets((*items[:MOST_LISTED], *((Muted(f"+ {rest}"),) if rest > 0 else ())))
 
 
-def agent_rows(timeline: SwarmTimeline) -> list[tuple[object, ...]]:
-    return [
+def _build_agents(timeline: SwarmTimeline) -> tuple[Block, ...]:
+    words = timeline.words
+    rows = [
         (
             format_agent_name(seat),
             agent.role,
@@ -147,19 +317,55 @@ def agent_rows(timeline: SwarmTimeline) -> list[tuple[object, ...]]:
         )
         for seat, agent in timeline.state.agents.items()
     ]
+    return build_section(words.agent_table, (build_table(words.agent_heads, rows),))
 
 
-def evolution_lines(timeline: SwarmTimeline) -> list[str]:
+def _build_role_evolution(timeline: SwarmTimeline) -> tuple[Block, ...]:
     """How many agents had which role, round by round."""
-    return [
-        f"T{at}: " + ", ".join(f"{role} × {count}" for role, count in sorted(crew.items()))
-        for at, crew in enumerate(timeline.crews)
-    ]
+    words, crews = timeline.words, timeline.crews
+    chart = ColumnChart(
+        label=words.evolution,
+        labels=tuple(f"T{at}" for at in range(len(crews))),
+        series=tuple(Series(role, tuple(float(crew.get(role, 0)) for crew in crews)) for role in ROLES),
+    )
+    return build_section(words.evolution, (chart,))
 
 
-def round_rows(timeline: SwarmTimeline, found: WhatIfResult) -> list[tuple[object, ...]]:
-    words = timeline.words
-    return [
+def _build_pheromones(timeline: SwarmTimeline) -> tuple[Block, ...]:
+    """The strongest directions over the rounds, and all of them as they stand."""
+    words, settlements = timeline.words, timeline.settlements
+    ranked = sorted(timeline.state.board.pheromones.values(), key=lambda each: (-each.concentration, each.direction))
+    bars = [Bar(name=f"{each.concentration:.2f}", value=each.concentration, text=one_line(each.direction)) for each in ranked]
+    if not bars:
+        return build_section(words.pheromones, (Line(words.none),))
+    after = [{change.direction: change.after for change in settled.evaporated} for settled in settlements]
+    chart = LineChart(
+        label=words.pheromones,
+        labels=tuple(str(settled.round) for settled in settlements),
+        series=tuple(
+            Series(one_line(each.direction), tuple(values.get(each.direction) for values in after))
+            for each in ranked[:MOST_LINES]
+        ),
+    )
+    blocks: list[Block] = [chart, Card(head=(Muted(words.concentrations),), blocks=(Bars(tuple(bars[:MOST_BARS])),))]
+    if len(bars) > MOST_BARS:
+        blocks.append(Details(f"+ {len(bars) - MOST_BARS}", (Bars(tuple(bars[MOST_BARS:])),)))
+    return build_section(words.pheromones, blocks)
+
+
+def _build_rounds(timeline: SwarmTimeline, found: WhatIfResult) -> tuple[Block, ...]:
+    """Best support and diversity by round with their bounds, and all figures of each round."""
+    words, settings, rounds = timeline.words, timeline.state.settings, found.rounds
+    chart = LineChart(
+        label=words.by_round,
+        labels=tuple(str(each.round) for each in rounds),
+        series=(
+            Series(words.quorum, tuple(each.verdict.consensus_rate for each in rounds)),
+            Series(words.diversity, tuple(each.diversity.overall for each in rounds)),
+        ),
+        bounds=(settings.quorum_threshold, settings.min_diversity),
+    )
+    rows = [
         (
             each.round,
             len(each.ideas),
@@ -169,140 +375,15 @@ def round_rows(timeline: SwarmTimeline, found: WhatIfResult) -> list[tuple[objec
             f"{each.diversity.overall:.3f}",
             words.convergence_reasons[each.verdict.reason],
         )
-        for each in found.rounds
+        for each in rounds
     ]
+    return build_section(words.by_round, (chart, build_table(words.round_heads, rows)))
 
 
-def conclusion_lines(timeline: SwarmTimeline) -> list[str]:
-    """What the run decided, and by how much."""
-    words, decision = timeline.words, build_decision(timeline)
-    if decision.decision is None:
-        lines = [
-            words.no_consensus if not timeline.state.consensus else words.not_carried if timeline.state.ballots else words.no_vote
-        ]
-    else:
-        lines = quote_markdown(decision.decision.text)
-    for each in timeline.completed.resolved if timeline.completed is not None else ():
-        told = words.by_vote.format(
-            kind=each.consensus_type,
-            count=each.heads,
-            all=len(timeline.state.explorers),
-            support=format_percent(each.support),
-            confidence=format_percent(each.confidence),
-        )
-        lines += ["", f"idea-{each.idea}: {told}"]
-    return lines
-
-
-def render_convergence_report(timeline: SwarmTimeline, apart: Collection[str] = ()) -> str:
-    """`convergence-report.md`."""
-    words, found = timeline.words, compute_what_if(timeline, apart)
-    parts = [
-        [f"# {words.convergence_report}: {format_cell(timeline.session)}"],
-        *_render_undone_joins(timeline, found),
-        [format_verdict(timeline, found)],
-    ]
-    if found.rounds:
-        parts.append([f"## {words.figures}", "", *_render_bars(timeline, found)])
-        parts.append([f"## {words.by_round}", "", *format_table(words.round_heads, round_rows(timeline, found))])
-        parts.append(_render_consensus(timeline, found.rounds[-1]))
-    parts.append(_render_joins(timeline))
-    return _join_parts(parts)
-
-
-def render_final_report(timeline: SwarmTimeline, apart: Collection[str] = ()) -> str:
-    """`final-research-report.md`, at any time of a run."""
-    swarm, words, found = timeline.state, timeline.words, compute_what_if(timeline, apart)
-    active = swarm.measured.active if swarm.measured is not None else len(swarm.active)
-    head = [
-        f"# {words.report}: {format_cell(timeline.session)}",
-        "",
-        f"**{words.task}**",
-        "",
-        *quote_markdown(swarm.opened.topic),
-        "",
-        f"- {words.mode}: {words.modes[swarm.settings.mode]}",
-        f"- {words.agents}: {words.agents_line.format(count=len(swarm.explorers), active=active)}",
-        f"- {words.time}: {words.minutes.format(minutes=timeline.spent.seconds / 60)}",
-        f"- {words.rounds}: {swarm.round}/{swarm.settings.max_rounds if swarm.settings.mode != 'classic' else 1}",
-    ]
-    parts = [head, *_render_undone_joins(timeline, found), [f"**{format_verdict(timeline, found)}**"]]
-    if found.rounds:
-        last = found.rounds[-1]
-        parts.append([f"## {words.figures}", "", *_render_bars(timeline, found)])
-        parts += [_render_consensus(timeline, last), _render_independence(timeline, last), _render_unique_ideas(timeline, found)]
-    parts.append([f"## {words.agent_table}", "", *format_table(words.agent_heads, agent_rows(timeline))])
-    parts.append([f"## {words.evolution}", "", "```", *evolution_lines(timeline), "```"])
-    parts.append([f"## {words.pheromones}", "", *_render_pheromones(timeline)])
-    if found.rounds:
-        parts.append([f"## {words.by_round}", "", *format_table(words.round_heads, round_rows(timeline, found))])
-    parts += [
-        _render_joins(timeline),
-        _render_votes(timeline),
-        _render_validation(timeline),
-        _render_insights(timeline),
-        _render_events(timeline),
-    ]
-    parts.append([f"## {words.conclusion}", "", f"**{format_verdict(timeline, found)}**", "", *conclusion_lines(timeline)])
-    rows = build_cost_rows(timeline.costs, swarm.seats, timeline.spent, words.total)
-    parts.append([f"## {words.cost}", "", *format_table(words.cost_heads, rows)])
-    return _join_parts(parts)
-
-
-def _join_parts(parts: list[list[str]]) -> str:
-    return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
-
-
-def _render_undone_joins(timeline: SwarmTimeline, found: WhatIfResult) -> list[list[str]]:
-    return [[timeline.words.undone.format(joins=", ".join(found.undone))]] if found.undone else []
-
-
-def _render_bars(timeline: SwarmTimeline, found: WhatIfResult) -> list[str]:
-    lines = [
-        f"{name} │ {format_bar(value)} │ {'✓' if holds else '✗'} {told}"
-        for name, value, holds, told in list_figures(timeline, found)
-    ]
-    return ["```", *lines, "```"]
-
-
-def _render_consensus(timeline: SwarmTimeline, last: WhatIfRound) -> list[str]:
+def _build_joins(timeline: SwarmTimeline) -> tuple[Block, ...]:
+    """Which texts were taken for an idea that stood already, why, and how to undo that."""
     words = timeline.words
-    head = f"## {words.consensus.format(threshold=format_percent(timeline.state.settings.quorum_threshold))}"
-    rows = consensus_rows(timeline, last)
-    return [head, "", *(format_table(words.consensus_heads, rows) if rows else [words.no_consensus])]
-
-
-def _render_independence(timeline: SwarmTimeline, last: WhatIfRound) -> list[str]:
-    words = timeline.words
-    backed = {each.number: each for each in last.backed}
-    chosen: list[BackedIdea] = [backed[number] for number in last.quorum]
-    if not chosen:
-        return []
-    lines = [
-        "- "
-        + words.who_line.format(
-            idea=f"idea-{each.number}", own=", ".join(each.independent) or "–", joined=", ".join(each.joined) or "–"
-        )
-        for each in chosen
-    ]
-    return [f"## {words.who}", "", *lines, "", words.weak]
-
-
-def _render_unique_ideas(timeline: SwarmTimeline, found: WhatIfResult) -> list[str]:
-    words = timeline.words
-    lines = [f"- {format_cell(text)} ({format_agent_name(seat)})" for text, seat in list_unique_ideas(found)[:MOST_UNIQUE]]
-    return [f"## {words.unique}", "", *(lines or [words.none])]
-
-
-def _render_pheromones(timeline: SwarmTimeline) -> list[str]:
-    ranked = sorted(timeline.state.board.pheromones.values(), key=lambda each: (-each.concentration, each.direction))
-    lines = [f"- `{format_bar(each.concentration)}` {each.concentration:.2f} {format_cell(each.direction)}" for each in ranked]
-    return lines or [timeline.words.none]
-
-
-def join_rows(timeline: SwarmTimeline) -> list[tuple[object, ...]]:
-    """Which ideas were joined, and why."""
-    return [
+    rows = [
         (
             join.id,
             join.placed.text,
@@ -312,95 +393,62 @@ def join_rows(timeline: SwarmTimeline) -> list[tuple[object, ...]]:
         )
         for join in timeline.joins
     ]
+    how = words.joined_how.format(session=timeline.session) if rows else ""
+    return build_section(words.joined, (build_table(words.joined_heads, rows), Line(how, "dim")))
 
 
-def _render_joins(timeline: SwarmTimeline) -> list[str]:
-    words, rows = timeline.words, join_rows(timeline)
-    if not rows:
-        return []
-    return [
-        f"## {words.joined}",
-        "",
-        *format_table(words.joined_heads, rows),
-        "",
-        words.joined_how.format(session=timeline.session),
-    ]
-
-
-def vote_rows(timeline: SwarmTimeline) -> list[tuple[object, ...]]:
-    swarm = timeline.state
-    return [
-        (f"idea-{vote.idea}", format_agent_name(seat), vote.position, f"{vote.confidence:.2f}", vote.reason)
+def _build_votes(timeline: SwarmTimeline) -> tuple[Block, ...]:
+    """Every vote with its reason, once all have voted."""
+    swarm, words = timeline.state, timeline.words
+    rows = [
+        (
+            f"idea-{idea}",
+            format_agent_name(seat),
+            Mark(vote.position, _VOTE_TONES.get(vote.position, "plain")),
+            f"{vote.confidence:.2f}",
+            vote.reason,
+        )
         for idea in list_ballot_ideas(swarm)
         for seat in swarm.explorers
-        if (ballot := swarm.ballots.get(seat)) is not None
+        if (ballot := swarm.ballots.get(seat)) is not None and not _is_sealed(timeline)
         for vote in ballot.votes
         if vote.idea == idea
     ]
+    return build_section(words.votes, (build_table(words.vote_heads, rows),))
 
 
-def _render_votes(timeline: SwarmTimeline) -> list[str]:
-    rows = vote_rows(timeline)
-    return [f"## {timeline.words.votes}", "", *format_table(timeline.words.vote_heads, rows)] if rows else []
-
-
-def validation_lines(timeline: SwarmTimeline) -> list[str]:
-    """The findings that need validation, each with the validator's word on it."""
-    words = timeline.words
-    return [
-        f"{each.id} ({each.seat}): {each.core_idea} — "
-        + (words.validated.format(verdict=each.verdict, reason=each.checked) if each.verdict else words.unvalidated)
-        for each in [each for each in timeline.state.board.findings if each.needs_validation][:MOST_UNIQUE]
+def _build_validation(timeline: SwarmTimeline) -> tuple[Block, ...]:
+    """The findings that need validation, each with the validator's verdict."""
+    swarm, words = timeline.state, timeline.words
+    items: list[Text] = [
+        (Strong(each.seat), f" ({each.id}): {one_line(each.core_idea)} — {_describe_validation(timeline, each)}")
+        for each in swarm.board.findings
+        if each.needs_validation
     ]
+    is_unchecked = bool(items) and VALIDATOR not in swarm.helpers
+    return build_section(words.validator, (_build_list(items), Line(words.no_validator if is_unchecked else "", "dim")))
 
 
-def has_validator(timeline: SwarmTimeline) -> bool:
-    return VALIDATOR in timeline.state.helpers
-
-
-def _render_validation(timeline: SwarmTimeline) -> list[str]:
+def _describe_validation(timeline: SwarmTimeline, finding: Finding) -> str:
     words = timeline.words
-    lines = [f"- {format_cell(line)}" for line in validation_lines(timeline)]
-    if not lines:
-        return []
-    return [f"## {words.validator}", "", *lines, *([] if has_validator(timeline) else ["", words.no_validator])]
+    return words.validated.format(verdict=finding.verdict, reason=finding.checked) if finding.verdict else words.unvalidated
 
 
-def insight_lines(timeline: SwarmTimeline) -> list[str]:
+def _build_insights(timeline: SwarmTimeline) -> tuple[Block, ...]:
     """What collisions brought up, each with its author."""
-    lines = [
-        f"{text} ({review.seat}, {review.action} {each.id})"
+    items: list[Text] = [
+        (Strong(review.seat), f" ({review.action} {each.id}): {one_line(text)}")
         for each in timeline.state.board.findings
         for review in each.reviews
         for text in review.insights
     ]
-    return lines[:MOST_UNIQUE]
+    return build_section(timeline.words.insights, (_build_list(items),))
 
 
-def _render_insights(timeline: SwarmTimeline) -> list[str]:
-    lines = [f"- {format_cell(line)}" for line in insight_lines(timeline)]
-    return [f"## {timeline.words.insights}", "", *lines] if lines else []
-
-
-def list_event_lines(timeline: SwarmTimeline) -> list[str]:
-    """What a reader wants to hear of, one line each, the newest kept where there is too much."""
-    found = [event for event in timeline.events if event["type"] in _SHOWN_EVENTS]
-    return [_format_event(event) for event in found[-MOST_EVENTS:]]
-
-
-def _format_event(event: Mapping[str, object]) -> str:
-    told = {name: _format_value(value) for name, value in event.items() if name not in {"id", "type", "round"}}
-    rest = ", ".join(f"{name} {value}" for name, value in told.items() if value)
-    return f"[{event['round']}] {event['type']}" + (f": {rest}" if rest else "")
-
-
-def _format_value(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    return ", ".join(str(each) for each in value) if isinstance(value, list) else str(value)
-
-
-def _render_events(timeline: SwarmTimeline) -> list[str]:
-    return [f"## {timeline.words.what_happened}", "", *(f"- {format_cell(line)}" for line in list_event_lines(timeline))]
+def _build_events(timeline: SwarmTimeline) -> tuple[Block, ...]:
+    """What happened, one line each; the newest where there is too much."""
+    words = timeline.words
+    lines = list_event_lines(timeline)
+    shown = tuple(lines[-MOST_EVENTS:])
+    summary = words.event_count.format(shown=len(shown), all=len(lines))
+    return build_section(words.what_happened, (Details(summary, (Bullets(shown),)),) if shown else ())

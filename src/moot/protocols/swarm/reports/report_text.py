@@ -7,9 +7,8 @@ from moot.reports.two_languages import both, in_each_language
 class SwarmReportText(SharedReportText):
     """Every text, in one language."""
 
-    report = both("Swarm report", "Swarm 协作完成报告")
+    minutes = both("Swarm report", "Swarm 协作完成报告")
     convergence_report = both("Convergence report", "Swarm 收敛报告")
-    task = both("Task", "任务")
     mode = both("Mode", "模式")
     modes = both(
         {"emergent": "emergent", "hybrid": "hybrid", "classic": "classic"},
@@ -19,7 +18,7 @@ class SwarmReportText(SharedReportText):
     crew = both("{count} Agents", "{count} 个 Agent")
     agents_line = both("{count} (active at the end: {active})", "{count}（结束时活跃：{active}）")
     time = both("Running time", "执行时间")
-    minutes = both("{minutes:.1f} minutes", "{minutes:.1f} 分钟")
+    time_line = both("{minutes:.1f} minutes", "{minutes:.1f} 分钟")
     rounds = both("Rounds", "迭代轮数")
     partial = both(
         "PARTIAL REPORT: the swarm did not converge. What follows is where it stood.", "部分报告：蜂群未收敛。以下是其所处状态。"
@@ -44,9 +43,8 @@ class SwarmReportText(SharedReportText):
     unique = both("Unique ideas", "创新观点（独特发现）")
     none = both("None.", "无。")
     who = both("Who held the consensus ideas before reading them", "谁在读到之前就持有共识观点")
-    who_line = both(
-        "{idea}: held independently by {own}; joined after reading: {joined}.", "{idea}：独立持有者 {own}；读后加入者 {joined}。"
-    )
+    quoted = both("“{text}”: ", "“{text}”：")
+    who_line = both("held independently by {own}; joined after reading: {joined}.", "独立持有者 {own}；读后加入者 {joined}。")
     weak = both(
         "Agreement that comes from reading each other is weak evidence: weigh the independent ones.",
         "因互相阅读而来的一致是弱证据：请以独立持有者为准。",
@@ -58,6 +56,7 @@ class SwarmReportText(SharedReportText):
     )
     evolution = both("Role evolution", "角色演化路径")
     pheromones = both("Pheromone distribution", "信息素分布")
+    concentrations = both("Concentrations as they stand", "当前浓度")
     by_round = both("Convergence by round", "逐轮收敛")
     conclusion = both("Conclusion", "最终结论")
     by_vote = both(
@@ -78,9 +77,8 @@ class SwarmReportText(SharedReportText):
         "RECKONED ANEW with these joins undone: {joins}. The vote and the decision are those of the run, which had them.",
         "已撤销以下合并并重新计算：{joins}。表决与结论仍是运行本身的，运行时含有这些合并。",
     )
-    violations = both("Violations", "违规")
-    violation_heads = both(("Round", "Agent", "Violation", "Severity", "Detail"), ("轮", "Agent", "违规", "级别", "说明"))
     what_happened = both("What happened", "经过")
+    event_count = both("{shown} of {all} events", "共 {all} 条事件，显示 {shown} 条")
     round_heads = both(
         ("Round", "Ideas held", "Stable", "Best support", "Quorum", "Diversity", "Verdict"),
         ("轮", "持有观点", "稳定", "最高支持率", "法定人数", "多样性", "判断"),
@@ -103,7 +101,6 @@ class SwarmReportText(SharedReportText):
             "consensus_too_fast": "共识过快",
         },
     )
-    inputs = both("Words of the user's", "用户的话")
     endings = both(
         {
             "converged": "the figures hold",
@@ -122,7 +119,6 @@ class SwarmReportText(SharedReportText):
             **SHARED_REPORT_TEXT["zh"].budgets,
         },
     )
-    lost = both("Lost", "缺席")
     round = both("Round {number}", "第 {number} 轮")
     direction = both("Direction", "探索方向")
     findings = both("Findings", "发现")

@@ -1,4 +1,4 @@
-"""The figures reckoned anew from the record with some joins undone: what would have been measured had two ideas stayed apart."""
+"""The figures recalculated from the record with some joins undone: what would have been measured had two ideas stayed apart."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class BackedIdea:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIfRound:
-    """One round reckoned anew."""
+    """The figures of one round, recalculated."""
 
     round: int
     ideas: frozenset[int]
