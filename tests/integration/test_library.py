@@ -1,0 +1,214 @@
+"""The library as people write it: options by name, functions as seats, and mistakes that say what to do."""
+
+import asyncio
+import inspect
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import moot
+from moot import Budget, CallerError, Consult, Moot, Options, Seat
+from moot.app.blocking import run_blocking
+from moot.plugins import Answer, Brief, NoAnswer, OnText, ParticipantKind
+
+DOCS = Path(__file__).parents[2] / "docs"
+TOPIC = "Should we ship on Friday?"
+SAID: dict[str, Any] = {
+    "intent": {"reaction_score": 0.9, "intent_to_speak": True, "reason": "I know it"},
+    "speech": "Ship it.",
+    "position": {"position": "Ship it.", "confidence": 0.7},
+    "draft": {"decision": {"text": "Ship it.", "entries": [1]}, "confidence": 0.7},
+    "stand": {"verdict": "support", "confidence": 0.7, "position": "Ship it."},
+}
+
+
+@pytest.fixture(autouse=True)
+def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOOT_HOME", str(tmp_path))
+    monkeypatch.delenv("MOOT_LEDGER", raising=False)
+
+
+def ada(brief: Brief) -> object:
+    return SAID[brief.ask.kind]
+
+
+async def bob(brief: Brief) -> object:
+    await asyncio.sleep(0)
+    return SAID[brief.ask.kind]
+
+
+class Cem:
+    """An object that can be called."""
+
+    async def __call__(self, brief: Brief) -> object:
+        return SAID[brief.ask.kind]
+
+
+def test_functions_coroutines_and_callables_fill_seats() -> None:
+    decision = moot.hold(TOPIC, seats={"ada": ada, "bob": bob, "cem": Cem()}, budget=Budget(turns=2))
+    assert decision.decision is not None
+    assert decision.decision.text == "Ship it."
+    assert {position.seat for position in decision.positions} == {"ada", "bob", "cem"}
+    assert decision.lost == ()
+
+
+def test_what_a_function_gets_wrong_is_a_loss_on_the_record() -> None:
+    def raises(brief: Brief) -> object:
+        raise RuntimeError("no idea")
+
+    def returns_nothing(brief: Brief) -> object:
+        return None
+
+    def talks(brief: Brief) -> object:
+        return 17
+
+    async def work() -> tuple[Any, set[str]]:
+        async with Moot() as running:
+            seats: Any = {"ada": ada, "raises": raises, "nothing": returns_nothing, "talks": talks}
+            session = await running.open(TOPIC, seats=seats, budget=Budget(turns=1))
+            decision = await running.run(session)
+            timeline = await running.load_timeline(session)
+            return decision, {f"{loss.seat}: {loss.detail}" for loss in timeline.losses}
+
+    decision, told = asyncio.run(work())
+    assert decision.decision is not None
+    assert {lost.seat for lost in decision.lost} == {"raises", "nothing", "talks"}
+    assert "raises: RuntimeError: no idea" in told
+    assert any("returned None" in each for each in told)
+
+
+def test_a_function_of_another_process_is_asked_for_by_name() -> None:
+    async def open_session() -> str:
+        async with Moot() as running:
+            return await running.open(
+                TOPIC, seats={"ada": ada, "bob": "mailbox"}, budget=Budget(turns=1), settings={"blind": False}
+            )
+
+    async def resume(**given: Any) -> Any:
+        async with Moot(**given) as running:
+            return await running.run(session)
+
+    session = asyncio.run(open_session())
+    with pytest.raises(CallerError, match=r"participants=\{'python:ada': ada\}"):
+        asyncio.run(resume())
+    assert asyncio.run(resume(participants={"python:ada": ada})).status == "thinking"
+
+
+def test_two_functions_of_one_name_are_two_seats() -> None:
+    def make(word: str) -> Any:
+        def speaks(brief: Brief) -> object:
+            return {**SAID, "position": {"position": word, "confidence": 0.5}}[brief.ask.kind]
+
+        return speaks
+
+    seats = {"one": make("Red."), "two": make("Blue.")}
+    decision = moot.hold(TOPIC, seats=seats, budget=Budget(turns=2), settings={"blind": True})
+    assert {position.before for position in decision.positions} == {"Red.", "Blue."}
+
+
+def test_a_program_gives_participants_names_of_its_own() -> None:
+    class Mine:
+        async def ready(self) -> str | None:
+            return None
+
+        async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
+            return NoAnswer(reason="refused", detail="not today")
+
+    kind = ParticipantKind(name="other", make=lambda request: Mine(), patience=5.0)
+
+    async def work() -> Any:
+        async with Moot(participants={"mine": ada, "object": Mine(), "kind": kind}) as running:
+            return await running.hold(TOPIC, seats={"a": "mine", "b": "object", "c": "kind"}, budget=Budget(turns=1))
+
+    decision = asyncio.run(work())
+    assert {lost.seat for lost in decision.lost} == {"b", "c"}
+    for wrong in ("openai", "mailbox", "a b", "../x"):
+        with pytest.raises(CallerError):
+            Moot(participants={wrong: ada})
+    with pytest.raises(CallerError, match="expected a function"):
+        Moot(participants={"mine": 3})  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"seat": {"ada": ada}}, "unknown option 'seat' (did you mean 'seats'?)"),
+        ({"seats": {"ada": ada}, "budget": {"turns": 3}}, "expected a Budget, such as moot.Budget(turns=6)"),
+        ({"seats": {"ada": ada}, "budget": 3}, "expected a Budget"),
+        ({"seats": {"ada": ada}, "budget": Budget(turns="six")}, "the budget of turns is 'six', a str; expected a number"),  # type: ignore[arg-type]
+        ({"seats": {"ada": 3}}, "seat 'ada' is filled by a int"),
+        ({"seats": "ada=embedded"}, "is one text; expected a dict"),
+        ({"seats": {"ada": ada}, "language": "de"}, "expected 'en' or 'zh'"),
+        ({"seats": {"ada": ada}, "seed": "7"}, "seed = '7' is a str; expected a whole number"),
+        ({"seats": {"ada": ada}, "settings": ["blind"]}, "expected a dict of the protocol's settings"),
+        ({"seats": {"ada": ada}, "consult": True}, "expected a Consult"),
+        ({"seats": {"ada": ada}, "protocol": "debat"}, "unknown protocol 'debat'"),
+        ({"seats": {"ada": ada}, "protocol": "debate", "name": "persona"}, "give one of them"),
+    ],
+)
+def test_a_wrong_option_says_what_was_expected_and_records_nothing(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(CallerError) as caught:
+        moot.hold(TOPIC, **options)
+    assert words in str(caught.value)
+
+    async def count() -> int:
+        async with Moot() as running:
+            return len(await running.sessions())
+
+    assert asyncio.run(count()) == 0
+
+
+def test_the_protocol_has_two_names_for_one_option() -> None:
+    async def work() -> list[str]:
+        async with Moot() as running:
+            seats = {"a": "mailbox", "b": "mailbox"}
+            await running.open(TOPIC, seats=seats, session="s0", protocol="debate")
+            await running.open(TOPIC, seats=seats, session="s1", name="debate")
+            return [line.protocol for line in await running.sessions()]
+
+    assert asyncio.run(work()) == ["debate", "debate"]
+
+
+def test_a_moot_that_was_not_started_says_how() -> None:
+    with pytest.raises(CallerError, match="async with Moot"):
+        asyncio.run(Moot().sessions())
+
+
+def test_hold_works_where_a_loop_runs_already() -> None:
+    """As in a notebook."""
+
+    async def cell() -> Any:
+        return moot.hold(TOPIC, seats={"ada": ada, "bob": Seat(id="x", platform="mailbox")}, budget=Budget(turns=1))  # type: ignore[arg-type]
+
+    assert asyncio.run(cell()).status == "thinking"
+    with pytest.raises(CallerError, match="unknown option"):
+        asyncio.run(_hold_wrongly())
+
+
+async def _hold_wrongly() -> None:
+    moot.hold(TOPIC, seatz={})  # type: ignore[call-arg]
+
+
+def test_an_interrupted_hold_is_cancelled_and_cleans_up() -> None:
+    cleaned = threading.Event()
+
+    async def work() -> None:
+        try:
+            raise KeyboardInterrupt
+        finally:
+            cleaned.set()
+
+    async def cell() -> None:
+        run_blocking(work)
+
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(cell())
+    assert cleaned.is_set()
+
+
+def test_every_option_is_in_the_documentation() -> None:
+    page = (DOCS / "library.md").read_text(encoding="utf-8")
+    for option in (*Options.__annotations__, *inspect.signature(Moot).parameters, *inspect.signature(Consult).parameters):
+        assert f"`{option}`" in page, option
