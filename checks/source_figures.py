@@ -57,10 +57,7 @@ def find_participles(tree: ast.AST) -> Iterator[str]:
 
 def find_repeated_classes(trees: Iterable[ast.AST]) -> list[str]:
     names = Counter(
-        node.name
-        for tree in trees
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+        node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     )
     return sorted(name for name, count in names.items() if count > 1)
 

@@ -3,7 +3,7 @@
 MootError
 ├── CallerError              the caller's mistake: say what was wrong, then the remedy
 │   ├── BadName              a seat, session or file name that is not allowed
-│   ├── BadRoster            seats that cannot sit at one table
+│   ├── BadRoster            seats that cannot form one roster
 │   ├── BadPanel             a panel file that cannot be read as one
 │   ├── BadScript            a script file that cannot be read as one
 │   ├── BadSetting           a setting outside its range
@@ -12,16 +12,16 @@ MootError
 │   ├── UnknownPlatform      a seat's platform that no participant serves
 │   ├── UnknownProtocol
 │   ├── UnknownSession
-│   ├── UnknownAsk           an answer to nothing that was asked
+│   ├── UnknownAsk           an answer to a question that is not open
 │   ├── UnknownDecision
 │   ├── UnknownThread
 │   ├── UnknownToken
-│   ├── UnknownSeat          a name that has no seat in the session
-│   ├── UnknownConference    a conference that has no folder here
-│   ├── FolderDamaged        a conference's folder that is not as its record says
-│   ├── OutOfTurn            a contribution that the protocol has no place for now
-│   ├── KeyReused            an idempotency key that came before, with other words
-│   ├── NotAllowed           a caller who may not do this
+│   ├── UnknownSeat          a name without a seat in the session
+│   ├── UnknownConference    a conference without a folder here
+│   ├── FolderDamaged        a conference folder that does not match its record
+│   ├── OutOfTurn            a contribution that the protocol does not accept now
+│   ├── KeyReused            an idempotency key that was used before, with other content
+│   ├── NotAllowed           a caller without the right to do this
 │   ├── SessionClosed        the session has ended; it takes nothing more
 │   ├── SessionBusy          another process is running this session
 │   ├── SessionExists
@@ -45,7 +45,7 @@ class MootError(Exception):
 
 
 class CallerError(MootError):
-    """Something in the call was wrong; nothing was recorded."""
+    """The call was wrong; nothing was recorded."""
 
 
 class BadName(CallerError):
@@ -149,11 +149,11 @@ class MissingExtra(CallerError):
 
 
 class WorldError(MootError):
-    """The call was right, the world was not."""
+    """The call was right, but a disk, a provider or a ledger failed."""
 
 
 class SeqConflict(WorldError):
-    """An append that expected another head than the session has."""
+    """An append expected a different head than the session has."""
 
     def __init__(self, session: str, expected: int, head: int) -> None:
         super().__init__(f"session {session!r} is at entry {head}, not {expected}; read on from there and try again")

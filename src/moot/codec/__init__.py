@@ -1,1 +1,1 @@
-"""Bytes ↔ values: the stored form of facts, the hash chain, the wire form of answers."""
+"""Conversions between bytes and values: the stored form of facts, the hash chain, the wire form of answers."""

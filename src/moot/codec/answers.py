@@ -1,4 +1,4 @@
-"""The wire form of answers: a shape's JSON schema, and text or JSON turned into a checked value."""
+"""The wire form of answers: the JSON schema of a shape, and the parsing of text or JSON into a validated value."""
 
 import json
 import re
@@ -12,17 +12,19 @@ from moot.domain.facts import Reply
 from moot.domain.safe_text import fix_surrogates
 from moot.errors import BadAnswer
 
+# Reasoning models print their reasoning in tags. An unclosed one runs to the end of the text: the model was cut off in it.
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 _THOUGHT_END = re.compile(r"</think(?:ing)?>")
+# The possessive `*+` prevents backtracking through a long run of spaces after the fence.
 _FENCE = re.compile(r"```(?:json)?[ \t]*+\n(.*?)```", re.DOTALL)
 LONGEST_ANSWER = 100_000
 MOST_STARTS = 200
-"""Places in an answer at which a JSON object is tried to be read."""
+"""At how many places of an answer parsing a JSON object is attempted: this bounds the work on hostile input."""
 
 
 @runtime_checkable
 class FromText(Protocol):
-    """A shape that knows how to read itself from plain text; raises ValueError saying what was expected."""
+    """A shape that can parse itself from plain text; raises ValueError with what was expected."""
 
     @classmethod
     def from_text(cls, text: str) -> object: ...
@@ -35,15 +37,17 @@ def _adapter(shape: type) -> TypeAdapter[Any]:
 
 @cache
 def build_schema(shape: type) -> dict[str, Any]:
-    """The JSON schema of a shape, with its references resolved in place."""
-    found = _adapter(shape).json_schema()
-    inlined = _inline_references(found, found.get("$defs", {}))
+    """Return the JSON schema of a shape, with all references inlined."""
+    schema = _adapter(shape).json_schema()
+    # Self-contained, because not every provider resolves `$ref`. Note that a shape's docstring becomes its `description`: models
+    # read it, so that a change of it changes a prompt.
+    inlined = _inline_references(schema, schema.get("$defs", {}))
     assert isinstance(inlined, dict)
     return inlined
 
 
 def build_form_schema(form: AnswerForm) -> dict[str, Any]:
-    """The JSON schema of all that may be given as an answer."""
+    """Return the JSON schema of an answer, including its alternative."""
     own, instead = build_schema(form.shape), form.instead
     if instead is None:
         return own
@@ -62,7 +66,7 @@ def _inline_references(node: Any, definitions: dict[str, Any]) -> Any:
 
 
 def parse_answer(form: AnswerForm, raw: object) -> object:
-    """The checked value in a raw answer (text, or decoded JSON); raises BadAnswer saying what was expected."""
+    """Parse a raw answer (text, or decoded JSON) into a validated value; raises BadAnswer with what was expected."""
     if isinstance(raw, str) and len(raw) > LONGEST_ANSWER:
         raise BadAnswer(f"the answer has {len(raw)} characters; at most {LONGEST_ANSWER} are taken")
     if form.instead is not None and (instead := parse_alternative(form, form.instead, raw)) is not None:
@@ -77,13 +81,17 @@ def parse_answer(form: AnswerForm, raw: object) -> object:
 
 
 def parse_alternative(form: AnswerForm, instead: Alternative, raw: object) -> object | None:
-    """What was given in place of an answer; None when it is an answer. Raises BadAnswer when it is neither."""
+    """Return what was given in place of an answer; None if it is a normal answer.
+
+    Raises BadAnswer for a malformed alternative.
+    """
     found: object | None = None
     try:
         if isinstance(raw, str):
             text = strip_thoughts(fix_surrogates(raw))
-            found = instead.shape.from_text(text)  # type: ignore[attr-defined]  # as `Instead` promises
+            found = instead.shape.from_text(text)  # type: ignore[attr-defined]  # as `Alternative` promises
             if found is not None:
+                # Back to plain data, so that one validation below applies the limits to both forms.
                 found = _adapter(instead.shape).dump_python(found)
             else:
                 raw = extract_json(text) if form.form == "json" or text.startswith(("{", "```")) else None
@@ -97,31 +105,32 @@ def parse_alternative(form: AnswerForm, instead: Alternative, raw: object) -> ob
     except ValueError as cause:
         raise BadAnswer(str(cause)) from cause
     except BadAnswer:
+        # The text holds no JSON at all: it is for the parser of normal answers to accept or to refuse.
         return None
 
 
 def strip_thoughts(text: str) -> str:
-    """The text without what a model only thought. Templates that open a thought in the prompt leave a lone end tag."""
+    """Remove a model's reasoning from its text. Templates that open the tag in the prompt leave a lone end tag."""
     return _THOUGHT_END.split(_THOUGHT.sub("", text))[-1].strip()
 
 
 def build_reply(form: AnswerForm, ask: str, seat: str, said: object, usage: object, *, key: str = "") -> Reply:
-    """The fact that keeps an answer; raises BadAnswer when it is of another kind than was asked for."""
+    """Build the fact that stores an answer; raises BadAnswer if the value has another type than was asked for."""
     if form.instead is not None and type(said) is form.instead.shape:
         instead: Reply = form.instead.reply(ask=ask, seat=seat, said=said, usage=usage, key=key)  # type: ignore[arg-type]
         return instead
     if type(said) is not form.shape:
         raise BadAnswer(f"{form.kind}: a {form.shape.__name__} was expected, not a {type(said).__name__}")
-    return form.reply(ask=ask, seat=seat, said=said, usage=usage, key=key)  # type: ignore[arg-type]  # checked by `parsed`
+    return form.reply(ask=ask, seat=seat, said=said, usage=usage, key=key)  # type: ignore[arg-type]  # `parse_answer` validates it
 
 
 def as_json(value: object) -> object:
-    """A value's plain JSON form, what is at its default left out."""
+    """Return the plain JSON form of a value, without the fields that have their default."""
     return TypeAdapter(type(value)).dump_python(value, mode="json", exclude_defaults=True)
 
 
 def extract_json(text: str) -> object:
-    """The first JSON object in a text, be it bare, fenced or wrapped in words; raises BadAnswer."""
+    """Return the first JSON object in a text, whether it is bare, fenced or surrounded by prose; raises BadAnswer."""
     fenced = _FENCE.search(text)
     source = fenced.group(1) if fenced else text
     decoder = json.JSONDecoder()
@@ -131,9 +140,11 @@ def extract_json(text: str) -> object:
             break
         try:
             return decoder.raw_decode(source, start)[0]
+        # Thousands of nested brackets: every later start would fail in the same way.
         except RecursionError:
             break
         except ValueError:
+            # A brace in prose, or broken JSON: a valid object may still follow.
             start = source.find("{", start + 1)
     raise BadAnswer("a JSON object was expected, and none was found in the answer")
 

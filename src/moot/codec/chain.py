@@ -1,4 +1,4 @@
-"""The hash chain: each record's hash covers the one before it, so that nothing can be changed, moved or left out in between."""
+"""The hash chain: each hash covers its record and the hash before it, so that no record can be changed, moved or removed."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
@@ -15,16 +15,21 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def compute_root_hash(session: SessionId) -> bytes:
-    """What the first record of a session builds on: a chain cannot be passed off as another session's."""
+    """Return the hash that a session's first record builds on.
+
+    It contains the id, so a chain cannot pass as another session's.
+    """
     return sha256(f"moot/1/{session}".encode()).digest()
 
 
 def compute_record_hash(before: bytes, seq: int, at: int, body: bytes) -> bytes:
-    """The hash of a record."""
+    """Return the hash of a record: SHA-256 over the previous hash, the number, the time and the body."""
+    # Fixed widths keep the fields apart without separators. The time is signed: it may lie before 1970.
     return sha256(before + seq.to_bytes(8, "big") + at.to_bytes(8, "big", signed=True) + body).digest()
 
 
 def to_microseconds(at: datetime) -> int:
+    # Integer arithmetic: a float of seconds cannot hold microseconds exactly, and the hash covers every digit.
     return (at - _EPOCH) // _MICROSECOND
 
 
@@ -33,19 +38,19 @@ def to_datetime(microseconds: int) -> datetime:
 
 
 def seal(codec: FactCodec, before: bytes, seq: int, at: datetime, fact: Fact) -> StoredRecord:
-    """The record of a fact behind the record whose hash is `before`."""
+    """Build the record of a fact that follows the record whose hash is `before`."""
     body = codec.encode(fact)
     stamp = to_microseconds(at)
     return StoredRecord(seq, stamp, body, compute_record_hash(before, seq, stamp, body))
 
 
 def decode_entry(codec: FactCodec, record: StoredRecord) -> Entry:
-    """The entry in a record, its hash unchecked."""
+    """Decode the entry of a record without checking its hash."""
     return Entry(seq=record.seq, at=to_datetime(record.at), fact=codec.decode(record.body))
 
 
 def find_chain_fault(session: SessionId, records: Iterable[StoredRecord]) -> str | None:
-    """What is wrong with a session's records, from its first on; None if nothing is."""
+    """Return the first fault in a session's records, from its first record on; None if there is none."""
     before, expected = compute_root_hash(session), 1
     for record in records:
         if record.seq != expected:
@@ -57,7 +62,7 @@ def find_chain_fault(session: SessionId, records: Iterable[StoredRecord]) -> str
 
 
 def validate_chain(session: SessionId, records: list[StoredRecord]) -> list[StoredRecord]:
-    """The records, if their chain holds; raises LedgerDamaged."""
+    """Return the records if their chain is valid; raises LedgerDamaged."""
     fault = find_chain_fault(session, records)
     if fault is not None:
         raise LedgerDamaged(f"session {session!r}: {fault}")

@@ -1,4 +1,4 @@
-"""A session's records as lines of JSON, for other ledgers to take in."""
+"""The export of a session: its records as lines of JSON, which another ledger can import."""
 
 import json
 from collections.abc import Sequence
@@ -10,17 +10,20 @@ from moot.reports.json_text import dump_json
 
 
 def dump_export(session: SessionId, records: Sequence[StoredRecord]) -> str:
-    """The text of an export."""
+    """Render the records of a session as an export."""
     lines = [json.dumps({"moot": 1, "session": session}, ensure_ascii=False)]
     for record in records:
         head = json.dumps({"seq": record.seq, "at": record.at, "hash": record.hash.hex()})
+        # The body is stored text and its hash depends on every byte: it is written as a JSON string, not parsed and written
+        # again.
         lines.append(f'{head[:-1]}, "body": {dump_json(record.body.decode())}}}')
     return "\n".join(lines) + "\n"
 
 
 def parse_export(text: str) -> tuple[SessionId, list[StoredRecord]]:
-    """The session and records of an export; raises BadImport."""
+    """Parse an export into its session id and records; raises BadImport."""
     try:
+        # Not `splitlines`: it also splits at characters such as U+2028, which JSON allows unescaped inside strings.
         head, *lines = [json.loads(line) for line in text.split("\n") if line.strip()]
         records = [
             StoredRecord(int(line["seq"]), int(line["at"]), line["body"].encode(), bytes.fromhex(line["hash"])) for line in lines

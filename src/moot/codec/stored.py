@@ -1,7 +1,8 @@
 """The stored form of a fact: one canonical JSON object, `{"fact": kind, "v": version, …fields}`.
 
-Canonical means: fields in the order of their declaration, those at their default left out, no white space, UTF-8. A default of a
-stored field therefore never changes; a field that must change gets a new version and an upcast. `v` is left out while it is 1.
+Canonical means: fields in the order of their declaration, without those that have their default, no white space, UTF-8. The
+default of a stored field therefore never changes; a field that must change gets a new version and an upcast. `v` is omitted while
+it is 1.
 """
 
 import json
@@ -21,7 +22,7 @@ _ADAPTERS: dict[type[Fact], TypeAdapter[Fact]] = {}
 
 
 def _adapter(fact: type[Fact]) -> TypeAdapter[Fact]:
-    """Built when the first fact of a kind is met: a process meets few of the kinds that there are."""
+    """Build the adapter on first use: a process handles few of all kinds."""
     if fact not in _ADAPTERS:
         _ADAPTERS[fact] = TypeAdapter(fact)
     return _ADAPTERS[fact]
@@ -40,42 +41,46 @@ class FactCodec:
     """Encodes and decodes the facts of all registered protocols."""
 
     def __init__(self, kinds: Mapping[str, type[Fact]], upcasts: Mapping[tuple[str, int], Upcast] | None = None) -> None:
-        """`upcasts[kind, v]` turns the stored fields of version v into those of v + 1."""
+        """Register the kinds of facts; `upcasts[kind, v]` converts the stored fields of version v into those of v + 1."""
         self._upcasts = dict(upcasts or {})
         self._facts = {**CORE_KINDS, **kinds}
         self._versions: dict[str, int] = {}
         self._prefixes: dict[type[Fact], bytes] = {}
         for kind, fact in self._facts.items():
             version = 1 + max((v for k, v in self._upcasts if k == kind), default=0)
+            # The head of each kind is constant: it is encoded once, and `encode` only appends the fields.
             head = f'{{"fact":{json.dumps(kind)}' + (f',"v":{version}' if version > 1 else "")
             self._versions[kind] = version
             self._prefixes[fact] = head.encode()
 
     def encode(self, fact: Fact) -> bytes:
-        """The canonical bytes of a fact; raises BadAnswer when it holds what cannot be written."""
+        """Return the canonical bytes of a fact; raises BadAnswer if it holds something that cannot be serialized."""
         head = self._prefixes[type(fact)]
         try:
             fields = _adapter(type(fact)).dump_json(fact, exclude_defaults=True, warnings="error")
         except PydanticSerializationError as cause:
             raise BadAnswer(f"a {type(fact).__name__} cannot be written down: {' '.join(str(cause).split())[:200]}") from cause
+        # Splices the fields into the head: `{"fact":"x"` + `,` + `"a":1}`.
         return head + (b"}" if fields == b"{}" else b"," + fields[1:])
 
     def check(self, fact: Fact) -> None:
-        """Raises BadAnswer when a fact could not be read again."""
+        """Raise BadAnswer if a fact could not be decoded again."""
         adapter = _adapter(type(fact))
         try:
+            # A round trip, because Python values can break the declared types: the dataclasses do not validate themselves.
             adapter.validate_json(adapter.dump_json(fact, warnings="error"))
         except (ValidationError, PydanticSerializationError) as cause:
             raise BadAnswer(f"a {type(fact).__name__} cannot be written down: {' '.join(str(cause).split())[:200]}") from cause
 
     def decode(self, body: bytes) -> Fact:
-        """The fact in these bytes; raises ProtocolMissing, LedgerNewer or LedgerDamaged."""
+        """Decode a fact; raises ProtocolMissing, LedgerNewer or LedgerDamaged."""
         try:
             fields = json.loads(body)
             kind = fields.pop("fact")
             version = fields.pop("v", 1)
         except (ValueError, AttributeError, KeyError, TypeError, RecursionError) as cause:
             raise LedgerDamaged(f"an entry is no stored fact: {body[:80]!r}") from cause
+        # `type(...) is not int` also rejects `true`, which is an int in Python.
         if not isinstance(kind, str) or type(version) is not int or version < 1:
             raise LedgerDamaged(f"an entry is no stored fact: {body[:80]!r}")
         shape = self._facts.get(kind)

@@ -1,1 +1,1 @@
-"""Files that must not be half written, locks that end with their holder, folders whose contents are not to be trusted."""
+"""Disk access: atomic writes, locks that end with their process, and folders with untrusted content."""

@@ -1,4 +1,4 @@
-"""Writing a file as a whole: a reader finds the old one or the new one, never a half."""
+"""Atomic file writes: a reader sees the old file or the new one, never a part."""
 
 import os
 import secrets
@@ -7,10 +7,11 @@ from pathlib import Path
 
 
 def write_atomically(path: Path, text: str, *, sole: bool = False) -> None:
-    """Write a file, durable on return; a link in its place is replaced, not followed. Raises OSError.
+    """Write a file, durable on return; a symbolic link at `path` is replaced, not followed. Raises OSError.
 
-    The `sole` writer, who holds a lock, takes up what another left behind that died over it.
+    A `sole` writer, who holds a lock, reuses one fixed draft name and so removes what a crashed writer left behind.
     """
+    # The draft lies in the same folder: a rename is atomic only within one file system.
     draft = path.with_name(f".{path.name[:80]}.new" if sole else f".moot-{secrets.token_hex(8)}")
     if sole:
         draft.unlink(missing_ok=True)
@@ -19,6 +20,7 @@ def write_atomically(path: Path, text: str, *, sole: bool = False) -> None:
         with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
             file.write(text)
             file.flush()
+            # Before the rename: otherwise a power failure can leave the new name with empty content.
             os.fsync(descriptor)
         draft.replace(path)
     except BaseException:
@@ -29,7 +31,7 @@ def write_atomically(path: Path, text: str, *, sole: bool = False) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make what was renamed or made in a folder durable."""
+    """Make renames and new files in a folder durable."""
     if os.name == "nt":  # pragma: no cover - a folder cannot be opened there
         return
     descriptor = os.open(folder, os.O_RDONLY)

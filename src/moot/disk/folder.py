@@ -1,7 +1,7 @@
-"""A folder of other people's files: every name is checked, no link is followed, nothing is half written, nothing is deleted.
+"""A folder of files that other people write: names are checked, links are not followed, writes are atomic, nothing is deleted.
 
-All names are taken relative to an open descriptor of the folder, so that whoever moves or links it elsewhere meanwhile leads
-nobody out of it.
+All names are resolved relative to an open descriptor of the folder: moving or replacing the folder in the meantime cannot
+redirect a write to another place.
 """
 
 import asyncio
@@ -18,18 +18,19 @@ from moot.disk.locks import take_lock
 from moot.errors import BadName, SessionBusy, WorldError
 
 LONGEST_FILE: Final = 400_000
-"""Bytes that are read of one file."""
+"""The most bytes that are read of one file."""
 
 LOCK_SECONDS: Final = 30.0
 _LOOK_AGAIN: Final = 0.02
 HAS_DESCRIPTORS: Final = os.open in os.supports_dir_fd
+# O_NONBLOCK: opening a named pipe would otherwise wait for its writer.
 _NO_LINKS: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 _READ: Final = os.O_RDONLY | _NO_LINKS
 _FOLDER: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NO_LINKS
 
 
 class UnreadableFile(Exception):
-    """A file that cannot be taken as text: a link, a folder, too large, not UTF-8. `line` is where that shows."""
+    """A file that cannot be read as text: a link, a folder, too large, not UTF-8. `line` is the line of the problem."""
 
     def __init__(self, why: str, line: int = 1) -> None:
         super().__init__(why)
@@ -39,7 +40,7 @@ class UnreadableFile(Exception):
 
 @dataclass(frozen=True, slots=True)
 class FolderEntry:
-    """A name in the folder. `kind` is `file`, or what else it is."""
+    """A name in the folder. `kind` is `file`, or says what else it is."""
 
     name: str
     kind: str
@@ -47,7 +48,7 @@ class FolderEntry:
 
 
 class Folder:
-    """One open folder. Use as a context manager."""
+    """One open folder, created by `open_folder`."""
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self.path = path
@@ -56,7 +57,7 @@ class Folder:
     @classmethod
     @contextmanager
     def open_folder(cls, path: Path, *, inside: "Folder | None" = None) -> Iterator["Folder"]:
-        """Open a folder, one that lies `inside` another by its name; raises BadName for a link, else FileNotFoundError."""
+        """Open a folder, or by its name one that lies `inside` another; raises BadName for a link, else FileNotFoundError."""
         if not HAS_DESCRIPTORS:
             raise WorldError("this system has no descriptors of folders, which conferences in files need; use Linux or macOS")
         try:
@@ -69,22 +70,23 @@ class Folder:
             os.close(descriptor)
 
     def make_folder(self, name: str) -> None:
-        """Make a folder in it; one that is there already will do."""
+        """Create a subfolder; an existing one is fine."""
         with suppress(FileExistsError):
             os.mkdir(name, dir_fd=self._at)
             os.fsync(self._at)
 
     def list_entries(self) -> list[FolderEntry]:
-        """What lies in it, by name; hidden names are left out."""
-        found = []
+        """Return the entries of the folder, sorted by name, without hidden ones."""
+        listed = []
         with os.scandir(self._at) as entries:
             for entry in entries:
                 if entry.name.startswith("."):
                     continue
+                # The file can be removed between the listing and the call to stat.
                 with suppress(FileNotFoundError):
-                    seen = entry.stat(follow_symlinks=False)
-                    found.append(FolderEntry(entry.name, _describe_kind(seen.st_mode), seen.st_mtime))
-        return sorted(found, key=lambda each: each.name)
+                    status = entry.stat(follow_symlinks=False)
+                    listed.append(FolderEntry(entry.name, _describe_kind(status.st_mode), status.st_mtime))
+        return sorted(listed, key=lambda each: each.name)
 
     def has(self, name: str) -> bool:
         try:
@@ -94,7 +96,7 @@ class Folder:
         return True
 
     def read(self, name: str) -> str | None:
-        """The text of a file; None if there is none. Raises Unreadable."""
+        """Return the text of a file; None if it does not exist. Raises UnreadableFile."""
         raw = self.read_bytes(name)
         if raw is None:
             return None
@@ -112,10 +114,12 @@ class Folder:
             raise UnreadableFile(
                 "a link, which is not followed" if self._is_link(name) else f"unreadable: {cause.strerror}"
             ) from cause
+        # Checked on the open descriptor: a check by name could see another file than the one that was opened.
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
             raise UnreadableFile("no plain file")
         with os.fdopen(descriptor, "rb") as file:
+            # One byte more than the limit tells a file that is too large without reading it all.
             raw = file.read(LONGEST_FILE + 1)
         if len(raw) > LONGEST_FILE:
             raise UnreadableFile(f"more than {LONGEST_FILE} bytes")
@@ -127,14 +131,14 @@ class Folder:
         return False
 
     def read_mtime(self, name: str) -> float:
-        """When a file was last changed, in seconds; 0 if it is gone."""
+        """Return when a file was last changed, in seconds; 0 if it does not exist."""
         try:
             return os.stat(name, dir_fd=self._at, follow_symlinks=False).st_mtime
         except FileNotFoundError:
             return 0.0
 
     def put(self, name: str, text: str, *, fresh: bool = False, fixed: bool = False) -> None:
-        """Write a file whole or not at all. `fresh`: raises FileExistsError where one is; `fixed`: read-only from now on."""
+        """Write a file atomically. `fresh`: raises FileExistsError if it exists; `fixed`: the file becomes read-only."""
         draft = f".draft-{secrets.token_hex(8)}"
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINKS, 0o644, dir_fd=self._at)
         try:
@@ -145,6 +149,7 @@ class Folder:
                     os.fchmod(descriptor, 0o444)
                 os.fsync(descriptor)
             if fresh:
+                # A rename replaces an existing file in silence; a hard link fails if the name is taken.
                 self._put_fresh(draft, name)
             else:
                 os.replace(draft, name, src_dir_fd=self._at, dst_dir_fd=self._at)
@@ -160,7 +165,7 @@ class Folder:
         except FileExistsError:
             raise
         except OSError:
-            # A disk without hard links: the folder's lock keeps other writers of ours away.
+            # A file system without hard links: the folder's lock keeps other Moot processes away between check and rename.
             if self.has(name):
                 raise FileExistsError(name) from None
             os.rename(draft, name, src_dir_fd=self._at, dst_dir_fd=self._at)
@@ -168,7 +173,7 @@ class Folder:
         os.unlink(draft, dir_fd=self._at)
 
     def append(self, name: str, text: str) -> None:
-        """Add to a file, which may be of any length; raises Unreadable for one that is no plain file."""
+        """Append to a file of any length; raises UnreadableFile if it is not a plain file."""
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | _NO_LINKS
         try:
             descriptor = os.open(name, flags, 0o644, dir_fd=self._at)
@@ -180,7 +185,7 @@ class Folder:
             os.fsync(descriptor)
 
     def make_read_only(self, name: str) -> None:
-        """Make a file read-only."""
+        """Make a file read-only; does nothing if that is not possible."""
         with suppress(OSError):
             descriptor = os.open(name, _READ, dir_fd=self._at)
             try:
@@ -199,7 +204,7 @@ class Folder:
 
     @asynccontextmanager
     async def lock(self, name: str) -> AsyncIterator[None]:
-        """Hold the sole right to change the folder, among all processes; raises SessionBusy when that takes too long."""
+        """Hold the exclusive right to change the folder among all processes; raises SessionBusy if the wait takes too long."""
         try:
             descriptor = os.open(name, os.O_RDWR | os.O_CREAT | _NO_LINKS, 0o644, dir_fd=self._at)
         except OSError as cause:
@@ -213,6 +218,7 @@ class Folder:
                 raise SessionBusy(f"another process has been changing {self.path} for {LOCK_SECONDS:.0f} s; try again") from None
             yield
         finally:
+            # Closing releases the lock; the system does the same when the process dies.
             os.close(descriptor)
 
 
@@ -235,6 +241,6 @@ def _describe_kind(mode: int) -> str:
 
 
 def escape_name(name: str) -> str:
-    """A name as it can be printed in one line, also one that is no text."""
+    """Return a file name in printable form on one line, also if it is not valid UTF-8."""
     text = name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)

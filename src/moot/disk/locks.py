@@ -1,4 +1,4 @@
-"""Locks on files, known to every process of this machine and freed when their holder dies."""
+"""File locks that every process of this machine sees, and that are released when their holder dies."""
 
 import os
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ else:
 
 @contextmanager
 def hold_lock(path: Path, busy: str) -> Iterator[None]:
-    """Hold the lock file `path`; raises SessionBusy with the text `busy` when another process holds it."""
+    """Hold the lock file `path`; raises SessionBusy with the text `busy` if another process holds it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = _open_locked(path, busy)
@@ -35,7 +35,7 @@ def hold_lock(path: Path, busy: str) -> Iterator[None]:
     try:
         yield
     finally:
-        # Removed while still locked: a waiter that opened this file finds out by its inode and takes a new one.
+        # Removed while it is still locked: a process that opened this file before sees another inode at the path and retries.
         path.unlink(missing_ok=True)
         os.close(descriptor)
 
@@ -49,6 +49,8 @@ def _open_locked(path: Path, busy: str) -> int:
             os.close(descriptor)
             raise SessionBusy(busy) from cause
         try:
+            # The holder before us may have removed the file between our open and our lock: then the lock is on a file that nobody
+            # else can find, and protects nothing.
             if os.fstat(descriptor).st_ino == path.stat().st_ino:
                 return descriptor
         except FileNotFoundError:

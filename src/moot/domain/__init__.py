@@ -1,1 +1,1 @@
-"""The words of the house: seats, facts, effects, rulebooks. Pure values and functions."""
+"""The domain: seats, facts, effects and rulebooks as pure values and functions; no I/O, no clock."""

@@ -1,4 +1,4 @@
-"""What a session may spend, and what it has spent."""
+"""The budget of a session and its running total: tokens, money and running time."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -10,7 +10,7 @@ BudgetKind = Literal["turns", "tokens", "money", "time"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What one answer cost. Money is in millionths of a US dollar; None is "not known"."""
+    """The cost of one answer. Money is in millionths of a US dollar; None means that the price is unknown."""
 
     tokens_in: int = 0
     tokens_out: int = 0
@@ -18,6 +18,7 @@ class Usage:
     calls: int = 0
 
     def __add__(self, other: "Usage") -> "Usage":
+        # A sum keeps the known part: one call without a price must not hide what the others cost.
         known = [cost for cost in (self.cost, other.cost) if cost is not None]
         return Usage(
             tokens_in=self.tokens_in + other.tokens_in,
@@ -32,7 +33,7 @@ FREE = Usage()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """Limits of a session; None is no limit. Seconds count only while a process runs the session."""
+    """The limits of a session; None means no limit. Seconds count only while a process runs the session."""
 
     turns: int | None = None
     tokens: int | None = None
@@ -42,7 +43,7 @@ class Budget:
 
 @dataclass(frozen=True, kw_only=True)
 class Spent:
-    """The running total. `unpriced` counts model calls whose price nobody knows."""
+    """The running total of a session. `unpriced` counts model calls whose price is unknown."""
 
     tokens_in: int = 0
     tokens_out: int = 0
@@ -56,6 +57,7 @@ class Spent:
         return self.tokens_in + self.tokens_out
 
     def plus(self, usage: Usage) -> "Spent":
+        # Most facts of a session cost nothing: returning the same object spares a copy for each of them.
         if usage == FREE:
             return self
         return Spent(
@@ -68,11 +70,12 @@ class Spent:
         )
 
     def with_seconds(self, seconds: float) -> "Spent":
+        # A clock that was set back must not give time back: a negative gap counts as zero.
         return fast_replace(self, seconds=self.seconds + max(0.0, seconds))
 
 
 def find_exhausted_limit(budget: Budget, spent: Spent) -> BudgetKind | None:
-    """The first limit that has been reached, tokens before money before time. Turns are the protocol's to count."""
+    """Return the first limit that is reached: tokens before money before time. Each protocol counts its own turns."""
     if budget.tokens is not None and spent.tokens >= budget.tokens:
         return "tokens"
     if budget.money is not None and spent.cost >= budget.money:

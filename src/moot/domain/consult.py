@@ -1,6 +1,6 @@
-"""Consultation: what a seat may ask of another in place of its answer, and by which rules.
+"""Consultation: the question that a seat may put to another seat in place of its answer, and the rules for it.
 
-The plain forms are those that agents write to their director: `Director，我需要咨询 @{agent}：…` and its English twin.
+The plain-text forms are those that agents write to their director: `Director，我需要咨询 @{agent}：…` and its English equivalent.
 """
 
 import json
@@ -19,6 +19,7 @@ ConsultText = Annotated[str, MaxLen(8_000)]
 MOST_PER_SEAT: Final = 100
 MOST_PER_SESSION: Final = 1_000
 
+# Both languages and full-width punctuation: models mix them freely. Leading `*` allows for a request in bold Markdown.
 _REQUEST = re.compile(
     r"[\s*]*Director\s*[,，]?\s*(?:我需要咨询|我要咨询|I need to consult|I want to consult)"
     r"\s*[@＠](?P<to>[\w-]+)\**\s*(?:[:：]|\n)",
@@ -49,10 +50,10 @@ _KINDS: Final[dict[str, ConsultKind]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsultRules:
-    """How seats of a session may consult each other; recorded in its opening.
+    """How the seats of a session may consult each other; recorded in its opening.
 
-    `folder` is the project that keeps the records; `token` tells this session's consultations from all others in it. A session
-    that is a validation `gate` refuses them all.
+    `folder` is the project that keeps the records; `token` separates this session's consultations from all others in that folder.
+    A session that is a validation `gate` refuses every consultation.
     """
 
     folder: str
@@ -75,13 +76,14 @@ class ConsultRequest:
 
     @classmethod
     def from_text(cls, text: str) -> Self | None:
-        """The request that a text is; None for a text that is none. Raises ValueError for one without a question."""
+        """Parse a request from plain text; None if it is not one. Raises ValueError for a request without a question."""
         found = _REQUEST.match(text)
         if found is None:
             return None
         fields = parse_labelled_text(text[found.end() :], _LABELS, "question")
         if not fields.get("question"):
             raise ValueError(f"the request to consult @{found['to']} holds no question; write it behind the colon")
+        # An unknown kind falls back to a knowledge question: a typing error in one label must not lose the request.
         kind = _KINDS.get(fields.get("kind", "").strip(" *。.").casefold(), "knowledge")
         return cls(
             to=found["to"],
@@ -94,9 +96,10 @@ class ConsultRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordFileRequest:
-    """A record that the house is to write under the next free number of a project.
+    """A record file that Moot itself writes under the next free number of a project.
 
-    `key` stays the same however often it is asked for, so that a record is written once; `document` is its text under a number.
+    `key` is the same for every attempt, so that a retry writes the record only once; `document` renders its text for a given
+    number.
     """
 
     folder: str
@@ -107,18 +110,20 @@ class RecordFileRequest:
 
 
 def parse_json_object(text: str, field: str) -> dict[str, object]:
-    """The object that a text is, if it is one with this field; else an empty one."""
+    """Parse a text as a JSON object that has this field; any other text gives an empty dict."""
     if not text.lstrip().startswith("{"):
         return {}
     try:
         found = json.loads(text)
+    # RecursionError: a participant may send thousands of nested brackets, which must not end the session.
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) and field in found else {}
 
 
 def parse_labelled_text(text: str, labels: dict[str, str], first: str) -> dict[str, str]:
-    """The parts of a text by the labels that begin its lines, such as `**问题**：`; what stands before them is `first`."""
+    """Split a text by the labels that begin its lines, such as `**问题**：`; text before the first label belongs to `first`."""
+    # Longest label first: alternation takes the first match, so a label that is a prefix of another must come later.
     names = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
     label = re.compile(rf"^[ \t>-]*\*{{0,2}}({names})\*{{0,2}}[ \t]*[:：]\*{{0,2}}", re.IGNORECASE | re.MULTILINE)
     found: dict[str, str] = {}

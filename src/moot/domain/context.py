@@ -1,4 +1,4 @@
-"""What one seat may see when it is asked: bounded however long the meeting grows."""
+"""The part of a session that one seat sees when it is asked; its size is bounded, however long the session grows."""
 
 import re
 from dataclasses import dataclass, replace
@@ -7,18 +7,19 @@ from moot.domain.ids import SeatId
 from moot.domain.replace import fast_replace
 
 LONGEST_UTTERANCE = 2_000
-"""Characters of one contribution that a perception shows; the ledger keeps it whole."""
+"""The most characters of one contribution that a prompt shows; the ledger keeps the whole text."""
 
 LONGEST_DIGEST = 160
-# A sentence ends here, but for abbreviations; the number of a list ends none.
+# Full stops end a sentence only before a space and not after common abbreviations or a single letter ("e.g.", initials).
 _END = re.compile(r"[。！？]|[.!?](?<!\b[A-Za-z].)(?<!\bvs.)(?<!\bDr.)(?<!\bMr.)(?<!\bMs.)(?<!\betc.)(?<!\bMrs.) ")
+# The marker of a list item is skipped first, so that the full stop in "1." does not end the sentence.
 _ITEM = re.compile(r"(?:\(?\d{1,3}[.)、]|[-*•])\s*")
 MOST_DIGESTS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Utterance:
-    """One timeline entry as a listener hears it."""
+    """One timeline entry as other seats read it."""
 
     id: int
     speaker: SeatId
@@ -28,7 +29,7 @@ class Utterance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Digest:
-    """An older entry in one line."""
+    """An older entry, shortened to one line."""
 
     id: int
     speaker: SeatId
@@ -38,7 +39,7 @@ class Digest:
 
 @dataclass(frozen=True, kw_only=True)
 class ContextWindow:
-    """The last turns word for word, what is older as a bounded digest, and how many entries the digest left out."""
+    """The last turns word for word, the older ones as a bounded digest, and the number of entries that the digest dropped."""
 
     window: int
     recent: tuple[Utterance, ...] = ()
@@ -47,12 +48,12 @@ class ContextWindow:
     weights: tuple[float, ...] = ()
 
     def __hash__(self) -> int:
-        # Cheap, and enough to tell the memories of one meeting apart: texts need not be hashed for every prompt.
+        # Deliberately weak: it still separates the windows of one session, and no text is hashed for every prompt.
         return hash((self.left_out, len(self.older), self.recent[-1].id if self.recent else 0))
 
-    def add(self, heard: Utterance, weight: float) -> "ContextWindow":
-        """The memory after one more entry; what falls out of the window becomes a line of the digest."""
-        recent = (*self.recent, clip_utterance(heard))
+    def add(self, utterance: Utterance, weight: float) -> "ContextWindow":
+        """Return the window with one more entry; an entry that leaves the window becomes a line of the digest."""
+        recent = (*self.recent, clip_utterance(utterance))
         weights = (*self.weights, weight)
         if len(recent) <= self.window:
             return fast_replace(self, recent=recent, weights=weights)
@@ -63,7 +64,7 @@ class ContextWindow:
         )
         left_out = self.left_out
         if len(older) > MOST_DIGESTS:
-            # The question itself (entry 1) stays; of the rest the least moving goes, the oldest of equals first.
+            # Entry 1 is the question and always stays. Of the rest the line with the lowest weight goes; among equals the oldest.
             dropped = min(older[1:], key=lambda line: (line.weight, line.id))
             older = tuple(line for line in older if line.id != dropped.id)
             left_out += 1
@@ -74,16 +75,17 @@ class ContextWindow:
         return self.recent[-1] if self.recent else None
 
 
-def clip_utterance(heard: Utterance) -> Utterance:
-    """The entry, cut to what a perception shows."""
-    if len(heard.text) <= LONGEST_UTTERANCE:
-        return heard
-    rest = len(heard.text) - LONGEST_UTTERANCE
-    return replace(heard, text=f"{heard.text[:LONGEST_UTTERANCE]}… [+{rest}]")
+def clip_utterance(utterance: Utterance) -> Utterance:
+    """Return the entry with its text cut to `LONGEST_UTTERANCE`."""
+    if len(utterance.text) <= LONGEST_UTTERANCE:
+        return utterance
+    rest = len(utterance.text) - LONGEST_UTTERANCE
+    return replace(utterance, text=f"{utterance.text[:LONGEST_UTTERANCE]}… [+{rest}]")
 
 
 def extract_first_sentence(text: str) -> str:
-    """The first sentence of a text, on one line, cut to `LONGEST_GIST`."""
+    """Return the first sentence of a text on one line, cut to `LONGEST_DIGEST`."""
+    # Four times the limit is enough to find a sentence end, and keeps the regular expression off very long texts.
     line = " ".join(text[: 4 * LONGEST_DIGEST].split())
     item = _ITEM.match(line)
     end = _END.search(line, item.end() if item else 1)
@@ -94,7 +96,7 @@ def extract_first_sentence(text: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Perception:
-    """Goal, summary of what is older, the last turns, and the seat's own last words."""
+    """What a prompt is built from: the goal, the digest, the last turns, and the seat's own last words."""
 
     goal: str
     memory: ContextWindow

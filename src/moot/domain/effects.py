@@ -1,4 +1,4 @@
-"""Effects: what a rulebook wants done. Only the engine does it."""
+"""Effects: what a rulebook wants done. Rulebooks only return them; the engine carries them out."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ from moot.domain.roster import Seat
 class Ask:
     """Ask one seat for one kind of answer within `patience` seconds.
 
-    An `invited` ask waits for nobody: a seat that answers from elsewhere may take it up of its own accord, no participant is
-    called for it, and the session goes on without it. The patience of a `firm` one holds for a seat elsewhere, too. `first` is a
-    consultation that the seat is to have before it answers, where the session has consultations.
+    The session does not wait for an `invited` ask: an outside seat may answer it unprompted, and no participant is called for it.
+    A `firm` ask applies its own patience to outside seats as well. `first` is a consultation that the seat must have before it
+    answers, if the session allows consultations.
     """
 
     id: AskId
@@ -32,7 +32,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """Append a fact that follows from the state alone."""
+    """Append a fact that follows from the state alone; nobody is asked for it."""
 
     fact: Fact
 
@@ -42,9 +42,9 @@ Effect = Ask | Record
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alternative:
-    """What may be given in place of an answer, and the fact that keeps it.
+    """What may be given in place of an answer, and the fact that stores it.
 
-    In JSON it is an object with this one field; `shape.from_text` reads it from plain text, and gives None for any other text.
+    In JSON it is an object with this one field; `shape.from_text` parses it from plain text and returns None for any other text.
     """
 
     field: str
@@ -54,7 +54,7 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerForm:
-    """How one kind of answer looks: the fact that keeps it, and whether it is plain text or JSON.
+    """The form of one kind of answer: the fact that stores it, and whether it is plain text or JSON.
 
     `looks_up`: whoever answers may look things up first, where there is something to look them up with. `is_simple`: a very
     small model can fill it. `silence` are the fields of an answer that says nothing, where there is one.
@@ -72,15 +72,16 @@ class AnswerForm:
 
 
 def no_fault(said: object) -> str | None:
-    """The check of an answer that its shape says all about."""
+    """Accept every answer: the default for answers that their shape validates completely."""
     return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldPrompt:
-    """One field of an answer that a person is asked for. `choices` narrows it; one of `ends` needs no further fields.
+    """One field of an answer that a person is asked for. `choices` restricts it; a value in `ends` makes the remaining fields
+    optional.
 
-    With `entries` it is asked for once for each of these lines.
+    With `entries` the field is asked once per listed timeline entry.
     """
 
     field: str
@@ -92,7 +93,7 @@ class FieldPrompt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompareTexts:
-    """Texts to be compared: each new one with all known ones and with the new ones before it."""
+    """Texts to compare: each new text with all known ones and with the new ones before it."""
 
     known: tuple[str, ...] = ()
     new: tuple[str, ...] = ()
@@ -100,14 +101,13 @@ class CompareTexts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Brief:
-    """All that a participant gets with an ask.
+    """Everything that a participant receives with an ask.
 
-    The prompt is `system`, then `shared` (equal for all seats), then `own`. `probe` is a yes-or-no question whose answer's
-    probability can stand for the whole. `subject` is the text that the answer is about. `fault` says what is wrong with an
-    answer that has the right shape; None if nothing is. `wanted` are the fields that count here, in order; empty for all.
-    `again` counts how often this very question was put before; `file_request` is what Moot itself is to do where no mind is
-    asked.
-    `comparing` are the texts that a measure of likeness is asked about.
+    The prompt is `system`, then `shared` (equal for all seats), then `own`. `probe` is a yes-or-no question; the probability of
+    its answer can replace the full answer. `subject` is the text that the answer is about. `fault` returns what is wrong with an
+    answer of the right shape, or None. `wanted` lists the fields that count here, in order; empty means all of them. `again`
+    counts how often this same question was asked before. `file_request` is a file that Moot itself writes, where no participant
+    is asked. `comparing` holds the texts for a similarity measure.
     """
 
     ask: Ask
@@ -117,6 +117,7 @@ class Brief:
     seed: int
     nth: int
     perception: Perception
+    # Equal text comes first, so that providers can reuse their prompt cache across the seats of one turn.
     system: str
     shared: str
     own: str

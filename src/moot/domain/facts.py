@@ -20,7 +20,7 @@ Loss = Literal["timeout", "error", "malformed", "refused", "rejected_key", "gave
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """The root of all facts; it holds nothing."""
+    """The base class of all facts; it has no fields."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,10 +33,10 @@ class Origin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened(Fact):
-    """The first fact of a session. All that its rulebook depends on is in here.
+    """The first fact of a session; it holds everything that the session's rulebook depends on.
 
-    `outside_patience` is how many seconds a seat that answers from elsewhere may take. `hosted`: whichever server serves this
-    ledger runs the session, also after it was started anew. `consult`: seats may consult each other, by these rules.
+    `outside_patience` is the number of seconds that an outside seat has for an answer. `hosted`: the server of this ledger runs
+    the session, also after a restart. `consult`: the rules by which seats may consult each other; None forbids it.
     """
 
     topic: str
@@ -53,7 +53,7 @@ class Opened(Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply(Fact):
-    """A seat's answer to an ask, checked against its shape. Subclasses narrow `said`. `key` makes a retried call count once."""
+    """A seat's answer to an ask, validated against its shape. Subclasses narrow `said`. `key` makes a retried call count once."""
 
     ask: AskId
     seat: SeatId
@@ -69,9 +69,9 @@ class Closed(Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AsksPut(Fact):
-    """These asks were put to their seats, all with one deadline, for the first time.
+    """These asks were sent to their seats for the first time, all with one deadline.
 
-    `outside` asks wait for an answer from elsewhere: no process holds them, and their deadline does not move.
+    `outside` asks wait for an answer from another process: no running process holds them, and their deadline does not move.
     """
 
     asks: tuple[AskId, ...]
@@ -92,14 +92,14 @@ class SeatLost(Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AsksWithdrawn(Fact):
-    """The session went on without waiting for these asks."""
+    """The session continued without waiting for these asks."""
 
     asks: tuple[AskId, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputGiven(Fact):
-    """The person who asks put in a word. `key` makes a retried call count once."""
+    """The user added a message to the session. `key` makes a retried call count once."""
 
     text: str
     key: str = ""
@@ -107,14 +107,14 @@ class InputGiven(Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CloseCalled(Fact):
-    """Whoever owns the session asked for its end: it concludes with what has been said so far."""
+    """The owner of the session asked for its end: it concludes with what has been said so far."""
 
     by: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetExhausted(Fact):
-    """A limit was reached; the protocol ends the meeting as it sees fit."""
+    """A limit was reached; the protocol decides how the session ends."""
 
     budget: BudgetKind
     spent: str
@@ -122,12 +122,12 @@ class BudgetExhausted(Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionResumed(Fact):
-    """A process took the session up again; the time since the last entry does not count."""
+    """A process resumed the session; the time since the last entry does not count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionForked(Fact):
-    """What stands before this is a copy of another session up to one of its entries."""
+    """The entries before this one are a copy of another session up to one of its entries."""
 
     source: SessionId
     at: int
@@ -136,18 +136,19 @@ class SessionForked(Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionCancelled(Closed):
-    """Somebody ended the session before it came to a conclusion."""
+    """Somebody ended the session before it reached a conclusion."""
 
     reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionImported(Closed):
-    """A session that had ended elsewhere was read back; `conclusion` is its JSON as it stood there."""
+    """A session that had ended elsewhere was imported; `conclusion` is its JSON, unchanged."""
 
     conclusion: str
 
 
+# These names are stored in every ledger: a released one never changes.
 CORE_KINDS: dict[str, type[Fact]] = {
     "asks_put": AsksPut,
     "seat_lost": SeatLost,
@@ -163,7 +164,7 @@ CORE_KINDS: dict[str, type[Fact]] = {
 
 
 class Entry(NamedTuple):
-    """A fact in its place: `seq` counts from 1 without gaps."""
+    """A fact with its sequence number and time: `seq` counts from 1 without gaps."""
 
     seq: int
     at: datetime

@@ -1,4 +1,4 @@
-"""Names of sessions, seats and asks, and the rules that they keep."""
+"""Ids of sessions, seats and asks, and the rules for valid ones."""
 
 import re
 import unicodedata
@@ -19,10 +19,12 @@ _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 
 def parse_seat_id(text: str) -> SeatId:
-    """Check a seat's name: letters and digits of any script, `_` and `-`; raises BadName."""
+    """Validate a seat id: letters and digits of any script, `_` and `-`; raises BadName."""
+    # NFC first: the same name typed as composed or decomposed characters must be one seat.
     name = unicodedata.normalize("NFC", text.strip())
     if not name or len(name) > LONGEST_SEAT:
         raise BadName(f"seat id {text[:80]!r} must have 1 to {LONGEST_SEAT} characters")
+    # Mn and Mc are combining marks: many scripts (Devanagari, Thai) cannot write a word without them.
     if not all(char.isalnum() or char in "_-" or unicodedata.category(char) in {"Mn", "Mc"} for char in name):
         raise BadName(f"seat id {text!r} may hold letters and digits of any script, '_' and '-', nothing else")
     if name.upper() == USER:
@@ -31,7 +33,8 @@ def parse_seat_id(text: str) -> SeatId:
 
 
 def parse_session_id(text: str) -> SessionId:
-    """Check a session's name: ASCII letters, digits, `_` and `-`; raises BadName."""
+    """Validate a session id: ASCII letters, digits, `_` and `-`; raises BadName."""
+    # ASCII only: session ids become file names and parts of URLs.
     if not isinstance(text, str) or len(text) > LONGEST_SESSION or not _SESSION.fullmatch(text):
         raise BadName(
             f"session id {str(text)[:100]!r} must have 1 to {LONGEST_SESSION} ASCII letters, digits, '_' or '-', "
@@ -41,15 +44,15 @@ def parse_session_id(text: str) -> SessionId:
 
 
 def daily_prefix(now: datetime) -> str:
-    """The part of a default session id that all sessions of one UTC day share."""
+    """The prefix that the default ids of all sessions of one UTC day share."""
     return f"think_{now:%Y%m%d}_"
 
 
 def daily_id(now: datetime, number: int) -> SessionId:
-    """`think_YYYYMMDD_NNN`, the default form of a session id."""
+    """The default session id, `think_YYYYMMDD_NNN`."""
     return SessionId(f"{daily_prefix(now)}{number:03d}")
 
 
 def ask_id(turn: int, kind: str, seat: SeatId) -> AskId:
-    """The stable id of an ask, made from where the session stands."""
+    """The stable id of an ask. It is computed from the session's state, so that a restarted process builds the same id."""
     return AskId(f"{turn}.{kind}.{seat}")

@@ -1,4 +1,4 @@
-"""How often seats have failed, whatever the protocol."""
+"""Counts how often seats have failed to answer, for any protocol."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from moot.domain.ids import SeatId
 
 @dataclass(frozen=True, slots=True)
 class Losses:
-    """How often a seat failed, and how last."""
+    """How often a seat failed, and the reason of the last failure."""
 
     times: int
     last: Loss
 
 
 def count_loss(losses: Mapping[SeatId, Losses], fact: SeatLost) -> dict[SeatId, Losses]:
-    """The losses with one more."""
+    """Return the losses with one more failure counted."""
     before = losses.get(fact.seat)
     return {**losses, fact.seat: Losses(1 if before is None else before.times + 1, fact.reason)}

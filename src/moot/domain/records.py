@@ -1,4 +1,4 @@
-"""Records: entries as they lie in a ledger."""
+"""Records: entries in the form in which a ledger stores them."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ from moot.domain.ids import SessionId
 
 
 class StoredRecord(NamedTuple):
-    """One record: `at` in microseconds since 1970 UTC, `body` the canonical fact, `hash` the chain up to here."""
+    """One stored entry: `at` in microseconds since 1970 UTC, `body` the fact as canonical JSON, `hash` the chain up to here."""
 
     seq: int
     at: int
@@ -15,7 +15,7 @@ class StoredRecord(NamedTuple):
 
 
 class Head(NamedTuple):
-    """The two ends of a session."""
+    """The first and the last record of a session."""
 
     session: SessionId
     first: StoredRecord

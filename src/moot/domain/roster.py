@@ -1,4 +1,4 @@
-"""Who sits at the table: seats, and the rule that they can sit together."""
+"""The roster of a session: its seats, and the checks that make a roster valid."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -9,10 +9,10 @@ from moot.domain.safe_text import fix_surrogates
 from moot.errors import BadRoster
 
 NEUTRAL_TRUST: Final = 0.5
-"""What a seat without a track record is trusted: the middle of the scale."""
+"""The trust in a seat without a track record: the middle of the scale."""
 
 MAILBOX: Final = "mailbox"
-"""The platform of a seat whose participant answers from elsewhere."""
+"""The platform of a seat whose participant answers from another process."""
 
 HUMAN: Final = "human"
 SCRIPT: Final = "script"
@@ -29,7 +29,7 @@ Sessions are folded by this, so it depends on what is recorded alone, never on w
 
 MOST_SEATS: Final = 64
 HELPING_SEATS: Final = 2
-"""Seats that a protocol may add to a full table: one that checks, one that compares."""
+"""Seats that a protocol may add to a full roster: one validator and one similarity measure."""
 
 LONGEST_ROLE: Final = 20_000
 MOST_WEIGHT: Final = 1e6
@@ -38,9 +38,9 @@ MOST_PATIENCE: Final = 10 * 31_536_000.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seat:
-    """A place at the table; `platform` says which participant fills it.
+    """A place in a session; `platform` names the participant that fills it.
 
-    `patience` is how many seconds it may take over an answer; None leaves that to the protocol.
+    `patience` is the number of seconds that the seat has for an answer; None leaves that to the protocol.
     """
 
     id: SeatId
@@ -57,7 +57,7 @@ class Seat:
 
     @property
     def source(self) -> str:
-        """Whose track record counts: the mind behind the seat, be it called by its model or by its own name."""
+        """The name under which the track record is kept: the model, or the seat's own id where no model is behind the seat."""
         return self.id if parse_kind(self.platform) in UNNAMED_MINDS else self.platform
 
 
@@ -66,20 +66,21 @@ def parse_kind(platform: str) -> str:
     return platform.partition(":")[0]
 
 
+# '@' is not allowed in a seat id (see `parse_seat_id`), so that no real seat can take this name.
 DIRECTOR: Final = Seat(id=SeatId("@director"), platform="director")
-"""The house itself: asked where something is to be done outside of the ledger. No seat at a table can have its name."""
+"""Moot itself as a seat: it is asked for work outside of the ledger, such as writing a file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Swap:
-    """A seat that another participant takes over from here on."""
+    """A change of platform: another participant fills this seat from here on."""
 
     seat: SeatId
     platform: str
 
 
 def validate_seats(seats: Iterable[Seat], *, fewest: int = 1, most: int = MOST_SEATS) -> tuple[Seat, ...]:
-    """The seats, if they can sit at one table; raises BadRoster with the first reason that they cannot."""
+    """Validate a roster and return it; raises BadRoster with the first reason why it is not valid."""
     roster = tuple(
         replace(seat, stance=fix_surrogates(seat.stance), instructions=fix_surrogates(seat.instructions)) for seat in seats
     )
@@ -91,6 +92,7 @@ def validate_seats(seats: Iterable[Seat], *, fewest: int = 1, most: int = MOST_S
             raise BadRoster(f"seat id {seat.id!r} must be written {parse_seat_id(seat.id)!r}")
         if len(seat.stance) + len(seat.instructions) > LONGEST_ROLE:
             raise BadRoster(f"seat {seat.id!r}: stance and instructions have more than {LONGEST_ROLE} characters")
+        # Case-insensitive: prompts and files name seats, and "Ada" beside "ada" would be ambiguous for a reader.
         key = seat.id.casefold()
         if key in seen:
             raise BadRoster(f"two seats are called {seen[key]!r} and {seat.id!r}; each needs an id of its own")
@@ -109,18 +111,18 @@ def validate_seats(seats: Iterable[Seat], *, fewest: int = 1, most: int = MOST_S
 
 
 def swap_seats(seats: tuple[Seat, ...], swaps: Iterable[Swap]) -> tuple[Seat, ...]:
-    """The roster after the swaps; one that names no seat changes nothing."""
+    """Return the roster after the swaps; a swap of an unknown seat changes nothing."""
     platforms = {swap.seat: swap.platform for swap in swaps}
     return tuple(_swap_platform(seat, platforms.get(seat.id, seat.platform)) for seat in seats)
 
 
 def _swap_platform(seat: Seat, platform: str) -> Seat:
-    # Another mind has no part in the track record of the one before it.
+    # The track record belongs to the participant, not to the seat: a new participant starts with neutral trust.
     return seat if platform == seat.platform else replace(seat, platform=platform, trust=NEUTRAL_TRUST)
 
 
 def validate_swaps(seats: tuple[Seat, ...], swaps: Iterable[Swap]) -> tuple[Swap, ...]:
-    """The swaps, if each names a seat; raises BadRoster."""
+    """Return the swaps if each names a known seat; raises BadRoster."""
     wanted = tuple(swaps)
     known = [seat.id for seat in seats]
     for swap in wanted:

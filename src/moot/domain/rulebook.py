@@ -1,4 +1,4 @@
-"""A protocol is a rulebook: pure functions over the ledger's facts."""
+"""The rulebook port: a protocol is a set of pure functions over the facts of a ledger."""
 
 from collections.abc import Iterable, Mapping
 from typing import Protocol, TypeVar
@@ -10,7 +10,7 @@ S = TypeVar("S")
 
 
 class Rulebook(Protocol[S]):
-    """`decide` reads the state alone, so that a restarted engine asks for the same effects again."""
+    """The rules of one protocol. `decide` reads only the state, so that a restarted engine gets the same effects again."""
 
     @property
     def name(self) -> str: ...
@@ -22,13 +22,13 @@ class Rulebook(Protocol[S]):
 
     @property
     def forms(self) -> Mapping[str, AnswerForm]:
-        """The kinds of answers that it asks for."""
+        """The kinds of answers that the protocol asks for."""
         ...
 
     def initial(self, opened: Opened) -> S: ...
 
     def evolve(self, state: S, entry: Entry) -> S:
-        """The state after one more entry. Never raises, whatever the entry holds."""
+        """Return the state after one more entry. Never raises, whatever the entry holds."""
         ...
 
     def decide(self, state: S) -> tuple[Effect, ...]: ...
@@ -37,7 +37,7 @@ class Rulebook(Protocol[S]):
 
 
 def fold(rules: Rulebook[S], opened: Opened, entries: Iterable[Entry]) -> S:
-    """The state after the opening and these entries."""
+    """Return the state after the opening and these entries."""
     state = rules.initial(opened)
     for entry in entries:
         state = rules.evolve(state, entry)

@@ -1,4 +1,4 @@
-"""Which time of a session counts: that in which a process ran it."""
+"""Computes how long a session has run: only time in which a process runs it counts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from moot.domain.ids import AskId
 
 @dataclass(frozen=True, slots=True)
 class PendingAsk:
-    """An ask that was put and not yet answered. `attempts` counts the processes that put it."""
+    """An ask that was sent and is not yet answered. `attempts` counts the processes that have sent it."""
 
     deadline: datetime | None
     outside: bool = False
@@ -32,9 +32,9 @@ class PendingAsk:
 
 @dataclass(frozen=True, slots=True)
 class RunningTime:
-    """The time since a process was last seen to run the session, and when it was seen now (`at`).
+    """The time between the last known sign of a running process and this entry (`at`).
 
-    `seconds` it ran; for `parked` seconds only seats elsewhere were waited for.
+    The session ran for `seconds`; for `parked` seconds it waited only for outside seats.
     """
 
     at: datetime
@@ -43,22 +43,26 @@ class RunningTime:
 
 
 def is_parked(pending: Mapping[AskId, PendingAsk]) -> bool:
-    """Whether only seats elsewhere are waited for: then nobody need run the session."""
+    """Whether the session waits only for outside seats; no process needs to run it then."""
+    # No pending asks is not parked: the session then has work to compute, and a process must run it.
     return bool(pending) and all(each.outside for each in pending.values())
 
 
 def compute_running_time(ran_at: datetime, pending: Mapping[AskId, PendingAsk], entry: Entry) -> RunningTime:
-    """What an entry tells of the time before it, given what was outstanding then."""
+    """Return what an entry says about the time before it, given the asks that were pending then."""
     gap = (entry.at - ran_at).total_seconds()
     if is_parked(pending):
         return RunningTime(entry.at, parked=gap)
+    # Such an entry can be written while no process runs the session, so it proves nothing: the interval stays open until the next
+    # entry that only a running process writes.
     if _is_from_outside(pending, entry.fact):
         return RunningTime(ran_at)
+    # SessionResumed is the first entry after a pause: the gap before it is time without a process.
     return RunningTime(entry.at, seconds=0.0 if isinstance(entry.fact, SessionResumed) else gap)
 
 
 def update_pending(pending: Mapping[AskId, PendingAsk], fact: Fact) -> Mapping[AskId, PendingAsk]:
-    """What is outstanding after a fact."""
+    """Return the pending asks after a fact."""
     match fact:
         case Reply(ask=ask) | SeatLost(ask=ask):
             return remove_asks(pending, (ask,))
@@ -66,6 +70,7 @@ def update_pending(pending: Mapping[AskId, PendingAsk], fact: Fact) -> Mapping[A
             return {**pending, **dict.fromkeys(asks, PendingAsk(deadline, outside))}
         case AsksWithdrawn(asks=asks):
             return remove_asks(pending, asks)
+        # A fork does not inherit its source's asks: its own process sends them again, with deadlines of its own.
         case SessionForked() | Closed():
             return {}
         case _:
@@ -77,7 +82,7 @@ def remove_asks(pending: Mapping[AskId, PendingAsk], asks: tuple[AskId, ...]) ->
 
 
 def _is_from_outside(pending: Mapping[AskId, PendingAsk], fact: Fact) -> bool:
-    """Whether an entry can come from a process that does not run the session."""
+    """Whether a process that does not run the session may have written this entry."""
     if isinstance(fact, Reply):
         put = pending.get(fact.ask)
         return put is not None and put.outside

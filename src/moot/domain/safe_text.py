@@ -1,4 +1,4 @@
-"""What a participant says is data: made harmless to terminals, and fenced line by line where a model reads it."""
+"""Makes untrusted text safe: strips control codes for terminals, and quotes each line where a model reads it."""
 
 import unicodedata
 from typing import Final
@@ -6,17 +6,18 @@ from typing import Final
 FENCE: Final = "| "
 
 _KEPT: Final = {"\n", "\t"}
-# Of the invisible marks only those stay that words are written with: others turn the reading order round, or hide text.
+# Zero-width joiner and non-joiner are part of words in Persian and Indic scripts. Other invisible marks are dropped: they can
+# reverse the reading order (bidi overrides) or hide text.
 _JOINING: Final = frozenset("\u200c\u200d")
 
 
 def fix_surrogates(text: str) -> str:
-    """The text with half characters (lone surrogates, from broken encodings) replaced: those cannot be written down."""
+    """Replace lone surrogates, which come from broken encodings and cannot be encoded as UTF-8."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def strip_control(text: str) -> str:
-    """The text without control codes, with every kind of line break as `\\n`."""
+    """Remove control codes and turn every kind of line break into `\\n`."""
     if text.isprintable():
         return text
     lines = "\n".join(text.splitlines())
@@ -24,14 +25,15 @@ def strip_control(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """The text as one harmless line."""
+    """Return the text as one safe line."""
     return " ".join(strip_control(text).split())
 
 
 def quote_lines(text: str) -> str:
-    """Each line behind a mark, so that nothing in the text can pass as a line of its own."""
+    """Prefix each line with `FENCE`, so that no line of the text can pass as an instruction or a heading."""
     return "\n".join(FENCE + line for line in strip_control(text).split("\n"))
 
 
 def _is_harmless(char: str) -> bool:
+    # Cc control, Cf format (bidi marks), Cs surrogates, Co private use, Zl and Zp line and paragraph separators.
     return char in _JOINING or unicodedata.category(char) not in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}

@@ -1,18 +1,20 @@
-"""Seeded chance: every draw is a pure function of the session's seed and a key, so that a replay is exact."""
+"""Seeded randomness: every draw is a pure function of the session's seed and a key, so that a replay is exact."""
 
 from hashlib import sha256
 
 
 def random_unit(seed: int, *key: object) -> float:
-    """A number in [0, 1) that depends on the seed and the key alone."""
+    """Return a number in [0, 1) that depends only on the seed and the key."""
     return _hash_bits(seed, key) / 2**53
 
 
 def model_seed(seed: int, *key: object) -> int:
-    """A 31-bit seed for a model's own sampler."""
+    """Return a 31-bit seed for the sampler of a model."""
     return _hash_bits(seed, key) & 0x7FFFFFFF
 
 
 def _hash_bits(seed: int, key: tuple[object, ...]) -> int:
+    # A unit separator between the parts keeps ("a", "bc") and ("ab", "c") apart.
     text = "\x1f".join([str(seed), *map(str, key)])
+    # 53 bits are the precision of a double: the quotient by 2**53 is exact and always below 1.
     return int.from_bytes(sha256(text.encode()).digest()[:8], "big") >> 11

@@ -1,4 +1,4 @@
-"""The desk: what every session has in common, whatever its protocol: what is outstanding and spent, and whether it is over."""
+"""The state that every session has, whatever its protocol: pending asks, spending, and whether it is closed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,18 +24,18 @@ from moot.domain.roster import DIRECTOR, Seat, swap_seats
 from moot.domain.running_time import PendingAsk, compute_running_time, is_parked, update_pending
 
 MOST_ATTEMPTS: Final = 10
-"""How often an ask may be put again because the process died over it."""
+"""How often an ask is sent again after the process that held it died."""
 
 REMEMBERED_KEYS: Final = 64
 REMEMBERED_ANSWERS: Final = 1_024
-"""Keys of answers, the newest of all seats together."""
+"""How many answer keys are remembered: the newest, counted over all seats."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SessionState:
-    """A fold of the shared facts, bounded by what is outstanding. Without slots, for `changed`.
+    """A fold of the facts that all protocols share; its size is bounded by the pending asks. It has no slots, for `fast_replace`.
 
-    `ran_at` is the time of the last entry that a running process wrote; inputs and answers may also come while none runs.
+    `ran_at` is the time of the last entry that a running process wrote; inputs and outside answers may also come while none runs.
     """
 
     opened: Opened
@@ -52,7 +52,7 @@ class SessionState:
 
     @property
     def is_parked(self) -> bool:
-        """Whether only seats elsewhere are waited for: then no time counts."""
+        """Whether the session waits only for outside seats: then no time counts."""
         return is_parked(self.pending)
 
     def seat(self, name: str) -> Seat:
@@ -60,18 +60,20 @@ class SessionState:
 
 
 def build_session_state(entry: Entry, opened: Opened) -> SessionState:
-    """The desk after the first entry."""
+    """Return the state after the first entry."""
     return SessionState(opened=opened, seats=opened.seats, seq=entry.seq, at=entry.at, ran_at=entry.at)
 
 
 def apply(session_state: SessionState, entry: Entry) -> SessionState:
-    """The desk after one more entry."""
+    """Return the state after one more entry."""
     fact = entry.fact
+    # Before `update_pending`: whether the interval counts depends on the asks that were open during it, not after it.
     time = compute_running_time(session_state.ran_at, session_state.pending, entry)
     spent = session_state.spent.with_seconds(time.seconds) if time.seconds else session_state.spent
     pending = update_pending(session_state.pending, fact)
     gap = (entry.at - session_state.ran_at).total_seconds()
     if isinstance(fact, Reply | SeatLost):
+        # A failed answer costs money, too: the provider charges for tokens that could not be parsed.
         spent = spent.plus(fact.usage)
     after = fast_replace(session_state, seq=entry.seq, at=entry.at, ran_at=time.at, pending=pending, spent=spent)
     return _apply_rare_fact(after, fact, gap)
@@ -79,6 +81,7 @@ def apply(session_state: SessionState, entry: Entry) -> SessionState:
 
 def _with_answer_key(session_state: SessionState, fact: Reply) -> SessionState:
     keys = {**session_state.answer_keys, (fact.seat, fact.key): session_state.seq}
+    # Dicts keep insertion order, so the first key is the oldest. The bound keeps a state small in a session of any length.
     if len(keys) > REMEMBERED_ANSWERS:
         del keys[next(iter(keys))]
     return fast_replace(session_state, answer_keys=keys)
@@ -107,6 +110,7 @@ def _apply_rare_fact(session_state: SessionState, fact: Fact, gap: float) -> Ses
 def _renew_pending(pending: PendingAsk, gap: float) -> PendingAsk:
     if pending.outside:
         return pending
-    # Nobody was asking while no process ran: the deadline moves by the gap, the allowance does not grow.
+    # Nobody worked on the ask while no process ran: its deadline moves by the gap, so that a restart neither shortens nor extends
+    # the time that is left.
     deadline = None if pending.deadline is None else pending.deadline + timedelta(seconds=max(0.0, gap))
     return PendingAsk(deadline, False, pending.attempts + 1)

@@ -1,4 +1,4 @@
-"""What a session is about, beyond its question: where it belongs, what is at stake, what it builds on."""
+"""The metadata of a session's question: category, stakes, options, and the decisions that it builds on."""
 
 import unicodedata
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ MOST_LABELS: Final = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorCorrelation:
-    """How far two seats err together, from the cases that they share; 0 not at all, 1 always."""
+    """The correlation of two seats' errors over the cases that they share: 0 independent, 1 always wrong together."""
 
     one: SeatId
     other: SeatId
@@ -27,10 +27,10 @@ class ErrorCorrelation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topic:
-    """Recorded in the opening.
+    """Metadata recorded in the opening.
 
-    `options` are the answers to choose among, if they are known; `built_on` are earlier decisions that this one rests on;
-    `bonds` tell apart seats that think for themselves from seats that err together.
+    `options` are the possible answers, if they are known; `built_on` are earlier decisions that this one rests on; `bonds` are
+    the error correlations that discount seats which do not judge independently.
     """
 
     category: str = ""
@@ -51,7 +51,7 @@ def build_topic(
     thread: str = "",
     built_on: Iterable[str] = (),
 ) -> Topic:
-    """A checked subject; raises BadSetting saying what was expected."""
+    """Validate the metadata and return it; raises BadSetting with what was expected."""
     return Topic(
         category=_validate_label("category", category),
         stakes=_parse_stakes(stakes),
@@ -64,7 +64,8 @@ def build_topic(
 
 @lru_cache(maxsize=4_096)
 def normalize_label(label: str) -> str:
-    """A choice as it is compared: without case, width, surrounding space and closing marks."""
+    """Return the form in which choices are compared: without case, width, surrounding spaces and closing punctuation."""
+    # NFKC folds full-width letters and punctuation, which Chinese input methods produce, into their ASCII forms.
     return " ".join(unicodedata.normalize("NFKC", one_line(label)).casefold().split()).strip(" .!?。！？,，;；:：'\"“”‘’()")
 
 
@@ -86,6 +87,7 @@ def _validate_labels(what: str, texts: Iterable[str]) -> tuple[str, ...]:
     known: dict[str, str] = {}
     for text in texts:
         label = _validate_label(what, text)
+        # A label of punctuation only normalizes to "": then the label itself is the key, so that "?" and "!" stay two labels.
         known.setdefault(normalize_label(label) or label, label)
     labels = tuple(known.values())
     if "" in labels:

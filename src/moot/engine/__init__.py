@@ -1,1 +1,1 @@
-"""The engine: folds facts, asks rulebooks what is to be done, does it, and appends what came of it."""
+"""The engine: folds facts into state, asks the rulebook what to do next, does it, and appends the resulting facts."""

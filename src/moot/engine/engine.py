@@ -1,4 +1,4 @@
-"""The engine's doors: open, run, answer, give input, cancel, watch, fork, replay, verify."""
+"""The engine's public operations: open, run, answer, give input, cancel, watch, fork, replay, verify."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -15,8 +15,7 @@ from moot.domain.facts import (
 )
 from moot.domain.ids import SessionId, daily_id, daily_prefix
 from moot.domain.records import StoredRecord
-from moot.domain.roster import HELPING_SEATS, MOST_SEATS, Swap, validate_swaps
-from moot.domain.roster import validate_seats as checked_seats
+from moot.domain.roster import HELPING_SEATS, MOST_SEATS, Swap, validate_seats, validate_swaps
 from moot.domain.safe_text import fix_surrogates
 from moot.engine.events import EntryAdded, Event, EventQueue
 from moot.engine.outside_answers import LONGEST_KEY, LONGEST_REASON, OutsideAnswers
@@ -33,15 +32,17 @@ LONGEST_INPUT = 20_000
 
 
 class Engine(OutsideAnswers):
-    """All of the doors. One per process and ledger."""
+    """All operations on sessions. Create one per process and ledger."""
 
     async def open(
         self, opened: Opened, session: SessionId | None = None, then: Sequence[Entry] = (), at: datetime | None = None
     ) -> SessionId:
         """Record a new session, under `session` or the next free id of the day; raises SessionExists.
 
-        `then` are entries that belong to it from the beginning: all of it is written, or nothing. `at` is the opening's time.
+        `then` are entries that the session has from the start: everything is written in one append, or nothing is. `at` is the
+        time of the opening.
         """
+        # Fails for an unknown kind of opening before anything is written.
         self._writer.rules_for(opened)
         now = self._world.clock.now()
         while True:
@@ -56,6 +57,7 @@ class Engine(OutsideAnswers):
             except SeqConflict as cause:
                 if session is not None:
                     raise SessionExists(f"session {session!r} exists already; choose another id") from cause
+                # Another process took this number: forget the counter, so that `_next_id` reads the ledger again.
                 self._numbers.clear()
                 continue
             self._cache_snapshot(snapshot)
@@ -65,32 +67,35 @@ class Engine(OutsideAnswers):
         prefix = daily_prefix(now)
         if prefix not in self._numbers:
             taken = [head.session[len(prefix) :] for head in await self._world.ledger.heads(prefix)]
+            # Ids that users chose may share the prefix: only plain numbers count, and a huge one must not become the start of the
+            # series.
             self._numbers[prefix] = max((int(number) for number in taken if number.isdigit() and len(number) < 10), default=0)
         self._numbers[prefix] += 1
         return daily_id(now, self._numbers[prefix])
 
     async def run(self, session: SessionId, seating: ParticipantFactory, *, wait_outside: bool = False) -> Snapshot:
-        """Run a session until it is closed or waits for seats outside only; raises SessionBusy."""
+        """Run a session until it is closed or waits only for outside seats; raises SessionBusy."""
         async with self._world.ledger.claim(session):
             run = SessionRun(self._world, await self.load_snapshot(session), seating, wait_outside=wait_outside)
             self._runs[session] = run
             try:
                 return await run.run()
             except* Exception as group:  # noqa: BLE001
-                # The loop's own failure (a full disk, say), not the group that carried it out.
+                # Callers expect the loop's own failure (such as a full disk), not the exception group of the TaskGroup.
                 raise group.exceptions[0] from None
             finally:
                 del self._runs[session]
                 self._cache_snapshot(run.snapshot)
 
     async def give_input(self, session: SessionId, text: str, key: str = "") -> Entry | None:
-        """Put in a word of the user's; None when an input with this key is on record already. Raises SessionClosed."""
+        """Record a message of the user; None if an input with this key is already recorded. Raises SessionClosed."""
         if not text.strip():
             raise BadSetting("the input is empty; say what the meeting should hear")
         if len(text) > LONGEST_INPUT:
             raise BadSetting(f"the input has {len(text)} characters; at most {LONGEST_INPUT} are taken")
         if len(key) > LONGEST_KEY:
             raise BadSetting(f"the key has {len(key)} characters; at most {LONGEST_KEY} are taken")
+        # Optimistic: `_append` returns None when another writer was first; then the key is checked again on the new state.
         while True:
             snapshot = await self.load_snapshot(session)
             if key and key in snapshot.session_state.input_keys:
@@ -100,7 +105,7 @@ class Engine(OutsideAnswers):
                 return entry
 
     async def cancel(self, session: SessionId, reason: str = "") -> Entry:
-        """End a session without a conclusion; raises SessionClosed when it has ended already."""
+        """End a session without a conclusion; raises SessionClosed if it has ended already."""
         while True:
             entry = await self._append(
                 await self.load_snapshot(session), SessionCancelled(reason=fix_surrogates(reason)[:LONGEST_REASON])
@@ -109,18 +114,21 @@ class Engine(OutsideAnswers):
                 return entry
 
     async def watch(self, session: SessionId, after: int = 0) -> AsyncIterator[Event]:
-        """Every entry behind `after`, and, while this process runs the session, text as it is produced; ends at the close."""
+        """Yield every entry after `after`, and text while this process produces it; ends when the session is closed."""
         snapshot = await self.load_snapshot(session)
         if snapshot.is_closed and snapshot.seq <= after:
             return
-        bag = self._world.hub.subscribe(session)
-        tail = asyncio.create_task(self._follow_ledger(session, after, bag))
+        # Two sources feed one queue: the hub (fast, but only for sessions that run in this process) and the ledger (complete, but
+        # later). Subscribing before reading leaves no gap between the two; the sequence number removes the duplicates.
+        queue = self._world.hub.subscribe(session)
+        tail = asyncio.create_task(self._follow_ledger(session, after, queue))
         try:
             while True:
-                event = await _get_next_event(bag, tail)
+                event = await _get_next_event(queue, tail)
                 if isinstance(event, EntryAdded):
                     if event.entry.seq <= after:
                         continue
+                    # The hub drops events of a watcher that is too slow: the ledger fills the gap, so that no entry is lost.
                     if event.entry.seq > after + 1:
                         for entry in await self.entries(session, after, event.entry.seq - after - 1):
                             yield EntryAdded(session, entry)
@@ -130,10 +138,10 @@ class Engine(OutsideAnswers):
                     return
         finally:
             tail.cancel()
-            self._world.hub.unsubscribe(session, bag)
+            self._world.hub.unsubscribe(session, queue)
 
     async def fork(self, session: SessionId, at: int, swaps: Sequence[Swap] = (), name: SessionId | None = None) -> SessionId:
-        """A new session that goes on from entry `at` of another, with some seats swapped; raises BadSetting."""
+        """Create a session that continues from entry `at` of another one, with some seats swapped; raises BadSetting."""
         records = await self.records(session)
         if not 1 <= at <= len(records):
             raise BadSetting(f"entry {at} does not exist in {session!r}; it has 1 to {len(records)}")
@@ -149,42 +157,44 @@ class Engine(OutsideAnswers):
         return await self.open(opened, name, then, entries[0].at)
 
     async def restore(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
-        """Write an exported ledger back, record for record; raises LedgerDamaged, ReplayDiffers or SessionExists.
+        """Write an exported session back, record for record; raises LedgerDamaged, ReplayDiffers or SessionExists.
 
-        A chain can be forged by whoever writes the file, so that what stands in it must also be what its rulebook allows.
+        Whoever writes the file can compute a valid hash chain, so the content is also replayed against its rulebook.
         """
-        found = replay_records(self._writer, session, list(records))
-        checked_seats(found.snapshot.session_state.opened.seats, most=MOST_SEATS + HELPING_SEATS)
+        replayed = replay_records(self._writer, session, list(records))
+        # An export can come from a protocol that added helping seats to a full roster.
+        validate_seats(replayed.snapshot.session_state.opened.seats, most=MOST_SEATS + HELPING_SEATS)
         try:
             await self._world.ledger.append(session, records)
         except SeqConflict as cause:
             raise SessionExists(f"session {session!r} exists already in this ledger") from cause
 
     async def replay(self, session: SessionId) -> ReplayResult:
-        """Fold the ledger again, without asking anyone; raises ReplayDiffers or LedgerDamaged."""
+        """Fold the ledger again without asking any participant; raises ReplayDiffers or LedgerDamaged."""
         return replay_records(self._writer, session, await self.records(session))
 
     async def verify(self, session: SessionId) -> str | None:
-        """What is wrong with a session's chain; None if nothing is."""
+        """Return what is wrong with a session's hash chain; None if nothing is."""
         return find_chain_fault(session, await self.records(session))
 
-    async def _follow_ledger(self, session: SessionId, after: int, bag: EventQueue) -> None:
+    async def _follow_ledger(self, session: SessionId, after: int, queue: EventQueue) -> None:
         while True:
             for entry in await self.entries(session, after):
-                await bag.put(EntryAdded(session, entry))
+                await queue.put(EntryAdded(session, entry))
                 after = entry.seq
             await self._world.ledger.changed(session, after)
 
 
-async def _get_next_event(bag: EventQueue, tail: asyncio.Task[None]) -> Event:
-    """The next event; raises what ended the tail, so that nobody waits for a ledger that has failed."""
-    if not bag.empty():
-        return bag.get_nowait()
-    coming = asyncio.ensure_future(bag.get())
+async def _get_next_event(queue: EventQueue, tail: asyncio.Task[None]) -> Event:
+    """Return the next event; raises the error that ended `tail`, so that no watcher waits for a ledger that has failed."""
+    if not queue.empty():
+        return queue.get_nowait()
+    next_event = asyncio.ensure_future(queue.get())
     try:
-        await asyncio.wait([coming, tail], return_when=asyncio.FIRST_COMPLETED)
-        if not coming.done():
+        await asyncio.wait([next_event, tail], return_when=asyncio.FIRST_COMPLETED)
+        # Only a failure ends the tail: awaiting it raises that failure here.
+        if not next_event.done():
             await tail
-        return await coming
+        return await next_event
     finally:
-        coming.cancel()
+        next_event.cancel()

@@ -1,4 +1,4 @@
-"""What watchers see: entries once they are on disk, and text while it is being produced."""
+"""Events for watchers: entries once they are durable, and text while it is produced."""
 
 import asyncio
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from moot.domain.facts import Entry
 from moot.domain.ids import AskId, SeatId, SessionId
 
 MOST_WAITING = 10_000
-"""Events that a slow watcher may be behind before it loses text in the making; entries it reads again from the ledger."""
+"""How many events a slow watcher may lag before it loses text deltas; entries are read again from the ledger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class EntryAdded:
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
-    """A piece of a contribution in the making; it counts only when its entry is added."""
+    """A piece of a contribution that is still being produced; it counts only once its entry is added."""
 
     session: SessionId
     ask: AskId
@@ -31,7 +31,7 @@ EventQueue = asyncio.Queue[Event]
 
 
 class EventHub:
-    """Hands the events of running sessions to whoever watches in this process."""
+    """Delivers the events of running sessions to the watchers in this process."""
 
     def __init__(self) -> None:
         self._bags: dict[SessionId, list[EventQueue]] = {}
@@ -40,18 +40,19 @@ class EventHub:
         return session in self._bags
 
     def publish(self, event: Event) -> None:
-        for bag in self._bags.get(event.session, ()):
-            if not bag.full():
-                bag.put_nowait(event)
+        for queue in self._bags.get(event.session, ()):
+            # Never block the session for a slow watcher: a dropped entry is read again from the ledger, dropped text is lost.
+            if not queue.full():
+                queue.put_nowait(event)
 
     def subscribe(self, session: SessionId) -> EventQueue:
-        bag: EventQueue = asyncio.Queue(MOST_WAITING)
-        self._bags.setdefault(session, []).append(bag)
-        return bag
+        queue: EventQueue = asyncio.Queue(MOST_WAITING)
+        self._bags.setdefault(session, []).append(queue)
+        return queue
 
-    def unsubscribe(self, session: SessionId, bag: EventQueue) -> None:
-        bags = self._bags.get(session, [])
-        if bag in bags:
-            bags.remove(bag)
-        if not bags:
+    def unsubscribe(self, session: SessionId, queue: EventQueue) -> None:
+        queues = self._bags.get(session, [])
+        if queue in queues:
+            queues.remove(queue)
+        if not queues:
             self._bags.pop(session, None)

@@ -1,4 +1,4 @@
-"""Answers from elsewhere: what is asked of a seat that no participant here fills, and what it says."""
+"""Outside answers: the asks of seats whose participant runs in another process, and the answers that come for them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ LONGEST_REASON = 2_000
 
 @dataclass(frozen=True, slots=True)
 class OutstandingAsk:
-    """An ask that waits for an answer, or an invitation that one may take up."""
+    """An ask that waits for an answer, or an invitation that a seat may answer."""
 
     ask: Ask
     pending: PendingAsk
@@ -43,29 +43,30 @@ class OutstandingAsk:
 
 
 FindEarlier = Callable[[Snapshot], int | None]
-"""The entry that holds what is being said already; it may raise where nothing may be said."""
+"""Returns the number of the entry that already holds the same content, or None; may raise if nothing may be said."""
 
 ChooseAsk = Callable[[StepResult], Ask | None]
-"""Picks the ask that an answer is for; None when nothing is asked that it could be for."""
+"""Picks the ask that an answer belongs to; None if no open ask fits."""
 
 
 class OutsideAnswers(Sessions):
-    """The engine's doors for seats that sit elsewhere."""
+    """The engine's operations for outside seats."""
 
     async def list_outstanding(self, session: SessionId) -> list[OutstandingAsk]:
-        """The asks that wait for an answer from elsewhere; what a running process asks is its own affair."""
+        """Return the asks that wait for an answer from outside; asks that a running process holds are not listed."""
         snapshot = await self.load_snapshot(session)
         batch = self._compute_step(snapshot)
         return [_build_outstanding(batch, ask) for ask in batch.asks if _is_outside(batch, ask)]
 
     async def find_open_ask(self, session: SessionId, seat: SeatId) -> OutstandingAsk | None:
-        """What a seat that sits elsewhere may say now: what it is asked, else what it is invited to; raises UnknownSeat."""
+        """Return what an outside seat may answer now: its open ask, else its invitation; raises UnknownSeat."""
         batch = self._compute_step(await self.load_snapshot(session))
         ask = _find_open_ask(batch, _validate_seat(batch.snapshot, seat))
         return None if ask is None else _build_outstanding(batch, ask)
 
     async def answer(self, session: SessionId, ask: AskId, raw: object, key: str = "") -> Entry:
-        """Record the answer to an outstanding ask; the same answer, or the same `key`, again is found and counts once.
+        """Record the answer to an outstanding ask; a repeated answer, or a repeated `key`, returns the first entry and counts
+        once.
 
         Raises UnknownAsk, BadAnswer, KeyReused, SessionClosed.
         """
@@ -73,7 +74,9 @@ class OutsideAnswers(Sessions):
         def choose_ask(batch: StepResult) -> Ask | None:
             return next((each for each in (*batch.asks, *batch.invited) if each.id == ask and _is_outside(batch, each)), None)
 
+        # An ask id is `turn.kind.seat` (see `ask_id`), and a seat id never contains a dot.
         entry = await self._record_answer(session, SeatId(ask.split(".", 2)[-1]), choose_ask, raw, key)
+        # A retry without a key arrives here: the ask is no longer open, so the entry that answered it is looked up.
         return entry or await self._get_earlier_answer(await self.load_snapshot(session), ask, raw)
 
     async def contribute(
@@ -86,11 +89,11 @@ class OutsideAnswers(Sessions):
         said_before: FindEarlier | None = None,
         of_any: bool = False,
     ) -> Entry:
-        """Record what a seat that sits elsewhere says, as the answer to whatever it may say now; the same `key` counts once.
+        """Record a contribution of an outside seat as the answer to whatever it may say now; the same `key` counts once.
 
-        `said_before` may recognise the same words without a key: it names the entry that has them. With `of_any` the words may
-        be of a seat that Moot asks itself: somebody else spoke for it before Moot did. Raises UnknownSeat, OutOfTurn, BadAnswer,
-        KeyReused, SessionClosed.
+        `said_before` may recognise repeated content without a key: it returns the entry that has it. With `of_any` the content
+        may also come from a seat that Moot asks itself, if somebody answered for it first. Raises UnknownSeat, OutOfTurn,
+        BadAnswer, KeyReused, SessionClosed.
         """
 
         def choose_ask(batch: StepResult) -> Ask | None:
@@ -102,7 +105,8 @@ class OutsideAnswers(Sessions):
         return entry
 
     async def pass_over(self, session: SessionId, seat: SeatId, reason: Loss, detail: str = "") -> Entry:
-        """Record that a seat does not answer what it is asked now. Raises UnknownSeat, OutOfTurn, SessionClosed."""
+        """Record that a seat does not answer its open ask. Raises UnknownSeat, OutOfTurn, SessionClosed."""
+        # The lock orders writers of this process; the loop handles other processes: a lost append race computes everything again.
         async with self._queue(session):
             while True:
                 snapshot = await self.load_snapshot(session)
@@ -113,12 +117,13 @@ class OutsideAnswers(Sessions):
                     raise OutOfTurn(f"nothing is asked of {seat!r} now; {await self._describe_waiting(session)}")
                 fact = SeatLost(ask=ask.id, seat=seat, reason=reason, detail=fix_surrogates(detail)[:LONGEST_REASON])
                 lost, written = self._writer.write(before.snapshot, self._world.clock.now(), fact)
+                # The entry just written sets `ran_at` to now, so no pause is left to record.
                 after = self._compute_step(lost, is_left=False)
                 if await self._commit(after.snapshot, [*before.written, written, *after.written]):
                     return written.entry
 
     async def call_close(self, session: SessionId, by: str = "") -> Entry:
-        """Ask for the end: the session concludes with what has been said so far; raises SessionClosed when it has ended."""
+        """Ask for the end: the session concludes with what has been said so far; raises SessionClosed if it has ended."""
         async with self._queue(session):
             while True:
                 snapshot = await self.load_snapshot(session)
@@ -140,11 +145,14 @@ class OutsideAnswers(Sessions):
         async with self._queue(session):
             while True:
                 snapshot = await self.load_snapshot(session)
+                # The key is checked before the ask: a retry must succeed although its ask is no longer open.
                 if key and (seat, key) in snapshot.session_state.answer_keys:
                     return await self._get_entry_by_key(snapshot, seat, key, raw)
                 earlier = None if said_before is None else said_before(snapshot)
                 if earlier is not None:
                     return (await self.entries(session, earlier - 1, 1))[0]
+                # While the session is parked no time counts anyway, so the claim of `is_running` (a lock file or a query) is
+                # spared.
                 is_left = not snapshot.session_state.is_parked and not await self.is_running(session)
                 before = self._compute_step(snapshot, is_left=is_left)
                 ask = choose(before)
@@ -153,6 +161,7 @@ class OutsideAnswers(Sessions):
                 fact = self._build_reply(_build_outstanding(before, ask), raw, key)
                 said, written = self._writer.write(before.snapshot, self._world.clock.now(), fact)
                 after = self._compute_step(said, is_left=is_left)
+                # One append for what led to the ask, the answer, and what follows from it: a crash in between cannot lose a part.
                 if await self._commit(after.snapshot, [*before.written, written, *after.written]):
                     return written.entry
 
@@ -160,6 +169,7 @@ class OutsideAnswers(Sessions):
         seq = snapshot.session_state.answer_keys[seat, key]
         entry = (await self.entries(snapshot.session, seq - 1, 1))[0]
         assert isinstance(entry.fact, Reply)
+        # The kind is the second part of the ask id; it names the form in which the earlier answer was parsed.
         form = snapshot.rules.forms[entry.fact.ask.split(".", 2)[1]]
         if parse_answer(form, raw) != entry.fact.said:
             raise KeyReused(f"the key {key!r} came before, with other words (entry {seq}); a new contribution needs a new key")
@@ -172,12 +182,12 @@ class OutsideAnswers(Sessions):
         waiting = ", ".join(f"{ask.seat} ({ask.kind})" for ask in batch.asks)
         return f"waited for: {waiting or 'nobody'}"
 
-    def _build_reply(self, found: OutstandingAsk, raw: object, key: str) -> Reply:
-        said = parse_answer(found.brief.form, raw)
-        fault = found.brief.fault(said)
+    def _build_reply(self, outstanding: OutstandingAsk, raw: object, key: str) -> Reply:
+        said = parse_answer(outstanding.brief.form, raw)
+        fault = outstanding.brief.fault(said)
         if fault is not None:
             raise BadAnswer(fault)
-        return build_reply(found.brief.form, found.ask.id, found.ask.seat, said, FREE, key=key)
+        return build_reply(outstanding.brief.form, outstanding.ask.id, outstanding.ask.seat, said, FREE, key=key)
 
     async def _get_earlier_answer(self, snapshot: Snapshot, ask: AskId, raw: object) -> Entry:
         for entry in await self.entries(snapshot.session):
@@ -194,17 +204,20 @@ class OutsideAnswers(Sessions):
 
 def _build_outstanding(batch: StepResult, ask: Ask) -> OutstandingAsk:
     snapshot = batch.snapshot
+    # An invitation is not recorded with AsksPut: it has no deadline and is outside by definition.
     pending = snapshot.session_state.pending.get(ask.id, PendingAsk(None, outside=True))
     return OutstandingAsk(ask, pending, snapshot.rules.brief(snapshot.state, ask))
 
 
 def _is_outside(batch: StepResult, ask: Ask) -> bool:
     pending = batch.snapshot.session_state.pending.get(ask.id)
+    # A recorded ask says itself who holds it: a process may have found a participant for a mailbox seat, or none for another
+    # seat.
     return batch.snapshot.session_state.seat(ask.seat).is_outside if pending is None else pending.outside
 
 
 def _validate_seat(snapshot: Snapshot, seat: SeatId, *, of_any: bool = False) -> SeatId:
-    """The seat, if it is one that answers from elsewhere (or `of_any` kind); raises UnknownSeat, SessionClosed."""
+    """Return the seat if it is an outside seat (or `of_any` kind); raises UnknownSeat, SessionClosed."""
     found = next((each for each in snapshot.session_state.seats if each.id == seat), None)
     if found is None:
         known = ", ".join(each.id for each in snapshot.session_state.seats)
@@ -217,4 +230,5 @@ def _validate_seat(snapshot: Snapshot, seat: SeatId, *, of_any: bool = False) ->
 
 
 def _find_open_ask(batch: StepResult, seat: SeatId) -> Ask | None:
+    # A direct question comes before an invitation.
     return next((ask for ask in (*batch.asks, *batch.invited) if ask.seat == seat), None)

@@ -1,4 +1,4 @@
-"""Replay: a finished ledger folded again with no participant, and held against its own rulebook."""
+"""Replay: folds a ledger again without participants, and compares every computed fact with its rulebook."""
 
 from dataclasses import dataclass
 from hashlib import sha256
@@ -17,7 +17,7 @@ _CORE = tuple(CORE_KINDS.values())
 
 @dataclass(frozen=True, slots=True)
 class ReplayResult:
-    """How a replay went. `computed` facts were derived again and were the same."""
+    """The result of a replay. `computed` counts the facts that were derived again and were equal."""
 
     snapshot: Snapshot
     entries: int
@@ -27,7 +27,7 @@ class ReplayResult:
 
 
 def replay_records(writer: RecordWriter, session: SessionId, records: list[StoredRecord]) -> ReplayResult:
-    """Fold the records, deriving each computed fact and each ask anew; raises ReplayDiffers, LedgerDamaged."""
+    """Fold the records and derive each computed fact and each ask again; raises ReplayDiffers, LedgerDamaged."""
     snapshot = writer.load(session, records[:1])
     answers = computed = 0
     for record in records[1:]:
@@ -36,6 +36,7 @@ def replay_records(writer: RecordWriter, session: SessionId, records: list[Store
             answers += 1
         elif isinstance(entry.fact, AsksPut):
             _check_asks(snapshot, entry, entry.fact)
+        # Core facts come from outside of the rulebook (answers, time, users), so that there is nothing to derive them from.
         elif not isinstance(entry.fact, _CORE):
             _check_computed(snapshot, entry)
             computed += 1
@@ -44,12 +45,13 @@ def replay_records(writer: RecordWriter, session: SessionId, records: list[Store
 
 
 def state_digest(snapshot: Snapshot) -> str:
-    """A fingerprint of a protocol state."""
+    """Return a fingerprint of a protocol's state."""
     return sha256(TypeAdapter(type(snapshot.state)).dump_json(snapshot.state)).hexdigest()
 
 
 def _check_computed(snapshot: Snapshot, entry: Entry) -> None:
     derived: list[Fact] = [effect.fact for effect in snapshot.rules.decide(snapshot.state) if isinstance(effect, Record)]
+    # A decision may return several facts: after the first one is applied, the others are derived again.
     if isinstance(entry.fact, Opened) or entry.fact not in derived:
         raise ReplayDiffers(
             f"session {snapshot.session!r}, entry {entry.seq}: the rulebook would have recorded "

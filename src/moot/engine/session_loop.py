@@ -1,4 +1,4 @@
-"""One session's loop: step, append, ask, wait; until it is closed or nothing is left to do here."""
+"""The run loop of one session: step, append, ask, wait; until it is closed or this process has nothing left to do."""
 
 import asyncio
 from collections.abc import Callable
@@ -23,18 +23,19 @@ from moot.ports.participant import Answer, NoAnswer, Participant
 LISTEN_AGAIN_SECONDS = 0.2
 LONGEST_DETAIL = 500
 GRACE_SECONDS = 2.0
-"""How long a participant may take to heed that it is no longer asked."""
+"""How long a cancelled participant may take to stop."""
+# Wall time that runs ahead of the monotonic clock by more than this means that the machine was suspended or its clock was set.
 LEAP_SECONDS = 60.0
 NEW_SECONDS = 5.0
-"""How long after its opening a session counts as run from the beginning."""
+"""How soon after its opening a session counts as running without a pause."""
 
 ParticipantFactory = Callable[[Seat], Participant | None]
-"""Who fills a seat; None when it answers from elsewhere."""
+"""Returns the participant that fills a seat; None if the seat answers from outside."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineContext:
-    """What the engine works with."""
+    """The ports and services that the engine works with."""
 
     ledger: Ledger
     writer: RecordWriter
@@ -43,7 +44,7 @@ class EngineContext:
 
 
 class SessionRun:
-    """Runs one session in this process. `run` may be cancelled at any time: what is on disk is whole."""
+    """Runs one session in this process. `run` may be cancelled at any time: the ledger stays consistent."""
 
     def __init__(self, world: EngineContext, snapshot: Snapshot, seating: ParticipantFactory, *, wait_outside: bool) -> None:
         self.snapshot = snapshot
@@ -52,6 +53,8 @@ class SessionRun:
         self._wait_outside = wait_outside
         self._participants: dict[str, Participant | None] = {}
         self._outside: frozenset[SeatId] = frozenset()
+        # `_arrived` and `_woken` connect the participants' tasks with the loop: a task appends its fact and wakes the loop, and
+        # only the loop writes to the ledger.
         self._arrived: list[Fact] = []
         self._tasks: dict[AskId, asyncio.Task[None]] = {}
         self._woken = asyncio.Event()
@@ -62,12 +65,12 @@ class SessionRun:
         self._is_stale = False
 
     def notify_appended(self) -> None:
-        """Somebody else appended: read on."""
+        """Signal that another writer appended to the session, so that the loop reads the new entries."""
         self._is_stale = True
         self._woken.set()
 
     async def run(self) -> Snapshot:
-        """The standing when the session is closed, or waits for seats outside only."""
+        """Return the snapshot when the session is closed, or waits only for outside seats."""
         self._seat_all()
         self._start_clock()
         try:
@@ -83,13 +86,17 @@ class SessionRun:
 
     async def _loop(self) -> None:
         while True:
+            # Read foreign entries before deciding: a decision on old state would only lose the append race.
             if self._is_stale:
                 await self._catch_up()
             batch = self._step(self._read_clock())
             if not await self._commit(batch):
+                # Another writer was first: nothing of this batch happened, so it is computed again on the new state.
                 continue
             if self.snapshot.is_closed:
                 return
+            # After the append, never before: a participant is called only for an ask that is durable, so that a restart asks it
+            # again.
             self._withdraw()
             self._start(batch)
             is_waiting = self._tasks or self._arrived or self._is_stale
@@ -98,15 +105,18 @@ class SessionRun:
             await self._wait()
 
     def _step(self, now: datetime) -> StepResult:
-        """The next step. That the session was taken up again is noted before the first thing that this process writes."""
+        """Compute the next step. A resumed session records SessionResumed before the first entry that this process writes."""
         batch = step(self._world.writer, self.snapshot, self._arrived, now, self._outside, since=self._since)
         if not self._is_taken_up:
             return batch
+        # An ask that the dead process held must be sent again, and SessionResumed counts that attempt and moves its deadline.
         has_asked = any(not pending.outside for pending in self.snapshot.session_state.pending.values())
         if not batch.written and not has_asked:
             return batch
         resumed = [SessionResumed(), *self._arrived]
         batch = step(self._world.writer, self.snapshot, resumed, now, self._outside, since=self._since)
+        # Only the pause made the rulebook or the budget act (for example a time limit that seemed exceeded). SessionResumed
+        # removes that reason, and on its own it is not worth an entry.
         if len(batch.written) == 1 and not has_asked:
             return StepResult(self.snapshot, [], batch.asks)
         return batch
@@ -117,25 +127,32 @@ class SessionRun:
         self._outside = frozenset(seat.id for seat in seats if self._participants[seat.id] is None)
 
     def _start_clock(self) -> None:
-        """No clock ran while no process did: time counts from here on."""
+        """Start counting time: the time before, when no process ran the session, does not count."""
         self._since = self._world.clock.now()
         self._seen = (self._since, asyncio.get_running_loop().time())
         is_new = self.snapshot.seq == 1 and (self._since - self.snapshot.session_state.at).total_seconds() < NEW_SECONDS
         self._is_taken_up = not is_new
 
     def _read_clock(self) -> datetime:
-        """The time. A leap of it (a machine that slept, a clock that was set) counts like a time without a process."""
+        """Return the time.
+
+        A jump of the clock (a suspended machine, a clock that was set) is treated as a pause without a process.
+        """
         now, ticks = self._world.clock.now(), asyncio.get_running_loop().time()
         leap = (now - self._seen[0]).total_seconds() - (ticks - self._seen[1])
         self._seen = (now, ticks)
         if leap > LEAP_SECONDS:
             self._since, self._is_taken_up = now, True
         else:
+            # Not after a jump: deadlines that passed while the machine slept are first moved by SessionResumed.
             self._time_out(now)
         return now
 
     async def _cancel_tasks(self) -> None:
-        """Let go of whoever is still at work. One that does not heed it is left behind, so that it cannot hold the session."""
+        """Cancel the participants that are still working.
+
+        One that ignores the cancellation is abandoned, so that it cannot block the session.
+        """
         if self._alarm is not None:
             self._alarm.cancel()
         for task in self._tasks.values():
@@ -144,10 +161,11 @@ class SessionRun:
             await asyncio.wait(self._tasks.values(), timeout=GRACE_SECONDS)
 
     async def _commit(self, batch: StepResult) -> bool:
-        """Write the batch. False when somebody else wrote first: then nothing of it counts."""
+        """Append the batch. False if another writer was first: then nothing of the batch counts."""
         if not batch.written:
             self._arrived.clear()
             return True
+        # `_arrived` can grow during the append: only the facts that this batch has taken in may be removed after it.
         taken = len(self._arrived)
         try:
             await self._world.ledger.append(batch.snapshot.session, [written.record for written in batch.written])
@@ -156,7 +174,7 @@ class SessionRun:
             return False
         self.snapshot = batch.snapshot
         self._is_taken_up = False
-        # Answers that came in while the append was under way wait for the next step.
+        # Answers that arrived during the append wait for the next step.
         del self._arrived[:taken]
         if self._world.hub.is_watched(self.snapshot.session):
             for written in batch.written:
@@ -174,18 +192,22 @@ class SessionRun:
     def _withdraw(self) -> None:
         pending = self.snapshot.session_state.pending
         for ask in [ask for ask in self._tasks if ask not in pending]:
+            # `pop` first: a task that is no longer registered discards its result (see `_ask_participant`).
             self._tasks.pop(ask).cancel()
 
     def _start(self, batch: StepResult) -> None:
         for ask in batch.asks:
+            # A seat outside of the roster, such as Moot itself: its participant is created when it is first asked.
             if ask.seat not in self._participants:
                 self._participants[ask.seat] = self._seating(self.snapshot.session_state.seat(ask.seat))
             participant = self._participants[ask.seat]
             if participant is None or ask.id in self._tasks:
                 continue
             pending = self.snapshot.session_state.pending.get(ask.id)
+            # The answer is here already but not yet written: asking again would pay for a second one.
             if pending is None or any(getattr(fact, "ask", None) == ask.id for fact in self._arrived):
                 continue
+            # A participant that kills the process each time (out of memory, a native crash) must not do so forever.
             if pending.attempts > MOST_ATTEMPTS:
                 self._record_response(
                     ask, NoAnswer(reason="gave_up", detail=f"put {MOST_ATTEMPTS} times, each time the process ended")
@@ -204,19 +226,22 @@ class SessionRun:
             response = await participant.respond(brief, on_text)
         except asyncio.CancelledError:
             task = asyncio.current_task()
+            # `cancelling` separates a cancellation by the loop, which must propagate, from a participant that cancelled itself.
             if task is None or task.cancelling():
                 raise
             response = NoAnswer(reason="error", detail="it cancelled itself")
         except Exception as error:  # noqa: BLE001 - a participant is other people's code: whatever it raises is its own loss
             response = NoAnswer(reason="error", detail=f"{type(error).__name__}: {error}")
+        # Not registered any more: the ask was withdrawn or timed out in the meantime, and this answer comes too late.
         if self._tasks.pop(ask.id, None) is not None:
             self._record_response(ask, response)
 
     def _record_response(self, ask: Ask, response: Answer | NoAnswer) -> None:
-        """Keep what came of an ask. What a participant hands over is checked first: the ledger must stay readable."""
+        """Queue the result of an ask. The participant's value is validated first, because the ledger must stay readable."""
         try:
             self._arrived.append(self._build_fact(ask, response))
         except BadAnswer as error:
+            # No usage here: the value that carries it is the one that failed validation.
             self._arrived.append(SeatLost(ask=ask.id, seat=ask.seat, reason="malformed", detail=_shorten(str(error))))
         self._woken.set()
 
@@ -233,13 +258,13 @@ class SessionRun:
         return fact
 
     async def _wait(self) -> None:
-        """Until something arrives, somebody else appends, or a deadline passes."""
+        """Wait until an answer arrives, another writer appends, or a deadline passes."""
         self._set_alarm()
         await self._woken.wait()
         self._woken.clear()
 
     def _set_alarm(self) -> None:
-        """Wake at the next deadline. An alarm that rings too early does no harm, so that one set for sooner may stay."""
+        """Wake up at the next deadline. Waking too early is harmless, so an earlier alarm stays set."""
         wait = self._next_deadline(self._seen[0])
         if wait is None:
             return
@@ -258,6 +283,7 @@ class SessionRun:
     def _next_deadline(self, now: datetime) -> float | None:
         session_state = self.snapshot.session_state
         waits = [(pending.deadline - now).total_seconds() for pending in session_state.pending.values() if pending.deadline]
+        # The time budget is a deadline, too; while the session is parked its clock stands still.
         if session_state.opened.budget.seconds is not None and session_state.exhausted is None and not session_state.is_parked:
             waits.append(
                 session_state.opened.budget.seconds
@@ -267,11 +293,12 @@ class SessionRun:
         return min(waits, default=None)
 
     def _time_out(self, now: datetime) -> None:
-        """Give up on what is overdue."""
+        """Record a timeout for every ask whose deadline has passed."""
         for ask, pending in self.snapshot.session_state.pending.items():
             if pending.deadline is None or pending.deadline > now:
                 continue
             task = self._tasks.pop(ask, None)
+            # No task and not outside: its participant was not started yet, or its answer waits in `_arrived`.
             if task is None and not pending.outside:
                 continue
             if task is not None:
@@ -284,6 +311,7 @@ class SessionRun:
             head = await self._world.ledger.changed(self.snapshot.session, self.snapshot.seq)
             if head > self.snapshot.seq:
                 self.notify_appended()
+            # Limits how often a busy session reads its own appends back: `changed` also reports those of this process.
             await asyncio.sleep(LISTEN_AGAIN_SECONDS)
 
 

@@ -1,4 +1,4 @@
-"""Sessions as this process knows them: where each stands, and how it is written on."""
+"""The sessions that this process knows: loads their snapshots and appends to them."""
 
 import asyncio
 from collections import OrderedDict
@@ -30,7 +30,7 @@ KNOWN_SESSIONS = 256
 
 
 class Sessions:
-    """One per process and ledger. All of its state can be lost: the ledger has everything."""
+    """The shared base of the engine's operations. Its state is a cache only: everything is in the ledger."""
 
     def __init__(
         self, *, ledger: Ledger, rulebooks: Sequence[AnyRulebook], codec: FactCodec, clock: Clock, wrap: Wrap = use_own_rules
@@ -40,13 +40,15 @@ class Sessions:
         self._known: OrderedDict[SessionId, Snapshot] = OrderedDict()
         self._runs: dict[SessionId, SessionRun] = {}
         self._numbers: dict[str, int] = {}
-        # Writers of one session queue here, so that many at once do not spoil each other's appends.
+        # Writers of one session in this process wait here for each other; otherwise many at once would keep losing append races.
+        # Weak values: a lock disappears when nobody holds it or waits for it.
         self._queues: WeakValueDictionary[SessionId, asyncio.Lock] = WeakValueDictionary()
 
     async def is_running(self, session: SessionId) -> bool:
-        """Whether some process runs the session now."""
+        """Whether any process runs the session now."""
         if session in self._runs:
             return True
+        # A claim is the only sign of a running process that all processes of a ledger share; it is released at once.
         try:
             async with self._world.ledger.claim(session):
                 return False
@@ -54,7 +56,7 @@ class Sessions:
             return True
 
     async def load_snapshot(self, session: SessionId) -> Snapshot:
-        """Where a session stands now; folds only what is new since the last look; raises UnknownSession."""
+        """Return the current snapshot of a session; folds only the records since the last call; raises UnknownSession."""
         known = self._known.get(session)
         records = await self._world.ledger.read(session, known.seq if known else 0)
         if known is None and not records:
@@ -64,11 +66,11 @@ class Sessions:
         return snapshot
 
     async def entries(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[Entry]:
-        """The entries behind `after`."""
+        """Return the entries after `after`."""
         return [self._writer.entry(record) for record in await self._world.ledger.read(session, after, limit)]
 
     async def records(self, session: SessionId) -> list[StoredRecord]:
-        """The records as they lie in the ledger; raises UnknownSession."""
+        """Return the records exactly as the ledger stores them; raises UnknownSession."""
         found = await self._world.ledger.read(session)
         if not found:
             raise UnknownSession(f"no session is called {session!r}; `moot list` shows those that exist")
@@ -81,11 +83,11 @@ class Sessions:
         return self._writer.entry(record)
 
     async def wait_for_change(self, session: SessionId, after: int) -> int:
-        """Wait until the session's head is past `after`, whoever appended; returns the head."""
+        """Wait until the session's head is past `after`, whichever process appended; returns the head."""
         return await self._world.ledger.changed(session, after)
 
     async def _append(self, snapshot: Snapshot, fact: Fact) -> Entry | None:
-        """Write a fact; None when somebody else wrote first."""
+        """Append a fact; None if another writer was first."""
         if snapshot.is_closed:
             raise SessionClosed(f"session {snapshot.session!r} has ended; `moot fork` goes on from an earlier entry")
         after, written = self._writer.write(snapshot, self._world.clock.now(), fact)
@@ -99,13 +101,14 @@ class Sessions:
         self._cache_snapshot(after)
         run = self._runs.get(after.session)
         if run is not None:
+            # Wakes the loop at once; without this it would notice the entry at the next poll of the ledger.
             run.notify_appended()
         return True
 
     def _compute_step(self, snapshot: Snapshot, *, is_left: bool = True) -> StepResult:
-        """Where the session stands once all that follows from its entries is written; nothing is written here.
+        """Return the state after everything that follows from the entries; nothing is written here.
 
-        Where no process ran it for a while (`is_left`), that time does not count.
+        If no process has run the session for a while (`is_left`), that time does not count.
         """
         if snapshot.is_closed:
             return StepResult(snapshot, [])
@@ -117,6 +120,7 @@ class Sessions:
             and (now - snapshot.session_state.ran_at).total_seconds() > NEW_SECONDS
         )
         batch = step(self._writer, snapshot, (), now, outside, since=now)
+        # SessionResumed is only written together with another entry: looking at a session must not write to it.
         if not is_late or not batch.written:
             return batch
         return step(self._writer, snapshot, [SessionResumed()], now, outside, since=now)

@@ -1,4 +1,4 @@
-"""Where a session stands: desk, protocol state and chain, folded once per entry."""
+"""The snapshot of a session (shared state, protocol state, hash), and the records that lead from one snapshot to the next."""
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
@@ -15,16 +15,16 @@ from moot.errors import LedgerDamaged, UnknownProtocol
 
 AnyRulebook = Rulebook[Any]
 Wrap = Callable[[Opened, AnyRulebook], AnyRulebook]
-"""The rulebook that a session is run by, from that of its protocol."""
+"""Wraps a protocol's rulebook into the one that a session runs by."""
 
 
 def use_own_rules(opened: Opened, rules: AnyRulebook) -> AnyRulebook:
-    """The protocol's own."""
+    """Use the protocol's rulebook unchanged."""
     return rules
 
 
 class Snapshot(NamedTuple):
-    """An immutable snapshot: a batch that loses a race is forgotten by keeping the one before it."""
+    """An immutable snapshot of a session: after a lost append race the previous one is simply kept."""
 
     session: SessionId
     rules: AnyRulebook
@@ -41,20 +41,20 @@ class Snapshot(NamedTuple):
         return self.session_state.closed is not None
 
     def apply_entry(self, entry: Entry, digest: bytes) -> "Snapshot":
-        """The standing after one more entry."""
+        """Return the snapshot after one more entry."""
         state = self.rules.evolve(self.state, entry)
         return Snapshot(self.session, self.rules, apply(self.session_state, entry), state, digest)
 
 
 class WrittenEntry(NamedTuple):
-    """An entry and its record."""
+    """An entry and the record that stores it."""
 
     entry: Entry
     record: StoredRecord
 
 
 class RecordWriter:
-    """Turns facts into chained records and records into standings."""
+    """Turns facts into hash-chained records, and records into snapshots."""
 
     def __init__(self, codec: FactCodec, rulebooks: Iterable[AnyRulebook], wrap: Wrap = use_own_rules) -> None:
         self._codec = codec
@@ -64,28 +64,29 @@ class RecordWriter:
         }
 
     def rules_for(self, opened: Opened) -> AnyRulebook:
-        """The rulebook of the protocol that opens its sessions with this kind of fact."""
+        """Return the rulebook of the protocol whose sessions begin with this kind of fact; raises UnknownProtocol."""
         rules = self._rules.get(type(opened))
         if rules is None:
             raise UnknownProtocol(f"no protocol opens sessions with a {type(opened).__name__}")
         return self._wrap(opened, rules)
 
     def write_opening(self, session: SessionId, opened: Opened, at: datetime) -> tuple[Snapshot, WrittenEntry]:
-        """The first standing of a new session, and the record that makes it."""
+        """Return the first snapshot of a new session and its record."""
         record = seal(self._codec, compute_root_hash(session), 1, at, opened)
         return self._build_first_snapshot(session, record, opened), WrittenEntry(
             Entry(seq=1, at=to_datetime(record.at), fact=opened), record
         )
 
     def write(self, snapshot: Snapshot, at: datetime, fact: Fact) -> tuple[Snapshot, WrittenEntry]:
-        """One more fact. Time never runs backwards in a ledger."""
+        """Return the snapshot and record after one more fact. Time never runs backwards in a ledger."""
+        # Processes of several machines may write to one session, and their clocks differ.
         at = max(at, snapshot.session_state.at)
         record = seal(self._codec, snapshot.hash, snapshot.seq + 1, at, fact)
         entry = Entry(seq=record.seq, at=at, fact=fact)
         return snapshot.apply_entry(entry, record.hash), WrittenEntry(entry, record)
 
     def load(self, session: SessionId, records: list[StoredRecord]) -> Snapshot:
-        """The standing after these records, the session's first among them; raises LedgerDamaged."""
+        """Return the snapshot after these records, which begin with the session's first; raises LedgerDamaged."""
         first = records[0]
         if first.seq != 1 or compute_record_hash(compute_root_hash(session), 1, first.at, first.body) != first.hash:
             raise LedgerDamaged(f"session {session!r}: entry 1 was changed after it was written: its hash does not fit")
@@ -95,13 +96,13 @@ class RecordWriter:
         return self.apply_records(self._build_first_snapshot(session, first, opened), records[1:])
 
     def apply_records(self, snapshot: Snapshot, records: Iterable[StoredRecord]) -> Snapshot:
-        """The standing after these further records, each checked against the chain."""
+        """Return the snapshot after further records, each validated against the chain; raises LedgerDamaged."""
         for record in records:
             snapshot = snapshot.apply_entry(self.validate_record(snapshot, record), record.hash)
         return snapshot
 
     def validate_record(self, snapshot: Snapshot, record: StoredRecord) -> Entry:
-        """The entry in a record that follows the standing; raises LedgerDamaged when it does not."""
+        """Return the entry of the record that follows the snapshot; raises LedgerDamaged if the number or the hash is wrong."""
         if record.seq != snapshot.seq + 1:
             raise LedgerDamaged(f"session {snapshot.session!r}: entry {snapshot.seq + 1} is missing")
         if compute_record_hash(snapshot.hash, record.seq, record.at, record.body) != record.hash:
@@ -111,7 +112,7 @@ class RecordWriter:
         return self.entry(record)
 
     def check(self, fact: Fact) -> None:
-        """Raises BadAnswer when a fact could not be read again."""
+        """Raise BadAnswer if a fact could not be decoded again."""
         self._codec.check(fact)
 
     def entry(self, record: StoredRecord) -> Entry:

@@ -1,4 +1,4 @@
-"""One step of a session: from what arrived to what is to be written and asked. Pure: the time comes in as a value."""
+"""One step of a session: from the facts that arrived to the entries to write and the asks to send. Pure: time is an argument."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from moot.domain.ids import AskId, SeatId
 from moot.engine.snapshot import RecordWriter, Snapshot, WrittenEntry
 
 MOST_STEPS = 10_000
-"""Computed facts in a row after which a rulebook is taken to be faulty."""
+"""How many facts in a row a rulebook may compute before it is considered faulty."""
 
 
 @dataclass(slots=True)
 class StepResult:
-    """What one step writes, where it leads, the asks that are then outstanding, and what seats may add of their own accord."""
+    """The entries that one step writes, the snapshot after them, the asks that are then open, and the invitations."""
 
     snapshot: Snapshot
     written: list[WrittenEntry]
@@ -33,12 +33,13 @@ def step(
     *,
     since: datetime,
 ) -> StepResult:
-    """Take in the facts that still have their place, then all that follows from them, up to the next asks.
+    """Apply the facts that are still valid, then everything that follows from them, up to the next asks.
 
-    `outside` are the seats that answer from elsewhere; `since` is when this process took the session up.
+    `outside` are the seats that answer from outside; `since` is when this process started to run the session.
     """
     batch = StepResult(snapshot, [])
     for fact in arrived:
+        # A duplicate, or an answer to an ask that was withdrawn while it was on its way.
         if isinstance(fact, Reply | SeatLost) and fact.ask not in batch.snapshot.session_state.pending:
             continue
         if not batch.snapshot.is_closed:
@@ -46,12 +47,14 @@ def step(
     for _ in range(MOST_STEPS):
         if batch.snapshot.is_closed:
             return batch
+        # The budget comes before every decision, so that the rulebook never asks for more once a limit is reached.
         spent = _find_exceeded_budget(batch.snapshot, now, since)
         if spent is not None:
             _write(writer, batch, now, spent)
             continue
         effects = batch.snapshot.rules.decide(batch.snapshot.state)
         computed = [effect.fact for effect in effects if isinstance(effect, Record)]
+        # All facts of one decision, then decide again: `decide` sees a state that contains all of them.
         for fact in computed:
             _write(writer, batch, now, fact)
         if not computed:
@@ -69,9 +72,11 @@ def _write(writer: RecordWriter, batch: StepResult, now: datetime, fact: Fact) -
 
 def _find_exceeded_budget(snapshot: Snapshot, now: datetime, since: datetime) -> BudgetExhausted | None:
     session_state = snapshot.session_state
+    # Recorded once per session: how to end is the protocol's decision from then on.
     if session_state.exhausted is not None:
         return None
     budget = session_state.opened.budget
+    # Time since the last entry is not in the state yet. Time before `since` belongs to no process, and parked time is free.
     spent = (
         session_state.spent
         if session_state.is_parked
@@ -92,14 +97,18 @@ def _find_exceeded_budget(snapshot: Snapshot, now: datetime, since: datetime) ->
 def _record_asks(writer: RecordWriter, batch: StepResult, now: datetime, outside: frozenset[SeatId]) -> None:
     pending = batch.snapshot.session_state.pending
     wanted = {ask.id for ask in batch.asks}
+    # The rulebook no longer wants these: it decided without them, for example because a quorum was reached.
     stale = tuple(ask for ask in pending if ask not in wanted)
     if stale:
         _write(writer, batch, now, AsksWithdrawn(asks=stale))
+    # AsksPut holds one deadline for all its asks, so asks are grouped by who answers and how long they may take.
     groups: dict[tuple[bool, float], list[AskId]] = {}
     for ask in batch.asks:
         if ask.id not in pending:
             elsewhere = ask.seat in outside
             own = batch.snapshot.session_state.seat(ask.seat).patience
+            # The seat's own patience is the strongest; then the session's for outside seats, who may need days; then the
+            # protocol's.
             patience = own or (
                 batch.snapshot.session_state.opened.outside_patience if elsewhere and not ask.firm else ask.patience
             )

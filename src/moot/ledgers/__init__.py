@@ -1,1 +1,1 @@
-"""Where ledgers live: in memory, in an SQLite file, in PostgreSQL."""
+"""The ledgers: in memory, in an SQLite file, in PostgreSQL."""

@@ -1,4 +1,4 @@
-"""A ledger in memory: for tests, benches and meetings that nobody needs to keep."""
+"""A ledger in memory: for tests, benchmarks and sessions that nobody needs to keep."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -21,6 +21,7 @@ class MemoryLedger:
             return
         check_order(session, records)
         held = self._records.get(session, [])
+        # No await between this check and the write: on one event loop nobody else can append in between.
         check_head(session, records, len(held))
         self._records.setdefault(session, held).extend(records)
         waiting = self._waiting.pop(session, None)

@@ -1,4 +1,4 @@
-"""A ledger in PostgreSQL: appends of many sessions in one transaction, waiting by LISTEN, claims by advisory locks."""
+"""A ledger in PostgreSQL: group commits, waiting by LISTEN/NOTIFY, claims by advisory locks."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -17,10 +17,11 @@ from moot.ledgers.validation import check_head, check_order
 
 CHANNEL: Final = "moot_changed"
 POLL_SECONDS: Final = 5.0
-"""How long a waiter trusts a notification to come before it looks for itself."""
+"""How long a waiter relies on a notification before it queries the database itself."""
 LARGEST_GROUP: Final = 1_000
 COMMAND_SECONDS: Final = 60.0
 
+# Advisory locks are numbers: the session id is hashed to 64 bits. The prefix keeps clear of other programs in the same database.
 _LOCK = "hashtextextended('moot/' || $1, 0)"
 
 
@@ -32,7 +33,7 @@ class _QueuedAppend:
 
 
 class PostgresLedger:
-    """Use as an async context manager."""
+    """A ledger in one PostgreSQL database. Use as an async context manager."""
 
     def __init__(self, address: str) -> None:
         self._address = address
@@ -55,6 +56,7 @@ class PostgresLedger:
                 stack.push_async_callback(self._pool.close)
                 stack.push_async_callback(self._close_listener)
                 await self._open_listener()
+            # Started last and so stopped first: queued appends are written while the pool is still open.
             self._writer = asyncio.create_task(self._write())
             stack.push_async_callback(self._stop_writing)
             self._stack = stack.pop_all()
@@ -75,19 +77,20 @@ class PostgresLedger:
             self._queue.get_nowait().future.cancel()
 
     async def _open_listener(self) -> "asyncpg.Connection[Any]":
-        """The connection that hears of changes and holds the claims; opened anew, with all claims, if it was cut."""
+        """Return the connection for notifications and claims; reopen it and retake all claims if it was cut."""
         if self._ear is None or self._ear.is_closed():
             self._ear = await asyncpg.connect(self._address)
             await _migrate(self._ear)
             await self._ear.add_listener(CHANNEL, self._on_notification)
             self._ear.add_termination_listener(self._on_disconnect)
             for session in self._claimed:
+                # Another process claimed the session while we were disconnected: `append` refuses to write to it from now on.
                 if not await self._ear.fetchval(f"SELECT pg_try_advisory_lock({_LOCK})", session):
                     self._forfeited.add(session)
         return self._ear
 
     def _on_disconnect(self, connection: Any) -> None:
-        """The ear's connection ended: hear again at once, and take the claims back before anyone else does."""
+        """Reconnect at once when the listening connection ends, and retake the claims before another process does."""
         if not self._is_closing:
             self._mending = asyncio.get_running_loop().create_task(self._reconnect())
 
@@ -107,6 +110,7 @@ class PostgresLedger:
     async def append(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
         if not records:
             return
+        # Without this check two processes would run one session: each would ask its participants, and pay for them.
         if session in self._claimed & self._forfeited:
             raise SessionBusy(f"session {session!r} was taken over by another process while the database was out of reach")
         check_order(session, records)
@@ -127,6 +131,7 @@ class PostgresLedger:
         query = (
             "SELECT s.id, a.seq, a.at, a.body, a.hash, z.seq, z.at, z.body, z.hash FROM moot_sessions s "
             "JOIN moot_entries a ON a.session = s.number "
+            # min(seq) and not 1: a session whose first record is missing is still listed.
             "AND a.seq = (SELECT min(seq) FROM moot_entries WHERE session = s.number) "
             "JOIN moot_entries z ON z.session = s.number AND z.seq = s.head "
             "WHERE starts_with(s.id, $1) ORDER BY s.id"
@@ -137,19 +142,21 @@ class PostgresLedger:
 
     async def changed(self, session: SessionId, after: int) -> int:
         while True:
-            heard = self._waiting.setdefault(session, asyncio.Event())
+            # Registered before the query: a notification between the query and the wait would otherwise be lost.
+            event = self._waiting.setdefault(session, asyncio.Event())
             with _translate_errors():
                 head = await self._open_pool().fetchval("SELECT head FROM moot_sessions WHERE id = $1", session)
             if head is not None and head > after:
                 return int(head)
             with suppress(TimeoutError):
                 async with asyncio.timeout(POLL_SECONDS):
-                    await heard.wait()
+                    await event.wait()
 
     @asynccontextmanager
     async def claim(self, session: SessionId) -> AsyncIterator[None]:
-        # An advisory lock belongs to its connection: all claims of this process share one, which dies with the process.
+        # An advisory lock belongs to its connection: all claims of this process share one, which ends with the process.
         async with self._ear_lock:
+            # One connection may take the same advisory lock twice, so claims within this process are compared first.
             taken = session not in self._claimed and await self._query_listener(f"SELECT pg_try_advisory_lock({_LOCK})", session)
         if not taken:
             raise SessionBusy(f"session {session!r} is being run by another process; follow it with `moot watch {session}`")
@@ -172,12 +179,14 @@ class PostgresLedger:
         return self._pool
 
     def _on_notification(self, connection: Any, process: int, channel: str, payload: object) -> None:
-        heard = self._waiting.pop(SessionId(str(payload)), None)
-        if heard is not None:
-            heard.set()
+        event = self._waiting.pop(SessionId(str(payload)), None)
+        if event is not None:
+            event.set()
 
     async def _write(self) -> None:
         while True:
+            # Group commit: everything that queued during the last transaction shares the next one, so one fsync serves many
+            # appends.
             group = [await self._queue.get()]
             while len(group) < LARGEST_GROUP and not self._queue.empty():
                 group.append(self._queue.get_nowait())
@@ -192,6 +201,7 @@ class PostgresLedger:
                 raise
             for each, result in zip(group, results, strict=True):
                 self._queue.task_done()
+                # The caller was cancelled while it waited; its records may be durable all the same.
                 if each.future.done():
                     continue
                 if result is None:
@@ -200,13 +210,14 @@ class PostgresLedger:
                     each.future.set_exception(result)
 
     async def _commit(self, group: list[_QueuedAppend]) -> list[MootError | None]:
-        """Write the appends in one transaction; one that comes too late fails alone."""
+        """Write the appends in one transaction; one with a stale head fails alone."""
         async with self._open_pool().acquire() as connection, connection.transaction():
+            # Sorted: two processes that insert the same new sessions in different order could deadlock on the unique index.
             new = sorted({each.session for each in group if each.records[0].seq == 1})
             if new:
                 insert = "INSERT INTO moot_sessions (id) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING"
                 await connection.execute(insert, new)
-            # Rows are locked in one order, so that two writers never wait for each other in a circle.
+            # Rows are locked in one order, so that two writers cannot deadlock.
             lock = "SELECT id, number, head FROM moot_sessions WHERE id = ANY($1::text[]) ORDER BY number FOR UPDATE"
             rows = await connection.fetch(lock, list({each.session for each in group}))
             numbers = {row["id"]: row["number"] for row in rows}
@@ -220,6 +231,7 @@ class PostgresLedger:
                 except MootError as error:
                     results.append(error)
                     continue
+                # The next append of the same session in this group continues from here.
                 heads[each.session] = each.records[-1].seq
                 changed.add(each.session)
                 values += [(numbers[each.session], *record) for record in each.records]
@@ -231,6 +243,7 @@ class PostgresLedger:
 async def _insert(connection: Any, values: list[tuple[int, int, int, bytes, bytes]], heads: dict[str, tuple[int, int]]) -> None:
     if not values:
         return
+    # Columns and not rows: `unnest` inserts any number of records with one statement and five parameters.
     columns = [list(column) for column in zip(*values, strict=True)]
     await connection.execute(
         "INSERT INTO moot_entries (session, seq, at, body, hash) "
@@ -244,12 +257,14 @@ async def _insert(connection: Any, values: list[tuple[int, int, int, bytes, byte
         list(numbers),
         list(seqs),
     )
+    # Delivered at commit: a listener never hears of an entry that it cannot read yet.
     await connection.execute("SELECT pg_notify($1, id) FROM unnest($2::text[]) AS id", CHANNEL, list(heads))
 
 
 async def _migrate(connection: Any) -> None:
     steps = load_migrations("postgres")
     async with connection.transaction():
+        # Processes that start together migrate one after the other; the lock ends with the transaction.
         await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('moot/schema', 0))")
         await connection.execute("CREATE TABLE IF NOT EXISTS moot_schema (version integer NOT NULL)")
         version = await connection.fetchval("SELECT coalesce(max(version), 0) FROM moot_schema")
@@ -265,7 +280,7 @@ async def _migrate(connection: Any) -> None:
 
 
 class _translate_errors:  # noqa: N801 - reads as a verb where it is used
-    """Turns the driver's errors into ours, once."""
+    """Translates the driver's errors into Moot's, in one place."""
 
     def __enter__(self) -> None:
         return None

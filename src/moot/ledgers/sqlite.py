@@ -1,9 +1,9 @@
-"""A ledger in one SQLite file: WAL, durable on return, appends of many sessions in one commit.
+"""A ledger in one SQLite file: WAL, durable on return, group commits.
 
-Appends that come in one turn of the event loop share a transaction, and each is checked by itself, so that one that comes too
-late fails alone. While the disk answers quickly the commit runs where it stands: handing it to a thread and back would cost as
-much as the commit itself. As soon as one takes longer than `QUICK_SECONDS`, or another process holds the file, commits go to a
-thread for a while, and what comes in meanwhile makes the next group. Reads have a connection and a thread of their own.
+Appends that arrive in one iteration of the event loop share a transaction. Each is validated by itself, so that one with a stale
+head fails alone. While the disk is fast, the commit runs on the event loop: handing it to a thread and back would cost as much as
+the commit itself. When a commit takes longer than `QUICK_SECONDS`, or another process holds the file, commits run on a thread for
+a while, and the appends that arrive meanwhile form the next group. Reads have their own connection and thread.
 """
 
 import asyncio
@@ -24,9 +24,9 @@ from moot.ledgers.sqlite_file import open_connection, translate_error
 from moot.ledgers.validation import check_head, check_order
 
 QUICK_SECONDS: Final = 0.002
-"""The longest that a commit may hold up the event loop before the next ones go to a thread."""
+"""The longest time that a commit may block the event loop before the next ones run on a thread."""
 CAUTIOUS_SECONDS: Final = 1.0
-"""How long they go there."""
+"""How long commits stay on the thread after a slow one."""
 POLL_SECONDS: Final = 0.2
 LARGEST_GROUP: Final = 1_000
 
@@ -44,11 +44,11 @@ class _Append(NamedTuple):
 
 
 class _Busy(Exception):
-    """Another process holds the file."""
+    """Another process holds the write lock of the file."""
 
 
 class SqliteLedger:
-    """Use as an async context manager, on one event loop."""
+    """A ledger in one SQLite file. Use as an async context manager, on one event loop."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -58,6 +58,7 @@ class SqliteLedger:
         self._idle.set()
         self._is_closed = False
         self._cautious_until = 0.0
+        # Row numbers of sessions, to spare a query per append.
         self._numbers: dict[SessionId, int] = {}
         self._waiters: dict[asyncio.Future[int], tuple[SessionId, int]] = {}
         self._poller: asyncio.Task[None] | None = None
@@ -71,6 +72,7 @@ class SqliteLedger:
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._poller is not None:
             self._poller.cancel()
+        # All queued appends are written before the connections close.
         await self._idle.wait()
         self._is_closed = True
         for waiter in self._waiters:
@@ -88,6 +90,7 @@ class SqliteLedger:
         check_order(session, records)
         future: asyncio.Future[None] = self._loop.create_future()
         self._pending.append(_Append(session, records, future))
+        # `call_soon` and not at once: the appends of all tasks that run in this iteration join the group.
         if self._idle.is_set():
             self._idle.clear()
             self._loop.call_soon(self._flush)
@@ -140,7 +143,7 @@ class SqliteLedger:
                     waiter.set_exception(error)
 
     async def _poll_heads(self) -> None:
-        # The first look at once, then at every change of the file, by this process or by another.
+        # The first query runs at once; later ones only when the file changes, whichever process changes it, or a waiter is new.
         seen = -1
         asked: set[asyncio.Future[int]] = set()
         while self._waiters:
@@ -155,9 +158,10 @@ class SqliteLedger:
             await asyncio.sleep(POLL_SECONDS)
 
     def _flush(self) -> None:
-        """Commit what is pending: here if the disk is quick, else on the writer's thread."""
+        """Commit the pending appends: on the event loop if the disk is fast, else on the writer's thread."""
         group, self._pending = self._pending[:LARGEST_GROUP], self._pending[LARGEST_GROUP:]
         started = self._loop.time()
+        # A large group would block the loop even on a fast disk.
         if started >= self._cautious_until and sum(len(each.records) for each in group) <= LARGEST_GROUP:
             try:
                 results = self._commit(group, wait=False)
@@ -184,13 +188,17 @@ class SqliteLedger:
                 each.future.set_result(None)
             else:
                 each.future.set_exception(error)
+        # `_idle` stays cleared until nothing is pending, so only one flush is under way at a time.
         if self._pending:
             self._loop.call_soon(self._flush)
         else:
             self._idle.set()
 
     def _commit(self, group: list[_Append], *, wait: bool) -> list[MootError | None]:
-        """Write the group in one transaction; per append the error that refused it. Raises _Busy rather than wait unasked."""
+        """Write the group in one transaction; returns the error of each append, or None.
+
+        Without `wait` it raises _Busy if the file is locked.
+        """
         connection = self._writer
         try:
             if wait:
@@ -202,7 +210,9 @@ class SqliteLedger:
         except Exception as cause:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
+            # Row numbers that this transaction assigned do not exist any more.
             self._numbers.clear()
+            # The low byte is SQLite's primary error code; the rest is the extended code.
             if not wait and getattr(cause, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
                 raise _Busy from cause
             return [translate_error(cause, self._path) for _ in group]
@@ -221,8 +231,8 @@ class SqliteLedger:
         session, records = append.session, append.records
         number = self._numbers.get(session)
         if number is None:
-            found = connection.execute(_NUMBER, (session,)).fetchone()
-            number = None if found is None else found[0]
+            row = connection.execute(_NUMBER, (session,)).fetchone()
+            number = None if row is None else row[0]
         newest = None if number is None else connection.execute(_NEWEST, (number,)).fetchone()
         try:
             check_head(session, records, 0 if newest is None else newest[0])
@@ -246,6 +256,7 @@ def _select_heads(connection: sqlite3.Connection, prefix: str) -> list[Head]:
         "AND z.seq = (SELECT max(seq) FROM entries WHERE session = s.number) "
         "WHERE s.id >= ? AND s.id < ? ORDER BY s.id"
     )
+    # The range uses the index on `id`; ids are ASCII, so U+10FFFF sorts after every id with this prefix.
     rows = connection.execute(query, (prefix, prefix + "\U0010ffff"))
     return [Head(SessionId(row[0]), StoredRecord(*row[1:5]), StoredRecord(*row[5:9])) for row in rows]
 
@@ -256,6 +267,6 @@ def _select_last_seqs(connection: sqlite3.Connection, sessions: set[SessionId]) 
 
 
 def _read_version(connection: sqlite3.Connection) -> int:
-    # The reader never writes, so that every commit is another connection's to it.
+    # data_version counts only the commits of other connections; this one never writes, so it sees every commit.
     (version,) = connection.execute("PRAGMA data_version").fetchone()
     return int(version)

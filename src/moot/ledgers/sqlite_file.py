@@ -1,4 +1,4 @@
-"""Opening a ledger's SQLite file: pragmas, migrations, and what SQLite's errors mean."""
+"""Opens a ledger's SQLite file: pragmas, migrations, and the translation of SQLite's errors."""
 
 import sqlite3
 import time
@@ -9,24 +9,26 @@ from moot.errors import LedgerFull, LedgerNewer, LedgerUnavailable, MootError
 from moot.ledgers.migrations import load_migrations
 
 APPLICATION_ID: Final = 0x4D4F4F54
-"""Marks the file as a Moot ledger."""
+"""Marks the file as a Moot ledger: the letters "MOOT" in ASCII."""
 BUSY_SECONDS: Final = 30.0
 
 
 def open_connection(path: Path) -> sqlite3.Connection:
-    """A connection to the file, made and migrated if need be; raises LedgerUnavailable or LedgerNewer."""
+    """Open the file, creating or migrating it if needed; raises LedgerUnavailable or LedgerNewer."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Used by one thread at a time, handed over between them.
+        # Only one thread uses it at a time, but not always the same one.
         connection = sqlite3.connect(path, isolation_level=None, timeout=BUSY_SECONDS, check_same_thread=False)
     except (OSError, sqlite3.Error) as cause:
         raise LedgerUnavailable(f"the ledger {path} cannot be opened ({cause}); check MOOT_HOME and its rights") from cause
     try:
+        # FULL syncs the WAL at every commit: with NORMAL a power failure could lose an append that had been reported as durable.
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         _migrate(connection, path)
-        # After the check that the file is ours: it rewrites the file's head.
+        # After the check that the file is a Moot ledger: switching to WAL changes the file's header.
         _switch_to_wal(connection)
+        # From here on the caller decides per commit whether it waits for a lock.
         connection.execute("PRAGMA busy_timeout = 0")
     except sqlite3.Error as cause:
         connection.close()
@@ -38,7 +40,7 @@ def open_connection(path: Path) -> sqlite3.Connection:
 
 
 def _switch_to_wal(connection: sqlite3.Connection) -> None:
-    """Here SQLite does not wait by itself for another process that is doing the same."""
+    """Switch to WAL. SQLite's busy timeout does not apply here when another process is switching, too."""
     patience = time.monotonic() + BUSY_SECONDS
     while True:
         try:
@@ -52,7 +54,7 @@ def _switch_to_wal(connection: sqlite3.Connection) -> None:
 
 
 def translate_error(cause: Exception, path: Path) -> LedgerUnavailable:
-    """SQLite's error as ours, with the remedy."""
+    """Translate an SQLite error into Moot's, with the remedy."""
     code = getattr(cause, "sqlite_errorcode", 0) & 0xFF
     if code == sqlite3.SQLITE_FULL:
         return LedgerFull(
@@ -70,6 +72,7 @@ def translate_error(cause: Exception, path: Path) -> LedgerUnavailable:
 
 
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+    # Takes the write lock first: of two processes that open a new file, the second sees the tables of the first.
     connection.execute("BEGIN IMMEDIATE")
     try:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
@@ -85,6 +88,7 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
             )
         for step in steps:
             if step.version > version:
+                # `executescript` would commit the transaction first; then a failed migration could not be rolled back.
                 for statement in step.sql.split(";\n"):
                     connection.execute(statement)
                 connection.execute(f"PRAGMA user_version = {step.version}")

@@ -1,4 +1,4 @@
-"""What every ledger checks before it writes."""
+"""The checks that every ledger makes before it writes."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -9,13 +9,13 @@ from moot.errors import SeqConflict
 
 
 def check_order(session: SessionId, records: Sequence[StoredRecord]) -> None:
-    """Refuse a batch that has a gap within itself."""
+    """Raise SeqConflict if the numbers of a batch are not consecutive."""
     for before, record in pairwise(records):
         if record.seq != before.seq + 1:
             raise SeqConflict(session, record.seq, before.seq)
 
 
 def check_head(session: SessionId, records: Sequence[StoredRecord], head: int) -> None:
-    """Refuse a batch that does not begin right behind the head."""
+    """Raise SeqConflict if a batch does not start directly after the head."""
     if records[0].seq != head + 1:
         raise SeqConflict(session, records[0].seq - 1, head)

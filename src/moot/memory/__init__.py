@@ -1,1 +1,1 @@
-"""What outlives a session: decision memory, outcomes, trust, threads, circuit breakers, access."""
+"""What outlives a session: decision memory, outcomes, trust, threads, circuit breakers, access tokens."""

@@ -1,9 +1,9 @@
-"""Error amplification: was the group better or worse than its members alone (D-15)?
+"""Error amplification: whether a group was better or worse than its members alone (D-15).
 
-A member alone is its blind first choice. It is right if it is the choice that proved right: the one that the review names, else
-the group's own when that succeeded, else, of two options, the one that the group did not take when it failed. Otherwise nobody
-knows, and the member is counted as unknown. Group and members are compared on the same cases, those where the right choice is
-known.
+A member alone is its blind first choice. That choice is right if it equals the choice that proved right: the one that the review
+names; else the group's own, if it succeeded; else, of two options, the one that the group did not take, if it failed. Otherwise
+the right choice is unknown, and so is the member's result. Group and members are compared on the same cases, those whose right
+choice is known.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ from moot.scoring.choices import tally_votes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """So many of so many; `rate` is None of nothing."""
+    """A count out of a total; `rate` is None if the total is 0."""
 
     right: float
     of: int
@@ -29,12 +29,13 @@ class Share:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Amplification:
-    """What a protocol made of its members' errors.
+    """What a protocol did with its members' errors.
 
-    `cases` were decided and reviewed; `partial` of them count neither as right nor wrong, the rest is `group.of`. `compared` is
-    the group on the cases where members can be compared with it. `members` is over those cases too, each weighing the same: its
-    `right` is the sum of the share of each case's members that were right. `majority` is over the cases with a blind majority.
-    `amplification` is the group's rate of error over its members': below 1 the group corrected them. None when they made none.
+    `cases` were decided and reviewed; `partial` of them count neither as right nor as wrong, the rest is `group.of`. `compared`
+    is the group on the cases where members can be compared with it. `members` covers the same cases, each with the same weight:
+    its `right` is the sum over the cases of the share of members that were right. `majority` covers the cases with a blind
+    majority. `amplification` is the group's error rate divided by its members': below 1 the group corrected them. None if they
+    made no errors.
     """
 
     protocol: str
@@ -54,7 +55,7 @@ class Amplification:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Case:
-    """One case that counts. `members` says of each member whether it was right alone, None when nobody knows."""
+    """One case that counts. `members` says for each member whether it was right alone, None if unknown."""
 
     is_right: bool
     members: tuple[bool | None, ...]
@@ -66,7 +67,7 @@ class _Case:
 
 
 def compute_amplification(decisions: Iterable[RememberedDecision]) -> tuple[Amplification, ...]:
-    """The figures of every protocol that has a reviewed decision, by name."""
+    """Return the figures of every protocol with a reviewed decision, by name."""
     by_protocol: dict[str, list[RememberedDecision]] = {}
     for kept in decisions:
         if kept.review is not None and kept.record.decided is not None and not kept.is_alone:
@@ -75,7 +76,7 @@ def compute_amplification(decisions: Iterable[RememberedDecision]) -> tuple[Ampl
 
 
 def find_right_choice(kept: RememberedDecision) -> str | None:
-    """The label of the choice that proved right; None when nobody knows."""
+    """Return the label of the choice that proved right; None if unknown."""
     review, own = kept.review, normalize_label(kept.record.choice)
     if review is None:
         return None
@@ -85,6 +86,7 @@ def find_right_choice(kept: RememberedDecision) -> str | None:
         return own or None
     others = {normalize_label(option) for option in kept.record.options} - {own}
     options = {normalize_label(option) for option in kept.record.options}
+    # A failure says only what was wrong. With exactly two options that determines what was right.
     return others.pop() if review.outcome in FAILED and len(options) == 2 and len(others) == 1 else None
 
 
@@ -93,6 +95,7 @@ def _compute_figures(protocol: str, decided: Sequence[RememberedDecision]) -> Am
     compared = [case for case in cases if case.known]
     with_majority = [case for case in cases if case.majority is not None]
     group = Share(right=sum(case.is_right for case in compared), of=len(compared))
+    # The mean per case and not over all members: a large group must not outweigh a small one.
     members = Share(right=sum(sum(case.known) / len(case.known) for case in compared), of=len(compared))
     return Amplification(
         protocol=protocol,
@@ -112,8 +115,9 @@ def _compute_figures(protocol: str, decided: Sequence[RememberedDecision]) -> Am
 
 
 def _compute_ratio(group: Share, members: Share) -> float | None:
-    """The group's errors over its members'."""
+    """Return the group's errors divided by its members'."""
     wrong = members.of - members.right
+    # Both cover the same number of cases, so the quotient of the error counts equals that of the error rates.
     return (group.of - group.right) / wrong if wrong > 1e-9 else None
 
 
@@ -129,7 +133,7 @@ def _build_case(kept: RememberedDecision) -> _Case:
 
 
 def _find_majority(firsts: Sequence[str]) -> str | None:
-    """The choice that most took at first; None when two share that place."""
+    """Return the most frequent first choice; None if two share that place."""
     ranking = tally_votes([(first, 1.0) for first in firsts]).ranking
     if not ranking or (len(ranking) > 1 and ranking[0][1] == ranking[1][1]):
         return None

@@ -1,10 +1,10 @@
 """Circuit breakers: when a single source may not decide alone (D-17).
 
 A circuit watches a scope: everything, a category, a level of stakes, a tag, or what one source decides alone. It opens when
-enough decisions of its scope proved wrong within a sliding window. While it is open nobody decides alone there. After the
-cooldown it is half-open: one decision may be taken alone as a probe, and what becomes of it closes the circuit or opens it anew.
+enough decisions in its scope proved wrong within a sliding window. While it is open, nobody decides alone there. After the
+cooldown it is half-open: one decision may be made alone as a probe, and its review closes the circuit or opens it again.
 
-What time alone changes (the cooldown ends, a probe is never reviewed) is computed when it is looked at; only what happened is
+Changes by time alone (the end of a cooldown, a probe that is never reviewed) are computed when a circuit is read; only events are
 folded.
 """
 
@@ -30,7 +30,7 @@ _KEPT: Final = timedelta(seconds=LONGEST_WINDOW)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """A decision that proved wrong, and when that was said."""
+    """A decision that proved wrong, and when that was reported."""
 
     decision: str
     at: datetime
@@ -38,7 +38,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CircuitProbe:
-    """The one decision that a half-open circuit let through. It must be reviewed before the deadline."""
+    """The one decision that a half-open circuit let through; it must be reviewed before the deadline."""
 
     decision: str
     deadline: datetime
@@ -46,7 +46,7 @@ class CircuitProbe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Circuit:
-    """What happened in a scope, failures in the order of time. `opened_at` is None while it is closed."""
+    """The events of a scope, with failures in order of time. `opened_at` is None while the circuit is closed."""
 
     failures: tuple[Failure, ...] = ()
     opened_at: datetime | None = None
@@ -55,7 +55,7 @@ class Circuit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Breakers:
-    """All circuits, by scope, and the policy that holds now."""
+    """All circuits by scope, and the current policy."""
 
     policy: Policy = Policy()
     circuits: Mapping[str, Circuit] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class Breakers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CircuitView:
-    """How a circuit stands at one moment. `half_open_at` is when an open one lets a probe through."""
+    """The state of a circuit at one moment. `half_open_at` is when an open one lets a probe through."""
 
     scope: str
     state: CircuitState
@@ -76,7 +76,7 @@ class CircuitView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoloRequest:
-    """What somebody wants to decide alone."""
+    """A request to decide alone."""
 
     source: str
     confidence: float
@@ -87,7 +87,7 @@ class SoloRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoloVerdict:
-    """Whether one may decide alone: not if a scope or a rule blocks. `probes` are the circuits that the decision tries out."""
+    """Whether a request is allowed: not if a scope or a rule blocks it. `probes` are the circuits that the decision tests."""
 
     scopes: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
@@ -99,12 +99,12 @@ class SoloVerdict:
 
 
 def build_scope(kind: ScopeKind, of: str) -> str:
-    """The name of a scope; case, width and white space make no difference."""
+    """Return the name of a scope; case, width and white space make no difference."""
     return f"{kind}:{normalize_label(of)}"
 
 
 def parse_scope(text: str) -> str:
-    """The name of a scope as somebody wrote it; raises BadSetting."""
+    """Parse the name of a scope; raises BadSetting."""
     kind, colon, of = text.partition(":") if isinstance(text, str) else ("", "", "")
     if not colon and normalize_label(kind) == GLOBAL:
         return GLOBAL
@@ -118,21 +118,25 @@ def parse_scope(text: str) -> str:
 
 
 def collect_scopes(*, category: str, stakes: Stakes, tags: tuple[str, ...], source: str = "") -> tuple[str, ...]:
-    """The scopes that a decision counts in; `source` is who decided it alone, "" for a group."""
-    found = [GLOBAL, build_scope("stakes", stakes)]
-    found += [build_scope("category", category)] if category else []
-    found += [build_scope("agent", source)] if source else []
-    found += [build_scope("tag", tag) for tag in tags]
-    return tuple(dict.fromkeys(found))
+    """Return the scopes that a decision counts in; `source` is who decided it alone, "" for a group."""
+    scopes = [GLOBAL, build_scope("stakes", stakes)]
+    scopes += [build_scope("category", category)] if category else []
+    scopes += [build_scope("agent", source)] if source else []
+    scopes += [build_scope("tag", tag) for tag in tags]
+    return tuple(dict.fromkeys(scopes))
 
 
 def apply_review(
     breakers: Breakers, *, decision: str, scopes: tuple[str, ...], before: Outcome | None, outcome: Outcome, at: datetime
 ) -> Breakers:
-    """After a review. `before` is what an earlier review of the same decision said: a decision fails once, and may be cleared."""
+    """Apply a review.
+
+    `before` is the outcome of an earlier review of the same decision, which counts as one failure and may be cleared.
+    """
     touched = {
         name: _apply_review_to_circuit(circuit, decision, before, outcome, at)
         for name in scopes
+        # A success in a scope without any history would only create an empty circuit.
         if (circuit := _expire_probe(breakers.circuits.get(name, Circuit()), at)) != Circuit() or outcome in FAILED
     }
     return _open_failing_circuits(breakers, touched, at)
@@ -141,64 +145,69 @@ def apply_review(
 def _apply_review_to_circuit(circuit: Circuit, decision: str, before: Outcome | None, outcome: Outcome, at: datetime) -> Circuit:
     is_probe = circuit.probe is not None and circuit.probe.decision == decision
     if is_probe and outcome == "success":
+        # The probe succeeded: the circuit closes, and its failures are forgotten.
         return Circuit()
+    # Failures outside of the longest possible window can never count again.
     failures = circuit.failures[_count_failures_until(circuit, at - _KEPT) :]
+    # A second bad review of the same decision is not a second failure; a corrected review removes it.
     if outcome in FAILED and before not in FAILED:
         failures = (*failures, Failure(decision=decision, at=at))
     elif before in FAILED and outcome not in FAILED:
         failures = tuple(failure for failure in failures if failure.decision != decision)
     if not is_probe:
         return replace(circuit, failures=failures)
+    # A probe with a partial outcome decides nothing: the circuit stays half-open, and the next decision is a new probe.
     return Circuit(failures=failures, opened_at=at if outcome in FAILED else circuit.opened_at)
 
 
 def start_probes(breakers: Breakers, *, decision: str, scopes: tuple[str, ...], at: datetime) -> Breakers:
-    """After a solo decision that tries out these scopes."""
+    """Record a solo decision as the probe of these scopes."""
     deadline = at + timedelta(seconds=breakers.policy.probe_seconds)
     touched = {
         name: replace(circuit, probe=CircuitProbe(decision=decision, deadline=deadline))
         for name in scopes
+        # Only one probe at a time: a second decision must wait for the review of the first.
         if (circuit := _expire_probe(breakers.circuits.get(name, Circuit()), at)).opened_at is not None and circuit.probe is None
     }
     return replace(breakers, circuits={**breakers.circuits, **touched})
 
 
 def with_policy(breakers: Breakers, policy: Policy, at: datetime) -> Breakers:
-    """After the policy was set: a stricter one may open circuits at once, a milder one closes none."""
+    """Apply a new policy: a stricter one may open circuits at once, a milder one closes none."""
     settled = {name: _expire_probe(circuit, at) for name, circuit in breakers.circuits.items()}
     return _open_failing_circuits(replace(breakers, policy=policy), settled, at)
 
 
 def reset_circuit(breakers: Breakers, name: str) -> Breakers:
-    """After somebody closed a circuit by hand: its failures are forgotten."""
+    """Close a circuit by hand and forget its failures."""
     return replace(breakers, circuits={key: circuit for key, circuit in breakers.circuits.items() if key != name})
 
 
 def build_circuit_view(breakers: Breakers, name: str, now: datetime) -> CircuitView:
-    """How the circuit of a scope stands; one of which nothing is known is closed."""
+    """Return the state of a scope's circuit; an unknown one is closed."""
     circuit = _expire_probe(breakers.circuits.get(name, Circuit()), now)
-    found = CircuitView(
+    view = CircuitView(
         scope=name,
         state="closed",
         failures=_count_recent_failures(circuit, breakers.policy, now),
         threshold=breakers.policy.failures,
     )
     if circuit.opened_at is None:
-        return found
+        return view
     half_open_at = circuit.opened_at + timedelta(seconds=breakers.policy.cooldown_seconds)
     is_half = circuit.probe is not None or now >= half_open_at
     state: CircuitState = "half_open" if is_half else "open"
-    return replace(found, state=state, opened_at=circuit.opened_at, half_open_at=half_open_at, probe=circuit.probe)
+    return replace(view, state=state, opened_at=circuit.opened_at, half_open_at=half_open_at, probe=circuit.probe)
 
 
 def list_circuit_views(breakers: Breakers, now: datetime) -> tuple[CircuitView, ...]:
-    """Every circuit that is not closed or counts a failure, by name."""
-    found = (build_circuit_view(breakers, name, now) for name in sorted(breakers.circuits))
-    return tuple(circuit for circuit in found if circuit.state != "closed" or circuit.failures)
+    """Return every circuit that is not closed or counts a failure, by name."""
+    views = (build_circuit_view(breakers, name, now) for name in sorted(breakers.circuits))
+    return tuple(circuit for circuit in views if circuit.state != "closed" or circuit.failures)
 
 
 def judge_solo_request(breakers: Breakers, ask: SoloRequest, now: datetime) -> SoloVerdict:
-    """Whether this may be decided alone now; names every scope and every rule that stands against it."""
+    """Judge whether this may be decided alone now; names every scope and rule that blocks it."""
     names = collect_scopes(category=ask.category, stakes=ask.stakes, tags=ask.tags, source=ask.source)
     circuits = [build_circuit_view(breakers, name, now) for name in names]
     blocked = tuple(one.scope for one in circuits if one.state == "open" or one.probe is not None)
@@ -209,23 +218,23 @@ def judge_solo_request(breakers: Breakers, ask: SoloRequest, now: datetime) -> S
 
 
 def _find_blocking_rules(policy: Policy, ask: SoloRequest) -> tuple[str, ...]:
-    found: list[str] = []
+    rules: list[str] = []
     if ask.stakes in policy.deliberate_stakes:
-        found.append(f"stakes: what is {ask.stakes} is decided by a deliberation")
+        rules.append(f"stakes: what is {ask.stakes} is decided by a deliberation")
     if ask.stakes in CAREFUL and ask.confidence < policy.least_confidence:
-        found.append(f"confidence: {ask.confidence:g} is below the {policy.least_confidence:g} that {ask.stakes} stakes need")
-    return tuple(found)
+        rules.append(f"confidence: {ask.confidence:g} is below the {policy.least_confidence:g} that {ask.stakes} stakes need")
+    return tuple(rules)
 
 
 def _expire_probe(circuit: Circuit, now: datetime) -> Circuit:
-    """The circuit with a probe that was not reviewed in time taken away: it has been open anew since the deadline."""
+    """Remove a probe that was not reviewed in time: the circuit has been open again since the deadline."""
     if circuit.probe is None or now < circuit.probe.deadline:
         return circuit
     return replace(circuit, opened_at=circuit.probe.deadline, probe=None)
 
 
 def _open_failing_circuits(breakers: Breakers, touched: Mapping[str, Circuit], at: datetime) -> Breakers:
-    """With these circuits put in place, those opened that have failed too often."""
+    """Store these circuits, and open those that have failed too often."""
     policy = breakers.policy
     checked = {
         name: replace(circuit, opened_at=at)
@@ -234,16 +243,17 @@ def _open_failing_circuits(breakers: Breakers, touched: Mapping[str, Circuit], a
         for name, circuit in touched.items()
     }
     circuits = {**breakers.circuits, **checked}
+    # Empty circuits are dropped, so that memory does not grow with every scope that was ever named.
     return replace(breakers, circuits={name: circuit for name, circuit in circuits.items() if circuit != Circuit()})
 
 
 def _count_recent_failures(circuit: Circuit, policy: Policy, now: datetime) -> int:
-    """The failures within the sliding window."""
+    """Return the number of failures within the sliding window."""
     return len(circuit.failures) - _count_failures_until(circuit, now - timedelta(seconds=policy.window_seconds))
 
 
 def _count_failures_until(circuit: Circuit, moment: datetime) -> int:
-    """How many of the failures, which stand in the order of time, lie at or before a moment."""
+    """Return how many failures lie at or before a moment; they are in order of time."""
     return bisect_right(circuit.failures, moment, key=lambda failure: failure.at)
 
 

@@ -1,4 +1,4 @@
-"""Which facts follow from a call, given what the book holds: pure, and asked again when somebody else came first."""
+"""The facts that follow from a call, given the current memory. Pure functions: after a lost append race they are called again."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ from moot.memory.threads import Thread
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoloResult:
-    """What came of wanting to decide alone: a decision, or the scopes and rules that call for a deliberation."""
+    """The result of a request to decide alone: a decision, or the scopes and rules that require a deliberation."""
 
     decision: str = ""
     probes: tuple[str, ...] = ()
@@ -31,7 +31,7 @@ class SoloResult:
 
 
 def get_decision(book: MemoryState, decision: str) -> RememberedDecision:
-    """The decision of this name; raises UnknownDecision."""
+    """Return the decision of this name; raises UnknownDecision."""
     kept = book.decisions.get(decision)
     if kept is None:
         raise UnknownDecision(f"no decision {str(decision)[:100]!r} is kept; list or search to see those that are")
@@ -39,16 +39,16 @@ def get_decision(book: MemoryState, decision: str) -> RememberedDecision:
 
 
 def get_thread(book: MemoryState, thread: str) -> Thread:
-    """The thread of this name; raises UnknownThread."""
-    found = book.threads.threads.get(thread)
-    if found is None:
+    """Return the thread of this name; raises UnknownThread."""
+    known_thread = book.threads.threads.get(thread)
+    if known_thread is None:
         known = ", ".join(list(book.threads.threads)[-5:]) or "none yet"
         raise UnknownThread(f"unknown thread {str(thread)[:100]!r}; the newest are: {known}")
-    return found
+    return known_thread
 
 
 def build_review_facts(book: MemoryState, fact: OutcomeReviewed) -> Sequence[Fact]:
-    """The review, unless its key has come before; raises UnknownDecision, KeyReused, BadSetting."""
+    """Return the review as a fact, or nothing if its key was used before; raises UnknownDecision, KeyReused, BadSetting."""
     kept = get_decision(book, fact.decision)
     if kept.record.decided is None:
         raise BadSetting(f"{fact.decision!r} came to no decision; there is nothing to review")
@@ -76,7 +76,7 @@ def _refuse_contradiction(kept: RememberedDecision, fact: OutcomeReviewed) -> No
 def build_solo_facts(
     book: MemoryState, wanted: SoloDecided, deliberation: str, now: datetime
 ) -> tuple[SoloResult, Sequence[Fact]]:
-    """The result and the fact that records it; raises UnknownDecision, KeyReused."""
+    """Return the result and the fact that records it; raises UnknownDecision, KeyReused."""
     earlier = book.asked.get((wanted.source, wanted.key))
     if earlier is not None:
         if earlier.topic != wanted.topic:
@@ -88,7 +88,7 @@ def build_solo_facts(
         source=wanted.source, confidence=wanted.confidence, category=wanted.category, stakes=wanted.stakes, tags=wanted.tags
     )
     verdict = breakers.judge_solo_request(book.breakers, ask, now)
-    # A session id holds no dot: a decision taken alone can never bear the name of a session.
+    # A session id contains no dot, so a solo decision can never have the name of a session.
     fact: SoloDecided | SoloBlocked = replace(wanted, decision=f"alone.{book.alone + 1}", probes=verdict.probes)
     if not verdict.is_allowed:
         fact = SoloBlocked(
@@ -112,10 +112,11 @@ def _build_result(fact: SoloDecided | SoloBlocked) -> SoloResult:
 
 
 def build_thread_facts(book: MemoryState, wanted: ThreadCreated) -> tuple[str, Sequence[Fact]]:
-    """The thread's name and the fact that begins it; raises KeyReused."""
+    """Return the thread's name and the fact that creates it; raises KeyReused."""
     known = book.threads.threads
     if not wanted.thread:
         number = len(known) + 1
+        # A user may have named a thread `thread-7` by hand.
         while f"thread-{number}" in known:
             number += 1
         return f"thread-{number}", (replace(wanted, thread=f"thread-{number}"),)
@@ -128,13 +129,13 @@ def build_thread_facts(book: MemoryState, wanted: ThreadCreated) -> tuple[str, S
 
 
 def build_settlement_facts(thread: Thread, fact: ThreadQuestionSettled) -> Sequence[Fact]:
-    """The fact, unless the question is settled already; raises BadSetting."""
-    found = next((one for one in thread.questions if one.number == fact.question), None)
-    if found is None:
+    """Return the fact, or nothing if the question is settled already; raises BadSetting."""
+    question = next((one for one in thread.questions if one.number == fact.question), None)
+    if question is None:
         raise BadSetting(f"thread {thread.thread!r} has no question {fact.question}; it has {len(thread.questions)}")
-    return () if found.settled_at is not None else (fact,)
+    return () if question.settled_at is not None else (fact,)
 
 
 def has_open_question(thread: Thread, question: str) -> bool:
-    """Whether the thread has this question open."""
+    """Whether this question is open in the thread."""
     return any(one.text == question and one.settled_at is None for one in thread.questions)

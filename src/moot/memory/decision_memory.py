@@ -55,13 +55,13 @@ from moot.ports.ledger import Ledger
 NAME: Final = "_memory"
 UNREVIEWED: Final = "unreviewed"
 BATCH: Final = 100
-"""Decisions that are indexed before others may run."""
+"""How many decisions are indexed before other tasks may run."""
 
 T = TypeVar("T")
 
 
 class DecisionMemory:
-    """One per process and ledger; several may write at once."""
+    """The memory of one ledger. One per process; several processes may write at the same time."""
 
     def __init__(self, ledger: Ledger, clock: Clock) -> None:
         self._clock = clock
@@ -70,7 +70,7 @@ class DecisionMemory:
     # Decisions
 
     async def keep(self, fact: DecisionKept) -> RememberedDecision:
-        """Remember what a session decided; one that is already kept stays as it is. Raises BadSetting or BadName."""
+        """Remember what a session decided; an existing record stays unchanged. Raises BadSetting or BadName."""
         validation.validate_decision(fact)
         book = await self._register.append(lambda book: () if fact.decision in book.decisions else (fact,))
         return book.decisions[fact.decision]
@@ -79,7 +79,7 @@ class DecisionMemory:
         return decision in (await self._register.state()).decisions
 
     async def get(self, decision: str) -> RememberedDecision | None:
-        """A decision with all its reviews."""
+        """Return a decision with all its reviews."""
         return (await self._register.state()).decisions.get(decision)
 
     async def list_decisions(
@@ -92,12 +92,13 @@ class DecisionMemory:
         limit: int = 50,
         before: str | None = None,
     ) -> list[RememberedDecision]:
-        """Decisions, newest first, from the one kept before `before` on; raises UnknownDecision."""
+        """Return decisions, newest first, starting after `before` in that order; raises UnknownDecision."""
         validation.validate_count("limit", limit)
         if outcome is not None:
             validation.validate_choice("outcome", outcome, (*validation.OUTCOMES, UNREVIEWED))
         book = await self._register.state()
-        found: list[RememberedDecision] = []
+        listed: list[RememberedDecision] = []
+        # Numbers count from 1 in the order of recording, so number − 1 is the index of the decision itself.
         end = len(book.order) if before is None else get_decision(book, before).number - 1
         for decision in reversed(book.order[:end]):
             kept = book.decisions[decision]
@@ -107,27 +108,27 @@ class DecisionMemory:
                 and (outcome is None or (kept.outcome or UNREVIEWED) == outcome)
                 and (source is None or source in kept.sources)
             ):
-                found.append(kept)
-            if len(found) == limit:
+                listed.append(kept)
+            if len(listed) == limit:
                 break
-        return found
+        return listed
 
     async def search(self, query: str, *, limit: int = 10, category: str | None = None) -> list[SearchHit]:
-        """The decisions that hold what the query looks for, best first."""
+        """Return the decisions that match the query, best first."""
         validation.validate_nonempty_text("query", query)
         validation.validate_count("limit", limit)
         book = await self._load_with_index()
         return book.index.search(query, limit, _build_category_filter(book, category))
 
     async def find_similar(self, topic: str, *, limit: int = 3, category: str | None = None) -> list[SearchHit]:
-        """Earlier decisions on a like topic, best first; none when none is like it (D-16)."""
+        """Return earlier decisions on a similar topic, best first; empty if none is similar enough (D-16)."""
         validation.validate_nonempty_text("topic", topic, validation.LONGEST_TEXT)
         validation.validate_count("limit", limit)
         book = await self._load_with_index()
         return book.index.find_similar(topic, limit, _build_category_filter(book, category))
 
     async def find_lineage(self, decision: str) -> Lineage:
-        """What a decision was built on, and what on it; raises UnknownDecision."""
+        """Return what a decision was built on, and what was built on it; raises UnknownDecision."""
         book = await self._register.state()
         return lineage.build_lineage(get_decision(book, decision).decision, book.decisions, book.children)
 
@@ -136,9 +137,9 @@ class DecisionMemory:
     async def review(
         self, decision: str, outcome: Outcome, *, choice: str = "", note: str = "", by: str = "", key: str = ""
     ) -> RememberedDecision:
-        """Say how a decision turned out. A later review replaces an earlier one; the same `key` again counts once.
+        """Record how a decision turned out. A later review replaces an earlier one; the same `key` counts once.
 
-        Raises UnknownDecision, KeyReused, and BadSetting when outcome and choice contradict each other.
+        Raises UnknownDecision, KeyReused, and BadSetting if outcome and choice contradict each other.
         """
         fact = OutcomeReviewed(
             decision=decision,
@@ -165,10 +166,10 @@ class DecisionMemory:
         key: str = "",
         deliberation: str = "",
     ) -> SoloResult:
-        """Decide alone, or hear why not; either is recorded (D-17).
+        """Decide alone, or get the reasons why not; both are recorded (D-17).
 
-        `deliberation` is the session that will decide instead if it must. The same source with the same `key` gets the first
-        result again. Raises UnknownDecision for what it is built on, KeyReused, BadSetting.
+        `deliberation` is the session that decides instead if necessary. The same source with the same `key` gets the first result
+        again. Raises UnknownDecision for what it is built on, KeyReused, BadSetting.
         """
         wanted = SoloDecided(
             decision="",
@@ -189,11 +190,11 @@ class DecisionMemory:
     # Trust
 
     async def source_trust(self, source: str, category: str | None = None) -> float:
-        """The trust in a source, 0.5 for one without a record (D-14)."""
+        """Return the trust in a source, 0.5 without a record (D-14)."""
         return (await self.compute_trusts([source], category or ""))[source]
 
     async def compute_trusts(self, names: Sequence[str], category: str = "") -> dict[str, float]:
-        """The trust in each of these sources."""
+        """Return the trust in each of these sources."""
         book = await self._register.state()
         return {
             name: track_records.compute_source_trust(track_records.collect_scores(name, book.list_reviewed(name)), category)
@@ -201,16 +202,16 @@ class DecisionMemory:
         }
 
     async def sources(self) -> list[SourceTrust]:
-        """The record of every source that has one, by name."""
+        """Return the record of every source that has one, by name."""
         book = await self._register.state()
-        found = (
+        records = (
             track_records.build_source_trust(name, track_records.collect_scores(name, book.list_reviewed(name)))
             for name in sorted(book.reviewed)
         )
-        return [record for record in found if record.cases]
+        return [record for record in records if record.cases]
 
     async def pair_correlation(self, one: str, other: str) -> tuple[int, float | None]:
-        """How many scored cases two sources share, and how much their errors go together."""
+        """Return how many scored cases two sources share, and the correlation of their errors."""
         book = await self._register.state()
         return track_records.compute_pair_correlation(
             track_records.collect_scores(one, book.list_reviewed(one)),
@@ -218,20 +219,20 @@ class DecisionMemory:
         )
 
     async def pair_correlations(self, names: Sequence[str]) -> dict[tuple[str, str], tuple[int, float | None]]:
-        """`pair_correlation` of all pairs of these sources; each record is looked through once."""
+        """Return `pair_correlation` for all pairs of these sources; each record is read once."""
         book = await self._register.state()
         scored = {name: track_records.collect_scores(name, book.list_reviewed(name)) for name in dict.fromkeys(names)}
         pairs = combinations(scored, 2)
         return {(one, other): track_records.compute_pair_correlation(scored[one], scored[other]) for one, other in pairs}
 
     async def amplification(self) -> tuple[Amplification, ...]:
-        """Whether groups did better than their members alone, by protocol (D-15)."""
+        """Return whether groups did better than their members alone, by protocol (D-15)."""
         return amplification.compute_amplification((await self._register.state()).decisions.values())
 
     # Threads
 
     async def create_thread(self, title: str, *, category: str = "", by: str = "", thread: str = "") -> ThreadView:
-        """Begin a thread; without a name it is `thread-N`. The same name and title again is the same thread; raises KeyReused."""
+        """Create a thread, by default named `thread-N`. The same name and title again is the same thread; raises KeyReused."""
         wanted = ThreadCreated(
             thread=validation.validate_optional_name("thread", thread),
             title=validation.validate_nonempty_text("title", title),
@@ -241,74 +242,77 @@ class DecisionMemory:
         return await self.thread_status(await self._record_facts(lambda book: build_thread_facts(book, wanted)))
 
     async def join_thread(self, thread: str, decision: str) -> ThreadView:
-        """Say that a session belongs to a thread, while it runs or later; raises UnknownThread."""
+        """Add a session to a thread, while it runs or later; raises UnknownThread."""
         fact = ThreadJoined(thread=thread, decision=validation.validate_name("decision", decision))
-        return await self._record_in_thread(thread, lambda found: () if decision in found.decisions else (fact,))
+        return await self._record_in_thread(thread, lambda current: () if decision in current.decisions else (fact,))
 
     async def resume_thread(self, thread: str, seat: str) -> ThreadCatchUp:
-        """Where a thread stands and what the seat has missed; the visit is recorded, a paused thread is active again."""
+        """Return a thread and what the seat has missed; the visit is recorded, and a paused thread becomes active again."""
         validation.validate_name("seat", seat)
         visited = ThreadVisited(thread=thread, seat=seat)
         active = ThreadStatusSet(thread=thread, status="active", by=seat)
 
         def choose_visit(book: MemoryState) -> tuple[ThreadCatchUp, Sequence[Fact]]:
-            found = get_thread(book, thread)
-            return threads.build_catch_up(found, seat, book.decisions), (active, visited) if found.status == "paused" else (
+            current = get_thread(book, thread)
+            # Built from the state before the visit: afterwards nothing would count as missed.
+            return threads.build_catch_up(current, seat, book.decisions), (active, visited) if current.status == "paused" else (
                 visited,
             )
 
         return replace(await self._record_facts(choose_visit), view=await self.thread_status(thread))
 
     async def thread_status(self, thread: str) -> ThreadView:
-        """Where a thread stands; raises UnknownThread."""
+        """Return the current state of a thread; raises UnknownThread."""
         book = await self._register.state()
         return threads.build_thread_view(get_thread(book, thread), book.decisions)
 
     async def set_thread_status(self, thread: str, status: ThreadStatus, *, note: str = "", by: str = "") -> ThreadView:
-        """Pause, complete, block or take up a thread; raises UnknownThread."""
+        """Pause, complete, block or reactivate a thread; raises UnknownThread."""
         fact = ThreadStatusSet(
             thread=thread,
             status=validation.validate_choice("status", status, validation.STATUSES),
             note=validation.validate_text("note", note),
             by=validation.validate_optional_name("by", by),
         )
-        return await self._record_in_thread(thread, lambda found: () if (found.status, found.note) == (status, note) else (fact,))
+        return await self._record_in_thread(
+            thread, lambda current: () if (current.status, current.note) == (status, note) else (fact,)
+        )
 
     async def ask_in_thread(self, thread: str, question: str, *, by: str = "") -> ThreadView:
-        """Leave a question open in a thread; the same again while it is open is the same question."""
+        """Record an open question in a thread; asking it again while it is open is the same question."""
         fact = ThreadQuestioned(
             thread=thread,
             question=validation.validate_nonempty_text("question", question),
             by=validation.validate_optional_name("by", by),
         )
-        return await self._record_in_thread(thread, lambda found: () if has_open_question(found, question) else (fact,))
+        return await self._record_in_thread(thread, lambda current: () if has_open_question(current, question) else (fact,))
 
     async def settle_question(self, thread: str, number: int, *, by: str = "") -> ThreadView:
-        """Say that a question is answered; raises BadSetting when the thread has none of that number."""
+        """Record that a question is answered; raises BadSetting if the thread has no such number."""
         fact = ThreadQuestionSettled(thread=thread, question=number, by=validation.validate_optional_name("by", by))
-        return await self._record_in_thread(thread, lambda found: build_settlement_facts(found, fact))
+        return await self._record_in_thread(thread, lambda current: build_settlement_facts(current, fact))
 
     async def threads(self) -> list[ThreadView]:
-        """All threads, the one that changed last first."""
+        """Return all threads, the one that changed last first."""
         book = await self._register.state()
-        found = [threads.build_thread_view(thread, book.decisions) for thread in book.threads.threads.values()]
-        return sorted(found, key=lambda view: view.changed_at, reverse=True)
+        views = [threads.build_thread_view(thread, book.decisions) for thread in book.threads.threads.values()]
+        return sorted(views, key=lambda view: view.changed_at, reverse=True)
 
     # Circuit breakers
 
     async def breakers(self) -> tuple[CircuitView, ...]:
-        """Every circuit that is not closed or counts a failure."""
+        """Return every circuit that is not closed or counts a failure."""
         book = await self._register.state()
         return breakers.list_circuit_views(book.breakers, self._now(book))
 
     async def circuit(self, scope: str) -> CircuitView:
-        """How the circuit of a scope stands; raises BadSetting for what is no scope."""
+        """Return the state of a scope's circuit; raises BadSetting for an unknown kind of scope."""
         name = breakers.parse_scope(scope)
         book = await self._register.state()
         return breakers.build_circuit_view(book.breakers, name, self._now(book))
 
     async def reset_circuit(self, scope: str, *, by: str = "", note: str = "") -> CircuitView:
-        """Close a circuit by hand and forget its failures; one of which nothing is known is left alone."""
+        """Close a circuit by hand and forget its failures; an unknown one is left unchanged."""
         name = breakers.parse_scope(scope)
         fact = CircuitReset(
             scope=name, by=validation.validate_optional_name("by", by), note=validation.validate_text("note", note)
@@ -328,19 +332,19 @@ class DecisionMemory:
     # How it is done
 
     async def _load_with_index(self) -> MemoryState:
-        """The book with its search index up to date; others may run while a long one is made."""
+        """Return the state with its search index up to date; other tasks may run while a long one is built."""
         book = await self._register.state()
         for _ in book.index_in_batches(BATCH):
             await asyncio.sleep(0)
         return book
 
     def _now(self, book: MemoryState) -> datetime:
-        """The time, never before the last entry."""
+        """Return the time, never before the last entry."""
         now = self._clock.now()
         return now if book.at is None else max(now, book.at)
 
     async def _record_facts(self, choose: Callable[[MemoryState], tuple[T, Sequence[Fact]]]) -> T:
-        """The result that goes with the facts that were appended."""
+        """Append the chosen facts and return the result that belongs to them."""
         results: list[T] = []
 
         def choose_facts(book: MemoryState) -> Sequence[Fact]:
@@ -349,6 +353,7 @@ class DecisionMemory:
             return facts
 
         await self._register.append(choose_facts)
+        # `choose` runs again after every lost append race: only the last result belongs to what was written.
         return results[-1]
 
     async def _record_in_thread(self, thread: str, choose: Callable[[Thread], Sequence[Fact]]) -> ThreadView:

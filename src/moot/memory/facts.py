@@ -1,4 +1,4 @@
-"""The facts that outlive sessions: what was decided, how it turned out, what hangs together, who may come in."""
+"""The facts that outlive sessions: decisions, outcomes, threads, circuit breakers, tokens."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,7 +19,7 @@ HOUR: Final = 3600.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """One who took part. `first` is the blind first choice as a label, "" when it is not known."""
+    """A participant of a decision. `first` is its blind first choice as a label, "" if unknown."""
 
     source: str
     seat: str
@@ -32,9 +32,9 @@ class Member:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionKept(Fact):
-    """A session ended, and this is what is remembered of it. `decision` is the session's id, `head` the hash of its last record.
+    """What is remembered of a session that ended. `decision` is the session's id, `head` the hash of its last record.
 
-    `text` is what was argued, for search. `decided` is None when the group came to no decision.
+    `text` is what was argued, for search. `decided` is None if the group reached no decision.
     """
 
     decision: str
@@ -61,7 +61,7 @@ class DecisionKept(Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoloDecided(Fact):
-    """One source decided alone. `probes` are the circuits that this decision tries out."""
+    """A source decided alone. `probes` are the circuits that this decision tests."""
 
     decision: str
     source: str
@@ -78,7 +78,7 @@ class SoloDecided(Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoloBlocked(Fact):
-    """One source wanted to decide alone and may not. `deliberation` is the session that decides instead."""
+    """A source wanted to decide alone and may not. `deliberation` is the session that decides instead."""
 
     source: str
     topic: str
@@ -93,7 +93,7 @@ class SoloBlocked(Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeReviewed(Fact):
-    """How a decision turned out. `choice` is the choice that proved right, "" when that is not known."""
+    """How a decision turned out. `choice` is the choice that proved right, "" if unknown."""
 
     decision: str
     outcome: Outcome
@@ -131,7 +131,7 @@ class ThreadStatusSet(Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadQuestioned(Fact):
-    """A question was left open in a thread; it gets the thread's next number."""
+    """An open question was added to a thread; it gets the thread's next number."""
 
     thread: str
     question: str
@@ -140,7 +140,7 @@ class ThreadQuestioned(Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadQuestionSettled(Fact):
-    """The question of this number is open no more."""
+    """The question of this number is no longer open."""
 
     thread: str
     question: int
@@ -149,7 +149,7 @@ class ThreadQuestionSettled(Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadVisited(Fact):
-    """A seat was shown where the thread stands."""
+    """A seat was shown the state of the thread."""
 
     thread: str
     seat: str
@@ -157,10 +157,10 @@ class ThreadVisited(Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """The rules under which one may decide alone.
+    """The rules for deciding alone.
 
-    `failures` within the window open a circuit; after the cooldown one probe may try; it must be reviewed within `probe_seconds`.
-    Decisions at `deliberate_stakes` are never taken alone; those at high stakes only with `least_confidence`.
+    `failures` within the window open a circuit; after the cooldown one probe is allowed, which must be reviewed within
+    `probe_seconds`. Decisions at `deliberate_stakes` are never made alone; those at high stakes only with `least_confidence`.
     """
 
     failures: int = 3
@@ -188,7 +188,7 @@ class CircuitReset(Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenIssued(Fact):
-    """A token was given out. Only the SHA-256 of its secret is kept; `session` "" is all sessions."""
+    """A token was issued. Only the SHA-256 of its secret is stored; an empty `session` means all sessions."""
 
     id: str
     digest: str

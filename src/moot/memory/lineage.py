@@ -1,4 +1,4 @@
-"""What a decision was built on, and what was built on it, each with its outcome."""
+"""The lineage of a decision: what it was built on and what was built on it, each with its outcome."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from moot.memory.remembered_decision import RememberedDecision
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkedDecision:
-    """A decision that hangs together with another, so many steps away; `is_known` is False when none of that name was kept."""
+    """A decision that is linked to another, with its distance; `is_known` is False if it is not in memory."""
 
     decision: str
     steps: int
@@ -22,7 +22,7 @@ class LinkedDecision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lineage:
-    """`built_on` are its ancestors, `basis_of` its descendants, nearest first; `failed` are the ancestors that proved wrong."""
+    """`built_on` are the ancestors, `basis_of` the descendants, nearest first; `failed` are the ancestors that proved wrong."""
 
     decision: str
     built_on: tuple[LinkedDecision, ...]
@@ -35,7 +35,7 @@ class Lineage:
 
 
 def build_lineage(decision: str, decisions: Mapping[str, RememberedDecision], children: Mapping[str, Sequence[str]]) -> Lineage:
-    """Both directions from a decision; one that comes round to itself is not followed again."""
+    """Follow both directions from a decision; cycles are followed only once."""
     above = _collect_reachable(decision, decisions, lambda name: decisions[name].record.built_on if name in decisions else ())
     return Lineage(
         decision=decision,
@@ -50,6 +50,7 @@ def _collect_reachable(
 ) -> tuple[LinkedDecision, ...]:
     steps = {start: 0}
     queue = [start]
+    # Breadth first, and the list grows while it is read: so the nearest decisions come first.
     for name in queue:
         for after in following(name):
             if after not in steps:

@@ -1,4 +1,4 @@
-"""The book of memory: what the register `_memory` folds to."""
+"""The state of memory: the fold of the register `_memory`."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,7 +14,7 @@ from moot.memory.threads import Threads
 
 
 class MemoryState:
-    """Everything that is remembered. It is changed in place, by `evolve` alone: copying it for each entry would cost its length.
+    """Everything that is remembered. Only `evolve` changes it, in place: a copy per entry would cost its whole length.
 
     `order` lists the decisions as they came; `reviewed` those with a review, by source; `children` what was built on each.
     """
@@ -32,19 +32,19 @@ class MemoryState:
         self.index = SearchIndex()
 
     def index_in_batches(self, batch: int) -> Iterator[None]:
-        """Bring the search index up to date, a batch at each step. Who does not search does not pay for it."""
+        """Bring the search index up to date, one batch per step; without a search nothing is indexed."""
         while len(self.index) < len(self.order):
             for decision in self.order[len(self.index) : len(self.index) + batch]:
                 self.index.add_document(_build_document(self.decisions[decision].record))
             yield
 
     def list_reviewed(self, source: str) -> Iterator[RememberedDecision]:
-        """The reviewed decisions that a source took part in."""
+        """Return the reviewed decisions that a source took part in."""
         return (self.decisions[decision] for decision in self.reviewed.get(source, ()))
 
 
 def evolve(book: MemoryState, entry: Entry) -> MemoryState:
-    """The book after one more entry."""
+    """Apply one more entry and return the same state."""
     book.at = entry.at
     book.threads = threads.evolve(book.threads, entry)
     match entry.fact:

@@ -1,7 +1,7 @@
 """A register: an append-only, hash-chained stream of facts that belong to no session, and the state that they fold to.
 
-Registers lie in the same ledger as sessions, under names that no session can have. They hold no lock between processes: two
-writers race for the next place, and the one who comes second reads on and chooses anew.
+Registers are in the same ledger as sessions, under names that no session can have. There is no lock between processes: two
+writers race for the next number, and the second one reads the new entries and chooses again.
 """
 
 import asyncio
@@ -20,14 +20,14 @@ from moot.ports.ledger import Ledger
 S = TypeVar("S")
 
 PAGE: Final = 1_000
-"""Records that are read at once: folding them does not hold up the event loop for long."""
+"""How many records are read at once, so that folding them does not block the event loop for long."""
 
 
 class Register(Generic[S]):
-    """One register, each of its records folded once.
+    """One register; each of its records is folded once.
 
-    Only what lies in the ledger is folded, so `evolve` may change the state in place; `initial` then belongs to the register
-    alone, and who reads the state does so before the next await.
+    Only records in the ledger are folded, so `evolve` may change the state in place; `initial` then belongs to the register
+    alone, and callers must read the state before their next await.
     """
 
     def __init__(
@@ -54,15 +54,15 @@ class Register(Generic[S]):
         self._lock = asyncio.Lock()
 
     async def state(self) -> S:
-        """The state after everything that has been appended, by whomever; raises LedgerDamaged."""
+        """Return the state after all appended records, from any process; raises LedgerDamaged."""
         async with self._lock:
             await self._read_new_records()
             return self._state
 
     async def append(self, choose: Callable[[S], Sequence[Fact]]) -> S:
-        """Add the facts that `choose` names for the newest state, all or none; returns the state after them.
+        """Append the facts that `choose` returns for the newest state, all or none; returns the state after them.
 
-        `choose` may be called several times: whenever someone else came first, it is asked again. What it raises ends the call.
+        `choose` may be called several times: after every lost race it is called again. An exception that it raises ends the call.
         """
         async with self._lock:
             while True:
@@ -80,10 +80,11 @@ class Register(Generic[S]):
                 return self._state
 
     def _seal_facts(self, facts: Sequence[Fact]) -> list[StoredRecord]:
-        """The records of these facts behind the last one seen. Time never runs backwards in a register."""
+        """Build the records that follow the last one. Time never runs backwards in a register."""
         at = max(self._clock.now(), to_datetime(self._at))
         before, records = self._hash, list[StoredRecord]()
         for seq, fact in enumerate(facts, self._seq + 1):
+            # All facts are checked before anything is appended: a register must stay readable forever.
             self._codec.check(fact)
             records.append(seal(self._codec, before, seq, at, fact))
             before = records[-1].hash
@@ -97,7 +98,7 @@ class Register(Generic[S]):
                 self._fold(record, decode_entry(self._codec, record))
             if len(records) < PAGE:
                 return
-            # A ledger that answers without waiting would let nobody else run until the last page.
+            # A ledger that answers without waiting would block all other tasks until the last page.
             await asyncio.sleep(0)
 
     def _check(self, record: StoredRecord) -> None:
@@ -114,5 +115,5 @@ class Register(Generic[S]):
 
 
 def is_register(name: str) -> bool:
-    """Whether a stream of the ledger is a register, and no session."""
+    """Whether a stream of the ledger is a register and not a session."""
     return name.startswith("_")

@@ -1,4 +1,4 @@
-"""A decision as it is remembered, by a group or alone, with what was said of it later."""
+"""A remembered decision, by a group or alone, with its later reviews."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,12 +7,12 @@ from typing import Final
 from moot.memory.facts import DecisionKept, Member, Outcome, SoloDecided
 
 ALONE: Final = "alone"
-"""The protocol under which solo decisions are listed."""
+"""The protocol name under which solo decisions are listed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeReview:
-    """How somebody said that a decision turned out."""
+    """A report of how a decision turned out."""
 
     at: datetime
     outcome: Outcome
@@ -24,7 +24,7 @@ class OutcomeReview:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RememberedDecision:
-    """A decision. A solo one has its source as its only member, who supports it. The last review is the one that counts."""
+    """A decision. A solo one has its source as its only member, who supports it. The last review counts."""
 
     number: int
     at: datetime
@@ -46,12 +46,12 @@ class RememberedDecision:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """Those who took part, each once."""
+        """The sources that took part, each once."""
         return tuple(dict.fromkeys(member.source for member in self.record.members))
 
 
 def build_solo_record(solo: SoloDecided, at: datetime) -> DecisionKept:
-    """A solo decision in the form of a group's."""
+    """Convert a solo decision into the form of a group's."""
     return DecisionKept(
         decision=solo.decision,
         protocol=ALONE,

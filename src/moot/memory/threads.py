@@ -1,4 +1,4 @@
-"""Threads: lines of reasoning that several sessions follow over days, and what one who comes back has missed (D-16)."""
+"""Threads: lines of reasoning that several sessions follow over days, and what a returning seat has missed (D-16)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -25,7 +25,7 @@ ThreadEventKind = Literal["created", "joined", "decided", "reviewed", "status", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadEvent:
-    """One thing that happened in a thread. `question` is the number of the question that it concerns, 0 for none."""
+    """One event of a thread. `question` is the number of the question that it concerns, or 0."""
 
     seq: int
     at: datetime
@@ -57,7 +57,7 @@ class ThreadVisit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thread:
-    """A thread as it is folded."""
+    """The folded state of a thread."""
 
     thread: str
     title: str
@@ -74,7 +74,7 @@ class Thread:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Threads:
-    """All threads, in the order in which they were created, and which of them each session belongs to."""
+    """All threads in order of creation, and the threads that each session belongs to."""
 
     threads: Mapping[str, Thread] = field(default_factory=dict)
     belongs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -82,7 +82,7 @@ class Threads:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadDecision:
-    """A session of a thread; `is_kept` is False while it has not ended."""
+    """A session of a thread; `is_kept` is False until it has ended."""
 
     decision: str
     is_kept: bool = False
@@ -94,7 +94,7 @@ class ThreadDecision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadView:
-    """Where a thread stands."""
+    """The current state of a thread."""
 
     thread: str
     title: str
@@ -118,7 +118,7 @@ class EventCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadCatchUp:
-    """What one who comes back gets. `last_visit` is None at the first; then everything was missed."""
+    """What a returning seat receives. `last_visit` is None on the first visit; then everything was missed."""
 
     view: ThreadView
     seat: str
@@ -128,7 +128,7 @@ class ThreadCatchUp:
 
 
 def evolve(threads: Threads, entry: Entry) -> Threads:
-    """The threads after one more entry; what concerns an unknown thread changes nothing."""
+    """Return the threads after one more entry; facts about an unknown thread change nothing."""
     match entry.fact:
         case ThreadCreated() as fact:
             return _apply_creation(threads, entry, fact)
@@ -142,8 +142,8 @@ def evolve(threads: Threads, entry: Entry) -> Threads:
         case ThreadStatusSet() as fact:
             return _apply_status(threads, entry, fact)
         case ThreadQuestioned() as fact:
-            found = threads.threads.get(fact.thread)
-            return _with_thread(threads, _with_question(found, entry, fact.question, fact.by)) if found else threads
+            questioned = threads.threads.get(fact.thread)
+            return _with_thread(threads, _with_question(questioned, entry, fact.question, fact.by)) if questioned else threads
         case ThreadQuestionSettled() as fact:
             return _apply_settlement(threads, entry, fact)
         case ThreadVisited() as fact:
@@ -153,7 +153,7 @@ def evolve(threads: Threads, entry: Entry) -> Threads:
 
 
 def build_thread_view(thread: Thread, decisions: Mapping[str, RememberedDecision]) -> ThreadView:
-    """Where a thread stands, with what is known of its sessions."""
+    """Return the current state of a thread, with what is known of its sessions."""
     return ThreadView(
         thread=thread.thread,
         title=thread.title,
@@ -171,8 +171,9 @@ def build_thread_view(thread: Thread, decisions: Mapping[str, RememberedDecision
 
 
 def build_catch_up(thread: Thread, seat: str, decisions: Mapping[str, RememberedDecision]) -> ThreadCatchUp:
-    """Where a thread stands, and what happened in it since the seat's last visit."""
+    """Return the state of a thread, and what happened in it since the seat's last visit."""
     visit = next((visit for visit in thread.visits if visit.seat == seat), None)
+    # By number and not by time: several entries can have the same time.
     missed = tuple(one for one in thread.happenings if visit is None or one.seq > visit.seq)
     kinds = dict.fromkeys(one.kind for one in missed)
     return ThreadCatchUp(
@@ -237,7 +238,7 @@ def _apply_join(threads: Threads, entry: Entry, name: str, decision: str) -> Thr
 
 
 def _apply_decision(threads: Threads, entry: Entry, fact: DecisionKept) -> Threads:
-    """A session ended: the questions that it left open are open in its threads."""
+    """Record the end of a session: the questions that it left open become open in its threads."""
     threads = _add_event_to_threads(
         threads, fact.decision, _build_event(entry, "decided", text=fact.decided or "", decision=fact.decision)
     )

@@ -1,4 +1,4 @@
-"""How a text is cut into terms for search: words where they are written apart, pairs of characters where they are not."""
+"""Splits a text into search terms: words where spaces separate them, pairs of characters where not."""
 
 import re
 import unicodedata
@@ -8,12 +8,12 @@ from typing import Final, NamedTuple
 
 from moot.scoring.stems import stem
 
-# Written without spaces, or, as Korean, with particles grown on to the words: Thai, Lao, Burmese, Khmer, kana, Han, Hangul.
+# Scripts without spaces, or, like Korean, with particles attached to words: Thai, Lao, Burmese, Khmer, kana, Han, Hangul.
 _UNSPACED: Final = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\U00020000-\U0003ffff"
 )
-# Signs that are no letters and yet part of a word.
+# Combining marks that are not letters but belong to a word.
 _SIGNS: Final = "\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0900-\u0903\u093a-\u094f\u0981-\u0983\u09bc-\u09cd\u0b82-\u0dff"
 _TERMS: Final = re.compile(rf"[{_UNSPACED}]+|(?:[^\W_{_UNSPACED}]+|[{_SIGNS}]+)+")
 _IS_UNSPACED: Final = re.compile(f"[{_UNSPACED}]")
@@ -24,15 +24,15 @@ into is it its may might more most must no not of off on or our out over shall s
 there these they this to under up us was we were what when where which while who why will with would you your
 """
 COMMON: Final = frozenset(_COMMON.split())
-"""Words that say nothing of what a text is about."""
+"""Stop words: they do not say what a text is about."""
 _ASKING: Final = re.compile(
     "是否|应该|应当|我们|要不要|可以|能不能|什么|怎么|如何|这个|那个|一个|以及|或者|还是|需要|能否|有没有|为什么|[吗呢](?=\\W|$)"
 )
-"""Their like in Chinese, which are cut out of a question before it is taken to pairs."""
+"""Their Chinese counterparts, which are removed from a question before it is split into pairs."""
 
 
 class TermSpan(NamedTuple):
-    """A term and where it stands in the text."""
+    """A term and its position in the text."""
 
     term: str
     start: int
@@ -40,45 +40,46 @@ class TermSpan(NamedTuple):
 
 
 def extract_terms(text: str) -> list[str]:
-    """All terms of a text: stemmed words; of a run without spaces every character and every two neighbours."""
-    found: list[str] = []
+    """Return all terms of a text: stemmed words; for a run without spaces every character and every pair of neighbours."""
+    terms: list[str] = []
     for run in _TERMS.findall(unicodedata.normalize("NFKC", text).casefold()):
         if _IS_UNSPACED.match(run):
-            found.extend(run)
-            found.extend(map("".join, pairwise(run)))
+            terms.extend(run)
+            terms.extend(map("".join, pairwise(run)))
         else:
-            found.append(stem(run))
-    return found
+            terms.append(stem(run))
+    return terms
 
 
 def extract_query_terms(query: str) -> tuple[str, ...]:
-    """The terms that a query looks for, each once: pairs rather than characters, and common words only if there are no others."""
+    """Return the terms of a query, each once: pairs instead of single characters, and stop words only if nothing else is left."""
     text = unicodedata.normalize("NFKC", query).casefold()
-    found = _split_pieces(text)
+    pieces = _split_pieces(text)
     telling = [term for term in _split_pieces(_ASKING.sub(" ", text)) if term not in COMMON]
-    return tuple(dict.fromkeys(stem(term) for term in telling or found))
+    return tuple(dict.fromkeys(stem(term) for term in telling or pieces))
 
 
 def is_pair(term: str) -> bool:
-    """Whether a term is two neighbours of a run without spaces, rather than a word."""
+    """Whether a term is a pair from a run without spaces, and not a word."""
     return len(term) == 2 and _IS_UNSPACED.match(term) is not None
 
 
 def _split_pieces(text: str) -> list[str]:
-    found: list[str] = []
+    pieces: list[str] = []
     for run in _TERMS.findall(text):
         if len(run) == 1 or not _IS_UNSPACED.match(run):
-            found.append(run)
+            pieces.append(run)
         else:
-            found.extend(map("".join, pairwise(run)))
-    return found
+            pieces.extend(map("".join, pairwise(run)))
+    return pieces
 
 
 def locate_terms(text: str) -> Iterator[TermSpan]:
-    """The same terms with their places in the text as it was written."""
+    """Yield the same terms with their positions in the original text."""
     for match in _TERMS.finditer(text):
         run = match.group()
         if not _IS_UNSPACED.match(run):
+            # Normalized per run and not as a whole text: NFKC can change lengths, and the positions must fit the original.
             yield TermSpan(stem(unicodedata.normalize("NFKC", run).casefold()), match.start(), match.end())
             continue
         for index in range(len(run)):

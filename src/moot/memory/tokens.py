@@ -1,4 +1,4 @@
-"""Access: tokens for those who come in from elsewhere. Only a digest of each secret is kept, in the register `_access`."""
+"""Access tokens for outside callers. Only a digest of each secret is stored, in the register `_access`."""
 
 import hmac
 import secrets
@@ -26,7 +26,7 @@ DenialReason = Literal["unknown", "expired", "revoked"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IssuedToken:
-    """A new token. The secret is shown this once."""
+    """A new token. Its secret is shown only once."""
 
     id: str
     secret: str = field(repr=False)
@@ -34,7 +34,7 @@ class IssuedToken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """Who came in. `session` "" is all sessions."""
+    """The caller that a token identifies. An empty `session` means all sessions."""
 
     id: str
     role: Role
@@ -44,7 +44,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessDenied:
-    """Why a secret opens nothing. `id` is "" unless the secret is a real token's."""
+    """Why a secret is rejected. `id` is empty unless the secret belongs to a real token."""
 
     reason: DenialReason
     id: str = ""
@@ -74,7 +74,7 @@ Tokens = Mapping[str, _StoredToken]
 
 
 class TokenStore:
-    """Issues, recognises and revokes tokens."""
+    """Issues, identifies and revokes tokens."""
 
     def __init__(self, ledger: Ledger, clock: Clock) -> None:
         self._clock = clock
@@ -82,7 +82,10 @@ class TokenStore:
         self._register = Register(ledger, clock, NAME, kinds=ACCESS_KINDS, initial=nobody, evolve=evolve)
 
     async def issue(self, role: Role, *, lasts: timedelta, session: str = "", seat: str = "", note: str = "") -> IssuedToken:
-        """Give out a token; a seat's needs its session and seat, no other may have a seat. Raises BadSetting or BadName."""
+        """Issue a token; the role `seat` needs a session and a seat, no other role may have a seat.
+
+        Raises BadSetting or BadName.
+        """
         _check(role, lasts, session, seat)
         validation.validate_text("note", note)
         issued: list[IssuedToken] = []
@@ -105,9 +108,9 @@ class TokenStore:
         return issued[-1]
 
     async def identify(self, secret: str) -> Identity | AccessDenied:
-        """Who a secret belongs to, or why it opens nothing. That a token expired is told only to who holds its secret."""
+        """Return the owner of a secret, or why it is rejected. Only who holds the secret learns that its token has expired."""
         held = (await self._register.state()).get(_parse_token_id(secret))
-        # A secret of an unknown token is compared too: how long an answer takes says nothing of which tokens there are.
+        # An unknown token is compared as well: the response time must not reveal which tokens exist.
         is_right = hmac.compare_digest(_digest(secret), held.digest if held else _digest(""))
         if held is None or not is_right:
             return AccessDenied(reason="unknown")
@@ -119,7 +122,7 @@ class TokenStore:
         return Identity(id=token.id, role=token.role, session=token.session, seat=token.seat)
 
     async def revoke(self, id: str) -> Token:  # noqa: A002
-        """Make a token worthless from now on; again is nothing. Raises UnknownToken."""
+        """Revoke a token; revoking it again changes nothing. Raises UnknownToken."""
 
         def choose_facts(tokens: Tokens) -> Sequence[Fact]:
             return () if _get_token(tokens, id).token.revoked_at is not None else (TokenRevoked(id=id),)
@@ -127,12 +130,12 @@ class TokenStore:
         return _get_token(await self._register.append(choose_facts), id).token
 
     async def tokens(self) -> list[Token]:
-        """All tokens in the order in which they were issued."""
+        """Return all tokens in the order in which they were issued."""
         return [held.token for held in (await self._register.state()).values()]
 
 
 def evolve(tokens: Tokens, entry: Entry) -> Tokens:
-    """The tokens after one more entry."""
+    """Return the tokens after one more entry."""
     match entry.fact:
         case TokenIssued() as fact:
             token = Token(
@@ -170,10 +173,12 @@ def _generate_token(tokens: Tokens) -> IssuedToken:
     name = secrets.token_hex(4)
     while name in tokens:
         name = secrets.token_hex(4)
+    # The id is part of the secret, so that `identify` finds the token without comparing all digests.
     return IssuedToken(id=name, secret=f"moot_{name}_{secrets.token_urlsafe(32)}")
 
 
 def _digest(secret: str) -> str:
+    # A plain hash is enough: the secret has 256 random bits, so that guessing it is hopeless even with a fast hash.
     return sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 

@@ -1,7 +1,7 @@
-"""Track records: how each source's forecasts fared against outcomes reported later, in all and by category (D-14).
+"""Track records: how each source's forecasts compare with outcomes that were reported later, overall and by category (D-14).
 
-A vote is a forecast that the decision will succeed. A success counts 1, a partial one a half, a failure 0; what was abandoned
-was never put to the test and is not scored. Who decides alone supports what it decides.
+A vote is a forecast that the decision will succeed. A success counts 1, a partial success a half, a failure 0; an abandoned
+decision was never tested and is not scored. A source that decides alone supports its decision.
 """
 
 import math
@@ -16,12 +16,12 @@ from moot.scoring.trust import TrackRecord, compute_brier, compute_category_trus
 
 CAME_TRUE: Final[Mapping[Outcome, float]] = {"success": 1.0, "partial": 0.5, "failure": 0.0}
 FEWEST_SHARED: Final = 3
-"""Below this number of shared cases a correlation says nothing."""
+"""With fewer shared cases a correlation says nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """How one source's forecast of one decision fared."""
+    """The score of one source's forecast of one decision."""
 
     decision: str
     category: str
@@ -37,7 +37,7 @@ class CategoryTrust:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceTrust:
-    """A source's record: how many forecasts were scored, their mean Brier score (None without any), and the trust in it."""
+    """A source's record: the number of scored forecasts, their mean Brier score (None without any), and the trust in it."""
 
     source: str
     cases: int
@@ -47,32 +47,32 @@ class SourceTrust:
 
 
 def compute_score(source: str, kept: RememberedDecision) -> Score | None:
-    """The score of a source on a decision; None when it made no forecast or none can be scored.
+    """Return the score of a source on a decision; None if it made no forecast, or none that can be scored.
 
-    A source that sits on several seats is one case: the mean over its seats.
+    A source with several seats counts as one case: the mean over its seats.
     """
     came_true = CAME_TRUE.get(kept.outcome) if kept.outcome is not None else None
     if came_true is None or kept.record.decided is None:
         return None
-    found = [
-        compute_brier(said, came_true)
+    scores = [
+        compute_brier(forecast, came_true)
         for member in kept.record.members
         if member.source == source and member.confidence is not None
-        if (said := compute_forecast(member.position, member.confidence)) is not None
+        if (forecast := compute_forecast(member.position, member.confidence)) is not None
     ]
-    if not found:
+    if not scores:
         return None
-    return Score(decision=kept.decision, category=normalize_label(kept.record.category), brier=math.fsum(found) / len(found))
+    return Score(decision=kept.decision, category=normalize_label(kept.record.category), brier=math.fsum(scores) / len(scores))
 
 
 def collect_scores(source: str, decisions: Iterable[RememberedDecision]) -> tuple[Score, ...]:
-    """A source's scores on these decisions."""
-    return tuple(found for kept in decisions if (found := compute_score(source, kept)) is not None)
+    """Return a source's scores on these decisions."""
+    return tuple(score for kept in decisions if (score := compute_score(source, kept)) is not None)
 
 
-def build_source_trust(source: str, found: Iterable[Score]) -> SourceTrust:
-    """The record that these scores make."""
-    listed = tuple(found)
+def build_source_trust(source: str, scores: Iterable[Score]) -> SourceTrust:
+    """Build the record from these scores."""
+    listed = tuple(scores)
     overall = _build_record(listed)
     names = sorted({one.category for one in listed if one.category})
     by_category = {name: _build_record(one for one in listed if one.category == name) for name in names}
@@ -88,9 +88,9 @@ def build_source_trust(source: str, found: Iterable[Score]) -> SourceTrust:
     )
 
 
-def compute_source_trust(found: Iterable[Score], category: str = "") -> float:
-    """The trust that these scores earn, within a category if one is given."""
-    listed = tuple(found)
+def compute_source_trust(scores: Iterable[Score], category: str = "") -> float:
+    """Return the trust that these scores earn, within a category if one is given."""
+    listed = tuple(scores)
     overall = _build_record(listed)
     if not normalize_label(category):
         return compute_trust(overall)
@@ -98,10 +98,10 @@ def compute_source_trust(found: Iterable[Score], category: str = "") -> float:
 
 
 def compute_pair_correlation(one: Iterable[Score], other: Iterable[Score]) -> tuple[int, float | None]:
-    """How many scored cases two sources share, and how far they were wrong on the same ones.
+    """Return how many scored cases two sources share, and the correlation of their errors.
 
-    The correlation is that of their Brier scores, not of their signed errors: those share the outcome, and would make strangers
-    look alike. None with too few cases, or when either is always equally wrong.
+    It is the correlation of their Brier scores, not of their signed errors: those share the outcome, and would make unrelated
+    sources look similar. None with too few cases, or if the error of either never varies.
     """
     theirs = {score.decision: score.brier for score in other}
     shared = [(score.brier, theirs[score.decision]) for score in one if score.decision in theirs]
@@ -111,6 +111,7 @@ def compute_pair_correlation(one: Iterable[Score], other: Iterable[Score]) -> tu
 
 
 def _compute_pearson(pairs: list[tuple[float, float]]) -> float | None:
+    # Pearson's r = Σ(x−x̄)(y−ȳ) / √(Σ(x−x̄)² · Σ(y−ȳ)²), clamped against rounding errors.
     mean_x = math.fsum(x for x, _ in pairs) / len(pairs)
     mean_y = math.fsum(y for _, y in pairs) / len(pairs)
     over_x = math.fsum((x - mean_x) ** 2 for x, _ in pairs)
@@ -121,8 +122,8 @@ def _compute_pearson(pairs: list[tuple[float, float]]) -> float | None:
     return max(-1.0, min(1.0, together / math.sqrt(over_x * over_y)))
 
 
-def _build_record(found: Iterable[Score]) -> TrackRecord:
+def _build_record(scores: Iterable[Score]) -> TrackRecord:
     record = TrackRecord()
-    for one in found:
+    for one in scores:
         record = record.plus(one.brier)
     return record

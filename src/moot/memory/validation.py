@@ -1,4 +1,4 @@
-"""What comes in from outside is bounded and checked before it is written down."""
+"""Validates and bounds what comes from outside before it is stored."""
 
 import math
 from collections.abc import Sequence
@@ -27,14 +27,14 @@ POSITIONS: Final[tuple[VotePosition, ...]] = get_args(VotePosition)
 
 
 def validate_nonempty_text(what: str, value: str, longest: int = LONGEST_LINE) -> str:
-    """A text that must say something."""
+    """Validate a text that must not be empty."""
     if not validate_text(what, value, longest).strip():
         raise BadSetting(f"{what} is empty; say something")
     return value
 
 
 def validate_text(what: str, value: str, longest: int = LONGEST_LINE) -> str:
-    """A text that may be empty, but not over-long or broken."""
+    """Validate a text that may be empty, but not too long or broken."""
     if not isinstance(value, str):
         raise BadSetting(f"{what} must be a text, not {type(value).__name__}")
     if len(value) > longest:
@@ -45,7 +45,7 @@ def validate_text(what: str, value: str, longest: int = LONGEST_LINE) -> str:
 
 
 def validate_name(what: str, value: str) -> str:
-    """A short printable name."""
+    """Validate a short printable name."""
     validate_text(what, value, LONGEST_NAME)
     if not value.strip() or one_line(value) != value:
         raise BadSetting(f"{what} {value!r} must have 1 to {LONGEST_NAME} printable characters on one line")
@@ -57,7 +57,7 @@ def validate_optional_name(what: str, value: str) -> str:
 
 
 def validate_names(what: str, values: Sequence[str]) -> tuple[str, ...]:
-    """Names, each once, in the order in which they came."""
+    """Validate names; each is kept once, in the given order."""
     validate_list_size(what, values)
     return tuple(dict.fromkeys(validate_name(what, value) for value in values))
 
@@ -68,7 +68,7 @@ def validate_list_size(what: str, values: Sequence[object]) -> None:
 
 
 def validate_choice(what: str, value: str, known: tuple[C, ...]) -> C:
-    """One of the known values."""
+    """Validate that a value is one of the known ones."""
     for one in known:
         if one == value:
             return one
@@ -76,7 +76,7 @@ def validate_choice(what: str, value: str, known: tuple[C, ...]) -> C:
 
 
 def validate_share(what: str, value: float) -> float:
-    """A number from 0 to 1."""
+    """Validate a number from 0 to 1."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value <= 1.0:
         raise BadSetting(f"{what} is {value!r}; it must be a number from 0 to 1")
     return float(value)
@@ -93,7 +93,7 @@ def validate_count(what: str, value: int, most: int = 1_000) -> int:
 
 
 def validate_decision(fact: DecisionKept) -> DecisionKept:
-    """The fact, if everything in it may be written down; raises BadSetting or BadName."""
+    """Validate every field of the fact; raises BadSetting or BadName."""
     parse_session_id(fact.decision)
     validate_nonempty_text("topic", fact.topic, LONGEST_TEXT)
     validate_name("protocol", fact.protocol)
@@ -131,7 +131,7 @@ def _validate_member(member: Member) -> None:
 
 
 def validate_policy(policy: Policy) -> Policy:
-    """The policy, if it makes sense; raises BadSetting."""
+    """Validate the policy; raises BadSetting."""
     validate_count("failures", policy.failures)
     for what, seconds in (
         ("window_seconds", policy.window_seconds),

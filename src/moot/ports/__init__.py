@@ -1,1 +1,1 @@
-"""The seams of the engine, as protocols: ledgers, participants, clocks, measures of likeness."""
+"""The ports of the engine, as protocols: ledger, participant, clock, similarity, plugin."""

@@ -6,5 +6,5 @@ from typing import Protocol
 
 class Clock(Protocol):
     def now(self) -> datetime:
-        """The time in UTC, never earlier than what it said before."""
+        """Return the time in UTC; never earlier than a time that it returned before."""
         ...

@@ -1,4 +1,4 @@
-"""The ledger port: append-only records per session, gapless from 1."""
+"""The ledger port: append-only records per session, numbered from 1 without gaps."""
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
@@ -9,27 +9,27 @@ from moot.domain.records import Head, StoredRecord
 
 
 class Ledger(Protocol):
-    """What every ledger does; `moot.testing.ledger_contract` says it in tests."""
+    """A store of records. `moot.testing.ledger_contract` tests every implementation against this contract."""
 
     async def append(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
-        """Add records behind the head, all or none; durable on return.
+        """Append records after the head, all or none; they are durable on return.
 
-        The first record's seq must be head + 1, and they must follow each other; raises SeqConflict.
+        The first record's seq must be head + 1, and the numbers must be consecutive; otherwise raises SeqConflict.
         """
         ...
 
     async def read(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[StoredRecord]:
-        """The records behind `after`, in order; empty for a session that does not exist."""
+        """Return the records after `after`, in order; empty for an unknown session."""
         ...
 
     async def heads(self, prefix: str = "") -> list[Head]:
-        """Both ends of every session whose id begins with `prefix`, ordered by id."""
+        """Return the first and last record of every session whose id begins with `prefix`, ordered by id."""
         ...
 
     async def changed(self, session: SessionId, after: int) -> int:
-        """Wait until the session's head is past `after`, whoever appended; returns the head."""
+        """Wait until the session's head is past `after`, whichever process appended; returns the head."""
         ...
 
     def claim(self, session: SessionId) -> AbstractAsyncContextManager[None]:
-        """Hold the sole right to run the session; raises SessionBusy. Freed when the holder's process dies."""
+        """Hold the exclusive right to run the session; raises SessionBusy. Released when the holder's process dies."""
         ...

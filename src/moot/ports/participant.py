@@ -1,4 +1,4 @@
-"""The participant port: whoever fills a seat."""
+"""The participant port: a model, agent, person or script that fills a seat."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ OnText = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """An answer in the shape that was asked for."""
+    """An answer in the requested shape."""
 
     said: object
     usage: Usage = FREE
@@ -21,7 +21,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoAnswer:
-    """Why there is none. Expected to happen, so a value and not an exception."""
+    """The reason why there is no answer. A value and not an exception, because it is expected to happen."""
 
     reason: Loss
     detail: str = ""
@@ -29,19 +29,19 @@ class NoAnswer:
 
 
 class Participant(Protocol):
-    """Asked with a brief; the caller sets the deadline and cancels."""
+    """Something that answers briefs. The caller sets the deadline and cancels."""
 
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
-        """Answer in `brief.form.shape`; `on_text` hears plain text while it is produced."""
+        """Return an answer in `brief.form.shape`; `on_text` receives plain text while it is produced."""
         ...
 
     async def ready(self) -> str | None:
-        """What keeps this participant from working, in one sentence with the remedy; None if nothing does."""
+        """Return what prevents this participant from working, in one sentence with the remedy; None if nothing does."""
         ...
 
 
 @runtime_checkable
 class VerifiableAnswer(Protocol):
-    """An answer that can be marked as made without what it should have been looked up with."""
+    """An answer that can be marked as unverified: given without the search that it should rest on."""
 
     def mark_unverified(self) -> object: ...

@@ -1,4 +1,4 @@
-"""What a protocol brings: its rulebook, how its sessions open, and how they are shown to people."""
+"""The plugin port: a protocol's rulebook, how its sessions are opened, and how they are presented to people."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ O = TypeVar("O", bound=Opened)  # noqa: E741 - an opening
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What every session is opened with. `settings` is an instance of the plugin's settings class."""
+    """The values that every session is opened with. `settings` is an instance of the plugin's settings class."""
 
     topic: str
     language: Language
@@ -35,7 +35,7 @@ class Plan:
     hosted: bool = False
 
     def opening(self, opened: type[O], *, seats: tuple[Seat, ...] | None = None, **own: object) -> O:
-        """The opening fact of a session: what all protocols record, and what is the protocol's `own`."""
+        """Build the opening fact of a session from the shared fields and the protocol's `own` fields."""
         return opened(
             topic=self.topic,
             language=self.language,
@@ -60,20 +60,19 @@ class ImportedSession(Protocol):
 
     @property
     def conclusion(self) -> str | None:
-        """The JSON of its conclusion, if it had ended."""
+        """The JSON of its conclusion; None if the session had not ended."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProtocolPlugin(Generic[S, T]):
-    """One per protocol, found through the entry points `moot.protocols`.
+    """One per protocol, loaded through the entry points `moot.protocols`.
 
-    `timeline` begins the timeline of a session; `describe` adds one more entry to it and says what happened, in plain lines;
-    `decision` is the outcome so far; `report` is the session for people, from which Markdown, pages and terminal text are made.
-    `exports` are further forms in which a session can be written. `wire_name` is what the protocol is called in calls that other
-    programs make; `blind_from` the number of seats from which positions are taken blind, where its settings leave that open.
-    `gates` are the kinds of answers that are validations: nobody consults over them. With `consults` its sessions have
-    consultations without being asked for them.
+    `timeline` creates an empty timeline of a session; `describe` adds one entry to it and returns lines that say what happened;
+    `decision` is the outcome so far; `report` describes the session for people, and Markdown, HTML and terminal text are rendered
+    from it. `exports` are further output formats. `wire_name` is the protocol's name in the APIs; `blind_from` the number of
+    seats from which positions are collected blind, if the settings leave that open. `gates` are the kinds of answers that are
+    validations, during which nobody may consult. With `consults` its sessions allow consultations by default.
     """
 
     name: str
@@ -93,22 +92,22 @@ class ProtocolPlugin(Generic[S, T]):
 
     @property
     def forms(self) -> tuple[str, ...]:
-        """The forms in which a session can be written."""
+        """The output formats of a session."""
         return tuple(dict.fromkeys((*_RENDERERS, *self.exports)))
 
     def export(self, timeline: T, form: str) -> str:
-        """A session in one of the `forms`."""
+        """Render a session in one of the `forms`."""
         if form in self.exports:
             return self.exports[form](timeline)
         return _RENDERERS[form](self.report(timeline))
 
 
 AnyPlugin: TypeAlias = ProtocolPlugin[Any, Any]
-"""A protocol of which nothing more is known: what a table of all protocols holds."""
+"""A plugin whose state and timeline types are not known, as in a registry of all protocols."""
 
 
 def _render_html(report: Report) -> str:
-    # Imported here: only a page needs it.
+    # Imported here: the HTML renderer is needed for pages only, and start-up time counts for every command.
     from moot.reports.page import render_page
 
     return render_page(report)

@@ -1,4 +1,4 @@
-"""The similarity port: how alike two texts are in meaning."""
+"""The similarity port: how similar two texts are in meaning."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -6,5 +6,5 @@ from typing import Protocol
 
 class Similarity(Protocol):
     def likeness(self, one: str, others: Sequence[str]) -> list[float]:
-        """For each of `others` how like it is to `one`: 0 unrelated, 1 the same."""
+        """Return the similarity of `one` to each of `others`: 0 unrelated, 1 identical."""
         ...

@@ -1,1 +1,1 @@
-"""The protocols: one package each, strangers to one another."""
+"""The protocols, one package each; no protocol imports another."""

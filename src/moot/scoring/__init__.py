@@ -1,1 +1,1 @@
-"""Pure arithmetic of judgement."""
+"""The arithmetic of votes, trust, consensus and convergence; pure functions without I/O."""

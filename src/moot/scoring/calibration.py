@@ -1,4 +1,4 @@
-"""Whether stated probabilities come true: the Brier score and the reliability table."""
+"""Calibration: whether stated probabilities come true, by the Brier score and the reliability table."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from moot.scoring.trust import compute_brier
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReliabilityBin:
-    """The forecasts within [low, high): how many, what they said on average, and how often it came true."""
+    """The forecasts within [low, high): how many, their mean, and the share that came true."""
 
     low: float
     high: float
@@ -18,24 +18,26 @@ class ReliabilityBin:
 
 
 def compute_brier_score(pairs: Sequence[tuple[float, bool]]) -> float | None:
-    """The mean Brier score of (forecast, came true), None without any."""
+    """Return the mean Brier score of (forecast, came true); None without forecasts."""
     if not pairs:
         return None
     return sum(compute_brier(forecast, float(outcome)) for forecast, outcome in pairs) / len(pairs)
 
 
 def build_reliability_table(pairs: Sequence[tuple[float, bool]], bins: int = 10) -> tuple[ReliabilityBin, ...]:
-    """The reliability table of (forecast, came true) over equal bins; empty ones are left out, and 1 belongs to the last."""
+    """Build the reliability table of (forecast, came true) over equal bins; empty bins are omitted, and 1 belongs to the last."""
     sorted_in: dict[int, list[tuple[float, bool]]] = {}
     for forecast, outcome in pairs:
+        # A forecast of exactly 1 would open a bin of its own.
         sorted_in.setdefault(min(int(forecast * bins), bins - 1), []).append((forecast, outcome))
-    return tuple(_build_bin(number, bins, found) for number, found in sorted(sorted_in.items()))
+    return tuple(_build_bin(number, bins, each) for number, each in sorted(sorted_in.items()))
 
 
 def compute_calibration_gap(table: Sequence[ReliabilityBin]) -> float | None:
-    """By how much the forecasts miss on average over the bins, whichever way; None for an empty table."""
-    cases = sum(found.cases for found in table)
-    return sum(found.cases * abs(found.stated - found.true) for found in table) / cases if cases else None
+    """Return the expected calibration error: the mean |stated − true|, weighted by cases; None for an empty table."""
+    cases = sum(each.cases for each in table)
+    # ECE = Σ nₖ·|statedₖ − trueₖ| / Σ nₖ over the bins k.
+    return sum(each.cases * abs(each.stated - each.true) for each in table) / cases if cases else None
 
 
 def _build_bin(number: int, bins: int, pairs: Sequence[tuple[float, bool]]) -> ReliabilityBin:

@@ -1,7 +1,7 @@
-"""Heads are not votes: which seats err together, and how many independent votes they are worth (D-20).
+"""The number of independent votes: seats that err together count for less than their number (D-20).
 
-A seat's family is the model family behind its platform. Two seats are presumed to err together as much as was measured on
-recorded votes, those of one family more than others; what their shared track record shows replaces the presumption as it grows.
+The family of a seat is the model family behind its platform. The presumed error correlation of two seats was measured on recorded
+votes and is higher within a family; the shared track record of two seats replaces the presumption as it grows.
 """
 
 import math
@@ -19,7 +19,7 @@ OTHER_FAMILY: Final = 0.25
 """Measured: 0.23 between judges of different makers."""
 
 STRENGTH: Final = 30.0
-"""How many shared reviewed cases weigh as much as the prior."""
+"""How many shared reviewed cases weigh as much as the presumed correlation."""
 
 _PREFIXES: Final[Mapping[str, str]] = {
     "gpt": "gpt",
@@ -52,26 +52,28 @@ _PREFIXES: Final[Mapping[str, str]] = {
     "chatglm": "glm",
     "smollm": "smollm",
 }
-"""How model names begin, and their families."""
+"""Prefixes of model names, with their families."""
 
 _EMBEDDED: Final = "smollm"
-"""What the package's own model is."""
+"""The family of the model that ships with the package."""
 
 
 def detect_family(platform: str, seat: str) -> str:
-    """The model family of a seat; those whose mind is unknown are each a family of their own."""
+    """Return the model family of a seat; a seat whose model is unknown is a family of its own."""
     scheme, _, rest = platform.partition(":")
     if not scheme or scheme in UNNAMED_MINDS:
         return f"seat:{seat}"
     if scheme == EMBEDDED and not rest:
         return _EMBEDDED
     name = _parse_model_name(platform)
+    # The whole name first, then its parts between dots: hosted models are often called `maker.model` (as in
+    # `anthropic.claude-…`).
     known = (_PREFIXES[prefix] for part in (name, *name.split(".")) for prefix in _PREFIXES if part.startswith(prefix))
     return next(known, name)
 
 
 def _parse_model_name(platform: str) -> str:
-    """The bare model name in a platform, without who serves or publishes it; a server that names no model is its address."""
+    """Return the bare model name of a platform, without server and publisher; a server without a model name is its address."""
     address, _, fragment = platform.partition("#")
     scheme, _, rest = address.partition("?")[0].partition(":")
     if rest.startswith("//") and not fragment:
@@ -81,19 +83,20 @@ def _parse_model_name(platform: str) -> str:
 
 
 def presume_correlation(one: str, other: str) -> float:
-    """How much seats of these two families are presumed to err together."""
+    """Return the presumed error correlation of seats from these two families."""
     return SAME_FAMILY if one == other else OTHER_FAMILY
 
 
 def compute_correlation(prior: float, shared: int, observed: float | None, strength: float = STRENGTH) -> float:
-    """The prior error correlation of a pair, drawn towards what their `shared` reviewed cases show."""
+    """Shrink the correlation observed over `shared` reviewed cases towards the prior."""
     if observed is None or shared <= 0 or not math.isfinite(observed):
         return prior
+    # Weighted mean (prior·strength + observed·shared) / (strength + shared): the prior counts like `strength` cases.
     return (prior * strength + observed * shared) / (strength + shared)
 
 
 def build_seat_correlations(bonds: Iterable[ErrorCorrelation], seats: Iterable[Seat]) -> Callable[[str, str], float]:
-    """How far two seats err together: by their shared record where there is one, else by their families."""
+    """Return a lookup of the error correlation of two seats: by their shared record if there is one, else by their families."""
     shared = {frozenset((bond.one, bond.other)): bond.correlation for bond in bonds}
     families = {seat.id: detect_family(seat.platform, seat.id) for seat in seats}
 
@@ -105,16 +108,19 @@ def build_seat_correlations(bonds: Iterable[ErrorCorrelation], seats: Iterable[S
 
 
 def count_effective_votes(weights: Sequence[float], correlations: Callable[[int, int], float]) -> float:
-    """How many independent votes these weights are worth: (Σw)² / ΣΣ wᵢwⱼρᵢⱼ, where ρ is 1 for a vote with itself.
+    """Return how many independent votes these weights are worth: (Σw)² / ΣΣ wᵢwⱼρᵢⱼ, where ρ is 1 for a vote with itself.
 
-    Between 1 and the number of positive weights; 0 when there is none.
+    Kish's effective sample size, extended to correlated votes. It lies between 1 and the number of positive weights; 0 without
+    any.
     """
     present = [(index, weight) for index, weight in enumerate(weights) if weight > 0]
     if not present:
         return 0.0
+    # Scaling by the largest weight does not change the ratio, and keeps the squares from overflowing or vanishing.
     heaviest = max(weight for _, weight in present)
     scaled = [(index, weight / heaviest) for index, weight in present]
     spread = math.fsum(one * other * (1.0 if i == j else correlations(i, j)) for i, one in scaled for j, other in scaled)
     total = math.fsum(weight for _, weight in scaled)
-    found = total * total / spread if spread > 0 else math.inf
-    return min(max(found, 1.0), float(len(present)))
+    # Negative observed correlations can make the sum zero or negative: then the votes count in full, by the bound below.
+    effective = total * total / spread if spread > 0 else math.inf
+    return min(max(effective, 1.0), float(len(present)))

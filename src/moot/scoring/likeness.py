@@ -1,9 +1,9 @@
-"""Whether two ideas are one (S-8): by their text, by their words, and by their sides.
+"""Decides whether two ideas are the same (S-8): by their text, their words, and the sides that they take.
 
-Any measure gives a likeness from 0 to 1, scaled so that JOIN_AT means the same for each. A false join fakes a consensus
-while a missed one only delays it, so that thresholds are set for few false joins. The measure here needs no package and
-knows no meaning: it joins what is said again in nearly the same words, and little else.
-`moot.participants.semantic_similarity` knows more.
+Every measure returns a similarity from 0 to 1, scaled so that JOIN_AT has the same meaning for each. A false join fakes a
+consensus, while a missed one only delays it, so the thresholds are set for few false joins. The measure here needs no package and
+does not understand meaning: it joins ideas that are repeated in nearly the same words. `moot.participants.semantic_similarity`
+understands more.
 """
 
 import re
@@ -15,44 +15,45 @@ from moot.scoring.phrases import Phrase, normalize_text, parse_phrase
 from moot.scoring.stance import is_opposed
 
 JOIN_AT: Final = 0.5
-"""Ideas at or above it that are not opposed are one."""
+"""Ideas with at least this similarity that are not opposed are the same."""
 
 ABOUT_ONE_SUBJECT: Final = 0.3
-"""Below it ideas are on different subjects, so that they cannot be opposed either."""
+"""Below this similarity two ideas are on different subjects, so they cannot be opposed either."""
 
 _SAME_WORDS: Final = 0.8
-"""The share of words that two ideas have in common from which their words make them one."""
+"""The share of common words from which two ideas are the same by their words."""
 
 _SIGNS: Final = re.compile(r"(?:[^\w%+]|_)+")
+# Chinese is written without spaces: a space beside a Han character is typography and must not separate two equal ideas.
 _BESIDE_HAN: Final = re.compile(r"(?<=[\u3400-\u4dbf\u4e00-\u9fff]) | (?=[\u3400-\u4dbf\u4e00-\u9fff])")
 
 
 class Judgement(NamedTuple):
-    """How like two ideas are, and whether they take opposite sides of one question."""
+    """The similarity of two ideas, and whether they take opposite sides of one question."""
 
     likeness: float
     opposed: bool
 
 
 Measure = Callable[[str, Sequence[str]], list[float]]
-"""How like each of some texts is to one."""
+"""Returns the similarity of each of some texts to one text."""
 
 REPORT_FROM: Final = 0.4
-"""The likeness from which a pair is told."""
+"""The similarity from which a pair is reported."""
 MOST_LOOKED_AT: Final = 64
-"""How many of the likest texts are looked at for their sides."""
+"""How many of the most similar texts are checked for opposite sides."""
 MOST_JOINED: Final = 4
 MOST_NEAR: Final = 2
-"""How many pairs are told of a text: of those that it is one with, and of others."""
+"""How many pairs are reported per text: of those that it is the same as, and of others."""
 
 
 def is_same_idea(judgement: Judgement) -> bool:
-    """Whether two ideas so judged count as one."""
+    """Whether two ideas with this judgement count as the same."""
     return judgement.likeness >= JOIN_AT and not judgement.opposed
 
 
 class SimilarTexts(NamedTuple):
-    """Two texts, by their places in a list, that are like at all."""
+    """Two texts with some similarity, given by their positions in a list."""
 
     one: int
     other: int
@@ -61,43 +62,45 @@ class SimilarTexts(NamedTuple):
 
 
 def find_similar_texts(known: Sequence[str], new: Sequence[str], measure: Measure) -> list[SimilarTexts]:
-    """What is told of new texts: of each the texts before it that it is one with, the most like first, and its nearest others.
+    """Report for each new text the earlier texts that it is the same as, the most similar first, and its nearest others.
 
-    So many are told as can matter: of hundreds that are alike, one is enough to join them.
+    The number of pairs is limited: of hundreds of similar texts, one is enough to join them.
     """
-    texts, found = [*known, *new], []
+    texts, pairs = [*known, *new], []
     for at, text in enumerate(new, len(known)):
+        # Rounded before it is compared and stored: similarity models differ in the last digits between machines.
         values = [(round(min(1.0, value), 4), other) for other, value in enumerate(measure(text, texts[:at]))]
         likest = sorted((each for each in values if each[0] >= REPORT_FROM), key=lambda each: (-each[0], each[1]))
         joined: list[SimilarTexts] = []
         others: list[SimilarTexts] = []
         for likeness, other in likest[:MOST_LOOKED_AT]:
+            # Sorted by similarity: below JOIN_AT no later text can join any more.
             if len(joined) == MOST_JOINED or (likeness < JOIN_AT and len(others) >= MOST_NEAR):
                 break
             pair = SimilarTexts(at, other, likeness, is_against(text, texts[other]))
             (joined if is_same_idea(Judgement(likeness, pair.opposed)) else others).append(pair)
-        found += [*joined, *others[:MOST_NEAR]]
-    return found
+        pairs += [*joined, *others[:MOST_NEAR]]
+    return pairs
 
 
 def is_against(one: str, other: str) -> bool:
-    """Whether two ideas on one subject take opposite sides; an idea never does so against itself."""
+    """Whether two ideas on one subject take opposite sides; equal texts never do."""
     return normalize_idea(one) != normalize_idea(other) and is_opposed(one, other)
 
 
 @lru_cache(maxsize=8_192)
 def normalize_idea(text: str) -> str:
-    """An idea without what does not change it: case, width, punctuation, spaces."""
+    """Normalize an idea: without case, width, punctuation and spaces."""
     return _BESIDE_HAN.sub("", _SIGNS.sub(" ", normalize_text(text)).strip())
 
 
 def judge_by_words(one: str, others: Sequence[str]) -> list[Judgement]:
-    """How each of the others compares with one, by words alone."""
+    """Judge each of the others against one text, by words alone."""
     return [judge_pair(likeness, one, other) for likeness, other in zip(measure_by_words(one, others), others, strict=True)]
 
 
 def measure_by_words(one: str, others: Sequence[str]) -> list[float]:
-    """How like each of the others is to one, by words alone."""
+    """Return the similarity of each of the others to one text, by words alone."""
     known, cut = normalize_idea(one), parse_phrase(one)
     return [
         1.0 if normalize_idea(other) == known else scale_likeness(_compute_overlap(cut, parse_phrase(other)), _SAME_WORDS)
@@ -106,18 +109,19 @@ def measure_by_words(one: str, others: Sequence[str]) -> list[float]:
 
 
 def judge_pair(likeness: float, one: str, other: str) -> Judgement:
-    """A likeness with the sides that two ideas take."""
+    """Combine a similarity with the check for opposite sides."""
     return Judgement(likeness, likeness >= ABOUT_ONE_SUBJECT and is_against(one, other))
 
 
 def scale_likeness(value: float, threshold: float) -> float:
-    """A measure's own value, with its own threshold moved to JOIN_AT, 0 and 1 left where they are."""
+    """Rescale a measure's value so that its own threshold becomes JOIN_AT, while 0 and 1 stay fixed."""
+    # Two straight lines that meet in (threshold, JOIN_AT).
     if value < threshold:
         return max(0.0, value) / threshold * JOIN_AT
     return min(1.0, JOIN_AT + (value - threshold) / (1 - threshold) * (1 - JOIN_AT))
 
 
 def _compute_overlap(one: Phrase, other: Phrase) -> float:
-    """Dice's share of the terms that both have."""
+    """Return the Dice coefficient of the terms, 2·|A ∩ B| / (|A| + |B|)."""
     size = len(one.gist) + len(other.gist)
     return 2 * len(one.gist & other.gist) / size if size else 0.0

@@ -1,9 +1,10 @@
-"""Numbers in a statement, whether in digits or in words, in one form."""
+"""Finds numbers in a text, in digits or in words, and returns them in one form."""
 
 import re
 from collections.abc import Iterator
 from typing import Final
 
+# From two on: "one" and "一" are mostly articles, not numbers.
 _SMALL: Final = "two three four five six seven eight nine ten eleven twelve"
 _ENGLISH: Final = {word: str(value) for value, word in enumerate(_SMALL.split(), start=2)} | {
     "twenty": "20",
@@ -20,11 +21,11 @@ _TENS: Final = {"十": 10, "百": 100, "千": 1_000}
 _MYRIADS: Final = {"万": 10_000, "亿": 100_000_000}
 _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?|[a-z]+|[零一二两三四五六七八九十百千万亿]+")
 _EMPTY: Final = frozenset({"一", "千万", "万一", "百", "千", "万", "亿", "零"})
-"""What is written like a number and mostly is none."""
+"""Chinese words that look like numbers and mostly are not ("in case", "by all means")."""
 
 
 def find_numbers(text: str) -> Iterator[str]:
-    """Every number above one, without a leading or trailing zero."""
+    """Yield the numbers of a text, in digits or in words, without leading or trailing zeros."""
     for match in _NUMBER.finditer(text):
         piece = match.group()
         if piece[0].isdigit():
@@ -41,9 +42,11 @@ def _parse_chinese(numeral: str) -> int:
         if sign in _DIGITS:
             digit = _DIGITS[sign]
         elif sign in _TENS:
+            # A unit without a digit before it counts once: 十 is 10, 十五 is 15.
             section += (digit or 1) * _TENS[sign]
             digit = 0
         else:
+            # 万 (10⁴) and 亿 (10⁸) multiply everything read so far.
             whole = (whole + (section + digit or 1)) * _MYRIADS[sign]
             section = digit = 0
     return whole + section + digit

@@ -1,6 +1,6 @@
-"""How a statement is cut up to be compared: words and single Chinese characters in order, which of them take a side, which deny.
+"""Splits a statement for comparison: words and single Chinese characters in order, which of them take a side, and which negate.
 
-A word that denies turns round the next word with a side that follows closely; one that turns nothing round denies the whole.
+A negation inverts the next sided word that follows closely; a negation that inverts no word negates the whole statement.
 """
 
 import re
@@ -15,7 +15,7 @@ from moot.scoring.sides import DENYING, IDLE, LONGEST_WORD, SIDED_WORDS, AxisSid
 from moot.scoring.stems import stem
 
 REACH: Final = 4
-"""How many words away a denial still turns a word round, and how far its context reaches (of characters, twice that)."""
+"""How many words away a negation still inverts a word, and how far a word's context reaches (in Han characters: twice that)."""
 
 _PIECES: Final = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]|\d+(?:\.\d+)?%?|[^\W\d_\u3400-\u4dbf\u4e00-\u9fff]+|[,;.，；。]")
 _HAN: Final = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
@@ -25,7 +25,7 @@ _CONTRASTS: Final = re.compile(
     r"|(?<=,) not\b|\bnot (?=because|by|from|in|at|on|for)\b|\bnot(?= [^,.]*\bbut\b)|\bnot yet\b"
     "|并非(?=[^。]*而是)|不是(?=[^。]*而是)"
 )
-"""Turns of speech that look like a denial and exclude an alternative, or bound a number."""
+"""Phrases that look like a negation but exclude an alternative, or bound a number."""
 
 _COMMON: Final = (
     "a about also an and any are as at be because been being but by can could did do does for from had has have how i if in"
@@ -38,12 +38,12 @@ _COMMON: Final = (
     " apply applied like well able one ones now here he she his her him"
 )
 COMMON: Final = frozenset(stem(word) for word in _COMMON.split())
-"""Stems of English words that say nothing of what a statement is about."""
+"""Stems of English words that do not say what a statement is about."""
 _COMMON_HAN: Final = frozenset("的了是在和与把被也就又而但之其这那让使会")
 _EMPTY_HAN: Final = re.compile(
     "可以|(?<!不)应[该当]|因此|因为|由于|而且|以及|一个|一种|一些|这[个种些样]|那[个种些样]|[它他我]们|通过|从而|所以|并且|或者|还是|以便|对于|关于|例如|比如"
 )
-"""Their like in Chinese: characters, and words that would else be cut into pairs."""
+"""Their Chinese counterparts: characters, and words that would otherwise be cut into pairs."""
 
 
 class Unit(NamedTuple):
@@ -54,11 +54,12 @@ class Unit(NamedTuple):
     is_han: bool
 
 
+# Replaces a removed word, so that the characters around it do not become a pair.
 _BREAK: Final = Unit(" ", " ", False)
 
 
 class SideMark(NamedTuple):
-    """A word that takes a side: where it stands, and the terms about it."""
+    """A word that takes a side: its axis and sign, whether it is negated, and the terms around it."""
 
     axis: str
     sign: int
@@ -67,7 +68,7 @@ class SideMark(NamedTuple):
 
 
 class SidedWord(NamedTuple):
-    """Where a word with a side stands, and the pole it names there."""
+    """The position of a word that takes a side, and its pole."""
 
     start: int
     end: int
@@ -75,7 +76,7 @@ class SidedWord(NamedTuple):
 
 
 class Phrase(NamedTuple):
-    """A statement cut up: what it is about, the same with words of one pole made one, its sides, denials of the whole."""
+    """A parsed statement: its terms, the terms with sided words replaced by poles, its sides, and the negations of the whole."""
 
     terms: frozenset[str]
     gist: frozenset[str]
@@ -87,13 +88,15 @@ class Phrase(NamedTuple):
 
 
 def normalize_text(text: str) -> str:
-    """One form for wide and narrow, large and small letters."""
+    """Normalize width and case."""
+    # Twice: case folding can produce characters that NFKC changes again.
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
 @lru_cache(maxsize=8_192)
 def parse_phrase(text: str) -> Phrase:
-    """A statement, cut up."""
+    """Parse a statement."""
+    # Phrases such as "not only" are removed first: they hold a negation word that negates nothing.
     plain = _CONTRASTS.sub(" ", _APOSTROPHE.sub("", normalize_text(text)))
     units = tuple(_split_units(_EMPTY_HAN.sub(" ", plain)))
     found = list(_find_sided_words(units))
@@ -119,25 +122,26 @@ def parse_phrase(text: str) -> Phrase:
 
 
 def join_units(units: Sequence[Unit]) -> str:
-    """The units written out again, words apart and characters together."""
+    """Join the units into text again, with spaces between words but not between characters."""
     return re.sub(r"(?<=[\u3400-\u9fff]) (?=[\u3400-\u9fff])", "", " ".join(unit.text for unit in units))
 
 
 def collect_content_stems(units: Iterable[Unit]) -> frozenset[str]:
-    """The stems and single characters of a run of units, but for those that say nothing."""
+    """Return the stems and single characters of some units, without stop words."""
     return frozenset(unit.term for unit in units if unit.term not in COMMON and unit.term not in _COMMON_HAN)
 
 
 def collect_terms(units: Iterable[Unit]) -> frozenset[str]:
-    """What a run of units is about: the stems of its words, and each two neighbouring characters."""
+    """Return the terms of some units: the stems of words, and each pair of neighbouring Han characters."""
     listed = [unit for unit in units if unit.term not in COMMON and unit.term not in _COMMON_HAN]
     words = {unit.term for unit in listed if not unit.is_han and unit.term[0].isalnum()}
+    # Bigrams replace word segmentation, which Chinese would need a dictionary for.
     pairs = {one.term + other.term for one, other in pairwise(listed) if one.is_han and other.is_han}
     return frozenset(words | pairs)
 
 
 def _collect_gist(units: Sequence[Unit], sided: Iterable[SidedWord]) -> frozenset[str]:
-    """The terms, where a word with a side is replaced by its pole, so that those of one pole are one."""
+    """Return the terms with each sided word replaced by its pole, so that synonyms on one pole are equal."""
     left = list(units)
     poles: set[str] = set()
     for word in sided:
@@ -152,19 +156,19 @@ def is_cross_language(one: Phrase, other: Phrase) -> bool:
 
 
 def compute_term_overlap(one: Phrase, other: Phrase) -> float:
-    """The share of terms that two statements have in common (Dice)."""
+    """Return the Dice coefficient of the terms of two statements, 2·|A ∩ B| / (|A| + |B|)."""
     size = len(one.terms) + len(other.terms)
     return 2 * len(one.terms & other.terms) / size if size else 0.0
 
 
 def find_unshared_pieces(one: Phrase, other: Phrase) -> tuple[str, ...]:
-    """What the one says that the other does not, in pieces as they stood together; words that say nothing are left out."""
-    told = _mark_shared_units(one, other)
+    """Return what the first says and the second does not, in contiguous pieces without stop words."""
+    shared = _mark_shared_units(one, other)
     pieces: list[str] = []
     joins = False
-    for unit, is_told in zip(one.units, told, strict=True):
+    for unit, is_shared in zip(one.units, shared, strict=True):
         is_empty = unit.term in COMMON or unit.term in _COMMON_HAN or not unit.term[0].isalnum()
-        if is_told or is_empty:
+        if is_shared or is_empty:
             joins = False
             continue
         if joins and unit.is_han:
@@ -176,16 +180,16 @@ def find_unshared_pieces(one: Phrase, other: Phrase) -> tuple[str, ...]:
 
 
 def _mark_shared_units(one: Phrase, other: Phrase) -> list[bool]:
-    """Which units of the one belong to a term or a pole of both."""
-    told = [not unit.is_han and unit.term in other.terms for unit in one.units]
+    """Return which units of the first belong to a term or a pole of both."""
+    shared = [not unit.is_han and unit.term in other.terms for unit in one.units]
     for index, (left, right) in enumerate(pairwise(one.units)):
         if left.is_han and right.is_han and left.term + right.term in other.terms:
-            told[index] = told[index + 1] = True
+            shared[index] = shared[index + 1] = True
     poles = {word.pole for word in other.sided}
     for word in one.sided:
         if word.pole in poles:
-            told[word.start : word.end] = [True] * (word.end - word.start)
-    return told
+            shared[word.start : word.end] = [True] * (word.end - word.start)
+    return shared
 
 
 class _Word(NamedTuple):
@@ -202,7 +206,7 @@ def _split_units(text: str) -> Iterator[Unit]:
 
 
 def _find_sided_words(units: Sequence[Unit]) -> Iterator[_Word]:
-    """The words that take a side or deny, the longest first."""
+    """Yield the words that take a side or negate; where several match, the longest."""
     place = 0
     while place < len(units):
         length, term = _match_known_word(units, place)
@@ -212,7 +216,7 @@ def _find_sided_words(units: Sequence[Unit]) -> Iterator[_Word]:
 
 
 def _match_known_word(units: Sequence[Unit], place: int) -> tuple[int, str]:
-    """The longest known word that begins here and its length; an empty one if there is none."""
+    """Return the longest known word that begins here, and its length; an empty word if there is none."""
     unit = units[place]
     if not unit.is_han:
         return 1, unit.term if unit.term in SIDED_WORDS or unit.term in DENYING else ""
@@ -228,15 +232,17 @@ def _match_known_word(units: Sequence[Unit], place: int) -> tuple[int, str]:
 
 
 def _find_denied_words(found: Sequence[_Word]) -> tuple[frozenset[int], int]:
-    """Which words are turned round, and how many denials turn none."""
+    """Return which words are inverted, and how many negations invert none."""
     turned: set[int] = set()
     loose = 0
     for index, word in enumerate(found):
         if word.term not in DENYING:
             continue
+        # Chinese reaches one unit further, because a word there is often two characters.
         reach = REACH if word.term.isascii() else REACH + 1
         following = index + 1
         if following < len(found) and found[following].term not in DENYING and found[following].start - word.end < reach:
+            # Symmetric difference: a second negation of the same word cancels the first.
             turned ^= {following}
         else:
             loose += 1

@@ -1,7 +1,7 @@
-"""How last words are weighed: bias weight × confidence × trust.
+"""The weight of final positions: bias weight × confidence × trust.
 
-A seat that supports adds its weight to the one side, one that opposes to the other, a conditional one half to each; an abstention
-adds to neither. `support` is the share of the one side in both.
+A supporting seat adds its weight to one side, an opposing seat to the other, a conditional one half to each; an abstention adds
+to neither. `support` is the share of the supporting side in both.
 """
 
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from typing import Literal
 
 VoteSide = Literal["support", "conditional", "oppose", "abstain"]
 VotePosition = Literal["support", "conditional_support", "oppose", "abstain"]
-"""The same sides, as votes on a motion name them."""
+"""The same sides, by their names in votes on a motion."""
 
 _FOR: dict[VoteSide, float] = {"support": 1.0, "conditional": 0.5, "oppose": 0.0, "abstain": 0.0}
 _AGAINST: dict[VoteSide, float] = {"support": 0.0, "conditional": 0.5, "oppose": 1.0, "abstain": 0.0}
@@ -18,25 +18,25 @@ _AGAINST: dict[VoteSide, float] = {"support": 0.0, "conditional": 0.5, "oppose":
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """The two sides of a question."""
+    """The weights of the two sides of a question."""
 
     support: float
     oppose: float
 
     @property
     def share(self) -> float | None:
-        """The supporting side's share, None when nobody is on either side."""
+        """The supporting side's share; None if nobody is on either side."""
         total = self.support + self.oppose
         return self.support / total if total > 0 else None
 
 
 def compute_weight(bias: float, confidence: float, trust: float) -> float:
-    """What one position weighs."""
+    """Return the weight of one position."""
     return bias * confidence * trust
 
 
 def compute_balance(positions: Iterable[tuple[VoteSide, float]]) -> Balance:
-    """The sides that these positions make."""
+    """Sum the positions into the two sides."""
     listed = list(positions)
     return Balance(
         support=sum(_FOR[side] * value for side, value in listed),
@@ -44,6 +44,7 @@ def compute_balance(positions: Iterable[tuple[VoteSide, float]]) -> Balance:
     )
 
 
-def could_differ(found: Balance, missing: float) -> bool:
-    """Whether the side that won could have lost with the missing weight against it."""
-    return missing > 0 and abs(found.support - found.oppose) <= missing
+def could_differ(balance: Balance, missing: float) -> bool:
+    """Whether the winning side could have lost if all missing weight had been against it."""
+    # A margin equal to the missing weight counts: a tie is not a win.
+    return missing > 0 and abs(balance.support - balance.oppose) <= missing

@@ -1,25 +1,25 @@
-"""What a vote on a motion amounts to: its consensusType (D-11) and the group's confidence (D-12).
+"""The result of a vote on a motion: its consensusType (D-11) and the group's confidence (D-12).
 
-A vote weighs bias weight × stated confidence × trust. A supporting vote adds its weight to the one side, an opposing one to the
-other, a conditional one half to each; the support is the one side's share. When no vote states any confidence, all are taken as
-equally sure. To take a side is to support, to support conditionally or to oppose; an abstention or a missing vote takes none.
-Quorum: those who took a side hold more than half of all seats' bias weight.
+A vote weighs bias weight × stated confidence × trust. A supporting vote adds its weight to one side, an opposing one to the
+other, a conditional one half to each; the support is the first side's share. If no vote states a confidence, all count as equally
+sure. To take a side is to support, to support conditionally or to oppose; an abstention or a missing vote takes none. Quorum:
+those who took a side hold more than half of all seats' bias weight.
 
 unanimous        every seat voted, and every vote is an unconditional support
 convergent       quorum, nobody opposes, the support is above one half, and it is not unanimous: there are conditions,
                  abstentions or missing votes
 majority         quorum, somebody opposes, the support is at least CLEAR_MAJORITY, and more seats support than oppose
                  (a conditional one supports)
-contested        quorum, somebody opposes, and the support is above one half, but it is no majority: too close,
-                 or the heads and the weights disagree
+contested        quorum, somebody opposes, and the support is above one half, but it is not a majority: too close,
+                 or the number of seats and the weights disagree
 owner_decision   the owner decided, whatever the others advised
 no_consensus     no quorum, nobody took a side, or the support is not above one half; an abstention never wins
 
-A motion is carried under each of them but `no_consensus`; an owner's decision is carried unless the owner opposes it or has not
-voted. Under the `consensus` protocol an agreement is reached when there is quorum and every vote that took a side supports, with
-or without a condition, at the threshold or above; then it is unanimous or convergent, otherwise `no_consensus`.
+A motion is carried under each of them except `no_consensus`; an owner's decision is carried unless the owner opposes it or has
+not voted. The `consensus` protocol reaches agreement if there is a quorum and every vote that took a side supports, with or
+without a condition, at the threshold or above; the result is then unanimous or convergent, otherwise `no_consensus`.
 
-The group's confidence is `moot.scoring.confidence`, which says what of it is measured and what is chosen.
+The group's confidence is computed in `moot.scoring.confidence`, which says what of it is measured and what is chosen.
 """
 
 import math
@@ -39,13 +39,14 @@ CLEAR_MAJORITY: Final = 0.6
 """The support from which an opposed motion has a majority."""
 
 CONSENSUS_THRESHOLD: Final = 0.7
-"""The confidence that the `consensus` protocol asks of every vote, unless told otherwise."""
+"""The default confidence that the `consensus` protocol requires of every vote."""
 
 _QUORUM: Final = 0.5
 _EVEN: Final = 0.5
 _ROUNDING: Final = 1e-9
 """Shares that differ by less are equal: the order in which weights are summed must not decide."""
 
+# The weight of one ordinary vote: dividing by it gives the unit that `moot.scoring.confidence` counts in.
 _ORDINARY: Final = compute_weight(1.0, ORDINARY_CONFIDENCE, NEUTRAL_TRUST)
 
 _SIDES: Final[dict[VotePosition, VoteSide]] = {
@@ -58,19 +59,19 @@ _SIDES: Final[dict[VotePosition, VoteSide]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeatVote:
-    """One seat at the vote."""
+    """The vote of one seat."""
 
     seat: str
     position: VotePosition | None
-    """None: it did not vote."""
+    """None if the seat did not vote."""
     confidence: float = 0.0
-    """Stated, 0 to 1."""
+    """The stated confidence, 0 to 1."""
     weight: float = 1.0
-    """Bias weight, positive."""
+    """The bias weight, positive."""
     trust: float = NEUTRAL_TRUST
     """0 to 1; neutral without a track record."""
     family: str = ""
-    """Of the model behind it; without one, the seat is a family of its own."""
+    """The model family behind the seat; an empty one makes the seat a family of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,30 +80,30 @@ class Resolution:
 
     consensus_type: ConsensusType
     carried: bool
-    """Whether the motion stands as the decision."""
+    """Whether the motion is accepted as the decision."""
     support: float | None
-    """The weighed share of the supporting side among those who took a side; None when nobody did."""
+    """The weighted share of the supporting side among those who took a side; None if nobody did."""
     turnout: float
-    """The bias-weight share of all seats that took a side."""
+    """The share of the total bias weight whose seats took a side."""
     confidence: float | None
-    """The group's calibrated confidence that the motion is right; None when nobody took a side."""
+    """The group's calibrated confidence that the motion is right; None if nobody took a side."""
     heads: int
     """How many seats took a side."""
     effective: float
-    """How many independent votes they are worth."""
+    """How many independent votes these seats are worth."""
     could_differ: bool
-    """Whether those who did not vote could have turned the outcome."""
+    """Whether the seats that did not vote could have changed the outcome."""
 
 
 def resolve_open_vote(voices: Sequence[SeatVote], *, correlations: Correlations | None = None) -> Resolution:
-    """The outcome of an open vote; `correlations` replaces the presumed error correlation of two seats."""
+    """Resolve an open vote; `correlations` replaces the presumed error correlation of two seats."""
     return _resolve_votes(voices, _classify_open_vote, correlations)
 
 
 def resolve_consensus(
     voices: Sequence[SeatVote], *, threshold: float = CONSENSUS_THRESHOLD, correlations: Correlations | None = None
 ) -> Resolution:
-    """The outcome under the `consensus` protocol."""
+    """Resolve a vote under the `consensus` protocol."""
 
     def classify_consensus(voices: Sequence[SeatVote]) -> ConsensusType:
         surely = all(v.position != "oppose" and v.confidence >= threshold for v in _list_siding(voices))
@@ -112,10 +113,10 @@ def resolve_consensus(
 
 
 def resolve_advisory(voices: Sequence[SeatVote], *, owner: str, correlations: Correlations | None = None) -> Resolution:
-    """The outcome under the `advisory` protocol: the owner decides, the confidence is everyone's."""
+    """Resolve a vote under the `advisory` protocol: the owner decides, and the confidence is that of all seats."""
     own = next((v.position for v in voices if v.seat == owner), None)
-    found = _resolve_votes(voices, _classify_open_vote, correlations)
-    return replace(found, consensus_type="owner_decision", carried=own not in (None, "oppose"), could_differ=own is None)
+    resolution = _resolve_votes(voices, _classify_open_vote, correlations)
+    return replace(resolution, consensus_type="owner_decision", carried=own not in (None, "oppose"), could_differ=own is None)
 
 
 def _resolve_votes(
@@ -123,13 +124,14 @@ def _resolve_votes(
 ) -> Resolution:
     siding = _list_siding(voices)
     pairs = _build_pair_correlations(siding, correlations)
-    found = kind(voices)
-    carried = found != "no_consensus"
+    outcome = kind(voices)
+    carried = outcome != "no_consensus"
+    # The worst case: every missing vote goes, with full confidence, against the outcome as it is.
     turned = [
         replace(v, position="oppose" if carried else "support", confidence=1.0) if v.position is None else v for v in voices
     ]
     return Resolution(
-        consensus_type=found,
+        consensus_type=outcome,
         carried=carried,
         support=_compute_support(siding),
         turnout=_compute_turnout(voices),
@@ -142,11 +144,13 @@ def _resolve_votes(
 
 def _classify_open_vote(voices: Sequence[SeatVote]) -> ConsensusType:
     support = _compute_support(_list_siding(voices))
+    # Strictly above one half: a tie does not carry a motion.
     if support is None or support <= _EVEN + _ROUNDING or not _has_quorum(voices):
         return "no_consensus"
     against = sum(v.position == "oppose" for v in voices)
     if not against:
         return _classify_unopposed(voices)
+    # Seats are counted as well as weights: a few heavy seats must not overrule the number without being marked as contested.
     outnumbered = len(_list_siding(voices)) - against > against
     return "majority" if outnumbered and support >= CLEAR_MAJORITY - _ROUNDING else "contested"
 
@@ -169,7 +173,7 @@ def _has_quorum(voices: Sequence[SeatVote]) -> bool:
 
 
 def _compute_weights(siding: Sequence[SeatVote]) -> list[float]:
-    """What each vote weighs; when none weighs anything, as if all were equally sure."""
+    """Return the weight of each vote. If all are 0, confidence is ignored; if trust is 0 as well, only the bias weights count."""
     stated = [compute_weight(v.weight, v.confidence, v.trust) for v in siding]
     unsure = [compute_weight(v.weight, 1.0, v.trust) for v in siding]
     return stated if any(stated) else unsure if any(unsure) else [v.weight for v in siding]
@@ -191,6 +195,7 @@ def _build_pair_correlations(siding: Sequence[SeatVote], correlations: Correlati
 
 
 def _compute_confidence(siding: Sequence[SeatVote], pairs: Callable[[int, int], float]) -> float:
+    # Per seat and not per side: a conditional vote contributes half of its strength to each side.
     parts = [compute_balance([(_find_side(v), compute_weight(v.weight, v.confidence, v.trust) / _ORDINARY)]) for v in siding]
     heads = math.fsum(v.weight for v in siding)
     return compute_probability(compute_leaning([part.support for part in parts], [part.oppose for part in parts], heads, pairs))

@@ -1,8 +1,8 @@
-"""Words that take sides: for each axis the words of its one pole and of the other, in English and Chinese.
+"""Words that take sides: for each axis the words of its two poles, in English and Chinese.
 
-Two statements on one subject with words of opposite poles of an axis contradict one another; words of one pole say the
-same. A word may stand on several axes. English words are compared by their stems, Chinese ones as they stand in the text,
-the longest first.
+Two statements on one subject with words of opposite poles of an axis contradict each other; words of one pole mean the same. A
+word may be on several axes. English words are compared by their stems, Chinese words as they occur in the text, the longest
+first.
 """
 
 from typing import Final, NamedTuple
@@ -159,18 +159,18 @@ _AXES: Final = (
 
 
 def _build_sided_words() -> dict[str, tuple[AxisSide, ...]]:
-    found: dict[str, tuple[AxisSide, ...]] = {}
+    sides_by_stem: dict[str, tuple[AxisSide, ...]] = {}
     for axis in _AXES:
         for sign, words in ((1, axis.plus), (-1, axis.minus)):
             for word in words.split():
-                sides = found.setdefault(stem(word), ())
+                sides = sides_by_stem.setdefault(stem(word), ())
                 if AxisSide(axis.name, sign) not in sides:
-                    found[stem(word)] = (*sides, AxisSide(axis.name, sign))
-    return found
+                    sides_by_stem[stem(word)] = (*sides, AxisSide(axis.name, sign))
+    return sides_by_stem
 
 
 SIDED_WORDS: Final = _build_sided_words()
-"""What side a word takes, by its stem."""
+"""The sides that a word takes, by its stem."""
 
 _DENYING: Final = (
     "not no never without cannot neither nor nothing none nobody fail unable hardly scarcely isnt dont doesnt didnt wont cant"
@@ -178,13 +178,14 @@ _DENYING: Final = (
     " 不能 不应 不应该 不该 不要 不再 毫无 从未 尚未 别 勿"
 )
 DENYING: Final = frozenset(stem(word) for word in _DENYING.split())
-"""Words that turn what follows round, by their stems."""
+"""Words that negate what follows, by their stems."""
 
 _IDLE: Final = (
     "不断 不同 不过 不久 不管 不论 无论 非常 未来 无线 无限 无人机 不仅 不但 不只 不少 不得不 不超过 不要超过 不多于 不少于"
     " 不低于 不高于 而不是 而非 不是因为 不在于 至少 多少 减肥 新增 新闻 创新 更新 最新 新型 新人 重新 快递 愉快 缓慢"
 )
 IDLE: Final = frozenset(_IDLE.split())
-"""Chinese words that hold such a word and take no side."""
+"""Chinese words that contain such a word but take no side."""
 
+# English words are single units, so that only Chinese ones limit the longest match.
 LONGEST_WORD: Final = max(len(word) for word in (*SIDED_WORDS, *DENYING, *IDLE) if not word.isascii())

@@ -1,1 +1,1 @@
-"""Consultation: a rulebook that wraps any other, so that a seat which is not sure can ask another, through the director."""
+"""Consultation: a rulebook that wraps any other one, so that an unsure seat can ask another seat, through the director."""

@@ -1,6 +1,6 @@
-"""The ids of asks that are put again after a consultation, and the ledger as the protocol within sees it.
+"""The ids of asks that are repeated after a consultation, and the ledger as the wrapped protocol sees it.
 
-An ask `3.speech.ada` that was answered with a request is put again as `3~1.speech.ada`. The protocol knows one ask only.
+An ask `3.speech.ada` that was answered with a request is repeated as `3~1.speech.ada`. The protocol knows only one ask.
 """
 
 from dataclasses import replace
@@ -15,13 +15,13 @@ _CONSULTATION_FACTS = tuple(KINDS.values())
 
 
 def build_repeat_id(ask: AskId, times: int) -> AskId:
-    """The id of an ask that was put so often before."""
+    """Return the id of an ask that was sent `times` times before."""
     turn, dot, rest = ask.partition(".")
     return AskId(f"{turn}~{times}{dot}{rest}") if times else ask
 
 
 def strip_repeat_id(ask: AskId) -> AskId:
-    """The id by which the protocol knows an ask."""
+    """Return the id by which the protocol knows an ask."""
     turn, dot, rest = ask.partition(".")
     return AskId(f"{turn.partition('~')[0]}{dot}{rest}") if "~" in turn else ask
 
@@ -37,8 +37,9 @@ def is_director_ask(ask: AskId) -> bool:
 
 
 def to_inner_entry(entry: Entry) -> Entry | None:
-    """The entry as the protocol sees it; None where it is none of its business."""
+    """Return the entry as the wrapped protocol sees it; None if it does not concern it."""
     fact = _to_inner_fact(entry.fact)
+    # The same object if nothing changed: most entries need no copy.
     if fact is entry.fact:
         return entry
     return None if fact is None else entry._replace(fact=fact)

@@ -1,4 +1,4 @@
-"""The facts of consultations, and the shapes of what is said in them."""
+"""The facts of consultations, and the shapes of their answers."""
 
 import re
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ CONSULT: Final = "consult"
 RECORD: Final = "record"
 QUESTION: Final = "question"
 LONGEST_HEAD: Final = 2_000
-"""Characters of an answer that are looked at for whether it is one."""
+"""How many characters of an answer are checked for "I do not know"."""
 
 _FROM = re.compile(r"[\s*]*FROM\s*[@＠][\w-]+[\s*]*[:：]?", re.IGNORECASE)
 _LABELS: Final[dict[str, str]] = {
@@ -55,20 +55,20 @@ class Advice:
 
     @property
     def is_unknown(self) -> bool:
-        """Whether it says that it does not know, by its field or by its words."""
+        """Whether it says that it does not know, by its field or in its text."""
         return self.known == "unknown" or is_unknown_answer(self.answer)
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """Read the form `FROM @agent：**回答**：…`, an object with these fields, or else the words as they are."""
+        """Parse the form `FROM @agent：**回答**：…`, an object with these fields, or else plain text."""
         head = _FROM.match(text)
         fields = parse_json_object(text, "answer") or parse_labelled_text(text[head.end() :] if head else text, _LABELS, "answer")
         answer = str(fields.get("answer") or "").strip()
         if not answer:
             raise ValueError("the reply holds no answer; who does not know says so")
         name = _NAME.search(str(fields.get("ask_instead") or ""))
-        told = fields.get("known")
-        is_unknown = told == "unknown" or (told is None and is_unknown_answer(answer))
+        stated = fields.get("known")
+        is_unknown = stated == "unknown" or (stated is None and is_unknown_answer(answer))
         return cls(
             answer=answer,
             notes=str(fields.get("notes") or ""),
@@ -79,9 +79,9 @@ class Advice:
 
 
 def is_unknown_answer(answer: str) -> bool:
-    """Whether an answer begins by saying that it is none; one that then says what it does know is one."""
-    found = _UNKNOWN.match(answer[:LONGEST_HEAD])
-    return found is not None and _YET.search(found["rest"]) is None
+    """Whether an answer begins by saying that it is not one; "I do not know, but …" is an answer."""
+    match = _UNKNOWN.match(answer[:LONGEST_HEAD])
+    return match is not None and _YET.search(match["rest"]) is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +101,7 @@ class ConsultationRequested(Reply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsultationRefused(Fact):
-    """The director declined: the seat is asked for a direct answer. `request` is set where no seat made it."""
+    """The director refused: the seat is asked for a direct answer. `request` is set if the protocol demanded the consultation."""
 
     ask: AskId
     seat: SeatId
@@ -112,7 +112,7 @@ class ConsultationRefused(Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsultationBegun(Fact):
-    """The director asks the other seat. `consultation` counts in the session; `request` is set where no seat made it."""
+    """The director asks the other seat. `consultation` counts per session; `request` is set if the protocol demanded it."""
 
     consultation: int
     ask: AskId
@@ -128,7 +128,7 @@ class ConsultationAnswered(Reply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsultationFailed(Fact):
-    """It came to nothing for another reason than the loss of the seat that was asked."""
+    """The consultation failed for another reason than the loss of the consulted seat."""
 
     consultation: int
     reason: Failure
@@ -136,7 +136,7 @@ class ConsultationFailed(Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsultationInsisted(Fact):
-    """A seat that was refused asked for a consultation once more: to its protocol, it is lost for this ask."""
+    """A refused seat asked for a consultation again: for its protocol it is lost for this ask."""
 
     ask: AskId
     seat: SeatId
@@ -144,14 +144,14 @@ class ConsultationInsisted(Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsultationFiled(Reply):
-    """Its record is on disk; only now the answer is handed back."""
+    """The record is on disk; only now is the answer handed back."""
 
     said: RecordLocation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionOpened(Opened):
-    """A consultation on its own."""
+    """The opening of a standalone consultation."""
 
     asker: SeatId
     request: ConsultRequest

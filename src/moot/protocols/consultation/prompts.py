@@ -1,4 +1,4 @@
-"""What the director adds to a brief, and what it sends to the one who is consulted: pure, of bounded length."""
+"""The director's additions to a brief, and the prompt of the consulted seat: pure functions of bounded length."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,14 +16,14 @@ from moot.protocols.consultation.record_text import render_advice, render_consul
 from moot.protocols.consultation.state import Consultation, ConsultationOutcome, ConsultingState
 
 LONGEST_PART: Final = 4_000
-"""Characters of one text that a prompt shows; the ledger and the record keep it whole."""
+"""The most characters of one text that a prompt shows; the ledger and the record keep the whole text."""
 LONGEST_STANCE: Final = 120
 
 Fault = Callable[[object], str | None]
 
 
 def add_consultation_prompt(state: ConsultingState, brief: Brief, *, is_gate: bool) -> Brief:
-    """The protocol's own brief with what the director has to say."""
+    """Return the protocol's brief with the director's additions."""
     words = PROMPT_TEXT[brief.language]
     ask = strip_repeat_id(brief.ask.id)
     own = _build_own_prompt(state, words, brief.ask, is_gate=is_gate)
@@ -39,7 +39,7 @@ def add_consultation_prompt(state: ConsultingState, brief: Brief, *, is_gate: bo
 
 
 def build_consultation_brief(state: ConsultingState, current: Consultation, ask: Ask, form: AnswerForm) -> Brief:
-    """What the one who is consulted gets: the question and its own role, nothing of what others said."""
+    """Build the brief of the consulted seat: the question and its own role, nothing of what others said."""
     language, seat = state.opened.language, state.seat(ask.seat)
     words = PROMPT_TEXT[language]
     question = render_request(language, _shorten_request(current.request), ask.seat)
@@ -71,10 +71,11 @@ def build_consultation_brief(state: ConsultingState, current: Consultation, ask:
 
 
 def build_record_brief(state: ConsultingState, current: Consultation, ask: Ask, form: AnswerForm) -> Brief:
-    """The brief that has the record written to a file."""
+    """Build the brief that has the record written to a file."""
     language = state.opened.language
     request_file = RecordFileRequest(
         folder=state.rules.folder,
+        # The same key for every attempt: a repeated request finds the file that the first one wrote.
         key=f"{state.token}/{current.number}",
         asker=current.seat,
         asked=current.to,
@@ -114,32 +115,32 @@ def _build_own_prompt(state: ConsultingState, words: ConsultationPromptText, ask
     return "\n".join(lines)
 
 
-def _format_outcome(state: ConsultingState, words: ConsultationPromptText, found: ConsultationOutcome) -> list[str]:
+def _format_outcome(state: ConsultingState, words: ConsultationPromptText, outcome: ConsultationOutcome) -> list[str]:
     language = state.opened.language
-    lines = [words.asked_itself.format(question=f"\n{quote_lines(_truncate_text(found.request.question, LONGEST_PART // 4))}")]
-    if found.advice is None or found.failure:
-        return [*lines, words.failed.format(to=found.to, reason=words.failures.get(found.failure, found.failure))]
+    lines = [words.asked_itself.format(question=f"\n{quote_lines(_truncate_text(outcome.request.question, LONGEST_PART // 4))}")]
+    if outcome.advice is None or outcome.failure:
+        return [*lines, words.failed.format(to=outcome.to, reason=words.failures.get(outcome.failure, outcome.failure))]
     advice = replace(
-        found.advice,
-        answer=_truncate_text(found.advice.answer),
-        notes=_truncate_text(found.advice.notes),
-        unsure_of=_truncate_text(found.advice.unsure_of),
+        outcome.advice,
+        answer=_truncate_text(outcome.advice.answer),
+        notes=_truncate_text(outcome.advice.notes),
+        unsure_of=_truncate_text(outcome.advice.unsure_of),
     )
-    lines.append(quote_lines(render_advice(language, found.to, advice)))
+    lines.append(quote_lines(render_advice(language, outcome.to, advice)))
     if advice.is_unknown:
-        lines.append(words.unknown.format(to=found.to))
+        lines.append(words.unknown.format(to=outcome.to))
     if advice.ask_instead:
-        # Only a name of the table stands outside of the quotation: what else is written there is somebody's words.
+        # Outside of the quotation only names of known seats are shown: any other text here is the advisor's own words.
         here = next((seat.id for seat in state.seats if seat.id.casefold() == advice.ask_instead.strip().casefold()), None)
-        lines.append(words.absent.format(seat=found.to) if here is None else words.offer.format(seat=found.to, other=here))
-    if found.filed is not None:
-        lines.append(words.filed.format(path=one_line(found.filed.path)))
+        lines.append(words.absent.format(seat=outcome.to) if here is None else words.offer.format(seat=outcome.to, other=here))
+    if outcome.filed is not None:
+        lines.append(words.filed.format(path=one_line(outcome.filed.path)))
     return lines
 
 
 def _format_seats(state: ConsultingState) -> str:
-    told = [f"@{seat.id} ({one_line(seat.stance)[:LONGEST_STANCE]})" if seat.stance else f"@{seat.id}" for seat in state.seats]
-    return ", ".join(told)
+    names = [f"@{seat.id} ({one_line(seat.stance)[:LONGEST_STANCE]})" if seat.stance else f"@{seat.id}" for seat in state.seats]
+    return ", ".join(names)
 
 
 def _wrap_validator(fault: Fault, direct: str | None) -> Fault:

@@ -1,4 +1,4 @@
-"""The record of a consultation, and the plain forms that agents read: `Director，我需要咨询 @…：` and `FROM @…：`."""
+"""The record of a consultation, and the plain-text forms that agents read: `Director，我需要咨询 @…：` and `FROM @…：`."""
 
 from moot.domain.consult import ConsultRequest
 from moot.domain.facts import Language
@@ -12,7 +12,7 @@ from moot.reports.timeline import format_time
 
 
 def render_request(language: Language, request: ConsultRequest, to: str) -> str:
-    """A request as an agent writes it."""
+    """Render a request as an agent writes it."""
     words = PROMPT_TEXT[language]
     parts = {
         "question": request.question,
@@ -23,32 +23,32 @@ def render_request(language: Language, request: ConsultRequest, to: str) -> str:
 
 
 def render_advice(language: Language, seat: SeatId, advice: Advice) -> str:
-    """A reply as an agent writes it."""
+    """Render a reply as an agent writes it."""
     words = PROMPT_TEXT[language]
     other = f"@{one_line(advice.ask_instead)}" if advice.ask_instead else ""
     parts = {"answer": advice.answer, "notes": advice.notes, "unsure_of": advice.unsure_of, "ask_instead": other}
     return "\n".join([words.reply.format(seat=seat), "", *_format_labelled_parts(words, language, parts)])
 
 
-def render_consultation_file(language: Language, found: Consultation, number: int) -> str:
-    """The file `{i}_{from}_{to}.md`, in the form that the projects of such agents keep."""
+def render_consultation_file(language: Language, consultation: Consultation, number: int) -> str:
+    """Render the file `{i}_{from}_{to}.md`, in the form that projects of such agents use."""
     words = PROMPT_TEXT[language]
     question, reply, unsure = words.sections
-    status = "FAILED" if found.failure else "COMPLETED"
-    at = "" if found.at is None else format_time(found.at)
-    values = (str(number), found.seat, found.to, at, status)
+    status = "FAILED" if consultation.failure else "COMPLETED"
+    at = "" if consultation.at is None else format_time(consultation.at)
+    values = (str(number), consultation.seat, consultation.to, at, status)
     lines = [
-        f"# Consultation #{number}: {found.seat} → {found.to}",
+        f"# Consultation #{number}: {consultation.seat} → {consultation.to}",
         "",
         f"| {words.heads[0]} | {words.heads[1]} |",
         "|------|------|",
         *(f"| {name} | {value} |" for name, value in zip(words.rows, values, strict=True)),
         *_render_section_head(question),
-        *_render_question(words, language, found.request),
+        *_render_question(words, language, consultation.request),
         *_render_section_head(reply),
-        *_render_reply(words, language, found),
+        *_render_reply(words, language, consultation),
     ]
-    doubts = _render_doubts(words, found)
+    doubts = _render_doubts(words, consultation)
     if doubts:
         lines += [*_render_section_head(unsure), *doubts]
     return "\n".join(lines) + "\n"
@@ -68,20 +68,20 @@ def _render_question(words: ConsultationPromptText, language: Language, request:
     return lines
 
 
-def _render_reply(words: ConsultationPromptText, language: Language, found: Consultation) -> list[str]:
-    if found.failure or found.advice is None:
-        return [words.failed.format(to=found.to, reason=words.failures.get(found.failure, found.failure))]
+def _render_reply(words: ConsultationPromptText, language: Language, consultation: Consultation) -> list[str]:
+    if consultation.failure or consultation.advice is None:
+        return [words.failed.format(to=consultation.to, reason=words.failures.get(consultation.failure, consultation.failure))]
     colon = ":" if language == "en" else "："
-    lines = [words.unknown.format(to=found.to), ""] if found.advice.is_unknown else []
-    lines += quote_markdown(found.advice.answer)
-    if found.advice.notes:
-        lines += ["", f"**{words.labels['notes']}**{colon}", "", *quote_markdown(found.advice.notes)]
+    lines = [words.unknown.format(to=consultation.to), ""] if consultation.advice.is_unknown else []
+    lines += quote_markdown(consultation.advice.answer)
+    if consultation.advice.notes:
+        lines += ["", f"**{words.labels['notes']}**{colon}", "", *quote_markdown(consultation.advice.notes)]
     return lines
 
 
-def _render_doubts(words: ConsultationPromptText, found: Consultation) -> list[str]:
-    advice = found.advice
-    if advice is None or found.failure:
+def _render_doubts(words: ConsultationPromptText, consultation: Consultation) -> list[str]:
+    advice = consultation.advice
+    if advice is None or consultation.failure:
         return []
     lines = quote_markdown(advice.unsure_of) if advice.unsure_of else []
     if advice.ask_instead:

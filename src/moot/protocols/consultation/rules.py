@@ -1,8 +1,8 @@
-"""The director: a rulebook round another one that serves consultations and knows nothing else of it.
+"""The director: a rulebook that wraps another one and serves consultations, without knowing the other's protocol.
 
-One at a time: while a consultation runs, further requests wait in the order of their entries. The seat that asked is paused (its
-ask was settled by the request) and asked again when the record of the consultation is written. A request that is refused leads to
-a demand for a direct answer; a seat that asks on is lost for that ask.
+One at a time: while a consultation runs, further requests wait in the order of their entries. The seat that asked is paused (the
+request settled its ask) and asked again when the record of the consultation is written. A refused request leads to a demand for a
+direct answer; a seat that requests again is lost for that ask.
 """
 
 import unicodedata
@@ -47,13 +47,17 @@ _NOBODY: Final = ConsultRules(folder="", token="", per_seat=0, per_session=0)
 
 
 class ConsultingRulebook:
-    """Implements `Rulebook[Consultations]` round any rulebook. `gates` are the kinds of asks during which nobody may consult."""
+    """Implements `Rulebook[ConsultingState]` around any rulebook.
+
+    `gates` are the kinds of asks during which nobody may consult.
+    """
 
     def __init__(self, inner: Rulebook[Any], gates: frozenset[str] = frozenset()) -> None:
         self.inner = inner
         self.gates = gates
         self.name = inner.name
         self.kinds: Mapping[str, type[Fact]] = {**inner.kinds, **KINDS}
+        # Every answer of the wrapped protocol may be replaced by a request.
         within_forms = {kind: replace(form, instead=INSTEAD) for kind, form in inner.forms.items()}
         self.forms: Mapping[str, AnswerForm] = {**within_forms, **FORMS}
 
@@ -66,22 +70,25 @@ class ConsultingRulebook:
         if state.is_closed:
             return state
         after = self._apply_entry(state, entry)
-        seen = to_inner_entry(entry)
-        if seen is None and isinstance(state.opened, QuestionOpened):
-            seen = entry
-        if seen is not None:
-            after = _with_last_words(fast_replace(after, inner=self.inner.evolve(after.inner, seen)), seen.fact)
+        inner = to_inner_entry(entry)
+        # A standalone question has no protocol of its own: its rulebook needs the consultation facts themselves.
+        if inner is None and isinstance(state.opened, QuestionOpened):
+            inner = entry
+        if inner is not None:
+            after = _with_last_words(fast_replace(after, inner=self.inner.evolve(after.inner, inner)), inner.fact)
         return fast_replace(after, is_closed=True) if isinstance(entry.fact, Closed) else after
 
     def decide(self, state: ConsultingState) -> tuple[Effect, ...]:
         if state.is_closed:
             return ()
+        # First of all: the wrapped protocol waits for this ask, and only the recorded loss releases it.
         if state.insisting:
             ask, seat = state.insisting[0]
             return (Record(fact=ConsultationInsisted(ask=ask, seat=seat)),)
         effects = self.inner.decide(state.inner)
         records = tuple(effect for effect in effects if isinstance(effect, Record))
         is_ending = any(isinstance(record.fact, Closed) for record in records)
+        # The wrapped protocol's facts come first, except its closing: a running consultation is filed before the session ends.
         if records and not (is_ending and state.current is not None):
             return records
         asks = () if records else tuple(effect for effect in effects if isinstance(effect, Ask))
@@ -93,14 +100,15 @@ class ConsultingRulebook:
             return build_consultation_brief(state, current, ask, self.forms[CONSULT])
         if ask.kind == RECORD and current is not None:
             return build_record_brief(state, current, ask, self.forms[RECORD])
-        found = self.inner.brief(state.inner, replace(ask, id=strip_repeat_id(ask.id)))
+        # The wrapped protocol knows each ask by its first id only.
+        brief = self.inner.brief(state.inner, replace(ask, id=strip_repeat_id(ask.id)))
         is_gate = state.rules.gate or ask.kind in self.gates
-        return add_consultation_prompt(state, replace(found, ask=ask, form=self.forms[ask.kind]), is_gate=is_gate)
+        return add_consultation_prompt(state, replace(brief, ask=ask, form=self.forms[ask.kind]), is_gate=is_gate)
 
     # What is to be done
 
     def _build_effects(self, state: ConsultingState, asks: tuple[Ask, ...]) -> tuple[Effect, ...]:
-        """The asks of the protocol, those that wait for a consultation left out, and what the director does next."""
+        """Return the protocol's asks without those that wait for a consultation, and the director's next step."""
         known = {ask.id: ask for ask in asks}
         current = state.current
         if current is None:
@@ -111,13 +119,16 @@ class ConsultingRulebook:
         follows = _find_next_fact(state, current, known)
         if follows is not None:
             return (Record(fact=follows),)
+        # Paused are the asker of the running consultation, the askers in the queue, and seats that must consult before they
+        # answer.
         paused = {current.ask, *(each.ask for each in state.waiting), *(ask.id for ask in asks if _is_to_consult(state, ask))}
         going = [_to_outer_ask(state, ask) for ask in asks if ask.id not in paused]
+        # The answer is handed back only when its record is on disk.
         if current.status == "filing":
             return (*going, _build_record_ask(current))
         busy = [ask for ask in going if ask.seat == current.to and ask.id in state.put]
         if busy:
-            # It is asked as soon as it has answered what it is at: nobody is asked two things at once.
+            # The consulted seat finishes its open ask first: nobody is asked two things at once.
             return tuple(going)
         return (*(ask for ask in going if ask.seat != current.to), _build_consult_ask(state, current))
 
@@ -134,12 +145,14 @@ class ConsultingRulebook:
     def _find_refusal(
         self, state: ConsultingState, head: PendingRequest, to: SeatId | None, asks: Mapping[AskId, Ask]
     ) -> Refusal | None:
+        # The order of the checks is the order of the reasons that a seat is told; the first one that applies counts.
         if head.ask not in asks:
             return "withdrawn"
         if to is None:
             return "unknown"
         if to == head.seat:
             return "self"
+        # Requests by the protocol itself (`Ask.first`) are not limited: only what seats ask on their own is.
         if not head.is_own:
             return None
         if state.rules.gate or parse_ask_kind(head.ask) in self.gates:
@@ -155,7 +168,7 @@ class ConsultingRulebook:
     # What happened
 
     def _apply_entry(self, state: ConsultingState, entry: Entry) -> ConsultingState:
-        """The state after an entry, as far as it is the director's."""
+        """Return the director's state after an entry; the wrapped state is not touched here."""
         fact = entry.fact
         after = fast_replace(state, put=_update_open_asks(state.put, fact)) if isinstance(fact, _ASK_FACTS) else state
         current = state.current
@@ -177,6 +190,7 @@ class ConsultingRulebook:
             case ConsultationFailed(consultation=number, reason=reason):
                 if current is None or number != current.number:
                     return after
+                # Advice that could not be recorded does not count: everything that a seat was told must be on file.
                 if reason == "unrecorded":
                     return _apply_end(after, replace(current, advice=None, failure=reason), None)
                 return fast_replace(after, current=replace(current, status="filing", failure=reason, at=entry.at))
@@ -187,8 +201,9 @@ class ConsultingRulebook:
             case BudgetExhausted(budget=budget):
                 return fast_replace(after, is_spent=after.is_spent or budget != "turns")
             case SessionForked(swaps=swaps):
-                told = f"{state.token}\x1f{fact.source}\x1f{fact.at}\x1f{entry.at.isoformat()}"
-                token = sha256(told.encode()).hexdigest()[:16]
+                # A fork needs a token of its own: its consultations must not overwrite the records of its source.
+                origin = f"{state.token}\x1f{fact.source}\x1f{fact.at}\x1f{entry.at.isoformat()}"
+                token = sha256(origin.encode()).hexdigest()[:16]
                 return fast_replace(after, seats=swap_seats(after.seats, swaps), token=token)
             case Reply(ask=ask) | SeatLost(ask=ask):
                 return _apply_settled_ask(after, ask)
@@ -197,20 +212,23 @@ class ConsultingRulebook:
 
     def _apply_request(self, state: ConsultingState, fact: ConsultationRequested) -> ConsultingState:
         current = state.current
+        # The consulted seat itself asks for a consultation: nesting is refused once, then it must answer directly.
         if current is not None and current.status == "asking" and (fact.ask, fact.seat) == (current.consult_ask, current.to):
             if current.is_direct:
                 return fast_replace(state, current=replace(current, has_insisted=True))
             nested = PendingRequest(ask=fact.ask, seat=fact.seat, request=fact.said)
+            # Scripted participants answer by count: the request used up one of their answers.
             return fast_replace(state, nested=nested, extra=_increment_count(state.extra, f"{CONSULT}.{fact.seat}"))
         asks = [effect for effect in self.inner.decide(state.inner) if isinstance(effect, Ask)]
-        found = next((ask for ask in asks if _to_outer_ask(state, ask).id == fact.ask and ask.seat == fact.seat), None)
-        if found is None or found.id in {current.ask if current else None, *(each.ask for each in state.waiting)}:
+        settled = next((ask for ask in asks if _to_outer_ask(state, ask).id == fact.ask and ask.seat == fact.seat), None)
+        if settled is None or settled.id in {current.ask if current else None, *(each.ask for each in state.waiting)}:
             return state
-        if found.id in state.refused:
-            return fast_replace(state, insisting=(*state.insisting, (found.id, found.seat)))
-        waiting = PendingRequest(ask=found.id, seat=found.seat, request=fact.said)
+        # Refused before and requested again: the second refusal would only repeat the first, so the seat is lost for this ask.
+        if settled.id in state.refused:
+            return fast_replace(state, insisting=(*state.insisting, (settled.id, settled.seat)))
+        waiting = PendingRequest(ask=settled.id, seat=settled.seat, request=fact.said)
         return fast_replace(
-            state, waiting=(*state.waiting, waiting), extra=_increment_count(state.extra, f"{found.kind}.{found.seat}")
+            state, waiting=(*state.waiting, waiting), extra=_increment_count(state.extra, f"{settled.kind}.{settled.seat}")
         )
 
 
@@ -232,7 +250,7 @@ def _update_open_asks(put: tuple[AskId, ...], fact: Fact) -> tuple[AskId, ...]:
 
 
 def _to_outer_ask(state: ConsultingState, ask: Ask) -> Ask:
-    """An ask of the protocol under the id by which it is put now."""
+    """Return an ask of the protocol under its current id."""
     times = state.again.get(ask.id, 0)
     return replace(ask, id=build_repeat_id(ask.id, times)) if times else ask
 
@@ -242,7 +260,7 @@ def _is_to_consult(state: ConsultingState, ask: Ask) -> bool:
 
 
 def _find_next_request(state: ConsultingState, asks: tuple[Ask, ...]) -> PendingRequest | None:
-    """The request whose turn it is: what seats asked for first, then what the protocol wants asked."""
+    """Return the request whose turn it is: requests of seats first, then those that the protocol demands."""
     if state.waiting:
         return state.waiting[0]
     for ask in asks:
@@ -252,7 +270,7 @@ def _find_next_request(state: ConsultingState, asks: tuple[Ask, ...]) -> Pending
 
 
 def _find_next_fact(state: ConsultingState, current: Consultation, asks: Mapping[AskId, Ask]) -> Fact | None:
-    """The fact that the consultation under way leads to by itself."""
+    """Return the next fact that the running consultation leads to by itself."""
     if state.nested is not None:
         return ConsultationRefused(ask=state.nested.ask, seat=state.nested.seat, to=state.nested.request.to, reason="nested")
     if current.status == "filing":
@@ -260,6 +278,7 @@ def _find_next_fact(state: ConsultingState, current: Consultation, asks: Mapping
         return ConsultationFailed(consultation=current.number, reason="unrecorded") if is_over else None
     if current.has_insisted:
         return ConsultationFailed(consultation=current.number, reason="insisted")
+    # The protocol no longer waits for the asker, so nobody needs the answer.
     return None if current.ask in asks else ConsultationFailed(consultation=current.number, reason="withdrawn")
 
 
@@ -272,13 +291,14 @@ def _build_record_ask(current: Consultation) -> Ask:
 
 
 def _find_seat(state: ConsultingState, name: str) -> SeatId | None:
-    """The seat of this name; letters count alike, as agents write names as they like."""
+    """Return the seat of this name, ignoring case: agents write names as they like."""
     wanted = unicodedata.normalize("NFC", name.strip().lstrip("@＠"))
     exact = next((seat.id for seat in state.seats if seat.id == wanted), None)
     return exact or next((seat.id for seat in state.seats if seat.id.casefold() == wanted.casefold()), None)
 
 
 def _hash_request(seat: SeatId, to: SeatId, request: ConsultRequest) -> str:
+    # Without case, width and punctuation: the same question with other punctuation is a repetition.
     words = "".join(char for char in unicodedata.normalize("NFKC", request.question).casefold() if char.isalnum())
     return sha256(f"{seat}\x1f{to}\x1f{words}".encode("utf-8", "replace")).hexdigest()[:16]
 
@@ -296,6 +316,7 @@ def _apply_refusal(state: ConsultingState, fact: ConsultationRefused) -> Consult
         state = fast_replace(state, waiting=waiting[1:])
     elif fact.request is None:
         return state
+    # The ask is gone, so there is nothing to ask again.
     if fact.reason == "withdrawn":
         return state
     return fast_replace(state, again=_increment_count(state.again, fact.ask), refused={**state.refused, fact.ask: fact.reason})
@@ -305,6 +326,7 @@ def _apply_begin(state: ConsultingState, fact: ConsultationBegun) -> ConsultingS
     waiting = state.waiting
     is_own = bool(waiting) and waiting[0].ask == fact.ask
     request = waiting[0].request if is_own else fact.request
+    # Guards against a forged or repeated fact: numbers are consecutive, and only one consultation runs at a time.
     if state.current is not None or request is None or fact.consultation != state.begun + 1:
         return state
     current = Consultation(number=fact.consultation, ask=fact.ask, seat=fact.seat, to=fact.to, request=request)
@@ -322,7 +344,7 @@ def _apply_begin(state: ConsultingState, fact: ConsultationBegun) -> ConsultingS
 
 
 def _apply_end(state: ConsultingState, current: Consultation, filed: RecordLocation | None) -> ConsultingState:
-    """The consultation is over, and what came of it is the asker's to know."""
+    """End the consultation and hand its outcome to the asker."""
     learned = ConsultationOutcome(
         to=current.to, request=current.request, advice=current.advice, failure=current.failure, filed=filed
     )
@@ -344,7 +366,7 @@ def _apply_loss(state: ConsultingState, current: Consultation, fact: SeatLost, e
 
 
 def _apply_settled_ask(state: ConsultingState, ask: AskId) -> ConsultingState:
-    """An ask of the protocol is settled: what was kept for putting it again is not needed any more."""
+    """Forget what was kept for repeating an ask of the protocol, once that ask is settled."""
     plain = strip_repeat_id(ask)
     is_insisting = plain in {each for each, _ in state.insisting}
     if is_director_ask(ask) or (ask != build_repeat_id(plain, state.again.get(plain, 0)) and not is_insisting):
@@ -367,7 +389,7 @@ def _with_last_words(state: ConsultingState, fact: Fact) -> ConsultingState:
 
 
 def extract_answer_text(said: object) -> str:
-    """The words of an answer, whatever its shape."""
+    """Return the text of an answer of any shape."""
     if not is_dataclass(said) or isinstance(said, type):
         return ""
     whole = getattr(said, "content", None)

@@ -1,4 +1,4 @@
-"""A consultation on its own: one seat's question to another, through the director, with its record."""
+"""A standalone consultation: one seat's question to another, through the director, with its record."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ PATIENCE: Final = 600.0
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionState:
-    """`advice` is what was answered, before it counts; `outcome` is set when the question is settled."""
+    """The state of a question. `advice` is the answer before it is recorded; `outcome` is set when the question is settled."""
 
     opened: QuestionOpened
     seats: tuple[Seat, ...]
@@ -47,7 +47,10 @@ class QuestionState:
 
 
 class QuestionRules:
-    """Implements `Rulebook[Question]`: it ends when the director has answered, whom it hears as no other protocol does."""
+    """Implements `Rulebook[QuestionState]`.
+
+    It ends when the director has answered, and sees the director's facts, unlike others.
+    """
 
     name = "consultation"
     kinds: Mapping[str, type[Fact]] = QUESTION_KINDS
@@ -64,6 +67,7 @@ class QuestionRules:
         match fact:
             case ConsultationAnswered(said=Advice() as advice):
                 return fast_replace(state, advice=advice)
+            # Only a recorded answer counts; see `ConsultationFiled`.
             case ConsultationFiled():
                 known: Outcome = "answered" if state.advice and not state.advice.is_unknown else "unknown"
                 return fast_replace(state, outcome=state.outcome or (known if state.advice else "failed"))
@@ -92,6 +96,7 @@ class QuestionRules:
         if state.outcome is not None:
             return (Record(fact=QuestionClosed(outcome=state.outcome)),)
         asker = state.opened.asker
+        # `first` makes the director consult the other seat before the asker is asked; the filed answer settles the question.
         return (Ask(id=state.ask, seat=asker, kind=QUESTION, turn=1, patience=PATIENCE, first=state.opened.request),)
 
     def brief(self, state: QuestionState, ask: Ask) -> Brief:

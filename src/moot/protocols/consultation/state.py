@@ -1,4 +1,4 @@
-"""Where the consultations of a session stand, beside the state of its own protocol."""
+"""The state of a session's consultations, beside the state of its own protocol."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,12 +13,12 @@ from moot.protocols.consultation.asks import build_repeat_id
 from moot.protocols.consultation.facts import CONSULT, RECORD, Advice, RecordLocation, Refusal
 
 MOST_LEARNED = 6
-"""Consultations that a seat is reminded of, the newest of its own."""
+"""How many consultations a seat is reminded of, the newest of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingRequest:
-    """A request that the director has not looked at yet. `is_own`: the seat made it itself."""
+    """A request that the director has not handled yet. `is_own`: the seat made it itself."""
 
     ask: AskId
     seat: SeatId
@@ -28,9 +28,9 @@ class PendingRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consultation:
-    """The one that is under way: first the other seat is asked, then the record is written.
+    """The running consultation: first the other seat is asked, then the record is written.
 
-    `tries` and `filings` count what was asked in vain; `is_direct`: it was told to answer without asking further.
+    `tries` and `filings` count failed attempts; `is_direct`: the consulted seat was told to answer without asking further.
     """
 
     number: int
@@ -58,7 +58,7 @@ class Consultation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsultationOutcome:
-    """What came of a consultation, as the seat that asked is told."""
+    """The outcome of a consultation, as the asker is told."""
 
     to: SeatId
     request: ConsultRequest
@@ -69,11 +69,11 @@ class ConsultationOutcome:
 
 @dataclass(frozen=True, kw_only=True)
 class ConsultingState:
-    """The state, without slots for `changed`. `inner` is that of the protocol.
+    """The state. It has no slots, for `fast_replace`. `inner` is the state of the wrapped protocol.
 
-    `put` are the asks that are out; `again` how often an ask of the protocol was put before; `extra` how many answers of a kind a
-    seat has given beside those that the protocol counts. `insisting` are seats that ask on after a refusal; `words` what
-    each seat said last.
+    `put` are the open asks; `again` counts how often an ask of the protocol was repeated; `extra` how many answers of a kind a
+    seat has given beside those that the protocol counts. `insisting` are seats that request again after a refusal; `words` holds
+    the last text of each seat.
     """
 
     inner: Any
@@ -99,7 +99,7 @@ class ConsultingState:
 
     @property
     def is_sealed(self) -> bool:
-        """As the protocol says it."""
+        """Whether the wrapped protocol hides contributions now."""
         return bool(getattr(self.inner, "is_sealed", False))
 
     @property

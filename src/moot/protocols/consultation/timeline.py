@@ -1,4 +1,4 @@
-"""The consultations of a session for people, beside what its own protocol tells. Each entry is told once."""
+"""The consultations of a session for reports, beside its own timeline. Each entry is added once."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ from moot.reports.timeline import SessionTimeline
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsultationSummary:
-    """One consultation as it stands, or one request that was refused."""
+    """One consultation in its current state, or one refused request."""
 
     seq: int
     seat: SeatId
@@ -50,18 +50,18 @@ class ConsultationSummary:
 
 
 def unwrap_timeline(timeline: Any) -> Any:
-    """The story of the protocol itself, be it told with consultations round it or without."""
+    """Return the timeline of the protocol itself, with or without consultations around it."""
     return timeline.within if isinstance(timeline, ConsultingTimeline) else timeline
 
 
 class ConsultingTimeline(SessionTimeline):
-    """Told entry by entry, the opening first. `within` is the story of the protocol, which hears of no consultation."""
+    """A timeline with consultations. `within` is the timeline of the protocol, which does not see the consultations."""
 
     def __init__(self, session: SessionId, timeline: Any) -> None:
         super().__init__(session)
         assert isinstance(timeline, SessionTimeline)
         self.within: Any = timeline
-        # The protocol's own lines, which grow as it adds to them.
+        # The same list object: it grows as the protocol's timeline adds lines to it.
         self.lines = timeline.lines
         self.consultations: list[ConsultationSummary] = []
         self.refusals: list[ConsultationSummary] = []
@@ -72,17 +72,17 @@ class ConsultingTimeline(SessionTimeline):
         return PROMPT_TEXT[self.session_state.opened.language]
 
     def add(self, entry: Entry) -> None:
-        """Tell one more entry."""
+        """Add one entry."""
         self.add_consultation_entry(entry)
-        seen = to_inner_entry(entry)
-        if seen is not None:
-            self.within.add(seen)
+        inner = to_inner_entry(entry)
+        if inner is not None:
+            self.within.add(inner)
 
     def add_consultation_entry(self, entry: Entry) -> None:
-        """Take in one more entry, all but what the protocol makes of it."""
+        """Add one entry, except to the timeline of the protocol."""
         self.apply_shared(entry)
         if to_inner_entry(entry) is None:
-            # What it cost, and how long it took, counts in every view of the session.
+            # Its cost and its time count in every report of the session.
             self.within.apply_shared(entry)
         match entry.fact:
             case ConsultationRequested():
@@ -111,11 +111,12 @@ class ConsultingTimeline(SessionTimeline):
     def _take_request(self, seat: SeatId, given: ConsultRequest | None) -> ConsultRequest | None:
         if given is not None:
             return given
-        found = next((each for each in self._requests if each.seat == seat), None)
-        if found is None:
+        # The oldest request of this seat: requests are handled in the order in which they arrive.
+        requested = next((each for each in self._requests if each.seat == seat), None)
+        if requested is None:
             return None
-        self._requests.remove(found)
-        return found.said
+        self._requests.remove(requested)
+        return requested.said
 
     def _update_last(self, **changes: Any) -> None:
         if self.consultations:
@@ -125,11 +126,11 @@ class ConsultingTimeline(SessionTimeline):
 def add_and_describe_consultation(
     lines: Callable[[Any, Entry], list[str]], timeline: ConsultingTimeline, entry: Entry
 ) -> list[str]:
-    """Tell one more entry, in plain lines: those of the protocol, or those of the director."""
+    """Add one entry and return lines that describe it: the protocol's, or the director's."""
     timeline.add_consultation_entry(entry)
-    seen = to_inner_entry(entry)
-    if seen is not None:
-        return lines(timeline.within, seen)
+    inner = to_inner_entry(entry)
+    if inner is not None:
+        return lines(timeline.within, inner)
     words = timeline.words
     match entry.fact:
         case ConsultationRequested(seat=seat, said=request):
@@ -146,7 +147,7 @@ def add_and_describe_consultation(
         case ConsultationFiled(said=filed):
             return [f"  ▤ {words.told_filed}: {one_line(filed.path)}"]
         case SeatLost(seat=seat, reason=reason, detail=detail):
-            told = f" ({one_line(detail)})" if detail else ""
-            return [f"  ✗ {words.told_failed}: {seat}: {words.failures[reason]}{told}"]
+            suffix = f" ({one_line(detail)})" if detail else ""
+            return [f"  ✗ {words.told_failed}: {seat}: {words.failures[reason]}{suffix}"]
         case _:
             return []

@@ -1,1 +1,1 @@
-"""What debate, advisory and consensus share: facts, the course of phases, motions and challenges, prompts, views."""
+"""The shared parts of debate, advisory and consensus: facts, phases, motions and challenges, prompts, reports."""

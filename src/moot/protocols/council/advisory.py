@@ -1,4 +1,4 @@
-"""The advisory protocol as the house takes it in."""
+"""The advisory protocol: one seat proposes and decides, the others advise."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from moot.scoring.resolution import Correlations, Resolution, SeatVote, resolve_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdvisorySettings(CouncilSettings):
-    """`owner` proposes and decides; left out, the first seat does."""
+    """The settings of advisory. `owner` proposes and decides; by default the first seat."""
 
     owner: SeatId | None = None
 
@@ -26,7 +26,7 @@ class AdvisoryOpened(CouncilOpened):
 
 
 def find_owner(opened: CouncilOpened) -> SeatId:
-    """The seat that proposes and decides."""
+    """Return the seat that proposes and decides."""
     assert isinstance(opened, AdvisoryOpened)
     return opened.settings.owner or opened.seats[0].id
 

@@ -1,4 +1,4 @@
-"""The consensus protocol as the house takes it in."""
+"""The consensus protocol: a synthesis is revised until everyone supports it with enough confidence."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,10 @@ from moot.scoring.resolution import CONSENSUS_THRESHOLD, Correlations, Resolutio
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsensusSettings(CouncilSettings):
-    """`threshold` is the confidence that everyone's support must have; `rounds` how many syntheses are tried."""
+    """The settings of consensus.
+
+    `threshold` is the confidence that every supporting vote needs; `rounds` limits the syntheses.
+    """
 
     rounds: Annotated[int, Ge(1), Le(20)] = 3
     threshold: Annotated[float, Ge(0), Le(1)] = CONSENSUS_THRESHOLD

@@ -1,4 +1,4 @@
-"""The debate protocol as the house takes it in."""
+"""The debate protocol: proposals are argued, summed up and voted on."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,7 @@
-"""The facts of a deliberation, and the shape of what is contributed to it."""
+"""The facts of a deliberation, and the shape of contributions.
+
+Pydantic copies the docstrings of `Contribution` and `AdviceResponse` into the JSON schema that models receive.
+"""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -37,11 +40,11 @@ PHASE_OF: dict[ContributionType, tuple[Phase, ...]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CouncilSettings:
-    """How a deliberation is held. Recorded in the opening.
+    """The settings of a deliberation, recorded in the opening.
 
-    `blind`: everyone writes before anyone reads. `early_stop`: blind positions that all name the same choice end it; None leaves
-    that to the stakes. `order`: whether seats argue one after another (`round_robin`) or whenever they come (`open`); `auto`
-    chooses `open` as soon as one seat answers from elsewhere. `rounds` limits how often it goes back to arguing.
+    `blind`: everyone writes before anyone reads. `early_stop`: blind positions that all name the same choice end the session;
+    None leaves that to the stakes. `order`: whether seats argue one after another (`round_robin`) or in any order (`open`);
+    `auto` chooses `open` as soon as there is an outside seat. `rounds` limits how often the discussion is repeated.
     """
 
     blind: bool = True
@@ -90,9 +93,9 @@ class Contributed(Reply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseBegun(Fact):
-    """A phase is over and the next has begun. What was written blind can be read from here on.
+    """A phase ended and the next one began. Blind contributions can be read from here on.
 
-    `passed` and `lost` had nothing to say in the phase before; `motion` is the line that is voted on.
+    `passed` and `lost` had nothing to say in the previous phase; `motion` is the line that is voted on.
     """
 
     round: int
@@ -104,7 +107,7 @@ class PhaseBegun(Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CouncilBallot:
-    """One seat's part in the tally: its last vote, or None, and what it weighs."""
+    """One seat's part in the tally: its last vote, or None, and its weight."""
 
     seat: SeatId
     position: VotePosition | None
@@ -114,7 +117,7 @@ class CouncilBallot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CouncilLostSeat:
-    """A seat that failed: how often and how last, and the share of bias weight that it holds."""
+    """A seat that failed: how often, its last reason, and its share of the bias weight."""
 
     seat: SeatId
     times: int
@@ -126,8 +129,8 @@ class CouncilLostSeat:
 class DeliberationClosed(Closed):
     """The resolution, computed from the record.
 
-    `motion` is the line that was decided on; `carried` whether it stands. `open_challenges` were neither answered nor accepted.
-    `overturned`: the outcome is not what most had written blind, and nobody who changed named a line that moved them.
+    `motion` is the line that was decided on, `carried` whether it was accepted. `open_challenges` were neither answered nor
+    accepted. `overturned`: the outcome differs from the blind majority, and nobody who changed named a line that moved them.
     """
 
     reason: EndReason
@@ -148,7 +151,7 @@ class DeliberationClosed(Closed):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CouncilOpened(Opened):
-    """The opening of all three; each has its own kind."""
+    """The opening of all three protocols; each has its own kind."""
 
     settings: CouncilSettings = CouncilSettings()
 
@@ -167,4 +170,4 @@ FORMS: dict[str, AnswerForm] = {
     kind: AnswerForm(kind=kind, reply=Contributed, shape=Contribution, form="json", max_tokens=tokens, silence=_SILENCE.get(kind))
     for kind, tokens in {"propose": 500, "argue": 500, "synthesize": 700, "decide": 900, "vote": 250, "free": 700}.items()
 }
-"""One form per phase, and `free` for what a seat adds of its own accord."""
+"""One form per phase, and `free` for unprompted contributions."""

@@ -1,4 +1,4 @@
-"""What can be read off the table: the motion, the challenges and what became of them, the blind positions."""
+"""Derives from the lines: the motion, the challenges and their state, the blind positions."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ _STANCES: Final[dict[str, int]] = {"support": 1, "challenge": -1}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Challenge:
-    """A challenge, what became of it, and the line that answered or accepted it."""
+    """A challenge, its state, and the line that answered or accepted it."""
 
     line: CouncilLine
     state: ChallengeState
@@ -25,36 +25,38 @@ class Challenge:
 
 
 def list_proposals(state: Council) -> list[CouncilLine]:
-    """Each seat's proposal: its last, where it wrote more than one."""
-    found = {line.seat: line for line in state.lines if line.said.type == "propose"}
-    return sorted(found.values(), key=lambda line: line.id)
+    """Return the last proposal of each seat."""
+    last_by_seat = {line.seat: line for line in state.lines if line.said.type == "propose"}
+    return sorted(last_by_seat.values(), key=lambda line: line.id)
 
 
 def find_motion(course: Course, state: Council) -> CouncilLine | None:
-    """What is to be decided on: the last synthesis; without one the proposal that has the most behind it.
+    """Return the line to decide on: the last synthesis; without one the proposal with the most support.
 
-    Behind a proposal stand the seats that proposed the same choice and those that support it, less those that challenge it; the
-    earliest of equals. Where somebody owns the decision, it is the owner's proposal.
+    The support of a proposal is the number of seats that proposed the same choice or support it, minus those that challenge it;
+    among equals the earliest wins. If a seat owns the decision, its proposal is the motion.
     """
     synthesis = _find_synthesis(state)
     if synthesis is not None:
         return synthesis
     owner = course.owner(state.opened)
-    found = list_proposals(state)
+    proposals = list_proposals(state)
     if owner is not None:
-        return next((line for line in found if line.seat == owner), None)
-    alike = Counter(normalize_label(line.said.choice) for line in found if line.said.choice)
+        return next((line for line in proposals if line.seat == owner), None)
+    alike = Counter(normalize_label(line.said.choice) for line in proposals if line.said.choice)
+    # Keyed by line and seat: the last stance of a seat replaces its earlier ones.
     stances = {(line.said.refers_to, line.seat): _STANCES[line.said.type] for line in state.lines if line.said.type in _STANCES}
-    authors = {line.id: line.seat for line in found}
+    authors = {line.id: line.seat for line in proposals}
     about: Counter[int | None] = Counter()
     for (number, seat), stance in stances.items():
-        # However often a seat speaks to a proposal, it stands behind it once; an author stands behind its own anyway.
+        # A seat counts once per proposal, however often it speaks; an author is already counted for its own.
         about[number] += 0 if authors.get(number or 0) == seat else stance
-    return max(found, key=lambda line: (alike[normalize_label(line.said.choice)] + about[line.id], -line.id), default=None)
+    # A smaller id is an earlier line: negated, so that `max` prefers it among equals.
+    return max(proposals, key=lambda line: (alike[normalize_label(line.said.choice)] + about[line.id], -line.id), default=None)
 
 
 def _find_synthesis(state: Council) -> CouncilLine | None:
-    """The last synthesis. Whoever writes again mends its own, and does not move behind the others by it."""
+    """Return the last synthesis. A seat that rewrites its own keeps its place in the order."""
     firsts: dict[tuple[int, SeatId], int] = {}
     latest: dict[tuple[int, SeatId], CouncilLine] = {}
     for line in state.lines:
@@ -65,7 +67,7 @@ def _find_synthesis(state: Council) -> CouncilLine | None:
 
 
 def has_motion(course: Course, state: Council) -> bool:
-    """Whether there is anything to decide on, without working out what."""
+    """Whether there is anything to decide on, without computing the motion."""
     owner = course.owner(state.opened)
     return any(
         line.said.type == "synthesize" or (line.said.type == "propose" and owner in {None, line.seat}) for line in state.lines
@@ -73,23 +75,25 @@ def has_motion(course: Course, state: Council) -> bool:
 
 
 def find_early_votes(state: Council, about: CouncilLine | None) -> dict[SeatId, int]:
-    """The votes that were cast before the vote has begun. One that came before the motion was about something else."""
+    """Return the votes that were cast before the vote began; one before the motion was about something else."""
     newest = 0 if about is None else about.id
     ahead = {seat: state.line(number) for seat, number in state.ahead.items()}
     return {seat: line.id for seat, line in ahead.items() if line is not None and line.phase == "vote" and line.id > newest}
 
 
 def list_challenges(state: Council) -> list[Challenge]:
-    """Every challenge: accepted where another seat gave way to it, answered where another seat spoke to it, else open."""
+    """Return every challenge: accepted if another seat gave way to it, answered if another seat responded, else open."""
     raised = {line.id: line for line in state.lines if line.said.type == "challenge"}
     answered: dict[int, int] = {}
     accepted: dict[int, int] = {}
     for line in state.lines if raised else ():
         for number in _list_answered_lines(line.said):
             challenge = raised.get(number)
+            # Nobody answers their own challenge, and no line answers one that came after it.
             if challenge is None or challenge.seat == line.seat or line.id <= number:
                 continue
             if number in line.said.accepts or _is_adopted(line.said, number):
+                # `setdefault` keeps the first line; an acceptance outranks an answer, see `_build_challenge`.
                 accepted.setdefault(number, line.id)
             else:
                 answered.setdefault(number, line.id)
@@ -97,8 +101,9 @@ def list_challenges(state: Council) -> list[Challenge]:
 
 
 def _list_answered_lines(said: Contribution) -> set[int]:
-    """The lines that a contribution answers or gives way to; a vote speaks to the motion, whatever it refers to."""
+    """Return the lines that a contribution answers or accepts; a vote addresses the motion, whatever it refers to."""
     spoken_to = {said.refers_to} if said.refers_to is not None and said.type != "vote" else set()
+    # Advice that is declined without a reason has not been answered.
     taken = {each.entry for each in said.taken if each.how != "declined" or each.why.strip()}
     return spoken_to | set(said.answers) | set(said.accepts) | taken
 
@@ -114,18 +119,18 @@ def _is_adopted(said: Contribution, number: int) -> bool:
 
 
 def find_blind_positions(state: Council) -> Mapping[SeatId, CouncilLine]:
-    """What each seat wrote before it read anyone: its first proposal. Empty where nothing was written blind."""
+    """Return what each seat wrote before it read anyone: its first proposal. Empty if the session was not blind."""
     if not state.opened.settings.blind:
         return {}
-    found: dict[SeatId, CouncilLine] = {}
+    positions: dict[SeatId, CouncilLine] = {}
     for line in state.lines:
         if line.said.type == "propose" and line.round == 1:
-            found.setdefault(line.seat, line)
-    return found
+            positions.setdefault(line.seat, line)
+    return positions
 
 
 def find_blind_majority(state: Council) -> str | None:
-    """The choice that more than half of those who named one named blind, at least two of them."""
+    """Return the choice that more than half of those who named one wrote blind, and at least two of them; else None."""
     choices = Counter(choice for line in find_blind_positions(state).values() if (choice := normalize_label(line.said.choice)))
     if not choices:
         return None
@@ -138,13 +143,13 @@ def is_blind_agreement(state: Council) -> bool:
     positions = find_blind_positions(state)
     if len(positions) < max(2, len(state.seats)):
         return False
-    # Those who wrote twice must not have come to another choice meanwhile.
+    # A seat that proposed twice must not have changed its choice in between.
     named = {normalize_label(line.said.choice) for line in (*positions.values(), *list_proposals(state))}
     return len(named) == 1 and named != {""}
 
 
 def is_overturned(course: Course, state: Council, decided: CouncilLine | None) -> bool:
-    """Whether the decision is not what most had written blind, and nobody who changed names a line that moved them.
+    """Whether the decision differs from the blind majority, although nobody who changed names a line that moved them.
 
     An owner names what moved it by the advice that it took.
     """

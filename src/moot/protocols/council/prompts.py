@@ -1,7 +1,7 @@
-"""What a seat is sent: pure functions of what it may see.
+"""The prompts of a deliberation: pure functions of what the seat may see.
 
-All seats share the first part, word for word (system, question, table); what is the seat's own comes last, so that a provider's
-prefix cache hits. However many lines there are, all of them together have a bounded length.
+All seats share the first part, word for word (system, question, lines); the seat's own part comes last, so that a provider's
+prefix cache hits. The lines together have a bounded length, however many there are.
 """
 
 from collections.abc import Sequence
@@ -22,15 +22,15 @@ from moot.protocols.council.state import Council, CouncilLine, Course
 from moot.protocols.council.validation import PHASE_TYPES, ContributionValidator, list_allowed_types
 
 LONGEST_TABLE: Final = 40_000
-"""Characters that all lines on the table may take together."""
+"""The most characters that all lines together may take."""
 MOST_LINES: Final = 150
-"""Lines that are shown, the newest of all."""
+"""How many lines are shown, the newest of all."""
 MOST_REFERENCES: Final = 12
 RECENT: Final = 6
 
 
 def build_brief(course: Course, state: Council, ask: Ask) -> Brief:
-    """The brief of an ask."""
+    """Build the brief of an ask."""
     words = PROMPT_TEXT[state.opened.language]
     seat = state.seat(ask.seat)
     lines = list_visible_lines(state, seat.id)
@@ -52,7 +52,7 @@ def build_brief(course: Course, state: Council, ask: Ask) -> Brief:
 
 
 def list_visible_lines(state: Council, seat: SeatId | None) -> tuple[CouncilLine, ...]:
-    """The lines that a seat may read: while proposals are written blind, its own and the user's alone."""
+    """Return the lines that a seat may read: while proposals are blind, only its own and the user's."""
     if not state.is_sealed:
         return state.lines
     return tuple(line for line in state.lines if line.seat in {USER, seat})
@@ -60,7 +60,7 @@ def list_visible_lines(state: Council, seat: SeatId | None) -> tuple[CouncilLine
 
 @lru_cache(maxsize=32)
 def build_shared_prompt(language: Language, topic: str, options: tuple[str, ...], lines: tuple[CouncilLine, ...]) -> str:
-    """What every seat reads, in the same words."""
+    """Return what every seat reads, in the same words."""
     words = PROMPT_TEXT[language]
     question = f"{words.question}\n{quote_lines(topic)}"
     if options:
@@ -68,13 +68,14 @@ def build_shared_prompt(language: Language, topic: str, options: tuple[str, ...]
     if not lines:
         return question
     shown = lines[-MOST_LINES:]
+    # Every line gets the same room, so that one long contribution cannot push the others out.
     room = LONGEST_TABLE // len(shown)
     left_out = [words.left_out.format(count=len(lines) - len(shown))] if len(lines) > len(shown) else []
     return "\n\n".join([question, "\n".join([words.table, *left_out, *(format_line(words, line, room) for line in shown)])])
 
 
 def format_line(words: CouncilPromptText, line: CouncilLine, room: int = LONGEST_TABLE) -> str:
-    """A line with its number, author and kind, its words fenced."""
+    """Format a line with its number, author and kind; its text is quoted."""
     said = line.said
     marks = [f"#{line.id} {line.seat} {words.types[said.type]}"]
     if said.position is not None:
@@ -93,6 +94,7 @@ def format_line(words: CouncilPromptText, line: CouncilLine, room: int = LONGEST
     parts += [f"{words.condition}: {said.condition}"] if said.condition else []
     parts += [f"{words.evidence}: {one_line(each)}" for each in said.evidence]
     text = "\n".join(part for part in parts if part)
+    # Quoted before it is cut: the cut text still has a fence on each line.
     quoted = quote_lines(text)
     cut = quoted if len(quoted) <= room else f"{quoted[:room]}… {words.shortened}"
     return f"[{', '.join(marks)}]\n{cut}"
@@ -104,7 +106,7 @@ def _format_numbers(lines: Sequence[int]) -> str:
 
 
 def build_own_prompt(course: Course, state: Council, seat: Seat, kind: str) -> str:
-    """What this seat alone reads: who it is, what is disputed, and what it is asked for."""
+    """Return what only this seat reads: who it is, what is disputed, and what it is asked for."""
     words = PROMPT_TEXT[state.opened.language]
     lines = [words.you, words.seat.format(seat=seat.id)]
     if seat.stance:
@@ -140,14 +142,14 @@ def _format_blind_positions(state: Council, words: CouncilPromptText) -> list[st
 
 
 def _format_motion(course: Course, state: Council, words: CouncilPromptText) -> list[str]:
-    found = state.line(state.motion) or find_motion(course, state)
-    if found is None:
+    motion = state.line(state.motion) or find_motion(course, state)
+    if motion is None:
         return []
-    return ["", words.motion.format(number=found.id, seat=found.seat), quote_lines(found.said.text)[:LONGEST_TABLE]]
+    return ["", words.motion.format(number=motion.id, seat=motion.seat), quote_lines(motion.said.text)[:LONGEST_TABLE]]
 
 
 def _format_open_challenges(state: Council, words: CouncilPromptText) -> list[str]:
-    lines = [f"#{found.line.id} {found.line.seat}" for found in list_challenges(state) if found.state == "open"]
+    lines = [f"#{challenge.line.id} {challenge.line.seat}" for challenge in list_challenges(state) if challenge.state == "open"]
     return ["", words.unanswered, *lines] if lines else []
 
 
@@ -176,7 +178,7 @@ def _format_request(course: Course, state: Council, phase: str, words: CouncilPr
 
 
 def _list_field_prompts(course: Course, state: Council, seat: SeatId, kind: str) -> tuple[FieldPrompt, ...]:
-    """What a person is asked for: what the phase is for, and no more."""
+    """Return the fields that a person is asked for: those of the phase and no more."""
     allowed = list_allowed_types(course, state, seat)
     types = tuple(each for each in allowed if each in PHASE_TYPES.get(kind, allowed) or each == "pass")
     first = FieldPrompt(field="type", choices=types, is_needed=True, ends=("pass",))
@@ -216,5 +218,6 @@ def _find_own_words(state: Council, seat: SeatId) -> str:
 
 
 def _find_subject(course: Course, state: Council) -> str:
-    found = None if state.is_sealed else find_motion(course, state)
-    return state.opened.topic if found is None else found.said.text
+    # While proposals are blind, not even a similarity may depend on what others wrote.
+    motion = None if state.is_sealed else find_motion(course, state)
+    return state.opened.topic if motion is None else motion.said.text

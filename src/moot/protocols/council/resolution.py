@@ -13,47 +13,47 @@ from moot.scoring.resolution import Resolution, SeatVote
 
 
 def build_closing(course: Course, state: Council, reason: EndReason) -> DeliberationClosed:
-    """Weigh what was said, list who was lost and what nobody answered."""
+    """Resolve the votes, and list the lost seats and the open challenges."""
     decided = find_decided_motion(course, state)
-    voices = build_voices(course, state, reason)
-    found = course.resolve(state, voices, build_seat_correlations(state.opened.subject.bonds, state.seats))
+    votes = build_voices(course, state, reason)
+    resolution = course.resolve(state, votes, build_seat_correlations(state.opened.subject.bonds, state.seats))
     if decided is None:
-        found = _with_no_motion(found)
+        resolution = _with_no_motion(resolution)
     if course.owner(state.opened) is not None and reason not in {"decided", "agreed_blind"}:
-        # Nobody decided: the owner's first proposal is no decision.
-        found = replace(found, consensus_type="no_consensus", carried=False)
+        # Nobody decided: the owner's first proposal is not a decision.
+        resolution = replace(resolution, consensus_type="no_consensus", carried=False)
     return DeliberationClosed(
         reason=reason,
-        consensus_type=found.consensus_type,
-        carried=found.carried,
+        consensus_type=resolution.consensus_type,
+        carried=resolution.carried,
         motion=None if decided is None else decided.id,
-        confidence=found.confidence,
-        support=found.support,
-        turnout=found.turnout,
-        heads=found.heads,
-        effective=found.effective,
-        ballots=tuple(_build_ballot(state, voice) for voice in voices),
-        could_differ=found.could_differ,
+        confidence=resolution.confidence,
+        support=resolution.support,
+        turnout=resolution.turnout,
+        heads=resolution.heads,
+        effective=resolution.effective,
+        ballots=tuple(_build_ballot(state, voice) for voice in votes),
+        could_differ=resolution.could_differ,
         open_challenges=tuple(challenge.line.id for challenge in list_challenges(state) if challenge.state == "open"),
-        overturned=found.carried and is_overturned(course, state, decided),
+        overturned=resolution.carried and is_overturned(course, state, decided),
         lost=_list_lost_seats(state),
     )
 
 
 def compute_outcome(course: Course, state: Council) -> Resolution:
-    """What the votes cast so far amount to."""
+    """Resolve the votes that were cast so far."""
     return course.resolve(
         state, build_voices(course, state, "voted"), build_seat_correlations(state.opened.subject.bonds, state.seats)
     )
 
 
 def find_decided_motion(course: Course, state: Council) -> CouncilLine | None:
-    """The line that the votes were about: a vote that was begun keeps its motion."""
+    """Return the line that the votes were about: a vote that has begun keeps its motion."""
     return state.line(state.motion) or find_motion(course, state)
 
 
 def build_voices(course: Course, state: Council, reason: EndReason) -> tuple[SeatVote, ...]:
-    """Every seat at the vote. Where positions agreed blind they are the votes; where somebody decides, the advice is."""
+    """Return the vote of every seat: blind positions if those agreed, the advice if a seat owns the decision, else the votes."""
     owner = course.owner(state.opened)
     return tuple(_build_voice(seat, _find_vote(state, seat.id, owner, reason)) for seat in state.seats)
 
@@ -81,12 +81,13 @@ def _find_vote(state: Council, seat: SeatId, owner: SeatId | None, reason: EndRe
 
 
 def _find_advisor_vote(state: Council, seat: SeatId, owner: SeatId) -> tuple[VotePosition | None, float]:
-    """An advisor's stand, by its last advice: a challenge is opposition where the owner turned it down, else a condition."""
+    """Return an advisor's position from its last advice: an accepted challenge is a condition, any other one opposition."""
     own = [line for line in state.lines if line.seat == seat and line.said.type != "propose"]
     if seat == owner:
         own = [line for line in state.lines if line.seat == seat]
         return ("support", own[-1].said.confidence or 0.0) if own else (None, 0.0)
     if not own:
+        # A pass is an abstention, silence is a missing vote: only the second can make the outcome uncertain.
         had = state.had if state.phase == "argue" else state.argued
         return ("abstain", 0.0) if had.get(seat) == PASSED else (None, 0.0)
     last = own[-1]
@@ -101,9 +102,9 @@ def _build_ballot(state: Council, voice: SeatVote) -> CouncilBallot:
     return CouncilBallot(seat=SeatId(voice.seat), position=voice.position, confidence=voice.confidence, weight=weighs)
 
 
-def _with_no_motion(found: Resolution) -> Resolution:
-    """The outcome where there was nothing to decide on."""
-    return replace(found, consensus_type="no_consensus", carried=False, support=None, confidence=None)
+def _with_no_motion(resolution: Resolution) -> Resolution:
+    """Return the resolution of a deliberation without a motion."""
+    return replace(resolution, consensus_type="no_consensus", carried=False, support=None, confidence=None)
 
 
 def _list_lost_seats(state: Council) -> tuple[CouncilLostSeat, ...]:

@@ -1,11 +1,11 @@
-"""The rulebook that debate, advisory and consensus share; a `Course` says what tells them apart.
+"""The rulebook of debate, advisory and consensus; a `Course` holds their differences.
 
     propose → argue → synthesize → vote (→ again)      debate, consensus
     propose → argue → decide                           advisory
 
-A phase is over when everyone who takes part has had a turn; a pass is one, and so is a loss. A seat that answers from elsewhere
-need not wait to be asked: while a phase lasts it may add to what it said, vote anew, or go on to the next phase, which passes its
-turn in this one if it had none. What was written blind stays sealed until the phase is over.
+A phase ends when every seat that takes part has had a turn; a pass counts as a turn, and so does a loss. An outside seat need not
+wait to be asked: during a phase it may add to what it said, change its vote, or continue with the next phase, which passes its
+turn in this one if it had none. Blind contributions stay hidden until the phase ends.
 """
 
 from collections.abc import Mapping
@@ -71,13 +71,16 @@ class CouncilRules:
             case SeatLost():
                 return _apply_loss(state, fact) if fact.ask in {ask.id for ask in self._build_asks(state)} else state
             case PhaseBegun(round=number, phase=phase, motion=line):
+                # Blind contributions become readable when the first phase ends, and stay so.
                 revealed_at = state.revealed_at or entry.seq
                 return fast_replace(_apply_phase(state, number, phase, line), revealed_at=revealed_at)
             case InputGiven(text=text):
                 return _apply_input(state, entry, text)
             case BudgetExhausted(budget=budget):
+                # A close that was called takes precedence: whoever called it wants the end now, not another phase.
                 return state if budget == "turns" or state.stop == "called" else fast_replace(state, stop=budget)
             case CloseCalled():
+                # Votes that were cast ahead must count, because the vote itself never begins.
                 return fast_replace(_with_early_votes(self.course, state), stop="called")
             case SessionForked(swaps=swaps):
                 return fast_replace(state, seats=swap_seats(state.seats, swaps))
@@ -96,11 +99,11 @@ class CouncilRules:
         return build_brief(self.course, state, ask)
 
     def _find_next_fact(self, state: Council) -> Fact | None:
-        """The fact that the state leads to by itself; None while somebody has a turn."""
+        """Return the next fact that follows from the state; None while a seat still has a turn."""
         if state.stop == "called":
             return build_closing(self.course, state, "called")
         if state.stop is not None and state.phase not in {"vote", "decide"}:
-            # A budget ends the talk: what is on the table is decided now.
+            # An exhausted budget ends the discussion, not the decision: the current motion is decided now.
             return self._begin_phase(state, state.round, self.course.first[-1]) or build_closing(self.course, state, state.stop)
         if not self._is_phase_over(state):
             return None
@@ -111,12 +114,14 @@ class CouncilRules:
         return self._begin_next_phase(state)
 
     def _is_phase_over(self, state: Council) -> bool:
+        # One accepted synthesis is enough; `had` holds 0 or None for seats that passed or were lost.
         if self.course.one_synthesis and state.phase == "synthesize" and any(state.had.values()):
             return True
         return all(seat in state.had for seat in self.course.list_phase_seats(state, state.phase))
 
     def _end_proposing(self, state: Council) -> Fact | None:
         owner = self.course.owner(state.opened)
+        # In advisory the owner must have proposed something: nobody else can decide.
         if owner is not None and all(line.seat != owner for line in list_proposals(state)):
             return build_closing(self.course, state, "owner_lost" if owner in state.losses else "nothing_proposed")
         if not list_proposals(state):
@@ -124,12 +129,14 @@ class CouncilRules:
         if not _is_early_stop_allowed(state) or not is_blind_agreement(state):
             return None
         agreed = build_closing(self.course, state, "agreed_blind")
+        # All agree, but not surely enough to carry the motion: then it is argued in the normal way.
         return agreed if agreed.carried else None
 
     def _end_round(self, state: Council) -> Fact:
         if state.phase == "decide":
             is_decided = any(line.phase == "decide" and line.said.type == "synthesize" for line in state.lines)
             return build_closing(self.course, state, "decided" if is_decided else "owner_lost")
+        # Without any vote another round would only repeat the failure.
         is_last = state.round >= state.opened.settings.rounds or not state.votes or state.stop is not None
         if is_last or compute_outcome(self.course, state).carried:
             return build_closing(self.course, state, state.stop or "voted")
@@ -143,20 +150,22 @@ class CouncilRules:
         return self._begin_phase(state, state.round, following) or build_closing(self.course, state, "nothing_proposed")
 
     def _begin_phase(self, state: Council, number: int, phase: Phase) -> PhaseBegun | None:
-        """The beginning of a phase; None when there is nothing to decide on."""
-        found = find_motion(self.course, state)
-        if found is None:
+        """Return the fact that begins a phase; None if there is nothing to decide on."""
+        motion = find_motion(self.course, state)
+        if motion is None:
             return None
         return PhaseBegun(
             round=number,
             phase=phase,
             passed=_list_passed_seats(state),
             lost=_list_lost_seats(state),
-            motion=found.id if phase == "vote" else None,
+            # The motion is fixed when the vote begins, so that later contributions cannot change what the votes are about.
+            motion=motion.id if phase == "vote" else None,
         )
 
     def _build_asks(self, state: Council) -> tuple[Ask, ...]:
         waiting = [seat for seat in self.course.list_phase_seats(state, state.phase) if seat not in state.had]
+        # The others are asked once the first has answered, so that each sees what was said before.
         if waiting and self._is_one_by_one(state):
             waiting = waiting[:1]
         return tuple(_build_ask(state, seat) for seat in waiting)
@@ -167,12 +176,13 @@ class CouncilRules:
         return state.opened.settings.order == "round_robin" and state.phase in {"argue", "synthesize"}
 
     def _build_invitations(self, state: Council) -> tuple[Ask, ...]:
-        """What seats may add of their own accord; only those who answer from elsewhere ever do."""
+        """Return the asks that seats may answer unprompted; only outside seats do so."""
         asked = {ask.seat for ask in self._build_asks(state)}
         is_open = state.opened.settings.order == "open"
         return tuple(
             _build_free_ask(state, seat.id)
             for seat in state.seats
+            # In round_robin a seat may only add to its turn after it had one; otherwise it would jump the queue.
             if seat.is_outside and seat.id not in asked and (is_open or seat.id in state.had)
             if state.counts.get(seat.id, 0) < MOST_CONTRIBUTIONS and list_allowed_types(self.course, state, seat.id)
         )
@@ -184,12 +194,14 @@ class CouncilRules:
 def _build_ask(state: Council, seat: SeatId) -> Ask:
     assert state.phase != "closed"
     kind = state.phase
+    # `step` counts phases over all rounds: it makes the id unique if a phase is repeated.
     return Ask(id=ask_id(state.step, kind, seat), seat=seat, kind=kind, turn=state.round, patience=state.opened.settings.patience)
 
 
 def _build_free_ask(state: Council, seat: SeatId) -> Ask:
     number = state.counts.get(seat, 0) + 1
     return Ask(
+        # Numbered per seat: every further contribution needs an ask id of its own.
         id=ask_id(number, "free", seat),
         seat=seat,
         kind="free",
@@ -202,11 +214,13 @@ def _build_free_ask(state: Council, seat: SeatId) -> Ask:
 def _apply_contribution(course: Course, state: Council, fact: Contributed, entry: Entry) -> Council:
     seat, said = fact.seat, fact.said
     counts = {**state.counts, seat: state.counts.get(seat, 0) + 1}
+    # Speaking ahead passes the turn of this phase, but an earlier contribution to it stays.
     had = {**state.had, seat: state.had.get(seat) or PASSED}
     if said.type == "pass" or state.phase == "closed":
         return fast_replace(state, had=had, counts=counts)
     open_phases = (state.phase, course.find_next_phase(state))
     phase = next((each for each in PHASE_OF[said.type] if each in open_phases), None)
+    # It was valid for the state it was written for, but the phase has moved on: it counts as a turn only.
     if phase is None or seat not in course.list_phase_seats(state, phase):
         return fast_replace(state, had=had, counts=counts)
     line = CouncilLine(id=state.last_id + 1, seq=entry.seq, at=entry.at, seat=seat, said=said, round=state.round, phase=phase)
@@ -218,7 +232,7 @@ def _apply_contribution(course: Course, state: Council, fact: Contributed, entry
 
 
 def _apply_input(state: Council, entry: Entry, text: str) -> Council:
-    """The user's word is a line of its own that belongs to no phase."""
+    """Add the user's input as a line that belongs to no phase."""
     phase = "propose" if state.phase == "closed" else state.phase
     said = Contribution(type="pass", text=text)
     line = CouncilLine(id=state.last_id + 1, seq=entry.seq, at=entry.at, seat=USER, said=said, round=state.round, phase=phase)
@@ -238,24 +252,27 @@ def _list_lost_seats(state: Council) -> tuple[SeatId, ...]:
     return tuple(seat for seat, line in state.had.items() if line is None)
 
 
-def _apply_phase(state: Council, number: int, phase: Phase, found: int | None) -> Council:
+def _apply_phase(state: Council, number: int, phase: Phase, motion: int | None) -> Council:
+    # Lines that were written ahead count as the turn of their seat, if they belong to this phase.
     ahead = {seat: line for seat, line in state.ahead.items() if (spoken := state.line(line)) and spoken.phase == phase}
     had: dict[SeatId, int | None] = dict(ahead)
+    # Kept for advisory, where a pass during the argument is an abstention at the end.
     argued = state.had if state.phase == "argue" else state.argued
     after = fast_replace(state, round=number, phase=phase, step=state.step + 1, had=had, ahead={}, argued=argued)
     if phase != "vote":
         return after
-    votes = find_early_votes(state, state.line(found))
-    return fast_replace(after, had=dict(votes), votes=votes, motion=found)
+    votes = find_early_votes(state, state.line(motion))
+    return fast_replace(after, had=dict(votes), votes=votes, motion=motion)
 
 
 def _with_early_votes(course: Course, state: Council) -> Council:
-    """Whoever voted before the vote began has voted, should it never begin."""
-    found = find_motion(course, state)
-    votes = find_early_votes(state, found)
-    return fast_replace(state, votes=votes, motion=found.id) if found is not None and votes else state
+    """Count the votes that were cast before the vote began, in case it never begins."""
+    motion = find_motion(course, state)
+    votes = find_early_votes(state, motion)
+    return fast_replace(state, votes=votes, motion=motion.id) if motion is not None and votes else state
 
 
 def _is_early_stop_allowed(state: Council) -> bool:
     chosen = state.opened.settings.early_stop
+    # High stakes deserve a discussion even if all agree blind.
     return chosen if chosen is not None else state.opened.subject.stakes in {"low", "medium"}

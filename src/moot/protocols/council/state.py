@@ -1,4 +1,4 @@
-"""Where a deliberation stands: its phase, who has had a turn, and the lines on the table."""
+"""The state of a deliberation: its phase, who has had a turn, and the lines so far."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,14 +12,15 @@ from moot.protocols.council.facts import Contribution, CouncilOpened, EndReason,
 from moot.scoring.resolution import Correlations, Resolution, SeatVote
 
 QUESTION: Final = 1
-"""The number of the line that holds the question; contributions count from 2."""
+"""The number of the line with the question; contributions count from 2."""
 
+# A line number that no line has; None stands for a seat that was lost.
 PASSED: Final = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CouncilLine:
-    """A line on the table: a contribution, or the user's word. `seq` is the ledger's entry that made it."""
+    """A contribution, or the user's input. `seq` is the ledger entry that holds it."""
 
     id: int
     seq: int
@@ -32,11 +33,11 @@ class CouncilLine:
 
 @dataclass(frozen=True, kw_only=True)
 class Council:
-    """The state, without slots for `changed`.
+    """The state. It has no slots, for `fast_replace`.
 
-    `had` says who has had a turn in this phase: the number of the line, `PASSED`, or None for a seat that was lost. `ahead` are
-    lines that belong to the next phase already; `argued` is `had` of the last arguing that is over. `votes` are those of the last
-    vote that was begun, on `motion`. `revealed_at` is the ledger's entry from which on what was written blind can be read.
+    `had` holds who has had a turn in this phase: the number of the line, `PASSED`, or None for a seat that was lost. `ahead` are
+    lines that already belong to the next phase; `argued` is `had` of the last argue phase that ended. `votes` are those of the
+    last vote that began, on `motion`. `revealed_at` is the ledger entry from which on blind contributions can be read.
     """
 
     opened: CouncilOpened
@@ -59,7 +60,7 @@ class Council:
         return next(seat for seat in self.seats if seat.id == name)
 
     def line(self, number: int | None) -> CouncilLine | None:
-        """A line by its number; None for the question and for what does not exist."""
+        """Return a line by its number; None for the question and for unknown numbers."""
         at = (number or 0) - QUESTION - 1
         return self.lines[at] if 0 <= at < len(self.lines) else None
 
@@ -78,10 +79,10 @@ Resolve = Callable[[Council, Sequence[SeatVote], Correlations], Resolution]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Course:
-    """What tells the three protocols apart.
+    """The differences between the three protocols.
 
-    `first` are the phases of the first round, `again` those of a later one. `owner` is the seat that decides, if one does. With
-    `one_synthesis` the phase ends with the first synthesis, and seats are asked for it in rotation.
+    `first` are the phases of the first round, `again` those of later rounds. `owner` returns the seat that decides, if there is
+    one. With `one_synthesis` the phase ends with the first synthesis, and the seats are asked for it in rotation.
     """
 
     first: tuple[Phase, ...]
@@ -91,7 +92,7 @@ class Course:
     one_synthesis: bool = False
 
     def find_next_phase(self, state: Council) -> Phase | None:
-        """The phase after this one; None when the round ends with it."""
+        """Return the phase after the current one; None if the round ends with it."""
         phases = self.first if state.round == 1 else self.again
         if state.phase == "closed" or state.phase not in phases:
             return None
@@ -99,7 +100,7 @@ class Course:
         return phases[at] if at < len(phases) else None
 
     def list_phase_seats(self, state: Council, phase: str) -> tuple[SeatId, ...]:
-        """Who has a turn in a phase, in order."""
+        """Return the seats that have a turn in a phase, in order."""
         owner = self.owner(state.opened)
         seats = tuple(seat.id for seat in state.seats)
         if owner is not None and phase == "argue":
@@ -107,11 +108,12 @@ class Course:
         if owner is not None and phase == "decide":
             return (owner,)
         if self.one_synthesis and phase == "synthesize":
+            # A different seat begins in every round, so that a failed synthesis is not simply repeated.
             turn = (state.round - 1) % len(seats)
             return seats[turn:] + seats[:turn]
         return seats
 
 
 def find_no_owner(opened: CouncilOpened) -> SeatId | None:
-    """The owner of a deliberation that has none."""
+    """Return None: the deliberation has no owner."""
     return None

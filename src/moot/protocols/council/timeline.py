@@ -1,4 +1,4 @@
-"""The whole deliberation for people: its lines, phases, passes, votes. Grows with it; each entry is told once."""
+"""The whole deliberation for reports: lines, phases, passes, votes. It grows with the session, and each entry is added once."""
 
 from dataclasses import dataclass
 
@@ -15,14 +15,14 @@ from moot.reports.timeline import TimelineBase, TimelineLine, format_time
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CouncilTimelineLine(TimelineLine):
-    """A line with its time. The question is the first."""
+    """A line with its time. The question is the first line."""
 
     spoken: CouncilLine | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassedTurn:
-    """A seat that had nothing to say in a phase; `is_implied` where it went on to the next phase instead."""
+    """A seat that had nothing to say in a phase; `is_implied` if it continued with the next phase instead."""
 
     seq: int
     seat: SeatId
@@ -32,7 +32,7 @@ class PassedTurn:
 
 
 class CouncilTimeline(TimelineBase[Council]):
-    """Every line, pass and phase."""
+    """All lines, passes and phases of a deliberation."""
 
     def __init__(self, session: SessionId, rules: CouncilRules) -> None:
         super().__init__(session, rules)
@@ -76,7 +76,7 @@ def _is_pass(before: Council, after: Council, seat: SeatId) -> bool:
 
 
 def build_decision(timeline: CouncilTimeline) -> Decision:
-    """The decision as it stands."""
+    """Build the current decision."""
     council, closed = timeline.state, timeline.resolution
     decided = find_decided_motion(timeline.rules.course, council) if closed is not None and closed.carried else None
     is_cancelled = isinstance(timeline.closed, SessionCancelled)
@@ -116,17 +116,17 @@ def _build_reasons(council: Council) -> tuple[SourcedClaim, ...]:
 
 
 def build_positions(timeline: CouncilTimeline) -> tuple[SeatPosition, ...]:
-    """Where each seat stood before it read anyone, and how it voted."""
+    """Return each seat's position before it read the others, and its vote."""
     council, closed = timeline.state, timeline.resolution
     blind = {} if council.is_sealed else find_blind_positions(council)
     ballots = {ballot.seat: ballot for ballot in (closed.ballots if closed else ())}
-    found = []
+    positions = []
     for seat in council.seats:
         before, vote, ballot = blind.get(seat.id), council.line(council.votes.get(seat.id)), ballots.get(seat.id)
         verdict = ballot.position if ballot else vote.said.position if vote else None
         if before is None and verdict is None:
             continue
-        found.append(
+        positions.append(
             SeatPosition(
                 seat=seat.id,
                 before=before.said.text if before else None,
@@ -139,11 +139,11 @@ def build_positions(timeline: CouncilTimeline) -> tuple[SeatPosition, ...]:
                 choice_before=before.said.choice if before else "",
             )
         )
-    return tuple(found)
+    return tuple(positions)
 
 
 def build_dissent(timeline: CouncilTimeline) -> tuple[Dissent, ...]:
-    """Every oppose, condition and unanswered challenge, with who raised it."""
+    """Return every opposing vote, condition and open challenge, with its seat."""
     council = timeline.state
     if timeline.resolution is None:
         return ()
@@ -162,9 +162,9 @@ def build_dissent(timeline: CouncilTimeline) -> tuple[Dissent, ...]:
     return tuple(voiced)
 
 
-def _is_declined(timeline: CouncilTimeline, found: Challenge) -> bool:
-    """Advice that the owner turned down stays dissent, answered or not."""
-    return found.state == "answered" and timeline.rules.course.owner(timeline.state.opened) is not None
+def _is_declined(timeline: CouncilTimeline, challenge: Challenge) -> bool:
+    """Whether the owner turned this advice down: it stays dissent, also if it was answered."""
+    return challenge.state == "answered" and timeline.rules.course.owner(timeline.state.opened) is not None
 
 
 def _list_lost_seats(timeline: CouncilTimeline) -> tuple[SeatLoss, ...]:

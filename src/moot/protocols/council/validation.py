@@ -1,4 +1,4 @@
-"""What is wrong with a contribution that has the right shape, at this place in a deliberation."""
+"""Validates contributions of the right shape against the current state of a deliberation."""
 
 from typing import Final
 
@@ -18,7 +18,7 @@ PHASE_TYPES: Final[dict[str, tuple[ContributionType, ...]]] = {
 
 
 class ContributionValidator:
-    """Checks what one seat says when the deliberation stands as it does now."""
+    """Validates what one seat says in the current state; returns the fault, or None."""
 
     def __init__(self, course: Course, state: Council, seat: SeatId) -> None:
         self._course = course
@@ -77,25 +77,26 @@ class ContributionValidator:
 
 
 def list_allowed_types(course: Course, state: Council, seat: SeatId) -> tuple[ContributionType, ...]:
-    """What a seat may contribute now: what the phase is for, a pass, and what the next phase is for.
+    """Return what a seat may contribute now: the types of this phase, a pass, and the types of the next phase.
 
-    The next phase is open to a seat only once there is something on the table to speak to.
+    The next phase is open to a seat only once there is something to respond to.
     """
     if state.phase == "closed":
         return ()
-    found: list[ContributionType] = []
+    allowed: list[ContributionType] = []
     if seat in course.list_phase_seats(state, state.phase):
-        found += PHASE_TYPES[state.phase]
+        allowed += PHASE_TYPES[state.phase]
         is_owner = course.owner(state.opened) == seat
+        # An owner cannot pass: without its proposal or decision there is no result.
         if seat not in state.had and not is_owner:
-            found.append("pass")
+            allowed.append("pass")
     following = course.find_next_phase(state)
     if following is not None and following != "decide" and seat in course.list_phase_seats(state, following):
-        # A synthesis is of what was argued: it waits until all others have had their say.
+        # A synthesis sums up the arguments: it must wait until all others have spoken.
         others = [name for name in course.list_phase_seats(state, state.phase) if name != seat and name not in state.had]
         is_early = following == "synthesize" and bool(others)
-        found += PHASE_TYPES[following] if has_motion(course, state) and not is_early else ()
-    return tuple(found)
+        allowed += PHASE_TYPES[following] if has_motion(course, state) and not is_early else ()
+    return tuple(allowed)
 
 
 def _check_text(said: Contribution) -> str | None:

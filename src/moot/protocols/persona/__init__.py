@@ -1,1 +1,1 @@
-"""persona: everyone listens, judges whether it has something to add, and the one most moved speaks (MPCIP)."""
+"""The persona protocol: all seats listen and bid for the floor, and the seat with the strongest reaction speaks (MPCIP)."""

@@ -1,4 +1,4 @@
-"""The figures of a conclusion, computed from the last words of the seats."""
+"""The figures of a conclusion, computed from the final positions of the seats."""
 
 from moot.domain.ids import SeatId
 from moot.protocols.persona.facts import MeetingConcluded, PersonaLostSeat, Stand, WeighedStand
@@ -7,7 +7,7 @@ from moot.scoring.positions import compute_balance, compute_weight, could_differ
 
 
 def build_conclusion(state: Meeting) -> MeetingConcluded:
-    """Weigh the last words, list who was lost, and say whether the lost could have changed the outcome."""
+    """Weigh the final positions, list the lost seats, and check whether they could have changed the outcome."""
     stands = collect_last_words(state)
     positions = tuple(
         WeighedStand(
@@ -18,16 +18,17 @@ def build_conclusion(state: Meeting) -> MeetingConcluded:
         for seat in state.seats
         if seat.id in stands
     )
-    found = compute_balance((position.verdict, position.weight) for position in positions)
+    balance = compute_balance((position.verdict, position.weight) for position in positions)
+    # A missing seat could have voted with full confidence, so its weight counts without one.
     missing = sum(seat.weight * seat.trust for seat in state.seats if seat.id not in stands)
     return MeetingConcluded(
         reason=state.stop or "seats_lost",
         author=state.author,
-        support=found.share,
+        support=balance.share,
         turnout=_compute_turnout(state, stands),
         positions=positions,
         lost=_list_lost_seats(state, stands),
-        could_differ=bool(state.losses) if state.draft is None else could_differ(found, missing),
+        could_differ=bool(state.losses) if state.draft is None else could_differ(balance, missing),
     )
 
 
@@ -37,7 +38,7 @@ def _compute_turnout(state: Meeting, stands: dict[SeatId, Stand]) -> float:
 
 
 def collect_last_words(state: Meeting) -> dict[SeatId, Stand]:
-    """Every seat's last word; the author of the decision stands by it."""
+    """Return the final position of every seat; the author counts as supporting its own draft."""
     stands = {seat: stand for seat, stand in state.stands.items() if stand is not None}
     if state.draft is not None and state.author is not None:
         stands[state.author] = Stand(

@@ -1,7 +1,7 @@
-"""The current consensus: what is agreed, what is contested and by whom, kept up to date from the listeners' own views.
+"""The current consensus: what is agreed, what is contested and by whom, updated from the seats' own views.
 
-Nobody is asked for it: every bid for the floor says whether its seat agrees with the newest entry or contests it, and a speech
-may say so of the entry that it answers.
+Nobody is asked for it: every bid says whether its seat agrees with the newest entry or contests it, and a speech may say so about
+the entry that it answers.
 """
 
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ PointStatus = Literal["agreed", "contested", "open"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscussionPoint:
-    """One contribution and who has taken sides on it."""
+    """One contribution, with the seats that took a side on it."""
 
     entry: int
     speaker: SeatId
@@ -27,9 +27,10 @@ class DiscussionPoint:
     contested: tuple[SeatId, ...] = ()
 
     def compute_status(self, seats: int) -> PointStatus:
-        """Contested as soon as one seat contests it; agreed when it and its supporters are more than half of the seats."""
+        """Contested if one seat contests it; agreed if its speaker and supporters are more than half of the seats."""
         if self.contested:
             return "contested"
+        # + 1 for the speaker, who is not listed among those who agree.
         return "agreed" if self.agreed and (len(self.agreed) + 1) * 2 > seats else "open"
 
 
@@ -37,7 +38,7 @@ DiscussionPoints = tuple[DiscussionPoint, ...]
 
 
 def add_point(points: DiscussionPoints, entry: int, speaker: SeatId, text: str, seats: int) -> DiscussionPoints:
-    """The points with one more; over the limit the oldest goes, agreed before open before contested."""
+    """Return the points with one more; above the limit the oldest is dropped, agreed before open before contested."""
     grown = (*points, DiscussionPoint(entry=entry, speaker=speaker, claim=extract_first_sentence(text)))
     if len(grown) <= MOST_POINTS:
         return grown
@@ -47,13 +48,14 @@ def add_point(points: DiscussionPoints, entry: int, speaker: SeatId, text: str, 
 
 
 def apply_view(points: DiscussionPoints, entry: int, seat: SeatId, view: View) -> DiscussionPoints:
-    """The points after a seat has said what it thinks of one; its own it does not count on."""
+    """Return the points after a seat's view on one of them; a view on its own contribution does not count."""
     if view == "none":
         return points
     return tuple(_with_view(point, seat, view) if point.entry == entry and point.speaker != seat else point for point in points)
 
 
 def _with_view(point: DiscussionPoint, seat: SeatId, view: View) -> DiscussionPoint:
+    # A seat has one view per point: the new one replaces the old.
     agreed = tuple(other for other in point.agreed if other != seat)
     contested = tuple(other for other in point.contested if other != seat)
     if view == "agree":

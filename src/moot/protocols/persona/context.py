@@ -1,4 +1,4 @@
-"""`context_ledger.json` in the source's shape, out and back in."""
+"""Export and import of `context_ledger.json`, in the shape of its source."""
 
 import json
 import re
@@ -19,17 +19,17 @@ from moot.reports.json_text import dump_json
 _STAMP = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:?\d\d)?")
 
 
-def render_context_ledger(story: PersonaTimeline) -> str:
-    """The session as JSON text, whole at any time."""
-    meeting = story.state
+def render_context_ledger(timeline: PersonaTimeline) -> str:
+    """Render the session as JSON text; it is complete at any time."""
+    meeting = timeline.state
     document: dict[str, Any] = {
-        "session_id": story.session,
+        "session_id": timeline.session,
         "topic": meeting.opened.topic,
-        "status": "thinking" if story.closed is None else "concluded",
+        "status": "thinking" if timeline.closed is None else "concluded",
         "participants": [seat.id for seat in meeting.seats],
-        "timeline": [_build_line(line) for line in story.lines],
-        "current_consensus": _build_consensus(story),
-        "conclusion": _build_conclusion(story),
+        "timeline": [_build_line(line) for line in timeline.lines],
+        "current_consensus": _build_consensus(timeline),
+        "conclusion": _build_conclusion(timeline),
         "roles": [
             {
                 "role_id": seat.id,
@@ -45,7 +45,7 @@ def render_context_ledger(story: PersonaTimeline) -> str:
 
 
 def _build_line(line: PersonaTimelineLine) -> dict[str, Any]:
-    found = {
+    values = {
         "id": line.id,
         "timestamp": line.timestamp,
         "speaker": line.speaker,
@@ -55,42 +55,42 @@ def _build_line(line: PersonaTimelineLine) -> dict[str, Any]:
         "relevance_score": line.relevance_score,
         "refers_to": line.refers_to,
     }
-    return {key: value for key, value in found.items() if value is not None}
+    return {key: value for key, value in values.items() if value is not None}
 
 
-def _build_consensus(story: PersonaTimeline) -> dict[str, Any]:
-    seats = len(story.state.seats)
-    points = [(point, point.compute_status(seats)) for point in story.state.points]
+def _build_consensus(timeline: PersonaTimeline) -> dict[str, Any]:
+    seats = len(timeline.state.seats)
+    points = [(point, point.compute_status(seats)) for point in timeline.state.points]
     return {
         "agreed": [
             {"entry": point.entry, "speaker": point.speaker, "claim": point.claim, "by": list(point.agreed)}
-            for point, snapshot in points
-            if snapshot == "agreed"
+            for point, status in points
+            if status == "agreed"
         ],
         "contested": [
             {"entry": point.entry, "speaker": point.speaker, "claim": point.claim, "by": list(point.contested)}
-            for point, snapshot in points
-            if snapshot == "contested"
+            for point, status in points
+            if status == "contested"
         ],
     }
 
 
-def _build_conclusion(story: PersonaTimeline) -> Any:
-    if story.closed is None:
+def _build_conclusion(timeline: PersonaTimeline) -> Any:
+    if timeline.closed is None:
         return None
-    if isinstance(story.closed, SessionImported):
-        return json.loads(story.closed.conclusion)
-    found = asdict(build_decision(story))
-    if isinstance(story.closed, SessionCancelled):
-        return {"ended_by": "cancelled", "reason": story.closed.reason}
-    return {key: value for key, value in found.items() if key not in {"session", "topic", "status"}}
+    if isinstance(timeline.closed, SessionImported):
+        return json.loads(timeline.closed.conclusion)
+    decision = asdict(build_decision(timeline))
+    if isinstance(timeline.closed, SessionCancelled):
+        return {"ended_by": "cancelled", "reason": timeline.closed.reason}
+    return {key: value for key, value in decision.items() if key not in {"session", "topic", "status"}}
 
 
 class ContextLedger:
-    """A context ledger as it was read: what opens the session, and the conclusion that closes it, if it has one."""
+    """A parsed context ledger: the opening of the session, and its conclusion, if it has one."""
 
     def __init__(self, text: str, seats: tuple[Seat, ...] = (), budget: Budget | None = None) -> None:
-        """`seats` take the place of those in the file; raises BadImport saying where the file is wrong."""
+        """Parse the text; `seats` replace those in the file. Raises BadImport with the place of the fault."""
         try:
             self._parse_fields(_parse_document(text), seats, budget)
         except BadImport:
@@ -114,6 +114,7 @@ class ContextLedger:
             seats=roster,
             budget=budget or Budget(),
             origin=Origin(form="context", session=self.session),
+            # Not blind: the imported contributions have been read by everyone.
             settings=PersonaSettings(blind=False),
             imported=timeline,
             views=_parse_views(document, len(timeline)),
@@ -197,19 +198,19 @@ def _parse_turn(line: Any, number: int) -> ImportedTurn:
 
 
 def _parse_views(document: dict[str, Any], entries: int) -> tuple[ImportedView, ...]:
-    """Who agreed with and who contested which entry, where the file says so."""
-    found: list[ImportedView] = []
-    standings = document.get("current_consensus") or {}
-    if not isinstance(standings, dict):
+    """Return who agreed with and who contested which entry, if the file says so."""
+    views: list[ImportedView] = []
+    consensus = document.get("current_consensus") or {}
+    if not isinstance(consensus, dict):
         raise BadImport("'current_consensus' must be an object with 'agreed' and 'contested'")
     kinds: tuple[tuple[str, View], ...] = (("agreed", "agree"), ("contested", "contest"))
     for key, view in kinds:
-        for point in standings.get(key) or []:
+        for point in consensus.get(key) or []:
             entry, seats = (point.get("entry"), point.get("by")) if isinstance(point, dict) else (None, None)
             if not isinstance(entry, int) or not 1 <= entry <= entries or not isinstance(seats, list):
                 raise BadImport(f"current_consensus.{key}: each point names an 'entry' of the timeline and 'by' whom")
-            found += [ImportedView(entry=entry, seat=parse_seat_id(str(seat)), view=view) for seat in seats]
-    return tuple(found)
+            views += [ImportedView(entry=entry, seat=parse_seat_id(str(seat)), view=view) for seat in seats]
+    return tuple(views)
 
 
 def _parse_seat_id(speaker: str, number: int) -> SeatId:
@@ -220,7 +221,7 @@ def _parse_seat_id(speaker: str, number: int) -> SeatId:
 
 
 def _parse_seats(document: dict[str, Any], timeline: tuple[ImportedTurn, ...]) -> list[Seat]:
-    """The seats by the file's roles; without roles, its participants, answering from elsewhere."""
+    """Return the seats from the file's roles; participants without a role become outside seats."""
     names = document["participants"]
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise BadImport("'participants' must be a list of role ids")

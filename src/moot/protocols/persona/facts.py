@@ -1,4 +1,7 @@
-"""The facts of a persona meeting, and the shapes of the answers in them."""
+"""The facts of a persona meeting, and the shapes of its answers.
+
+Pydantic copies the docstrings of the answer shapes into the JSON schema that models receive, so they are prompt text.
+"""
 
 import re
 from dataclasses import dataclass
@@ -20,6 +23,7 @@ Seconds = Annotated[float, Gt(0), Le(31_536_000)]
 Line = Annotated[str, MaxLen(2_000)]
 Text = Annotated[str, MinLen(1), MaxLen(20_000)]
 
+# Possessive quantifiers (`*+`): without them a long run of spaces would cause catastrophic backtracking.
 _REFERENCE = re.compile(
     r"\s*+[\[(（【]?\s*+(?:re|回应|回應|回复)\s*+[:：]?\s*+[#＃]\s*+(?P<id>\d{1,9})"
     r"\s*+[,，·]?\s*+(?P<view>agree|disagree|contest|赞同|同意|反对|质疑)?\s*+[\])）】]?\s*+[:：。.\-—]*+\s*+",
@@ -38,7 +42,7 @@ _VIEWS: dict[str, View] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonaSettings:
-    """How a meeting is held. Recorded in the opening."""
+    """The settings of a meeting, recorded in the opening."""
 
     window: Annotated[int, Ge(1), Le(50)] = 6
     threshold: Score = 0.3
@@ -77,12 +81,12 @@ class PersonaSpeech:
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        found = _REFERENCE.match(text)
-        if found is None:
+        match = _REFERENCE.match(text)
+        if match is None:
             return cls(content=text)
-        content = text[found.end() :].strip() or text
-        view = _VIEWS.get((found["view"] or "").lower(), "none")
-        return cls(content=content, refers_to=int(found["id"]) or None, view=view)
+        content = text[match.end() :].strip() or text
+        view = _VIEWS.get((match["view"] or "").lower(), "none")
+        return cls(content=content, refers_to=int(match["id"]) or None, view=view)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +141,7 @@ class ImportedTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedView:
-    """What a seat thought of an imported entry."""
+    """A seat's view on an imported entry."""
 
     entry: int
     seat: SeatId
@@ -195,7 +199,7 @@ class StandTaken(Reply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeighedStand:
-    """One seat's last word and what it weighs: bias weight × confidence × trust."""
+    """A seat's final position and its weight: bias weight × confidence × trust."""
 
     seat: SeatId
     verdict: StandVerdict
@@ -204,7 +208,7 @@ class WeighedStand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonaLostSeat:
-    """A seat that failed: how often and how last, the share of bias weight it holds, whether its last word is missing."""
+    """A seat that failed: how often, its last reason, its share of the bias weight, whether its final position is missing."""
 
     seat: SeatId
     times: int
@@ -229,6 +233,7 @@ class MeetingConcluded(Closed):
     could_differ: bool = False
 
 
+# These names are stored in every ledger: a released one never changes.
 KINDS: dict[str, type[Fact]] = {
     "persona.meeting_opened": MeetingOpened,
     "persona.position_taken": PositionTaken,

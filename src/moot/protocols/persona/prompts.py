@@ -1,7 +1,7 @@
-"""What a seat is sent: pure functions of what it may see.
+"""The prompts of a persona meeting: pure functions of what the seat may see.
 
-All seats share the first part, word for word (system, question, summary, last turns); what is the seat's own comes last, so that
-a provider's prefix cache hits.
+All seats share the first part, word for word (system, question, summary, last turns); the seat's own part comes last, so that a
+provider's prefix cache hits.
 """
 
 from functools import lru_cache
@@ -18,7 +18,7 @@ from moot.protocols.persona.state import Meeting
 
 
 def build_brief(state: Meeting, ask: Ask) -> Brief:
-    """The brief of an ask."""
+    """Build the brief of an ask."""
     words = PROMPT_TEXT[state.opened.language]
     seat = state.seat(ask.seat)
     memory = ContextWindow(window=state.memory.window) if ask.kind == "position" else state.memory
@@ -37,7 +37,7 @@ def build_brief(state: Meeting, ask: Ask) -> Brief:
         shared=build_shared_prompt(state.opened.language, perception.goal, memory),
         own=build_own_prompt(words, state, seat, ask.kind),
         subject=_find_subject(state, ask.kind),
-        # The decider's bid says more than yes or no.
+        # The decider's bid also says whether enough was said, which a yes-or-no probe cannot express.
         probe=words.probe.format(newest=state.about) if ask.kind == "intent" and seat.id != state.decider else "",
         fault=_DraftValidator(state.last_id) if ask.kind == "draft" else no_fault,
     )
@@ -45,7 +45,7 @@ def build_brief(state: Meeting, ask: Ask) -> Brief:
 
 @lru_cache(maxsize=32)
 def build_shared_prompt(language: Language, goal: str, memory: ContextWindow) -> str:
-    """What every seat reads, in the same words: made once a turn, not once a seat."""
+    """Return what every seat reads, in the same words: built once per turn, not once per seat."""
     words = PROMPT_TEXT[language]
     parts = [f"{words.question}\n{quote_lines(goal)}"]
     if memory.older:
@@ -54,12 +54,12 @@ def build_shared_prompt(language: Language, goal: str, memory: ContextWindow) ->
             lines.append(words.left_out.format(count=memory.left_out))
         parts.append("\n".join([words.earlier, *lines]))
     if memory.recent:
-        parts.append("\n".join([words.last_turns, *(_format_utterance(words, heard) for heard in memory.recent)]))
+        parts.append("\n".join([words.last_turns, *(_format_utterance(words, utterance) for utterance in memory.recent)]))
     return "\n\n".join(parts)
 
 
 def build_own_prompt(words: PersonaPromptText, state: Meeting, seat: Seat, kind: str) -> str:
-    """What this seat alone reads: who it is, and what it is asked for."""
+    """Return what only this seat reads: who it is, and what it is asked for."""
     lines = [words.you, words.seat.format(seat=seat.id)]
     if seat.stance:
         lines.append(words.stance.format(stance=one_line(seat.stance)))
@@ -110,9 +110,9 @@ def _format_request(words: PersonaPromptText, state: Meeting, seat: Seat, kind: 
             return words.stand.format(author=state.author)
 
 
-def _format_utterance(words: PersonaPromptText, heard: Utterance) -> str:
-    answers = f", {words.answering} #{heard.refers_to}" if heard.refers_to else ""
-    return f"[#{heard.id} {heard.speaker}{answers}]\n{quote_lines(heard.text)}"
+def _format_utterance(words: PersonaPromptText, utterance: Utterance) -> str:
+    answers = f", {words.answering} #{utterance.refers_to}" if utterance.refers_to else ""
+    return f"[#{utterance.id} {utterance.speaker}{answers}]\n{quote_lines(utterance.text)}"
 
 
 def _format_digest(line: Digest) -> str:
@@ -135,7 +135,7 @@ def _count_ask(state: Meeting, ask: Ask) -> int:
 
 
 class _DraftValidator:
-    """What is wrong with a draft in a meeting whose newest entry has this number."""
+    """Validates a draft: every claim must name existing entries."""
 
     def __init__(self, newest: int) -> None:
         self._newest = newest

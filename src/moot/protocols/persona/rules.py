@@ -2,8 +2,8 @@
 
     blind → (intents → floor → speech)* → draft → stands → closed
 
-A lost bid is silence for the turn; a lost speech hands the floor to the next; a lost draft hands the pen to the next. An input of
-the user's while the conclusion is being written takes the meeting back to talking.
+A lost bid counts as silence for the turn; a lost speech gives the floor to the next seat; a lost draft makes the next seat the
+author. A user input while the conclusion is being written returns the meeting to talking.
 """
 
 from collections.abc import Mapping
@@ -52,7 +52,7 @@ from moot.protocols.persona.state import Meeting, Phase, find_decider, list_draf
 
 MOST_TURNS: Final = 100_000
 IDLE_TURNS: Final = 2
-"""Turns in a row without a speaker after which the talk ends."""
+"""How many turns in a row may pass without a speaker before the talk ends."""
 
 
 class PersonaRules:
@@ -75,15 +75,17 @@ class PersonaRules:
         if not opened.imported:
             return _apply_utterance(meeting, USER, opened.topic, None, 1.0)
         for turn in opened.imported:
+            # Imported files may lack scores: the user's words count most, any other contribution is average.
             weight = turn.relevance_score if turn.relevance_score is not None else 1.0 if turn.speaker == USER else 0.5
             meeting = _apply_utterance(meeting, turn.speaker, turn.content, turn.refers_to, weight)
             points = meeting.points
-            for seen in opened.views:
-                if seen.entry == meeting.last_id:
-                    points = consensus.apply_view(points, seen.entry, seen.seat, seen.view)
+            for view in opened.views:
+                if view.entry == meeting.last_id:
+                    points = consensus.apply_view(points, view.entry, view.seat, view.view)
             meeting = fast_replace(meeting, points=points)
             if turn.speaker != USER:
                 meeting = _record_speaker(meeting, turn.speaker, turn.content)
+        # Seats bid on the newest entry, so an imported meeting continues from its end.
         return fast_replace(meeting, about=meeting.last_id)
 
     def evolve(self, state: Meeting, entry: Entry) -> Meeting:
@@ -104,9 +106,10 @@ class PersonaRules:
             case InputGiven(text=text):
                 return _apply_input(state, text)
             case TurnPassed():
-                # A turn that an input overtook was not idle: nobody has been asked about the input yet.
+                # A turn during which an input arrived was not idle: nobody has been asked about the input yet.
                 return _begin_next_turn(fast_replace(state, idle_turns=0 if _is_overtaken(state) else state.idle_turns + 1))
             case TalkEnded(reason=reason):
+                # A turn limit is final; a meeting that went quiet may be continued by an input.
                 is_spent = state.is_spent or reason == "turns"
                 return fast_replace(state, phase="draft", stop=reason, floor=None, endings=state.endings + 1, is_spent=is_spent)
             case ConclusionDrafted(seat=seat, said=Draft() as draft):
@@ -114,6 +117,7 @@ class PersonaRules:
             case StandTaken(seat=seat, said=Stand() as stand):
                 return _apply_stand(state, seat, stand) if _is_awaited(state, fact, "stands", "stand") else state
             case BudgetExhausted(budget=budget):
+                # After the talk has ended, a budget no longer changes its reason, but no further talk may start.
                 return fast_replace(state, stop=budget if state.is_talking else state.stop, is_spent=True)
             case CloseCalled():
                 return fast_replace(state, stop="called" if state.is_talking else state.stop, is_spent=True)
@@ -125,6 +129,7 @@ class PersonaRules:
                 return state
 
     def decide(self, state: Meeting) -> tuple[Effect, ...]:
+        # Before any phase: a budget or a close ends the talk at once, also in the middle of a turn.
         if state.is_talking and state.stop is not None:
             return (Record(fact=TalkEnded(turn=state.turn, reason=state.stop)),)
         match state.phase:
@@ -142,6 +147,7 @@ class PersonaRules:
             case "draft":
                 return (_build_ask(state, "draft", list_drafters(state)[0]),)
             case "stands":
+                # The author is not asked for a verdict on its own draft; `collect_last_words` counts it as support.
                 others = {state.author: None, **state.stands} if state.author else state.stands
                 return _build_asks(state, "stand", others)
             case "concluding":
@@ -174,6 +180,7 @@ def _is_awaited(
     phase: str,
     kind: str,
 ) -> bool:
+    # Answers to an earlier turn or phase arrive late and are ignored: their ask id names another turn.
     if state.phase != phase or fact.ask != ask_id(state.turn, kind, fact.seat):
         return False
     if kind == "speech":
@@ -183,12 +190,14 @@ def _is_awaited(
 
 def _apply_utterance(state: Meeting, speaker: SeatId, text: str, refers_to: int | None, weight: float) -> Meeting:
     number = state.last_id + 1
+    # Models refer to entries that do not exist, or to their own: such references are dropped.
     refers_to = refers_to if refers_to is not None and 1 <= refers_to < number else None
-    heard = Utterance(id=number, speaker=speaker, text=text, refers_to=refers_to)
+    utterance = Utterance(id=number, speaker=speaker, text=text, refers_to=refers_to)
     points = state.points
+    # The user's words are not a claim that seats could agree on or contest.
     if speaker != USER:
         points = consensus.add_point(points, number, speaker, text, len(state.seats))
-    return fast_replace(state, last_id=number, memory=state.memory.add(heard, weight), points=points)
+    return fast_replace(state, last_id=number, memory=state.memory.add(utterance, weight), points=points)
 
 
 def _record_speaker(state: Meeting, seat: SeatId, text: str) -> Meeting:
@@ -212,17 +221,19 @@ def _apply_position(state: Meeting, seat: SeatId, position: Position | None) -> 
 def _apply_bid(state: Meeting, seat: SeatId, intent: Intent | None) -> Meeting:
     intents = {**state.intents, seat: intent}
     phase = "floor" if len(intents) == len(state.seats) else state.phase
+    # The bid is a reaction to the entry `about`, so its view counts for that one.
     points = state.points if intent is None else consensus.apply_view(state.points, state.about, seat, intent.view)
     return fast_replace(state, intents=intents, phase=phase, points=points)
 
 
 def _apply_speech(state: Meeting, seat: SeatId, speech: PersonaSpeech) -> Meeting:
     intent = state.intents.get(seat)
+    # The reaction score weighs the entry in the digest: what moved a seat most is kept longest.
     score = 0.5 if intent is None else intent.reaction_score
-    heard = _apply_utterance(state, seat, speech.content, speech.refers_to, score)
+    after = _apply_utterance(state, seat, speech.content, speech.refers_to, score)
     if speech.refers_to is not None:
-        heard = fast_replace(heard, points=consensus.apply_view(heard.points, speech.refers_to, seat, speech.view))
-    return _begin_next_turn(fast_replace(_record_speaker(heard, seat, speech.content), idle_turns=0))
+        after = fast_replace(after, points=consensus.apply_view(after.points, speech.refers_to, seat, speech.view))
+    return _begin_next_turn(fast_replace(_record_speaker(after, seat, speech.content), idle_turns=0))
 
 
 def _begin_next_turn(state: Meeting) -> Meeting:
@@ -236,6 +247,7 @@ def _apply_draft(state: Meeting, seat: SeatId, draft: Draft) -> Meeting:
 
 def _apply_stand(state: Meeting, seat: SeatId, stand: Stand | None) -> Meeting:
     stands = {**state.stands, seat: stand}
+    # All but the author.
     phase = "concluding" if len(stands) == len(state.seats) - 1 else state.phase
     return fast_replace(state, stands=stands, phase=phase)
 
@@ -248,6 +260,7 @@ def _apply_loss(state: Meeting, fact: SeatLost) -> Meeting:
     if _is_awaited(state, fact, "blind", "position"):
         return _apply_position(state, seat, None)
     if _is_awaited(state, fact, "speech", "speech"):
+        # Back to the floor with the same bids: the next highest speaks, without asking everyone again.
         return fast_replace(state, phase="floor", floor=None, fallen=(*state.fallen, seat))
     if _is_awaited(state, fact, "stands", "stand"):
         return _apply_stand(state, seat, None)
@@ -258,20 +271,25 @@ def _apply_loss(state: Meeting, fact: SeatLost) -> Meeting:
 
 
 def _apply_input(state: Meeting, text: str) -> Meeting:
-    heard = _apply_utterance(state, USER, text, None, 1.0)
+    after = _apply_utterance(state, USER, text, None, 1.0)
+    # While the meeting talks, the next bids pick up the input. With a spent budget it is only recorded.
     if state.is_talking or state.is_spent:
-        return heard
-    return _begin_next_turn(fast_replace(heard, stop=None, draft=None, author=None, stands={}, drafters_lost=(), idle_turns=0))
+        return after
+    # The draft did not know the input, so it is discarded and the talk resumes.
+    return _begin_next_turn(fast_replace(after, stop=None, draft=None, author=None, stands={}, drafters_lost=(), idle_turns=0))
 
 
 def _settle_bids(state: Meeting) -> FloorGiven | TurnPassed | TalkEnded:
-    """What a full set of bids leads to."""
+    """Return the result of a complete set of bids."""
     lost = tuple(seat.id for seat in state.seats if state.intents.get(seat.id) is None)
     bids = {seat: intent for seat, intent in state.intents.items() if intent is not None}
+    # Bids that somebody already failed to use, or that came before an input, say nothing about whether the talk is over.
     if not state.fallen and not _is_overtaken(state):
         judge = state.decider
+        # The decider cannot end a talk in which nobody has spoken yet.
         if judge in bids and bids[judge].sufficient and state.last_speaker is not None:
             return TalkEnded(turn=state.turn, reason="sufficient", lost=lost)
+        # Quiet at the start with seats lost is not agreement: the lost seats may be those that wanted to speak.
         if _is_quiet(state, bids) and not (lost and state.last_speaker is None):
             return TalkEnded(turn=state.turn, reason="quiet", lost=lost)
     wanting = {seat: bid.reaction_score for seat, bid in bids.items() if bid.intent_to_speak and seat not in state.fallen}
@@ -284,12 +302,12 @@ def _settle_bids(state: Meeting) -> FloorGiven | TurnPassed | TalkEnded:
 
 
 def _is_overtaken(state: Meeting) -> bool:
-    """Whether an input came in after the bids of this turn were asked for."""
+    """Whether an input arrived after the bids of this turn were requested."""
     return state.last_id > state.about
 
 
 def _is_quiet(state: Meeting, bids: Mapping[SeatId, Intent]) -> bool:
-    """Whether every reaction is below the threshold. The silence of seats that were lost is no agreement: half must have bid."""
+    """Whether all reactions are below the threshold. Lost seats do not count as agreement: at least half must have bid."""
     threshold = state.opened.settings.threshold
     return _is_majority_present(state, bids) and all(bid.reaction_score < threshold for bid in bids.values())
 
@@ -299,11 +317,14 @@ def _is_majority_present(state: Meeting, bids: Mapping[SeatId, Intent]) -> bool:
 
 
 def _give_floor(state: Meeting, wanting: Mapping[SeatId, float], lost: tuple[SeatId, ...]) -> FloorGiven:
+    # The last speaker gives way to the others, unless nobody else wants to speak.
     others = {seat: score for seat, score in wanting.items() if seat != state.last_speaker}
     field = others or wanting
     best = max(field.values())
     highest = [seat for seat, score in field.items() if score == best]
+    # 0 for a seat that never spoke: it has been silent the longest.
     earliest = min(state.last_spoke.get(seat, 0) for seat in highest)
+    # Sorted by id, so that a tie is decided in the same way on every machine.
     silent = sorted(seat for seat in highest if state.last_spoke.get(seat, 0) == earliest)
     reason: FloorReason = "highest" if best == max(wanting.values()) else "others_first"
     if not others:

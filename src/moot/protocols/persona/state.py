@@ -1,4 +1,4 @@
-"""Where a persona meeting stands: all that `decide` needs, bounded by the number of seats and the window."""
+"""The state of a persona meeting: all that `decide` needs, bounded by the number of seats and the window."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,9 +18,9 @@ DECIDERS = frozenset({"decider", "final decider", "the decider", "决策者", "�
 
 @dataclass(frozen=True, kw_only=True)
 class Meeting:
-    """The state, without slots for `changed`.
+    """The state. It has no slots, for `fast_replace`.
 
-    In `positions`, `intents` and `stands` None marks a seat that was lost. `is_spent`: a budget has ended the talk for good.
+    In `positions`, `intents` and `stands` None marks a seat that was lost. `is_spent`: the talk has ended for good.
     """
 
     opened: MeetingOpened
@@ -64,13 +64,14 @@ class Meeting:
 
 
 def find_decider(opened: MeetingOpened) -> SeatId | None:
-    """The seat that judges whether enough was said, and writes the conclusion."""
+    """Return the seat that judges whether enough was said, and writes the conclusion."""
     if opened.settings.summarizer is not None:
         return opened.settings.summarizer
     return next((seat.id for seat in opened.seats if seat.stance.strip().casefold() in DECIDERS), None)
 
 
 def list_drafters(meeting: Meeting) -> list[SeatId]:
-    """Who may write the conclusion, in order: the decider, then the others by weight."""
+    """Return who may write the conclusion, in order: the decider, then the others by weight."""
+    # False sorts before True, so the decider comes first.
     ordered = sorted(meeting.seats, key=lambda seat: (seat.id != meeting.decider, -seat.weight))
     return [seat.id for seat in ordered if seat.id not in meeting.drafters_lost]

@@ -1,4 +1,7 @@
-"""The whole meeting for people: timeline, bids, floors, positions, losses. Grows with the meeting; each entry is told once."""
+"""The whole meeting for reports: lines, bids, floors, positions, losses.
+
+It grows with the meeting, and each entry is added once.
+"""
 
 import json
 from dataclasses import dataclass, field
@@ -16,7 +19,7 @@ from moot.reports.timeline import TimelineBase, TimelineLine, format_time
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonaTimelineLine(TimelineLine):
-    """A speech, or a word of the user's."""
+    """A speech, or an input of the user."""
 
     type: str
     platform: str = ""
@@ -26,7 +29,7 @@ class PersonaTimelineLine(TimelineLine):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeatBid:
-    """A seat's answer to "do you need to speak?": an intent, or how it was lost."""
+    """A seat's bid for the floor: an intent, or the reason of its loss."""
 
     seat: SeatId
     intent: Intent | None
@@ -35,7 +38,7 @@ class SeatBid:
 
 @dataclass(slots=True, kw_only=True)
 class PersonaTurn:
-    """One turn: who bid what, who got the floor and why, who lost it again."""
+    """One turn: the bids, who got the floor and why, who lost it again."""
 
     number: int
     bids: list[SeatBid] = field(default_factory=list)
@@ -44,7 +47,7 @@ class PersonaTurn:
 
 
 class PersonaTimeline(TimelineBase[Meeting]):
-    """Every line, every bid and who got the floor."""
+    """All lines, bids and floors of a meeting."""
 
     def __init__(self, session: SessionId) -> None:
         super().__init__(session, RULES)
@@ -87,21 +90,27 @@ class PersonaTimeline(TimelineBase[Meeting]):
             )
 
     def _add_utterance(self, before: Meeting, after: Meeting, entry: Entry) -> None:
-        heard = after.memory.latest
-        assert heard is not None
+        utterance = after.memory.latest
+        assert utterance is not None
         if not isinstance(entry.fact, TurnTaken):
-            text = getattr(entry.fact, "text", heard.text)
+            # The window holds a clipped text; the fact has the whole one.
+            text = getattr(entry.fact, "text", utterance.text)
             self.lines.append(
                 PersonaTimelineLine(
-                    id=heard.id, seq=entry.seq, timestamp=format_time(entry.at), speaker=heard.speaker, content=text, type="input"
+                    id=utterance.id,
+                    seq=entry.seq,
+                    timestamp=format_time(entry.at),
+                    speaker=utterance.speaker,
+                    content=text,
+                    type="input",
                 )
             )
             return
         intent = before.intents.get(entry.fact.seat)
-        self._find_or_add_turn(before.turn).spoken = heard.id
+        self._find_or_add_turn(before.turn).spoken = utterance.id
         self.lines.append(
             PersonaTimelineLine(
-                id=heard.id,
+                id=utterance.id,
                 seq=entry.seq,
                 timestamp=format_time(entry.at),
                 speaker=entry.fact.seat,
@@ -109,7 +118,7 @@ class PersonaTimeline(TimelineBase[Meeting]):
                 type="speech",
                 platform=before.seat(entry.fact.seat).platform,
                 relevance_score=None if intent is None else intent.reaction_score,
-                refers_to=heard.refers_to,
+                refers_to=utterance.refers_to,
             )
         )
 
@@ -120,7 +129,7 @@ class PersonaTimeline(TimelineBase[Meeting]):
 
 
 def build_decision(timeline: PersonaTimeline) -> Decision:
-    """The decision as it stands."""
+    """Build the current decision."""
     meeting, closed = timeline.state, timeline.closed
     concluded = closed if isinstance(closed, MeetingConcluded) else None
     draft = meeting.draft if concluded is not None else None
@@ -149,13 +158,13 @@ def build_decision(timeline: PersonaTimeline) -> Decision:
 
 
 def _find_imported_decision(closed: object) -> SourcedClaim | None:
-    """The decision of a session that was read back after its end, where its conclusion names one."""
-    told = json.loads(closed.conclusion) if isinstance(closed, SessionImported) else None
-    found = told.get("decision") if isinstance(told, dict) else told
-    if isinstance(found, dict):
-        entries = tuple(entry for entry in found.get("entries") or () if isinstance(entry, int))
-        return SourcedClaim(text=str(found.get("text", "")), entries=entries)
-    return SourcedClaim(text=found) if isinstance(found, str) and found else None
+    """Return the decision of an imported session, if its conclusion names one."""
+    conclusion = json.loads(closed.conclusion) if isinstance(closed, SessionImported) else None
+    decision = conclusion.get("decision") if isinstance(conclusion, dict) else conclusion
+    if isinstance(decision, dict):
+        entries = tuple(entry for entry in decision.get("entries") or () if isinstance(entry, int))
+        return SourcedClaim(text=str(decision.get("text", "")), entries=entries)
+    return SourcedClaim(text=decision) if isinstance(decision, str) and decision else None
 
 
 def _build_claim(claim: facts.DraftClaim, timeline: PersonaTimeline) -> SourcedClaim:
@@ -168,12 +177,12 @@ def _build_positions(meeting: Meeting, concluded: MeetingConcluded | None) -> tu
         return ()
     after = collect_last_words(meeting)
     weights = {position.seat: position.weight for position in (concluded.positions if concluded else ())}
-    found = []
+    positions = []
     for seat in meeting.seats:
         before, stand = meeting.positions.get(seat.id), after.get(seat.id)
         if before is None and stand is None:
             continue
-        found.append(
+        positions.append(
             SeatPosition(
                 seat=seat.id,
                 before=before.position if before else None,
@@ -185,7 +194,7 @@ def _build_positions(meeting: Meeting, concluded: MeetingConcluded | None) -> tu
                 moved_by=stand.moved_by if stand and (stand.moved_by or 0) <= meeting.last_id else None,
             )
         )
-    return tuple(found)
+    return tuple(positions)
 
 
 def _build_dissent(timeline: PersonaTimeline, concluded: MeetingConcluded | None) -> tuple[Dissent, ...]:

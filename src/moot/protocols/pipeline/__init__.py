@@ -1,1 +1,1 @@
-"""Pipeline: a director takes a task through steps, one agent at work at a time, with validation gates in between."""
+"""The pipeline protocol: a director takes a task through steps, one agent at a time, with validation gates in between."""

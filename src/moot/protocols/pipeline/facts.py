@@ -1,4 +1,7 @@
-"""The facts of a pipeline, and the shapes of what is said in it."""
+"""The facts of a pipeline, and the shapes of its answers.
+
+Pydantic copies the docstrings of the answer shapes into the JSON schema that models receive, so they are prompt text.
+"""
 
 import re
 from dataclasses import dataclass
@@ -25,6 +28,7 @@ REVIEW: Final = "review"
 Judgement = Literal["APPROVED", "REJECTED"]
 
 _WORDS = re.compile(r"\b(?:APPROVED|REJECTED)\b|通过|驳回", re.IGNORECASE)
+# Bounded repetitions: an answer of thousands of marks must not cause backtracking.
 _VERDICT = re.compile(
     r"[\s*#>_`-]{0,20}(?:(?:verdict|decision|结论|裁定|判定)[\s*]{0,4}[:：][\s*]{0,4})?"
     r"(APPROVED\b|REJECTED\b|通过|驳回)",
@@ -41,10 +45,10 @@ _MEANS: Final[dict[str, Judgement]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One step. `uses` are the steps whose artefacts it gets; empty for the one before it that made something.
+    """One step. `uses` are the steps whose artefacts it receives; by default the last step before it that made something.
 
-    A `gate` ends in APPROVED or REJECTED, without consultations. What a rejection leads to is `on_reject`: `back` to a step (at
-    most `most` times, then the pipeline stops), `consult` (the validator asks who made it, then judges again), or `stop`.
+    A `gate` ends in APPROVED or REJECTED, without consultations. `on_reject` is what follows a rejection: `back` to a step (at
+    most `most` times, then the pipeline stops), `consult` (the validator asks the maker, then judges again), or `stop`.
     """
 
     name: Name
@@ -85,9 +89,10 @@ class GateVerdict:
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """The first line says APPROVED or REJECTED, or the last one says just that; the rest is the reasons.
+        """Parse a verdict: the first line begins with APPROVED or REJECTED, or the last line is just that; the rest is the
+        reasons.
 
-        Raises ValueError where neither is said so, or both are.
+        Raises ValueError if there is no verdict, or if both are given.
         """
         fields = parse_json_object(text, "verdict")
         if fields:
@@ -101,16 +106,18 @@ class GateVerdict:
 
 
 def _parse_verdict(lines: list[str]) -> tuple[Judgement | None, str]:
-    """The verdict of some lines, and what else they say."""
+    """Return the verdict of some lines, and the remaining text."""
     first = _VERDICT.match(lines[0]) if lines else None
     if first is not None:
         said = {_MEANS[each.casefold()] for each in _WORDS.findall(lines[0])}
         reasons = "\n".join([lines[0][first.end() :].lstrip(_MARKS), *lines[1:]]).strip()
+        # "APPROVED, not REJECTED" is ambiguous for a parser: the agent is asked again.
         return (_MEANS[first[1].casefold()], reasons) if len(said) == 1 else (None, "")
     alone = {
-        at: found for at, line in enumerate(lines) if (found := _VERDICT.match(line)) and not line[found.end() :].strip(_MARKS)
+        at: match for at, line in enumerate(lines) if (match := _VERDICT.match(line)) and not line[match.end() :].strip(_MARKS)
     }
-    said = {_MEANS[found[1].casefold()] for found in alone.values()}
+    said = {_MEANS[match[1].casefold()] for match in alone.values()}
+    # All lines that hold only a verdict must agree, and the last line must be one of them.
     if len(said) != 1 or len(lines) - 1 not in alone:
         return None, ""
     return said.pop(), "\n".join(lines[:-1]).strip()
@@ -118,7 +125,7 @@ def _parse_verdict(lines: list[str]) -> tuple[Judgement | None, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineOpened(Opened):
-    """`seats` are the agents."""
+    """The opening. `seats` are the agents."""
 
     settings: PipelineSettings = PipelineSettings()
 
@@ -145,7 +152,7 @@ class StepRejected(Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineClosed(Closed):
-    """`step` is where it ended; `agent` who failed there, if anyone did."""
+    """The end of a pipeline. `step` is where it ended; `agent` who failed there, if anyone did."""
 
     outcome: Outcome
     step: str = ""

@@ -1,4 +1,4 @@
-"""What an agent is sent for its step: pure, of bounded length."""
+"""The prompts of a pipeline: pure functions of bounded length."""
 
 from typing import Final
 
@@ -11,13 +11,13 @@ from moot.protocols.pipeline.prompt_text import PROMPT_TEXT, PipelinePromptText
 from moot.protocols.pipeline.state import Pipeline
 
 LONGEST_PASSED: Final = 48_000
-"""Characters of all artefacts together that a step gets."""
+"""The most characters of all artefacts together that a step receives."""
 LONGEST_PART: Final = 6_000
 MOST_INPUTS: Final = 3
 
 
 def build_brief(state: Pipeline, ask: Ask) -> Brief:
-    """The brief of the step at work."""
+    """Build the brief of the current step."""
     words, step = PROMPT_TEXT[state.opened.language], state.step
     assert step is not None
     memory = ContextWindow(window=3)
@@ -40,7 +40,7 @@ def build_brief(state: Pipeline, ask: Ask) -> Brief:
 
 
 def build_consult_request(state: Pipeline, gate: Step) -> ConsultRequest:
-    """What the validator asks who made what it rejected."""
+    """Build the validator's question to the maker of what it rejected."""
     words, maker = PROMPT_TEXT[state.opened.language], state.maker(gate)
     reasons = state.verdict.content if state.verdict is not None else state.feedback.get(gate.name, "")
     return ConsultRequest(

@@ -1,7 +1,7 @@
-"""The rulebook of a pipeline: steps in their order, one agent at work at a time.
+"""The rulebook of a pipeline: steps in order, one agent at a time.
 
-An agent that fails is asked once more; failing again it ends the pipeline, which can go on from there in a fork with another
-mind in the seat. A gate that rejects leads where its step says.
+An agent that fails is asked once more; if it fails again the pipeline ends, and can be continued in a fork with another
+participant in the seat. What follows a rejection is set in the gate's step.
 """
 
 from collections.abc import Mapping
@@ -70,7 +70,7 @@ class PipelineRules:
             case CloseCalled():
                 return fast_replace(state, stop=state.stop or "called")
             case SessionForked(swaps=swaps):
-                # Whoever takes over starts afresh.
+                # The new participant has not failed yet.
                 return fast_replace(state, seats=swap_seats(state.seats, swaps), failed=0)
             case Closed():
                 return fast_replace(state, is_closed=True)
@@ -85,11 +85,14 @@ class PipelineRules:
             return (Record(fact=PipelineClosed(outcome="completed", step=state.steps[-1].name if state.steps else "")),)
         if state.stop is not None:
             return (Record(fact=PipelineClosed(outcome=state.stop, step=step.name)),)
+        # A rejection is recorded as a fact of its own before anything else happens, so that the ledger shows why work is
+        # repeated.
         if state.verdict is not None:
             return (Record(fact=_build_rejection(state, step)),)
         if state.failed >= MOST_TRIES:
             return (Record(fact=PipelineClosed(outcome="failed", step=step.name, agent=SeatId(step.agent))),)
         kind = WORK if not step.gate else REVIEW if state.is_review else VALIDATE
+        # The maker is consulted once per review: a retry after a loss does not ask again.
         first = build_consult_request(state, step) if kind == REVIEW and state.failed == 0 else None
         seat = SeatId(step.agent)
         patience = state.opened.settings.patience
@@ -103,7 +106,7 @@ RULES: Final = PipelineRules()
 
 
 def _find_open_ask(state: Pipeline, kind: str) -> str | None:
-    """The ask that is out, if it is of this kind."""
+    """Return the open ask if it is of this kind, else None."""
     step = state.step
     if step is None or state.verdict is not None or state.failed >= MOST_TRIES or state.stop is not None:
         return None
@@ -112,7 +115,7 @@ def _find_open_ask(state: Pipeline, kind: str) -> str | None:
 
 
 def _settle_ask(state: Pipeline) -> Pipeline:
-    """The ask that is out is settled: the next has another id."""
+    """Count the settled ask, so that the next one gets another id."""
     step = state.step
     assert step is not None
     kind = WORK if not step.gate else REVIEW if state.is_review else VALIDATE
@@ -131,6 +134,7 @@ def _apply_artefact(state: Pipeline, entry: Entry, said: Artefact) -> Pipeline:
         seq=entry.seq,
         version=1 if before is None else before.version + 1,
     )
+    # The feedback led to this version: the next one must not be judged by it.
     feedback = {name: text for name, text in state.feedback.items() if name != step.name}
     after = _settle_ask(state)
     return fast_replace(
@@ -146,11 +150,12 @@ def _apply_verdict(state: Pipeline, said: GateVerdict) -> Pipeline:
 
 
 def _build_rejection(state: Pipeline, gate: Step) -> StepRejected:
-    """What the rejection leads to."""
+    """Build the consequence of a rejection."""
     maker = state.maker(gate)
     times = state.rejections.get(gate.name, 0) + 1
     if gate.on_reject == "consult" and not state.is_review:
         return StepRejected(step=gate.name, times=times, then="consult")
+    # `maker is gate`: nothing was made before this gate, so there is no step to return to.
     is_over = gate.on_reject == "stop" or times > gate.most or maker is gate
     then: OnReject = "stop" if is_over else "back"
     return StepRejected(step=gate.name, times=times, then=then, to=maker.name if then == "back" else "")
@@ -164,7 +169,11 @@ def _apply_rejection(state: Pipeline, fact: StepRejected) -> Pipeline:
     if fact.then == "consult":
         return fast_replace(state, verdict=None, is_review=True, feedback={**state.feedback, step.name: reasons})
     after = fast_replace(
-        state, verdict=None, is_review=False, rejections={**state.rejections, step.name: state.rejections.get(step.name, 0) + 1}
+        # Only rejections that send work back or stop count towards the limit; a consultation is not one.
+        state,
+        verdict=None,
+        is_review=False,
+        rejections={**state.rejections, step.name: state.rejections.get(step.name, 0) + 1},
     )
     maker = state.maker(step)
     if fact.then == "stop" or maker is step:

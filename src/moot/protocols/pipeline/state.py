@@ -1,4 +1,4 @@
-"""Where a pipeline stands."""
+"""The state of a pipeline."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from moot.protocols.pipeline.facts import GateVerdict, Outcome, PipelineOpened, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepArtefact:
-    """An artefact in its place; `version` counts how often its step was done."""
+    """An artefact of a step; `version` counts how often the step was done."""
 
     step: str
     seat: SeatId
@@ -23,10 +23,11 @@ class StepArtefact:
 
 @dataclass(frozen=True, kw_only=True)
 class Pipeline:
-    """The state, without slots for `changed`.
+    """The state. It has no slots, for `fast_replace`.
 
-    `turn` counts asks; `failed` how often the agent at work has failed in this step; `verdict` is one that has led nowhere yet;
-    `is_review`: the gate judges again after a consultation. `feedback` is what a step that is done again must heed.
+    `turn` counts asks; `failed` how often the current agent has failed in this step; `verdict` is a rejection without a
+    consequence yet; `is_review`: the gate judges again after a consultation. `feedback` is what a repeated step must take into
+    account.
     """
 
     opened: PipelineOpened
@@ -52,7 +53,7 @@ class Pipeline:
 
     @property
     def step(self) -> Step | None:
-        """The step at work; None when all are done."""
+        """The current step; None if all are done."""
         return self.steps[self.index] if self.index < len(self.steps) else None
 
     def seat(self, name: str) -> Seat:
@@ -62,13 +63,13 @@ class Pipeline:
         return next(at for at, step in enumerate(self.steps) if step.name == name)
 
     def maker(self, gate: Step) -> Step:
-        """The step whose work a gate judges: the one to go back to, else the last before it that makes something."""
+        """Return the step whose work a gate judges: `back_to`, else the last step before it that makes something."""
         before = self.steps[: self.position(gate.name)]
         named = next((step for step in before if step.name == gate.back_to), None)
         return named or next((step for step in reversed(before) if not step.gate), gate)
 
     def list_inputs(self, step: Step) -> tuple[StepArtefact, ...]:
-        """The artefacts that a step gets, in the order of their steps."""
+        """Return the artefacts that a step receives, in the order of its `uses`."""
         if step.uses:
             return tuple(self.made[name] for name in step.uses if name in self.made)
         before = self.steps[: self.position(step.name)]

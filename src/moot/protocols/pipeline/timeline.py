@@ -1,4 +1,4 @@
-"""A pipeline for people. Each entry is told once."""
+"""A pipeline for reports. Each entry is added once."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -22,14 +22,14 @@ from moot.reports.timeline import TimelineBase, TimelineLine, format_time
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineTimelineLine(TimelineLine):
-    """An artefact, a verdict or a word of the user's."""
+    """An artefact, a verdict or an input of the user."""
 
     step: str
     verdict: str = ""
 
 
 class PipelineTimeline(TimelineBase[Pipeline]):
-    """Every artefact and every verdict."""
+    """All artefacts and verdicts of a pipeline."""
 
     def __init__(self, session: SessionId) -> None:
         super().__init__(session, RULES)
@@ -47,6 +47,7 @@ class PipelineTimeline(TimelineBase[Pipeline]):
         fact = entry.fact
         step = before.step.name if before.step is not None else ""
         match fact:
+            # An answer that changed nothing came too late and is not shown.
             case WorkDone(seat=seat, said=said) if self.state != before:
                 self._add_line(entry, seat, step, said.content)
             case VerdictGiven(seat=seat, said=said) if self.state != before:
@@ -74,7 +75,7 @@ class PipelineTimeline(TimelineBase[Pipeline]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepLine:
-    """A step as it stands. `done` counts how often it was done."""
+    """The state of a step. `done` counts how often it was done."""
 
     number: int
     name: str
@@ -85,9 +86,9 @@ class StepLine:
 
 
 def list_step_lines(timeline: PipelineTimeline) -> list[StepLine]:
-    """All steps, in order."""
+    """Return all steps, in order."""
     pipeline = timeline.state
-    found = []
+    lines = []
     for at, step in enumerate(pipeline.steps):
         made = pipeline.made.get(step.name)
         done = made.version if made else pipeline.rejections.get(step.name, 0) + (timeline.verdicts.get(step.name) == "APPROVED")
@@ -99,12 +100,12 @@ def list_step_lines(timeline: PipelineTimeline) -> list[StepLine]:
             state = "rejected"
         else:
             state = "done" if at < pipeline.index else "waiting"
-        found.append(StepLine(number=at + 1, name=step.name, agent=step.agent, gate=step.gate, state=state, done=done))
-    return found
+        lines.append(StepLine(number=at + 1, name=step.name, agent=step.agent, gate=step.gate, state=state, done=done))
+    return lines
 
 
 def build_decision(timeline: PipelineTimeline) -> Decision:
-    """What the pipeline came to: its last artefact, if it was completed."""
+    """Build the decision: the last artefact, if the pipeline was completed."""
     pipeline = timeline.state
     closed = timeline.closed if isinstance(timeline.closed, PipelineClosed) else None
     is_cancelled = isinstance(timeline.closed, SessionCancelled)
@@ -144,7 +145,7 @@ def build_decision(timeline: PipelineTimeline) -> Decision:
 
 
 def add_and_describe_entry(timeline: PipelineTimeline, entry: Entry) -> list[str]:
-    """Tell one more entry, in plain lines."""
+    """Add one entry and return lines that describe it."""
     before = len(timeline.lines)
     timeline.add(entry)
     words, steps = timeline.words, len(timeline.state.steps)
@@ -169,7 +170,7 @@ def add_and_describe_entry(timeline: PipelineTimeline, entry: Entry) -> list[str
 
 
 def build_summary(timeline: PipelineTimeline) -> list[SummaryLine]:
-    """What came of it, in short."""
+    """Return a short summary of the result."""
     words, decision = timeline.words, build_decision(timeline)
     shared = SHARED_REPORT_TEXT[timeline.state.opened.language]
     spent = decision.spent
@@ -178,10 +179,10 @@ def build_summary(timeline: PipelineTimeline) -> list[SummaryLine]:
         return [SummaryLine(words.going_on if decision.status == "thinking" else words.cancelled, "strong"), cost]
     closed = timeline.closed
     assert isinstance(closed, PipelineClosed)
-    told = words.outcomes[closed.outcome] + ("" if closed.outcome == "completed" else f" ({closed.step})")
+    outcome = words.outcomes[closed.outcome] + ("" if closed.outcome == "completed" else f" ({closed.step})")
     return [
         *([SummaryLine(strip_control(decision.decision.text), "strong"), SummaryLine("")] if decision.decision else []),
-        SummaryLine(told, "plain" if closed.outcome == "completed" else "bad"),
+        SummaryLine(outcome, "plain" if closed.outcome == "completed" else "bad"),
         *(SummaryLine(f"{voice.seat}: {one_line(voice.text)}", "bad") for voice in decision.dissent),
         *(SummaryLine(f"{words.lost}: {lost.seat} ({shared.losses[lost.last]} × {lost.times})", "bad") for lost in decision.lost),
         cost,
@@ -189,7 +190,7 @@ def build_summary(timeline: PipelineTimeline) -> list[SummaryLine]:
 
 
 def render_minutes(timeline: PipelineTimeline) -> str:
-    """The record of a pipeline at any time."""
+    """Render the record of a pipeline; possible at any time."""
     pipeline, words = timeline.state, timeline.words
     shared = SHARED_REPORT_TEXT[pipeline.opened.language]
     rows = [(line.name, line.agent, words.states[line.state], line.done) for line in list_step_lines(timeline)]
@@ -208,7 +209,7 @@ def render_minutes(timeline: PipelineTimeline) -> str:
 
 
 def render_artefacts(timeline: PipelineTimeline) -> str:
-    """The newest artefact of every step, as JSON."""
+    """Render the newest artefact of every step as JSON."""
     made: list[dict[str, Any]] = [
         {"step": each.step, "agent": each.seat, "version": each.version, "entry": each.seq, "content": each.text}
         for each in timeline.state.made.values()

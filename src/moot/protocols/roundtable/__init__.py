@@ -1,1 +1,1 @@
-"""Roundtable: a conference in turns, whose files any agent can read and write."""
+"""The roundtable protocol: a conference in turns, whose files any agent can read and write."""

@@ -1,4 +1,7 @@
-"""The facts of a conference, and the shapes of what is said in it."""
+"""The facts of a conference, and the shapes of its answers.
+
+Pydantic copies the docstrings of the answer shapes into the JSON schema that models receive, so they are prompt text.
+"""
 
 import re
 from dataclasses import dataclass
@@ -28,7 +31,7 @@ _CONSENSUS = re.compile(r"^[ \t]*\[(?:共识|consensus)\][ \t]*$", re.IGNORECASE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundtableSettings:
-    """How a conference is held. `agenda` is its background, `prompt` what the first speaker is told."""
+    """The settings of a conference. `agenda` is its background, `prompt` the instruction to the first speaker."""
 
     max_rounds: Annotated[int, Ge(1), Le(MOST_ROUNDS)] = 3
     conference: Annotated[str, MaxLen(80)] = ""
@@ -47,16 +50,16 @@ class RoundtableSpeech:
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """Read what the text says of itself: a section for the next speaker, and a line `[CONSENSUS]`."""
+        """Parse the markers in a speech: a section for the next speaker, and a line `[CONSENSUS]`."""
         return cls(content=text.strip(), prompt=extract_next_prompt(text), consensus=_CONSENSUS.search(text) is not None)
 
 
 def extract_next_prompt(text: str) -> str:
-    """What a speech says to the next speaker; empty where it says nothing."""
-    found = _NEXT.search(text)
-    if found is None:
+    """Return what a speech says to the next speaker; empty if it says nothing."""
+    heading = _NEXT.search(text)
+    if heading is None:
         return ""
-    rest = text[found.end() :]
+    rest = text[heading.end() :]
     following = _HEADING.search(rest)
     words = " ".join(_CONSENSUS.sub("", rest[: following.start()] if following else rest).split())
     return words[:2_000]
@@ -75,7 +78,7 @@ class Minutes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConferenceOpened(Opened):
-    """`seats` are the speakers in their order, the moderator last."""
+    """The opening. `seats` are the speakers in order, the moderator last."""
 
     settings: RoundtableSettings = RoundtableSettings()
 
@@ -87,7 +90,7 @@ class SpeechGiven(Reply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpeakerSkipped(Fact):
-    """A speaker failed twice in its turn; the conference went on."""
+    """A speaker failed twice in its turn; the conference continued."""
 
     round: int
     seat: SeatId
@@ -109,7 +112,7 @@ class MinutesWritten(Reply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConferenceClosed(Closed):
-    """`author` None: everyone who could have written the minutes failed, and they were made from the speeches."""
+    """The end of a conference. Without an `author` nobody could write the minutes, and they were built from the speeches."""
 
     reason: EndReason
     author: SeatId | None

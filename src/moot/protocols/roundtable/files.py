@@ -1,4 +1,4 @@
-"""The other files of a conference: speeches, what stands for a skipped turn, the agenda. Pure: text in, text out."""
+"""The other files of a conference: speeches, skipped turns, the agenda. Pure: text in, text out."""
 
 import re
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ _HEADING: Final = re.compile(r"^#{1,4}[ \t]*(\S.*)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class SpeechFileName:
-    """What the name of a speech's file says."""
+    """The parts of a speech's file name."""
 
     number: int
     role: str
@@ -48,42 +48,43 @@ def format_speech_file_name(number: int, role: str) -> str:
 
 
 def parse_speech_file_name(name: str) -> SpeechFileName | None:
-    """The number and role in a file's name; None for one that is no speech's, or written otherwise than we would."""
-    found = _SPEECH.fullmatch(name)
-    if found is None or format_speech_file_name(int(found[1]), found[2]) != name:
+    """Parse the number and role from a file name; None if it is not the name of a speech in exactly our form."""
+    match = _SPEECH.fullmatch(name)
+    # Rendering it again rejects other spellings of the same number, such as four digits for 12.
+    if match is None or format_speech_file_name(int(match[1]), match[2]) != name:
         return None
-    return SpeechFileName(int(found[1]), found[2])
+    return SpeechFileName(int(match[1]), match[2])
 
 
 def render_finished_turn(conference: Conference, turn: NumberedSpeech | SkippedTurn) -> tuple[str, str]:
-    """The name and text of the file of a turn that is over."""
+    """Return the name and text of the file of a finished turn."""
     text = turn.said.content if isinstance(turn, NumberedSpeech) else render_skip_text(conference, turn)
     return format_speech_file_name(turn.number, turn.seat), f"{text}\n"
 
 
 def render_skip_text(conference: Conference, turn: SkippedTurn) -> str:
-    """What stands in the file of a turn that was skipped."""
+    """Render the text of a skipped turn's file."""
     language = conference.opened.language
     return PROMPT_TEXT[language].skipped.format(role=turn.seat, why=explain_skip(turn, REPORT_TEXT[language]), reason=turn.reason)
 
 
 def explain_skip(turn: SkippedTurn, words: RoundtableReportText) -> str:
-    """Why a turn was skipped; where somebody did so by hand, with the reason that was given."""
-    is_told = turn.reason == "passed_over" and turn.detail and _SKIPPED.match(turn.detail) is None
-    return f"{words.losses[turn.reason]}: {one_line(turn.detail)}" if is_told else words.losses[turn.reason]
+    """Explain why a turn was skipped; if a person skipped it, with the reason that was given."""
+    has_reason = turn.reason == "passed_over" and turn.detail and _SKIPPED.match(turn.detail) is None
+    return f"{words.losses[turn.reason]}: {one_line(turn.detail)}" if has_reason else words.losses[turn.reason]
 
 
 def parse_skip_reason(text: str) -> Loss | None:
-    """Why a turn was skipped, if that is what a file says; None for a speech."""
+    """Parse why a turn was skipped, if the text is that of a skipped turn; None for a speech."""
     if _SKIPPED.match(text) is None:
         return None
-    # The last one: what was given as the reason may hold such a word too.
-    found = _LOSS.findall(text)
-    return found[-1] if found else "error"
+    # The last match: the given reason is free text and may contain such a word as well.
+    reasons = _LOSS.findall(text)
+    return reasons[-1] if reasons else "error"
 
 
 def render_minutes_file(conference: Conference) -> str:
-    """MINUTES.md of a conference that is over: as they were written, or, where nobody could, made from the speeches."""
+    """Render MINUTES.md of a finished conference: as written, or built from the speeches if nobody could write them."""
     if conference.minutes is not None:
         return f"{conference.minutes.content}\n"
     words = REPORT_TEXT[conference.opened.language]
@@ -92,7 +93,7 @@ def render_minutes_file(conference: Conference) -> str:
 
 
 def find_missing_sections(text: str, language: Language = "en") -> tuple[str, ...]:
-    """The sections that a speech should have and has not, by their names."""
+    """Return the names of the sections that a speech should have and lacks."""
     heads = [head.casefold() for head in _HEADING.findall(text)]
     return tuple(
         name
@@ -107,12 +108,12 @@ def is_speechlike(text: str) -> bool:
 
 
 def render_agenda(opened: ConferenceOpened, speakers: tuple[SeatId, ...]) -> str:
-    """AGENDA.md: title, background, roles, order, rounds."""
+    """Render AGENDA.md: title, background, roles, order, rounds."""
     words = PROMPT_TEXT[opened.language]
     settings = opened.settings
     seats = {seat.id: seat for seat in opened.seats}
     roles = [
-        f"- {role}" + (f": {told}" if (told := _format_role(seats[role].stance, seats[role].instructions)) else "")
+        f"- {role}" + (f": {description}" if (description := _format_role(seats[role].stance, seats[role].instructions)) else "")
         for role in speakers
     ]
     topic, _, more = opened.topic.strip().partition("\n")
@@ -132,7 +133,7 @@ def _format_role(stance: str, instructions: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agenda:
-    """What an agenda says of itself; empty where it says nothing."""
+    """The fields of an agenda; empty if the file does not state them."""
 
     title: str
     speakers: tuple[str, ...]
@@ -141,8 +142,8 @@ class Agenda:
 
 def parse_agenda(text: str) -> Agenda:
     title = _TITLE.search(text)
-    # What stands in the background is about the matter, not about the course.
-    course = text[[found.end() for found in _COURSE.finditer(text)][-1] :] if _COURSE.search(text) else text
+    # Only the section about the course counts: the background may contain lines that look the same.
+    course = text[[match.end() for match in _COURSE.finditer(text)][-1] :] if _COURSE.search(text) else text
     order, rounds = _ORDER.search(course), _ROUNDS.search(course)
     return Agenda(
         title=title[1].rstrip() if title else "",

@@ -1,7 +1,7 @@
-"""Names that become file names: of conferences and of roles.
+"""Names that become file names: those of conferences and roles.
 
 The rule: 1 to 64 letters and digits of any script, `_` and `-`, not beginning with `-`, at most 180 bytes in UTF-8, and none of
-the names that the conference itself or some system keeps for its own.
+the names that the conference itself or an operating system reserves.
 """
 
 from typing import Final
@@ -10,19 +10,19 @@ from moot.domain.ids import SeatId, parse_seat_id
 from moot.errors import BadName
 
 MOST_BYTES: Final = 180
-"""A file name may have 255: a number, the ending and a mark of ours stand beside the name."""
+"""A file name may have 255 bytes: the number, the extension and our own marks need room as well."""
 
 RESERVED: Final = frozenset({"moderator", "guide", "agenda", "minutes", "turn", "aside"})
 DEVICES: Final = frozenset({"con", "prn", "aux", "nul"} | {f"{port}{number}" for port in ("com", "lpt") for number in range(10)})
 
 
 def validate_conference_name(text: str) -> str:
-    """Check a conference's name; raises BadName."""
+    """Validate a conference's name; raises BadName."""
     return _validate_name(text, "a conference")
 
 
 def validate_role_name(text: str) -> SeatId:
-    """Check a speaker's name; raises BadName. The moderator is no speaker."""
+    """Validate a speaker's name; raises BadName. The moderator is not a speaker."""
     return SeatId(_validate_name(text, "a role"))
 
 

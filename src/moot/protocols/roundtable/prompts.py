@@ -1,4 +1,4 @@
-"""What a speaker or the moderator is sent: pure functions of what it may see, of bounded length."""
+"""The prompts of a conference: pure functions of what the seat may see, of bounded length."""
 
 import re
 from typing import Final
@@ -12,14 +12,14 @@ from moot.protocols.roundtable.state import RECENT, Conference, NumberedSpeech
 
 LONGEST_SPEECH: Final = 6_000
 LONGEST_RECORD: Final = 60_000
-"""Characters of one speech that the next speakers read, and of all speeches that the moderator reads."""
+"""The most characters of one speech that the next speakers read, and of all speeches that the moderator reads."""
 
 _SENTENCES = re.compile(r"(?<=[。！？.!?\n])")
 MOST_QUESTIONS: Final = 3
 
 
 def build_brief(state: Conference, ask: Ask) -> Brief:
-    """The brief of an ask."""
+    """Build the brief of an ask."""
     words = PROMPT_TEXT[state.opened.language]
     memory = ContextWindow(window=RECENT)
     for speech in state.recent:
@@ -76,16 +76,16 @@ def _build_own_prompt(state: Conference, words: RoundtablePromptText, ask: Ask) 
 
 
 def build_first_prompt(opened: ConferenceOpened) -> str:
-    """What the first speaker is told where nobody said it."""
+    """Return the default instruction to the first speaker."""
     return PROMPT_TEXT[opened.language].first
 
 
 def build_next_prompt(state: Conference, speech: NumberedSpeech) -> str:
-    """What the next speaker is told where the last left nothing: its questions, else that it has spoken."""
+    """Return the instruction to the next speaker if the last one left none: its questions, else that it has spoken."""
     words = PROMPT_TEXT[state.opened.language]
     sentences = _SENTENCES.split(speech.said.content[:LONGEST_SPEECH])
-    found = [one_line(each).lstrip("-*•># ") for each in sentences if each.endswith(("?", "？"))]
-    questions = [each for each in found if each.strip("?？")][-MOST_QUESTIONS:]
+    asked = [one_line(each).lstrip("-*•># ") for each in sentences if each.endswith(("?", "？"))]
+    questions = [each for each in asked if each.strip("?？")][-MOST_QUESTIONS:]
     if questions:
         return words.asked.format(seat=speech.seat, questions=" ".join(questions))[:2_000]
     return words.following.format(seat=speech.seat)

@@ -1,7 +1,7 @@
 """The rulebook of a conference: speakers in turn, round by round, then the moderator's minutes.
 
-A speaker that fails is asked once more, then skipped with its reason on the record. When the rounds are over, or everyone's last
-speech declares consensus, the moderator concludes; one that fails hands the pen to the speakers.
+A speaker that fails is asked once more, then skipped with its reason recorded. When the rounds are over, or the last speech of
+every speaker declares consensus, the moderator concludes; if that fails, a speaker writes the minutes.
 """
 
 from collections.abc import Mapping
@@ -81,6 +81,7 @@ class RoundtableRules:
             return self._conclude(state)
         ended = _find_end_reason(state)
         if ended is not None:
+            # The round of the last speech, because `state.round` may already be the one after the last.
             last = state.speeches[-1].round if state.speeches else state.round
             return (Record(fact=TalkConcluded(round=last, reason=ended)),)
         if state.failed >= MOST_TRIES:
@@ -118,12 +119,14 @@ def _find_end_reason(state: Conference) -> EndReason | None:
         return state.stop
     if state.round > state.opened.settings.max_rounds:
         return "rounds"
+    # A skipped speaker keeps its last declaration; one that never spoke prevents consensus.
     return "consensus" if state.speakers and set(state.speakers) <= state.agreeing else None
 
 
 def _apply_speech(state: Conference, entry: Entry, seat: SeatId, said: RoundtableSpeech) -> Conference:
     number = state.taken + 1
     speech = NumberedSpeech(number=number, seq=entry.seq, at=entry.at, round=state.round, seat=seat, said=said)
+    # An outside agent may send a plain object: the text itself is also searched for the markers.
     read = RoundtableSpeech.from_text(said.content)
     agreeing = state.agreeing | {seat} if said.consensus or read.consensus else state.agreeing - {seat}
     after = _advance_turn(fast_replace(state, speeches=(*state.speeches, speech), agreeing=agreeing, inputs=()))
@@ -131,7 +134,7 @@ def _apply_speech(state: Conference, entry: Entry, seat: SeatId, said: Roundtabl
 
 
 def _advance_turn(state: Conference) -> Conference:
-    """The next in turn: past the end the next round begins."""
+    """Move on to the next speaker; after the last one a new round begins."""
     index = state.index + 1
     is_over = index >= len(state.speakers)
     return fast_replace(
@@ -144,7 +147,7 @@ def _apply_loss(state: Conference, fact: SeatLost) -> Conference:
     if not _is_asked(state, fact.ask, kind, fact.seat):
         return state
     losses = count_loss(state.losses, fact)
-    # Whom somebody passes over is not asked once more.
+    # A speaker whom somebody passed over is not asked again.
     failed = MOST_TRIES if fact.reason == "passed_over" else state.failed + 1
     state = fast_replace(state, losses=losses, failed=failed, last_loss=fact.reason, last_detail=fact.detail, turn=state.turn + 1)
     if state.status == "concluding" and failed >= MOST_TRIES:

@@ -1,4 +1,4 @@
-"""Where a conference stands."""
+"""The state of a conference."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,12 +13,12 @@ from moot.protocols.roundtable.facts import MODERATOR, ConferenceOpened, EndReas
 
 Status = Literal["open", "concluding", "closed"]
 RECENT = 3
-"""Speeches that a speaker reads; older ones on request."""
+"""How many speeches a speaker reads; older ones on request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberedSpeech:
-    """A speech in its place. `number` counts turns from 1, those that were skipped too; `seq` is the entry that made it."""
+    """A speech with its number, which counts all turns from 1, including skipped ones; `seq` is its ledger entry."""
 
     number: int
     seq: int
@@ -30,7 +30,7 @@ class NumberedSpeech:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkippedTurn:
-    """A turn that was skipped: it takes a number like a speech. `detail` is why, in the words of whoever noted it."""
+    """A skipped turn: it has a number like a speech. `detail` is the reason as it was recorded."""
 
     number: int
     at: datetime
@@ -42,10 +42,10 @@ class SkippedTurn:
 
 @dataclass(frozen=True, kw_only=True)
 class Conference:
-    """The state, without slots for `changed`.
+    """The state. It has no slots, for `fast_replace`.
 
-    `turn` counts asks, `failed` how often the one whose turn it is has failed in it; `inputs` are the user's words since the last
-    speech. `agreeing` are those whose last speech declares consensus. `writers_lost` failed to write the minutes.
+    `turn` counts asks, `failed` how often the current speaker has failed in its turn; `inputs` are the user's inputs since the
+    last speech. `agreeing` are the speakers whose last speech declares consensus. `writers_lost` failed to write the minutes.
     """
 
     opened: ConferenceOpened
@@ -74,12 +74,12 @@ class Conference:
 
     @property
     def taken(self) -> int:
-        """Turns that are over: spoken or skipped."""
+        """The number of finished turns, spoken or skipped."""
         return len(self.speeches) + len(self.absences)
 
     @property
     def turns(self) -> tuple["NumberedSpeech | SkippedTurn", ...]:
-        """The turns that are over, by their numbers."""
+        """The finished turns, by number."""
         return tuple(sorted((*self.speeches, *self.absences), key=lambda turn: turn.number))
 
     def seat(self, name: SeatId) -> Seat:
@@ -91,7 +91,7 @@ class Conference:
 
     @property
     def current(self) -> SeatId:
-        """Whose turn it is, as `turn.json` says it."""
+        """Whose turn it is, as `turn.json` names it."""
         return self.speakers[self.index] if self.status == "open" else MODERATOR
 
     @property

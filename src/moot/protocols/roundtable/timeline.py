@@ -1,4 +1,4 @@
-"""The whole conference for people. Grows with it; each entry is told once."""
+"""The whole conference for reports. It grows with the session, and each entry is added once."""
 
 import re
 from dataclasses import dataclass
@@ -22,13 +22,13 @@ _SECTION = re.compile(r"^#{1,4}[ \t]*(\S.*)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundtableTimelineLine(TimelineLine):
-    """A speech, the question or a word of the user's."""
+    """A speech, the question or an input of the user."""
 
     speech: NumberedSpeech | None = None
 
 
 class RoundtableTimeline(TimelineBase[Conference]):
-    """Every speech, and whoever was skipped."""
+    """All speeches and skipped turns of a conference."""
 
     def __init__(self, session: SessionId) -> None:
         super().__init__(session, RULES)
@@ -62,12 +62,12 @@ class RoundtableTimeline(TimelineBase[Conference]):
 
 
 def format_speaker_label(line: RoundtableTimelineLine) -> str:
-    """Who speaks, with the number that its file has."""
+    """Return the speaker, with the number of the speech's file."""
     return line.speaker if line.speech is None else f"{line.speech.number:03d} {line.speaker}"
 
 
 def extract_section(text: str, names: tuple[str, ...]) -> str:
-    """What stands under the first heading that begins with one of these words; empty where none does."""
+    """Return the text under the first heading that begins with one of these words; empty if there is none."""
     headings = list(_SECTION.finditer(text))
     for at, heading in enumerate(headings):
         if heading[1].strip().casefold().startswith(names):
@@ -77,7 +77,7 @@ def extract_section(text: str, names: tuple[str, ...]) -> str:
 
 
 def build_decision(timeline: RoundtableTimeline) -> Decision:
-    """The decision as it stands: what the minutes call the consensus."""
+    """Build the current decision: what the minutes call the consensus."""
     conference, words = timeline.state, timeline.words
     closed = timeline.closed if isinstance(timeline.closed, ConferenceClosed) else None
     minutes = conference.minutes.content if closed is not None and conference.minutes is not None else ""
@@ -116,7 +116,7 @@ def build_decision(timeline: RoundtableTimeline) -> Decision:
 
 
 def add_and_describe_entry(timeline: RoundtableTimeline, entry: Entry) -> list[str]:
-    """Tell one more entry, in plain lines."""
+    """Add one entry and return lines that describe it."""
     before = len(timeline.lines)
     timeline.add(entry)
     words = timeline.words
@@ -137,7 +137,7 @@ def add_and_describe_entry(timeline: RoundtableTimeline, entry: Entry) -> list[s
 
 
 def build_summary(timeline: RoundtableTimeline) -> list[SummaryLine]:
-    """The conclusion in short."""
+    """Return a short summary of the conclusion."""
     words, decision = timeline.words, build_decision(timeline)
     if decision.status != "concluded":
         return [SummaryLine(words.still_open if decision.status == "thinking" else words.cancelled, "strong")]

@@ -1,1 +1,1 @@
-"""The swarm: equal explorers, a blackboard that operations alone change, and consensus that is measured."""
+"""The swarm protocol: equal explorers, a blackboard that only operations change, and measured consensus."""

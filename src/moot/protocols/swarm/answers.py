@@ -1,4 +1,7 @@
-"""The shapes of what is said in a swarm. On the wire their fields are in camelCase; both spellings are understood."""
+"""The shapes of the answers in a swarm. On the wire their fields are in camelCase; both spellings are accepted.
+
+Pydantic copies a class docstring into the JSON schema that models receive, so those docstrings are prompt text.
+"""
 
 import math
 from collections.abc import Mapping
@@ -60,7 +63,7 @@ class Operation:
     def mark_unverified(self) -> Self:
         if self.operation != "update_finding" or self.params is None:
             return self
-        # The protocol's source wraps a finding in another object; both forms are understood.
+        # The protocol's source wraps a finding in another object; both forms are accepted.
         inner = self.params.get("finding")
         if isinstance(inner, Mapping):
             return replace(self, params={**self.params, "finding": {**inner, **_build_unverified_marks(inner.get("confidence"))}})
@@ -72,6 +75,7 @@ def _build_unverified_marks(confidence: object) -> dict[str, Scalar]:
 
 
 def _lower_confidence(confidence: object) -> Confidence:
+    # Never "high" without a search, and never raised from "low".
     return "low" if confidence == "low" else "medium"
 
 
@@ -126,7 +130,7 @@ class RoundReport:
         return not self.findings and not self.operations
 
     def mark_unverified(self) -> Self:
-        """The report of somebody whose search failed: every finding is marked (S-27)."""
+        """Return the report with every finding marked as unverified, because the search of its author failed (S-27)."""
         return replace(
             self,
             findings=tuple(finding.mark_unverified() for finding in self.findings),

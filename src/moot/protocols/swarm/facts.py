@@ -1,7 +1,7 @@
 """The facts of a swarm.
 
-Those that the rulebook computes confirm the steps of the execution state machine (`execution.py`); each holds what the step did,
-so that the ledger alone tells the run.
+The facts that the rulebook computes confirm the steps of the execution state machine (`execution.py`); each holds the result of
+its step, so that the ledger alone describes the run.
 """
 
 from dataclasses import dataclass
@@ -45,10 +45,10 @@ Share = Annotated[float, Ge(0), Le(1)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwarmSettings:
-    """How a swarm runs; the defaults are those of version 2.4.
+    """The settings of a swarm; the defaults are those of version 2.4.
 
-    `directions` are the user's own, for the mode `hybrid`. `quorum` says whose support counts. `apart` are ideas that are never
-    joined with others but by their very words. The seconds of the three last phases are those of an agent elsewhere.
+    `directions` are the user's own, for the mode `hybrid`. `quorum` says whose support counts. `apart` are ideas that are only
+    joined with an equal text. The seconds of the last three phases apply to outside agents.
     """
 
     mode: Mode = "emergent"
@@ -85,14 +85,14 @@ class SwarmSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwarmOpened(Opened):
-    """`seats` are the explorers in their order, then the validator, if there is one, and the measure of likeness."""
+    """The opening. `seats` are the explorers in order, then the validator, if there is one, and the similarity measure."""
 
     settings: SwarmSettings = SwarmSettings()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnParameters:
-    """What chance gave an explorer."""
+    """The random parameters of an explorer."""
 
     seat: SeatId
     threshold: float
@@ -101,7 +101,7 @@ class DrawnParameters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConcentrationChange:
-    """A concentration before and after."""
+    """A concentration before and after a change."""
 
     direction: str
     before: float
@@ -110,7 +110,7 @@ class ConcentrationChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwarmFormed(Fact):
-    """The blackboard stands, with the explorers on it. `seeded` are the user's directions, `laid` what they came to."""
+    """The blackboard and its explorers were created. `seeded` are the user's directions, `laid` their concentrations."""
 
     agents: tuple[DrawnParameters, ...]
     seeded: tuple[str, ...] = ()
@@ -119,7 +119,7 @@ class SwarmFormed(Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundOrder:
-    """What one explorer is told to do in a round. `perspective` is the one given out in the classic mode."""
+    """The order of one explorer for a round. `perspective` is assigned in the classic mode."""
 
     seat: SeatId
     random: bool = False
@@ -132,7 +132,7 @@ class RoundOrder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundBegun(Fact):
-    """All active explorers were told to begin."""
+    """All active explorers were asked to start."""
 
     round: int
     orders: tuple[RoundOrder, ...]
@@ -155,7 +155,7 @@ class Violation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusChange:
-    """An agent that became something else, and why."""
+    """A change of an agent's status, and its reason."""
 
     seat: SeatId
     old: Status
@@ -165,7 +165,7 @@ class StatusChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BarrierPassed(Fact):
-    """Everyone has answered, or was given up on for this round."""
+    """Every agent has answered, or was given up for this round."""
 
     round: int
     answered: tuple[SeatId, ...]
@@ -177,7 +177,7 @@ class BarrierPassed(Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationResult:
-    """What became of one operation. `target` is the direction, signal, subtask or finding that it was about."""
+    """The result of one operation. `target` is the direction, signal, subtask or finding that it was about."""
 
     number: int
     seat: SeatId
@@ -192,7 +192,7 @@ class OperationResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationsProcessed(Fact):
-    """Every operation of a round, carried out once or refused."""
+    """The operations of a round, each executed once or refused."""
 
     round: int
     requests: int
@@ -218,7 +218,7 @@ class Compared(Reply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedIdea:
-    """A text that nobody had said before, and the idea that it is taken for. `like` is the idea's own text."""
+    """A text that nobody stated before, and the idea that it is assigned to. `like` is the idea's own text."""
 
     text: str
     idea: int
@@ -229,7 +229,7 @@ class PlacedIdea:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdeasSorted(Fact):
-    """Which texts of a round say the same. `by` names the measure, `words (fallback)` where the measure itself was lost."""
+    """The texts of a round with their ideas. `by` names the measure, `words (fallback)` if the measure itself was lost."""
 
     round: int
     by: str = ""
@@ -246,7 +246,7 @@ class Opinion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoleChange:
-    """An agent's new role; `reason` names the rule, `probability` and `drawn` the chance that it was left to."""
+    """An agent's new role; `reason` names the rule, `probability` and `drawn` the random draw that decided."""
 
     seat: SeatId
     old: Role
@@ -259,7 +259,7 @@ class RoleChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundSettled(Fact):
-    """In this order: evaporation, expired signals, opinions, roles, round counts."""
+    """The settlement of a round, in this order: evaporation, expired signals, opinions, roles, round counts."""
 
     round: int
     evaporated: tuple[ConcentrationChange, ...] = ()
@@ -272,7 +272,7 @@ class RoundSettled(Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backing:
-    """Who backs an idea; `independent` are those that held it before they could read it from others."""
+    """The backers of an idea; `independent` are those that held it before they could read it from others."""
 
     idea: int
     backers: tuple[SeatId, ...]
@@ -281,7 +281,7 @@ class Backing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConvergenceMeasured(Fact):
-    """Every figure of the verdict on a round, with what it was reckoned from, and the protection that followed."""
+    """Every figure of the verdict on a round with its inputs, and the protection that followed."""
 
     round: int
     ideas: tuple[int, ...]
@@ -323,7 +323,7 @@ class Synthesized(Reply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdeaResolution:
-    """What the votes on one idea came to."""
+    """The result of the votes on one idea."""
 
     idea: int
     consensus_type: str
@@ -338,7 +338,7 @@ class IdeaResolution:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwarmCompleted(Fact):
-    """The exploring is over; all that were at work are `completed`."""
+    """Exploration has ended; all agents that were working are `completed`."""
 
     round: int
     reason: EndReason
@@ -350,7 +350,7 @@ class SwarmCompleted(Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShutdownNoticed(Fact):
-    """Everyone was told that the end is near; `awaited` are those elsewhere, who are asked to say goodbye."""
+    """All agents were notified of the end; `awaited` are outside agents, who are asked to say goodbye."""
 
     awaited: tuple[SeatId, ...] = ()
 
@@ -362,7 +362,7 @@ class Acknowledged(Reply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShutdownAnswered(Fact):
-    """Who said goodbye when asked to."""
+    """The agents that said goodbye when asked."""
 
     acknowledged: tuple[SeatId, ...] = ()
 
@@ -377,14 +377,14 @@ class AgentEnd:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentsTerminated(Fact):
-    """Everyone who was left was ended, each with its reason; none is left."""
+    """Every remaining agent was terminated, each with its reason."""
 
     ends: tuple[AgentEnd, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwarmClosed(Closed):
-    """`fault` says what broke where the reason is `fault`."""
+    """The end of a run. `fault` says what broke if the reason is `fault`."""
 
     reason: EndReason
     converged: bool
@@ -392,6 +392,7 @@ class SwarmClosed(Closed):
     fault: str = ""
 
 
+# These names are stored in every ledger: a released one never changes.
 KINDS: dict[str, type[Fact]] = {
     "swarm.opened": SwarmOpened,
     "swarm.formed": SwarmFormed,

@@ -1,7 +1,7 @@
-"""What each seat is sent: `round_start` and the other messages of the protocol, as pure functions of what the seat may see.
+"""The prompts of a swarm: `round_start` and the other messages of the protocol, as pure functions of what the seat may see.
 
-What all explorers share (task, strategy, snapshot) comes first; what is the seat's own comes last. The snapshot is bounded
-however large the blackboard grows.
+What all explorers share (task, strategy, snapshot) comes first, what is the seat's own comes last. The size of the snapshot is
+bounded, however large the blackboard grows.
 """
 
 import json
@@ -36,7 +36,7 @@ LONGEST_INPUT: Final = 2_000
 
 
 def build_brief(state: Swarm, ask: Ask) -> Brief:
-    """The brief of an ask."""
+    """Build the brief of an ask."""
     words = PROMPT_TEXT[state.opened.language]
     agent = state.agents.get(ask.seat)
     own = _build_own_prompt(state, words, ask, agent)
@@ -74,11 +74,12 @@ def _build_memory(state: Swarm) -> ContextWindow:
 def _build_validator(state: Swarm, ask: Ask) -> Callable[[object], str | None]:
     if ask.kind != "compare":
         return no_fault
-    found = build_comparison(state)
-    first, end = len(found.known), len(found.known) + len(found.new)
+    compared = build_comparison(state)
+    first, end = len(compared.known), len(compared.known) + len(compared.new)
 
     def find_fault(said: object) -> str | None:
         assert isinstance(said, SimilarityReport)
+        # Each pair must name a new text and an earlier one, so that every pair is compared once.
         stray = next((pair for pair in said.pairs if not (first <= pair.one < end and pair.other < pair.one)), None)
         return None if stray is None else f"there is no pair {stray.one}, {stray.other} to compare"
 
@@ -99,7 +100,7 @@ def _build_shared_prompt(state: Swarm, words: SwarmPromptText, ask: Ask) -> str:
 
 
 def render_snapshot(state: Swarm, words: SwarmPromptText) -> str:
-    """The blackboard in short."""
+    """Render a summary of the blackboard."""
     return "\n".join(
         [
             words.board.format(round=state.round),
@@ -113,7 +114,7 @@ def render_snapshot(state: Swarm, words: SwarmPromptText) -> str:
 
 
 def _format_section(words: SwarmPromptText, head: str, lines: Sequence[str], total: int) -> list[str]:
-    """A part of the snapshot: its head, its lines, and how many were left out."""
+    """Format a section of the snapshot: its heading, its lines, and how many were left out."""
     if not lines:
         return []
     rest = total - len(lines)
@@ -134,8 +135,8 @@ def _format_pheromones(state: Swarm, words: SwarmPromptText) -> list[str]:
 def _format_signals(state: Swarm, words: SwarmPromptText) -> list[str]:
     lines = []
     for signal in reversed(state.board.signals[-MOST_SIGNALS:]):
-        found = state.board.pheromones.get(signal.target)
-        target = found.direction if found is not None else signal.target
+        pheromone = state.board.pheromones.get(signal.target)
+        target = pheromone.direction if pheromone is not None else signal.target
         lines.append(quote_lines(f"{signal.id} {signal.sender} → {target}: {signal.reason}, {_shorten_text(signal.evidence)}"))
     return _format_section(words, words.signals, lines, len(state.board.signals))
 
@@ -201,17 +202,17 @@ def _build_own_prompt(state: Swarm, words: SwarmPromptText, ask: Ask, agent: Age
 
 
 def _format_comparison(state: Swarm, words: SwarmPromptText) -> str:
-    """The texts by their numbers, for a mind that takes the measure's seat; a measure has them beside the prompt."""
-    found = build_comparison(state)
-    lines = [quote_lines(f"{at}. {one_line(text)[:LONGEST_IDEA]}") for at, text in enumerate((*found.known, *found.new))]
+    """List the texts by number, for a model in the measure's seat; a real measure receives them beside the prompt."""
+    compared = build_comparison(state)
+    lines = [quote_lines(f"{at}. {one_line(text)[:LONGEST_IDEA]}") for at, text in enumerate((*compared.known, *compared.new))]
     is_measure = parse_kind(state.seat(LIKENESS).platform) == MEASURE
-    return "\n".join([*([] if is_measure else lines), words.compare.format(first=len(found.known))])
+    return "\n".join([*([] if is_measure else lines), words.compare.format(first=len(compared.known))])
 
 
 def _format_collision(state: Swarm, words: SwarmPromptText, ask: Ask) -> str:
-    found = find_invitation(state, ask.seat)
-    targets = found.targets if found is not None else ()
-    mode = found.mode if found is not None else "review_challenge"
+    invitation = find_invitation(state, ask.seat)
+    targets = invitation.targets if invitation is not None else ()
+    mode = invitation.mode if invitation is not None else "review_challenge"
     lines = [
         words.you.format(name=_format_name(ask.seat)),
         *(_format_finding(state.board.findings[number - 1]) for number in targets),
@@ -224,12 +225,12 @@ def _format_round_start(state: Swarm, words: SwarmPromptText, agent: Agent) -> s
     you = words.you.format(name=_format_name(agent.seat))
     if state.settings.mode == "classic":
         return "\n".join([you, words.perspective.format(perspective=order.perspective), words.explore_classic])
-    told = [quote_lines(_dump_json(each)) for each in _build_message(state, agent, order)]
-    return "\n".join([you, *told, *_format_news(state, words, agent), *_format_orders(state, words, order), words.explore])
+    message = [quote_lines(_dump_json(each)) for each in _build_message(state, agent, order)]
+    return "\n".join([you, *message, *_format_news(state, words, agent), *_format_orders(state, words, order), words.explore])
 
 
 def _build_message(state: Swarm, agent: Agent, order: RoundOrder) -> list[dict[str, object]]:
-    """The parts of `round_start` as the protocol writes them."""
+    """Build the parts of `round_start` as the protocol defines them."""
     support = [
         {
             "direction": each.direction,
@@ -257,7 +258,7 @@ def _build_message(state: Swarm, agent: Agent, order: RoundOrder) -> list[dict[s
 
 
 def _format_news(state: Swarm, words: SwarmPromptText, agent: Agent) -> list[str]:
-    """What has changed for an agent, and what the user put in."""
+    """Format what has changed for an agent, and the user's input."""
     lines = []
     if agent.role_news is not None:
         news = agent.role_news
@@ -273,7 +274,7 @@ def _format_news(state: Swarm, words: SwarmPromptText, agent: Agent) -> list[str
 
 
 def _format_orders(state: Swarm, words: SwarmPromptText, order: RoundOrder) -> list[str]:
-    """What an agent must heed this time, in words."""
+    """Format the instructions of this round in words."""
     lines = []
     if state.lost.get(order.seat):
         lines.append(words.ping if is_ping(state, order.seat) else words.retry)
@@ -291,23 +292,23 @@ def _format_orders(state: Swarm, words: SwarmPromptText, order: RoundOrder) -> l
 
 
 def _build_result(result: OperationResult) -> dict[str, object]:
-    found: dict[str, object] = {
+    shown: dict[str, object] = {
         "type": "operation_result",
         "operationId": f"op-{result.number}",
         "operation": result.operation,
         "success": result.success,
     }
     if result.error:
-        found |= {"error": result.error, "detail": result.detail}
+        shown |= {"error": result.error, "detail": result.detail}
     if result.target:
-        found["target"] = result.target
+        shown["target"] = result.target
     if result.after is not None:
-        found["newConcentration"] = round(result.after, 4)
-    return found
+        shown["newConcentration"] = round(result.after, 4)
+    return shown
 
 
 def build_agent_state(agent: Agent) -> dict[str, object]:
-    """An agent's state as the protocol writes it."""
+    """Return an agent's state as the protocol defines it."""
     return {
         "role": agent.role,
         "displayName": DISPLAY_NAMES.get(agent.seat, agent.seat),

@@ -1,7 +1,7 @@
-"""Where a swarm stands: its blackboard, its agents, and the stage of the round.
+"""The state of a swarm: its blackboard, its agents, and the stage of the round.
 
-The state holds what decisions need. What only readers need (every event, every operation with its parameters) is told from the
-facts by `story.py`, so that the cost of a fact does not grow with the run.
+The state holds what decisions need. What only readers need (every event, every operation with its parameters) is collected from
+the facts by `reports/timeline.py`, so that the cost of a fact does not grow with the run.
 """
 
 from collections.abc import Iterable, Mapping
@@ -64,7 +64,7 @@ Stage = Literal[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pheromone:
-    """A direction on the blackboard. `direction` is written as whoever laid it down first wrote it."""
+    """A direction on the blackboard. `direction` is spelled as its first depositor wrote it."""
 
     direction: str
     concentration: float
@@ -74,7 +74,7 @@ class Pheromone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubtaskClaim:
-    """A part of the task, and who works on it."""
+    """A part of the task, and the agents who work on it."""
 
     id: str
     description: str
@@ -98,7 +98,7 @@ class Signal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollisionReview:
-    """What a collision said to a finding."""
+    """The review of a finding that came from a collision."""
 
     seat: SeatId
     mode: CollisionMode
@@ -110,7 +110,7 @@ class CollisionReview:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One finding. `idea` is 0 until it is known what it says; `weight` is the sum of what collisions gave it."""
+    """One finding. `idea` is 0 until it is assigned; `weight` is the sum of the weights of its reviews."""
 
     number: int
     seat: SeatId
@@ -140,7 +140,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Idea:
-    """What one or more texts say; `text` is the first of them. `since` tells when each backer first held it."""
+    """What one or more texts say; `text` is the first of them. `since` holds the round in which each backer first held it."""
 
     number: int
     text: str
@@ -153,16 +153,16 @@ class Idea:
 
     @property
     def independent(self) -> tuple[SeatId, ...]:
-        """Those that held it before they could read it from others: in the round in which it first stood on the blackboard."""
+        """The backers that stated it in the round in which it first appeared, before they could read it from others."""
         return tuple(seat for seat, number in self.since.items() if number == self.round)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Agent:
-    """An explorer. Without slots, for `changed`.
+    """An explorer. It has no slots, for `fast_replace`.
 
-    `strikes` counts timeouts in a row, `silence` rounds in a row without output, `wakes` how often it was woken over it, `asked`
-    the round asks that it has answered or missed. `active_at` is its last answer by the run's clock. `holds` are the
+    `strikes` counts timeouts in a row, `silence` rounds in a row without output, `wakes` how often it was woken because of that,
+    `asked` the round asks that it has answered or missed. `active_at` is its last answer by the run's clock. `holds` are the
     ideas of its last report that had any, `done` the ids of its operations.
     """
 
@@ -197,13 +197,13 @@ class Agent:
 
     @property
     def is_asked(self) -> bool:
-        """Whether it is told to explore: a degraded agent works on, it is only not counted on."""
+        """Whether it is asked to explore: a degraded agent continues to work, but the quorum does not count it."""
         return self.status in {"active", "interrupted", "degraded"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Board:
-    """What is shared. Directions and ideas are found by their normal form; `by_text` names the idea of each text."""
+    """The shared blackboard. Directions and ideas are indexed by their normalized form; `by_text` maps each text to its idea."""
 
     pheromones: Mapping[str, Pheromone] = field(default_factory=dict)
     claims: Mapping[str, SubtaskClaim] = field(default_factory=dict)
@@ -218,6 +218,7 @@ class Board:
     requests: int = 0
 
     def idea(self, number: int) -> Idea | None:
+        # Ideas are numbered from 1 without gaps and never removed, so the number is the index.
         return self.ideas[number - 1] if 1 <= number <= len(self.ideas) else None
 
     def finding(self, name: str) -> Finding | None:
@@ -231,7 +232,7 @@ class Board:
 
 
 def with_changes(board: Board, changes: Iterable[ConcentrationChange]) -> Board:
-    """The blackboard with these directions at what they changed to."""
+    """Return the blackboard with the concentrations of these changes."""
     after = {change.direction: change.after for change in changes}
     return fast_replace(
         board,
@@ -244,7 +245,7 @@ def with_changes(board: Board, changes: Iterable[ConcentrationChange]) -> Board:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invitation:
-    """An idle agent that is to say something to findings of others."""
+    """An idle agent that is asked to review findings of others."""
 
     seat: SeatId
     mode: CollisionMode
@@ -253,9 +254,9 @@ class Invitation:
 
 @dataclass(frozen=True, kw_only=True)
 class RoundReview:
-    """What is asked between a round's operations and its settlement, and what came of it; None for what was lost.
+    """The questions between a round's operations and its settlement, and their answers; None for an answer that was lost.
 
-    `fresh` are the texts that nobody had said before; of them those are compared that no `agreesWith` places.
+    `fresh` are the texts that nobody stated before; those that no `agreesWith` assigns are compared.
     """
 
     invitations: tuple[Invitation, ...] = ()
@@ -271,14 +272,13 @@ class RoundReview:
 
 @dataclass(frozen=True, kw_only=True)
 class Swarm:
-    """The state, without slots for `changed`.
+    """The state of a run. It has no slots, for `fast_replace`.
 
-    `clock` counts the seconds in which a process ran, one that was last seen at `at`; `pending` are the asks that are out.
-    `wanted` counts the operations in all reports as they came in, so that none is lost or carried out twice unseen.
-    `answered` and `lost` are of the round under way: the reports, and the
-    losses of each agent in their order. `history` is the set of ideas that active agents held at the end of each round,
-    `unchanged` for how many rounds it has been the same. `ballots` and `synthesis` belong to the end.
-    What was written after the ledger's entry `sealed_after` is sealed while `is_sealed`.
+    `clock` counts the seconds in which a process ran the session, last seen at `at`; `pending` are the open asks. `wanted` counts
+    the operations of all reports as they arrive, so that no operation is lost or executed twice unnoticed. `answered` and `lost`
+    belong to the current round: the reports, and the losses of each agent in order. `history` is the set of ideas that active
+    agents held at the end of each round, `unchanged` the number of rounds for which it has been the same. `ballots` and
+    `synthesis` belong to the end. Entries after `sealed_after` are hidden from other seats while `is_sealed`.
     """
 
     opened: SwarmOpened
@@ -315,7 +315,7 @@ class Swarm:
 
     @property
     def is_sealed(self) -> bool:
-        """Whether agents write what no other agent may read yet: all explore, and all vote, at once."""
+        """Whether agents write what no other agent may read yet: all explore, and all vote, at the same time."""
         return self.stage in {"explore", "vote"}
 
     @property
@@ -335,10 +335,10 @@ class Swarm:
 
     @property
     def active(self) -> tuple[SeatId, ...]:
-        """Those that are counted on: the quorum is a share of them."""
+        """The agents that count: the quorum is a share of them."""
         return tuple(seat for seat, agent in self.agents.items() if agent.status in {"active", "interrupted"})
 
     @property
     def consensus(self) -> tuple[int, ...]:
-        """The ideas that reached the quorum when it was last measured."""
+        """The ideas that reached the quorum at the last measurement."""
         return self.measured.quorum_ideas if self.measured is not None else ()

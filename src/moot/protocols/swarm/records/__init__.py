@@ -1,1 +1,1 @@
-"""The files of a swarm run as text."""
+"""The files of a swarm run, rendered as text."""

@@ -1,7 +1,7 @@
 """The files of a run as text: run-config.json, blackboard.json, operation-log.json, the agents' reports.
 
-The blackboard holds no time of day: the same seed and the same answers give the same bytes. When things happened is in the
-operation log and the ledger.
+The blackboard contains no time of day: the same seed and the same answers give the same bytes. Times are in the operation log and
+in the ledger.
 """
 
 from collections.abc import Mapping
@@ -31,14 +31,14 @@ def _dump_json_text(value: object) -> str:
 
 
 def build_config(swarm: Swarm) -> dict[str, Any]:
-    """Every setting of the run, also those at their defaults."""
+    """Return every setting of the run, including those at their defaults."""
     settings = swarm.settings
-    found = {_to_camel_case(each.name): getattr(settings, each.name) for each in fields(settings)}
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in {**found, "joinAt": JOIN_AT}.items()}
+    values = {_to_camel_case(each.name): getattr(settings, each.name) for each in fields(settings)}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in {**values, "joinAt": JOIN_AT}.items()}
 
 
 def render_run_config(timeline: SwarmTimeline) -> str:
-    """`run-config.json`: what was run, by whom, when."""
+    """Render `run-config.json`: what was run, by whom, when."""
     swarm = timeline.state
     opened = swarm.opened
     return _dump_json_text(
@@ -62,12 +62,12 @@ def render_run_config(timeline: SwarmTimeline) -> str:
 
 
 def render_blackboard(timeline: SwarmTimeline) -> str:
-    """`blackboard.json`: the whole state, canonical."""
+    """Render `blackboard.json`: the whole state in canonical form."""
     return _dump_json_text(build_board_json(timeline))
 
 
 def build_board_json(timeline: SwarmTimeline) -> dict[str, Any]:
-    """The blackboard as plain JSON."""
+    """Return the blackboard as plain JSON."""
     swarm = timeline.state
     board = swarm.board
     active = {signal.id for signal in board.signals}
@@ -126,6 +126,7 @@ def build_board_json(timeline: SwarmTimeline) -> dict[str, Any]:
         "convergence": [build_convergence_json(measured, swarm) for measured in timeline.measures],
         "agentStates": {seat: _build_agent(agent) for seat, agent in swarm.agents.items()},
         "operations": {"requested": board.requests, "processed": board.operations, "failed": board.refused},
+        # While all vote, nobody may read the votes of others, not even from the files.
         "votes": {} if swarm.is_sealed else _build_votes(swarm),
         "result": _build_result(timeline),
         "execution": {"lastStep": swarm.execution.last, "confirmedSteps": swarm.execution.count},
@@ -140,6 +141,7 @@ def _build_pheromones(timeline: SwarmTimeline) -> dict[str, Any]:
     for event in timeline.events:
         if event["type"] == "pheromone_deposited":
             deposits.setdefault(event["direction"], []).append(
+                # Rounded, because the difference of two floats shows digits that nobody deposited.
                 {"agentId": event["agentId"], "round": event["round"], "amount": round(event["after"] - event["before"], 12)}
             )
         elif event["type"].startswith("pheromone_"):
@@ -202,7 +204,7 @@ def _build_idea(timeline: SwarmTimeline, idea: Idea) -> dict[str, Any]:
 
 
 def build_convergence_json(measured: ConvergenceMeasured, swarm: Swarm) -> dict[str, Any]:
-    """The figures of one round with their inputs."""
+    """Return the figures of one round with their inputs."""
     return {
         "round": measured.round,
         "minRoundsMet": measured.enough_rounds,
@@ -293,7 +295,7 @@ def _build_result(timeline: SwarmTimeline) -> dict[str, Any] | None:
 
 
 def render_operation_log(timeline: SwarmTimeline) -> str:
-    """`operation-log.json`: every operation as it was asked for, and what became of it."""
+    """Render `operation-log.json`: every requested operation and its result."""
     return _dump_json_text([_build_log_entry(each) for each in timeline.operations])
 
 
@@ -325,21 +327,21 @@ def _to_plain_json(value: Any) -> Any:
     return [_to_plain_json(each) for each in value] if isinstance(value, tuple) else value
 
 
-def render_agent_report(timeline: SwarmTimeline, told: ReceivedReport) -> str:
-    """`agent-reports/round-N/NAME.md`: one report for people."""
-    words, report = timeline.words, told.report
-    shown = DISPLAY_NAMES.get(told.seat)
-    parts = [[f"# {told.seat}{f' ({shown})' if shown else ''} · {words.round.format(number=told.round)}"]]
+def render_agent_report(timeline: SwarmTimeline, received: ReceivedReport) -> str:
+    """Render `agent-reports/round-N/NAME.md`: one report for people."""
+    words, report = timeline.words, received.report
+    shown = DISPLAY_NAMES.get(received.seat)
+    parts = [[f"# {received.seat}{f' ({shown})' if shown else ''} · {words.round.format(number=received.round)}"]]
     parts.append([f"**{words.direction}**: {format_cell(report.direction) or '–'}"])
     parts.append([f"## {words.findings}"])
     for finding in report.findings:
         mark = f" ({format_cell(finding.perspective)})" if finding.perspective else ""
         marks = [finding.confidence or ""] + (["needsValidation"] if finding.needs_validation else [])
         marks += ["searchAttempted"] if finding.search_attempted else []
-        told_marks = ", ".join(each for each in marks if each)
-        head = f"- **{format_cell(finding.core_idea)}**{mark}" + (f" [{told_marks}]" if told_marks else "")
+        shown_marks = ", ".join(each for each in marks if each)
+        head = f"- **{format_cell(finding.core_idea)}**{mark}" + (f" [{shown_marks}]" if shown_marks else "")
         parts.append([head, *(["", *quote_markdown(finding.details)] if finding.details else [])])
-    results = [each.result for each in timeline.logged.get((told.round, told.seat), ())]
+    results = [each.result for each in timeline.logged.get((received.round, received.seat), ())]
     rows = [(f"op-{each.number}", each.operation, words.yes if each.success else each.error, each.target) for each in results]
     if rows:
         parts.append([f"## {words.operations}", "", *format_table(("#", words.operations, "✓", ""), rows)])

@@ -1,1 +1,1 @@
-"""The rules of a swarm, one file for each part of a round."""
+"""The rules of a swarm, one module per part of a round."""

@@ -1,6 +1,6 @@
-"""Idle agents collide with findings of others (S-13, source 14.3).
+"""Collisions: idle agents review the findings of others (S-13, source 14.3).
 
-An agent is idle when it has brought its report and holds no subtask of its own.
+An agent is idle if it has delivered its report and holds no subtask.
 """
 
 from collections.abc import Mapping
@@ -15,6 +15,7 @@ from moot.protocols.swarm.facts import CollisionMode
 from moot.protocols.swarm.rules.operations import direction_key
 from moot.protocols.swarm.state import Agent, CollisionReview, Finding, Invitation, Swarm
 
+# Weights of the source: a challenge counts most, because it is what a group of agreeing agents lacks.
 WEIGHTS: Final[dict[Action, float]] = {"challenge": 1.5, "support": 0.8, "extend": 1.2, "synthesize": 1.0, "pass": 0.0}
 FEWEST_FINDINGS: Final = 2
 DEEPEN_ABOVE: Final = 0.6
@@ -22,12 +23,12 @@ DEBATE_ABOVE: Final = 2
 MOST_ON_ONE: Final = 2
 SHOWN: Final = 3
 LOOKED_AT: Final = 60
-"""The newest findings, among which the targets of collisions are chosen."""
+"""The newest findings; the targets of collisions are chosen among them."""
 MOST_CHECKED: Final = 10
 
 
 def choose_mode(state: Swarm, agent: Agent) -> CollisionMode:
-    """How an idle agent collides."""
+    """Choose how an idle agent collides."""
     if agent.role == "SYNTHESIZER":
         return "early_synthesis"
     if state.board.strongest > DEEPEN_ABOVE:
@@ -36,24 +37,26 @@ def choose_mode(state: Swarm, agent: Agent) -> CollisionMode:
 
 
 def build_invitations(state: Swarm) -> tuple[Invitation, ...]:
-    """Who collides with what in this round; agents in an order of chance, no more than two on one direction."""
+    """Choose who collides with what in this round; agents in random order, at most `MOST_ON_ONE` per direction."""
     most = state.settings.collisions
     if state.settings.mode == "classic" or not most or len(state.board.findings) < FEWEST_FINDINGS or state.stop:
         return ()
     idle = [seat for seat in state.active if seat in state.answered and not state.agents[seat].subtask]
+    # Seeded order: otherwise the first seats of the roster would get every collision where there are fewer than agents.
     idle.sort(key=lambda seat: (random_unit(state.opened.seed, "collide", state.round, seat), seat))
     crowd: dict[str, int] = {}
-    found: list[Invitation] = []
+    invitations: list[Invitation] = []
     for seat in idle:
-        if len(found) == most:
+        if len(invitations) == most:
             break
         agent = state.agents[seat]
         mode = choose_mode(state, agent)
         targets = _select_targets(state, agent, mode, crowd)
         if targets:
+            # Only the first target counts, because it is the one that the agent is asked to answer.
             crowd[_find_direction_key(targets[0])] = crowd.get(_find_direction_key(targets[0]), 0) + 1
-            found.append(Invitation(seat=seat, mode=mode, targets=tuple(each.number for each in targets)))
-    return tuple(found)
+            invitations.append(Invitation(seat=seat, mode=mode, targets=tuple(each.number for each in targets)))
+    return tuple(invitations)
 
 
 def _find_direction_key(finding: Finding) -> str:
@@ -61,7 +64,7 @@ def _find_direction_key(finding: Finding) -> str:
 
 
 def _select_targets(state: Swarm, agent: Agent, mode: CollisionMode, crowd: Mapping[str, int]) -> list[Finding]:
-    """The findings that suit the mode, the first of them the one to answer."""
+    """Return the findings that suit the mode; the first one is to be answered."""
     strength = {key: each.concentration for key, each in state.board.pheromones.items()}
     own = {finding.perspective for finding in state.board.findings[-LOOKED_AT:] if finding.seat == agent.seat}
     others = [
@@ -70,9 +73,11 @@ def _select_targets(state: Swarm, agent: Agent, mode: CollisionMode, crowd: Mapp
         if finding.seat != agent.seat and crowd.get(_find_direction_key(finding), 0) < MOST_ON_ONE
     ]
 
+    # Lower ranks come first: the mode's own criterion, then findings with few reviews, then the newest.
     def rank(finding: Finding) -> tuple[float, float, int]:
         fits = {
             "collaborate_deepen": -strength.get(direction_key(finding.direction), 0.0),
+            # A debate needs findings from a perspective that the agent has not taken itself: False sorts before True.
             "debate": float(finding.perspective in own),
             "review_challenge": float(len(finding.reviews)),
             "early_synthesis": 0.0,
@@ -83,15 +88,15 @@ def _select_targets(state: Swarm, agent: Agent, mode: CollisionMode, crowd: Mapp
 
 
 def list_findings_to_check(state: Swarm) -> tuple[int, ...]:
-    """The findings that the validator is asked about."""
+    """Return the findings that the validator is asked about."""
     if state.stop:
         return ()
-    found = (each.number for each in state.board.findings if each.needs_validation and each.verdict is None)
-    return tuple(found)[:MOST_CHECKED]
+    unchecked = (each.number for each in state.board.findings if each.needs_validation and each.verdict is None)
+    return tuple(unchecked)[:MOST_CHECKED]
 
 
 def apply_reviews(state: Swarm) -> Swarm:
-    """The swarm with what collisions and the validator said written beside the findings."""
+    """Return the swarm with the collisions and the validator's verdicts written to the findings."""
     reviews: dict[int, list[CollisionReview]] = {}
     for invitation in state.review.invitations:
         said = state.review.collisions.get(invitation.seat)
@@ -115,9 +120,9 @@ def apply_reviews(state: Swarm) -> Swarm:
 
 
 def _find_target(state: Swarm, invitation: Invitation, said: Collision) -> int:
-    """The finding that an answer is about: one of those shown, else the first of them."""
-    found = state.board.finding(said.target_finding_id)
-    return found.number if found is not None and found.number in invitation.targets else invitation.targets[0]
+    """Return the finding that an answer is about: the one it names if that was shown to it, else the first target."""
+    named = state.board.finding(said.target_finding_id)
+    return named.number if named is not None and named.number in invitation.targets else invitation.targets[0]
 
 
 def _build_review(invitation: Invitation, said: Collision) -> CollisionReview:
@@ -132,14 +137,14 @@ def _build_review(invitation: Invitation, said: Collision) -> CollisionReview:
 
 
 def _collect_verdicts(state: Swarm, said: Validation | None) -> dict[int, Finding]:
-    found: dict[int, Finding] = {}
+    verdicts: dict[int, Finding] = {}
     for each in said.verdicts if said is not None else ():
         finding = state.board.finding(each.finding)
         if finding is not None and finding.number in state.review.to_check:
-            found[finding.number] = replace(finding, verdict=each.verdict, checked=each.reason)
-    return found
+            verdicts[finding.number] = replace(finding, verdict=each.verdict, checked=each.reason)
+    return verdicts
 
 
 def find_invitation(state: Swarm, seat: SeatId) -> Invitation | None:
-    """What an agent is invited to in the round under way."""
+    """Return the invitation of an agent in the current round."""
     return next((each for each in state.review.invitations if each.seat == seat), None)

@@ -1,4 +1,4 @@
-"""The four checks on every round report, and what breaking a rule weighs (source 15.3, 15.4)."""
+"""Compliance: the four checks on every round report, and the scores of violations (source 15.3, 15.4)."""
 
 from typing import Final
 
@@ -21,11 +21,11 @@ SEVERITIES: Final[dict[str, Severity]] = {
     "conflict_review_missing": "MINOR",
     "random_explore_not_executed": "MAJOR",
 }
-"""As the source has them; what it does not list is a warning."""
+"""As in the source; a violation that it does not list is a warning."""
 
 
 def find_violations(state: Swarm, agent: Agent, report: RoundReport) -> list[Violation]:
-    """The rules that a report breaks, at most one of each kind. The classic mode has none of them."""
+    """Return the violations of a report, at most one per check. The classic mode has no such rules."""
     if state.settings.mode == "classic":
         return []
     checks = (
@@ -36,10 +36,10 @@ def find_violations(state: Swarm, agent: Agent, report: RoundReport) -> list[Vio
     )
     return [
         Violation(
-            seat=agent.seat, violation=found[0], severity=SEVERITIES.get(found[0], "WARNING"), detail=one_line(found[1])[:200]
+            seat=agent.seat, violation=breach[0], severity=SEVERITIES.get(breach[0], "WARNING"), detail=one_line(breach[1])[:200]
         )
-        for found in checks
-        if found is not None
+        for breach in checks
+        if breach is not None
     ]
 
 
@@ -47,7 +47,7 @@ RuleBreach = tuple[str, str] | None
 
 
 def _check_operations(agent: Agent, report: RoundReport) -> RuleBreach:
-    """C1: what it says was carried out for it must be in the log, under its name."""
+    """C1: every operation that it reports as carried out must be in the log under its name."""
     for name in report.confirmed_operations:
         if name not in agent.done:
             return "reported_operation_not_found", name
@@ -55,7 +55,7 @@ def _check_operations(agent: Agent, report: RoundReport) -> RuleBreach:
 
 
 def _check_decision(state: Swarm, agent: Agent, report: RoundReport) -> RuleBreach:
-    """C2: the decision report is complete, and its probabilities are right."""
+    """C2: the decision report must be complete, and its probabilities correct."""
     decision = report.decision_report
     if decision is None:
         return "decision_report_missing", ""
@@ -67,9 +67,10 @@ def _check_decision(state: Swarm, agent: Agent, report: RoundReport) -> RuleBrea
         return "response_prob_calculation_error", f"threshold {decision.threshold:g}, yours is {agent.threshold:.4f}"
     for candidate in decision.candidates or ():
         expected = _compute_probabilities(state, agent, candidate)
+        # Agents may use either concentration of a direction; the report is wrong only if it fits neither.
         if candidate.response_prob is None or all(abs(candidate.response_prob - each) > TOLERANCE for each in expected):
-            told = " or ".join(f"{each:.4f}" for each in sorted(set(expected)))
-            return "response_prob_calculation_error", f"{candidate.direction}: {candidate.response_prob}, expected {told}"
+            values = " or ".join(f"{each:.4f}" for each in sorted(set(expected)))
+            return "response_prob_calculation_error", f"{candidate.direction}: {candidate.response_prob}, expected {values}"
     return None
 
 
@@ -84,27 +85,28 @@ def _find_missing_part(decision: DecisionReport) -> str:
 
 
 def _compute_probabilities(state: Swarm, agent: Agent, candidate: Candidate) -> tuple[float, ...]:
-    """P(S, θ) by the blackboard as the agent was shown it: for the raw concentration and for the effective one."""
+    """Return P(S, θ) for a direction as the agent saw it: for the raw concentration and for the effective one."""
     key = direction_key(one_line(candidate.direction))
-    found = state.board.pheromones.get(key)
-    if found is None:
+    pheromone = state.board.pheromones.get(key)
+    if pheromone is None:
+        # The agent names a direction that is not on the blackboard: no stimulus, so no response.
         return (0.0,)
     settings = state.settings
     count = sum(signal.target == key for signal in state.board.signals)
     strength = compute_inhibition(count, settings.signal_strength, settings.most_inhibition)
     return tuple(
         compute_response(value, agent.threshold)
-        for value in (found.concentration, compute_effective_concentration(found.concentration, strength))
+        for value in (pheromone.concentration, compute_effective_concentration(pheromone.concentration, strength))
     )
 
 
 def _check_conflicts(report: RoundReport) -> RuleBreach:
-    """C3: a conflict review, also where it found none."""
+    """C3: there must be a conflict review, also if it found no conflict."""
     return ("conflict_review_missing", "") if report.conflict_review is None else None
 
 
 def _check_random_exploration(state: Swarm, agent: Agent, report: RoundReport) -> RuleBreach:
-    """C4: random exploration was carried out where it was ordered."""
+    """C4: random exploration must be carried out if it was ordered."""
     order = state.orders.get(agent.seat)
     if order is not None and order.random and not report.random_explore_forced:
         return "random_explore_not_executed", ""

@@ -1,4 +1,4 @@
-"""The convergence of a round, with every figure and its inputs, and the protection of diversity (S-17 … S-20)."""
+"""The convergence of a round with every figure and its inputs, and the protection of diversity (S-17 … S-20)."""
 
 from dataclasses import dataclass, replace
 from typing import Final
@@ -18,7 +18,7 @@ FEWEST_ACTIVE: Final = 2
 
 
 def build_bounds(state: Swarm) -> ConvergenceBounds:
-    """What this run asks of convergence."""
+    """Return the convergence conditions of this run."""
     settings = state.settings
     return ConvergenceBounds(
         min_rounds=settings.min_rounds,
@@ -31,9 +31,10 @@ def build_bounds(state: Swarm) -> ConvergenceBounds:
 
 
 def measure_convergence(state: Swarm) -> ConvergenceMeasured:
-    """The figures of the round that was just settled."""
+    """Compute the figures of the round that was just settled."""
     board, limits = state.board, build_bounds(state)
     backed = compute_backing(state)
+    # With the quorum "independent" only agents count that held the idea before they could read it from others.
     counted = {number: own if state.settings.quorum == "independent" else everyone for number, (everyone, own) in backed.items()}
     active = len(state.active)
     reached = find_quorum_ideas(counted, active, limits.quorum)
@@ -51,7 +52,7 @@ def measure_convergence(state: Swarm) -> ConvergenceMeasured:
         diversity=spread.overall,
         bounds=limits,
     )
-    found = ConvergenceMeasured(
+    measured = ConvergenceMeasured(
         round=state.round,
         ideas=tuple(sorted(state.history[-1])) if state.history else (),
         before=tuple(sorted(state.history[-2])) if len(state.history) > 1 else (),
@@ -72,24 +73,27 @@ def measure_convergence(state: Swarm) -> ConvergenceMeasured:
         has_quorum=verdict.quorum,
         is_diverse=verdict.diverse,
         too_fast=verdict.too_fast,
+        # The classic mode has one round only and ends with a synthesis: it never converges.
         converged=verdict.converged and state.settings.mode != "classic",
         reason=verdict.reason,
     )
-    return found if _is_finished(state, found) else _with_protection(state, found)
+    # Protection changes the next round; without a next round it would only change the final figures.
+    return measured if _is_finished(state, measured) else _with_protection(state, measured)
 
 
-def _with_protection(state: Swarm, found: ConvergenceMeasured) -> ConvergenceMeasured:
-    """With what is done before the next round where the swarm is too much of one mind, and where it does not move."""
+def _with_protection(state: Swarm, measured: ConvergenceMeasured) -> ConvergenceMeasured:
+    """Add warnings, and the measures against too little diversity before the next round."""
     warnings = []
     if state.unchanged >= STAGNANT_ROUNDS:
         warnings.append("stagnation_warning")
-    if found.is_diverse and not found.too_fast:
-        return replace(found, warnings=tuple(warnings))
+    if measured.is_diverse and not measured.too_fast:
+        return replace(measured, warnings=tuple(warnings))
+    # First in the list: it is the warning that changes the next round.
     warnings.insert(0, "diversity_warning")
     if not state.settings.protection:
-        return replace(found, warnings=tuple(warnings))
+        return replace(measured, warnings=tuple(warnings))
     protection = _build_protection(state)
-    return replace(found, warnings=tuple(warnings), all_random=True, cut=protection.cut, debater=protection.debater)
+    return replace(measured, warnings=tuple(warnings), all_random=True, cut=protection.cut, debater=protection.debater)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +103,14 @@ class Protection:
 
 
 def _build_protection(state: Swarm) -> Protection:
+    # One explorer becomes a debater, so that somebody contradicts the majority.
     explorer = next((state.agents[seat] for seat in state.active if state.agents[seat].role == "EXPLORER"), None)
     debater = None
     if explorer is not None:
         debater = RoleChange(seat=explorer.seat, old="EXPLORER", new="DEBATER", round=state.round, reason="diversity_protection")
     top = max(state.board.pheromones.values(), key=lambda each: each.concentration, default=None)
     cut = None
+    # The leading direction is cut only if it dominates: a cut of a weak one would stop the swarm.
     if top is not None and top.concentration > DOMINANT:
         cut = ConcentrationChange(
             direction=top.direction, before=top.concentration, after=apply_stop_signal(top.concentration, CUT)
@@ -112,30 +118,34 @@ def _build_protection(state: Swarm) -> Protection:
     return Protection(cut, debater)
 
 
-def apply_measurement(state: Swarm, found: ConvergenceMeasured) -> Swarm:
-    """The swarm with the verdict, and with the protection carried out."""
+def apply_measurement(state: Swarm, measured: ConvergenceMeasured) -> Swarm:
+    """Return the swarm with the verdict, and with the protection applied."""
     board, agents = state.board, dict(state.agents)
-    if found.cut is not None:
-        board = with_changes(board, (found.cut,))
-    role = found.debater
+    if measured.cut is not None:
+        board = with_changes(board, (measured.cut,))
+    role = measured.debater
     if role is not None and role.seat in agents:
         agents[role.seat] = with_role(agents[role.seat], role)
-    return fast_replace(state, board=board, agents=agents, measured=found, all_random=found.all_random, warnings=found.warnings)
+    return fast_replace(
+        state, board=board, agents=agents, measured=measured, all_random=measured.all_random, warnings=measured.warnings
+    )
 
 
 def find_end_reason(state: Swarm) -> EndReason | None:
-    """Why the exploring is over; None while it goes on. What the figures say comes before what stopped the run."""
-    found = state.measured
-    if found is None or found.round != state.round:
+    """Return why exploration ends; None while it continues. The figures take precedence over a stop of the run."""
+    measured = state.measured
+    # No figures for this round yet: only a stop from outside can end it.
+    if measured is None or measured.round != state.round:
         return state.stop
     if state.settings.mode == "classic":
+        # A synthesis that was written before the stop still counts as the result.
         return "synthesis" if state.stop is None or state.synthesis else state.stop
-    if found.converged:
+    if measured.converged:
         return "converged"
-    if found.active < FEWEST_ACTIVE:
+    if measured.active < FEWEST_ACTIVE:
         return "insufficient_active_agents"
     return "max_rounds" if state.round >= state.settings.max_rounds else state.stop
 
 
-def _is_finished(state: Swarm, found: ConvergenceMeasured) -> bool:
-    return find_end_reason(fast_replace(state, measured=found)) is not None
+def _is_finished(state: Swarm, measured: ConvergenceMeasured) -> bool:
+    return find_end_reason(fast_replace(state, measured=measured)) is not None

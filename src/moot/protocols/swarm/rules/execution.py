@@ -1,4 +1,4 @@
-"""The execution state machine: which step may follow which. A step that was not confirmed cannot be passed over."""
+"""The execution state machine: which step may follow which; no step can be skipped."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -16,18 +16,18 @@ STEPS: Final[dict[str, tuple[str, ...]]] = {
     "CONVERGENCE": ("check_beta_stability", "check_quorum", "check_diversity", "generate_report"),
     "SHUTDOWN": ("pre_notify", "graceful_request", "force_terminate", "mark_all_terminated"),
 }
-"""The steps of the protocol, as its source names them."""
+"""The steps of the protocol, named as in its source."""
 
 NOTHING: Final = ""
 
 
 def _build_following() -> dict[str, frozenset[str]]:
     linear = [f"{phase}:{step}" for phase, steps in STEPS.items() for step in steps]
-    found = {one: {other} for one, other in zip([NOTHING, *linear], linear, strict=False)}
-    # A round that leads to no end is followed by another; an end may be called for before the first.
-    found["CONVERGENCE:check_diversity"].add("ROUND:broadcast_round_start")
-    found["INIT:spawn_agents"].add("CONVERGENCE:generate_report")
-    return {one: frozenset(others) for one, others in found.items()}
+    following = {one: {other} for one, other in zip([NOTHING, *linear], linear, strict=False)}
+    # A round without an end is followed by another one; a run may also be ended before its first round.
+    following["CONVERGENCE:check_diversity"].add("ROUND:broadcast_round_start")
+    following["INIT:spawn_agents"].add("CONVERGENCE:generate_report")
+    return {one: frozenset(others) for one, others in following.items()}
 
 
 FOLLOWING: Final = _build_following()
@@ -35,13 +35,13 @@ FOLLOWING: Final = _build_following()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionProgress:
-    """The last step that was confirmed, and how many were."""
+    """The last confirmed step, and the number of confirmed steps."""
 
     last: str = NOTHING
     count: int = 0
 
     def can_confirm(self, *steps: str) -> bool:
-        """Whether these steps, in this order, are the next."""
+        """Whether these steps, in this order, come next."""
         last = self.last
         for step in steps:
             if step not in FOLLOWING.get(last, ()):
@@ -50,7 +50,7 @@ class ExecutionProgress:
         return True
 
     def with_confirmed(self, *steps: str) -> "ExecutionProgress":
-        """With these steps confirmed; raises ValueError when one of them would pass over another."""
+        """Return the progress with these steps confirmed; raises ValueError if one of them would skip another."""
         if not self.can_confirm(*steps):
             given = steps[0] if steps else "nothing"
             raise ValueError(f"after {self.last or 'the opening'} comes {_format_next_steps(self.last)}, not {given}")

@@ -1,7 +1,7 @@
-"""Which findings say the same: exact words, explicit `agreesWith`, then the recorded judgement of a measure (S-8).
+"""Decides which findings express the same idea: equal text, explicit `agreesWith`, then the recorded verdict of a measure (S-8).
 
-A text is placed once, when it is first said; later figures build on where it was placed. Ideas are never merged afterwards, so
-that who held an idea before reading it (S-28) stays true.
+A text is assigned to an idea once, when it is first stated; later figures build on that. Ideas are never merged afterwards:
+otherwise it would change in hindsight who held an idea before reading it (S-28).
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -17,21 +17,21 @@ from moot.protocols.swarm.state import Board, Finding, Idea, RoundReview, Swarm
 from moot.scoring.likeness import JOIN_AT, find_similar_texts, measure_by_words, normalize_idea
 
 MOST_COMPARED: Final = 300
-"""Known ideas, the newest, that a new text is compared with."""
+"""How many known ideas, the newest, a new text is compared with."""
 
 
 def list_new_findings(state: Swarm) -> list[Finding]:
-    """Those of the round under way: they stand at the end."""
-    found = []
+    """Return the findings of the current round: the unassigned ones at the end."""
+    findings = []
     for finding in reversed(state.board.findings):
         if finding.idea:
             break
-        found.append(finding)
-    return found[::-1]
+        findings.append(finding)
+    return findings[::-1]
 
 
 def list_fresh_texts(state: Swarm) -> tuple[str, ...]:
-    """The texts of the round that nobody had said before, as they were first written."""
+    """Return the texts of the round that nobody stated before, as first written."""
     texts: dict[str, str] = {}
     for finding in list_new_findings(state):
         key = normalize_idea(finding.core_idea)
@@ -41,41 +41,43 @@ def list_fresh_texts(state: Swarm) -> tuple[str, ...]:
 
 
 def select_comparison(state: Swarm, texts: Collection[str]) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """The known ideas and the new texts that a measure is asked about; nothing where there is nothing to compare."""
+    """Return the known ideas and the new texts for a similarity measure; both empty if there is nothing to compare."""
     apart = _collect_separate_texts(state)
     claimed = _collect_agreements(state)
+    # Neither texts that the user keeps apart nor texts whose author already says what they agree with need a measure.
     new = tuple(text for text in texts if normalize_idea(text) not in apart and normalize_idea(text) not in claimed)
     known = tuple(idea.number for idea in state.board.ideas if normalize_idea(idea.text) not in apart)[-MOST_COMPARED:]
     return (known, new) if new and len(known) + len(new) > 1 else ((), ())
 
 
 def build_comparison(state: Swarm) -> CompareTexts:
-    """What the measure is handed."""
+    """Return the texts that the measure compares."""
     review = state.review
     texts = [idea.text for number in review.known if (idea := state.board.idea(number)) is not None]
     return CompareTexts(known=tuple(texts), new=review.compared)
 
 
 def compare_by_words(compared: CompareTexts) -> SimilarityReport:
-    """The judgement by words alone: what a measure that was lost is replaced with."""
+    """Compare by words alone: the fallback if the measure fails."""
     pairs = (ComparedPair(**pair._asdict()) for pair in find_similar_texts(compared.known, compared.new, measure_by_words))
     return SimilarityReport(by="words", pairs=tuple(pairs))
 
 
 @dataclass(frozen=True, slots=True)
 class IdeaSorting:
-    """Where the new texts belong, and by which measure."""
+    """The ideas of the new texts, and the measure that assigned them."""
 
     by: str
     placed: tuple[PlacedIdea, ...]
 
 
 def sort_ideas(state: Swarm) -> IdeaSorting:
-    """Place every text that nobody had said before."""
+    """Assign every text that nobody stated before to an idea."""
     review = state.review
-    found = review.likenesses
-    by = "" if not review.compared else found.by if found is not None else "words (fallback)"
-    likenesses = (found or compare_by_words(build_comparison(state))) if review.compared else None
+    report = review.likenesses
+    # Recorded with the result, so that a report can say which measure joined two texts.
+    by = "" if not review.compared else report.by if report is not None else "words (fallback)"
+    likenesses = (report or compare_by_words(build_comparison(state))) if review.compared else None
     best = _rank_pairs(review, likenesses)
     declared = _collect_agreements(state)
     places: dict[str, int] = {}
@@ -84,6 +86,7 @@ def sort_ideas(state: Swarm) -> IdeaSorting:
     placed: list[PlacedIdea] = []
     for text in review.fresh:
         key = normalize_idea(text)
+        # The author's own word comes first; a measure is only asked where the author says nothing.
         where = _place_by_agreement(state, text, declared.get(key, ()), places) or _place_by_similarity(
             review, text, best.get(key, ()), founded
         )
@@ -91,6 +94,7 @@ def sort_ideas(state: Swarm) -> IdeaSorting:
         texts.setdefault(idea, text)
         places[key] = idea
         if where.reason == "new":
+            # Only the founding text of an idea can attract others; see `_place_by_similarity`.
             founded[key] = idea
         placed.append(replace(where, idea=idea, like="" if where.reason == "new" else texts[idea]))
     return IdeaSorting(by, tuple(placed))
@@ -105,7 +109,11 @@ def _place_by_agreement(state: Swarm, text: str, names: Sequence[str], places: M
 
 
 def _place_by_similarity(review: RoundReview, text: str, pairs: Sequence[ComparedPair], founded: Mapping[str, int]) -> PlacedIdea:
-    """Like an idea's own first text: what that text has taken in may be like anything, and no chain of likenesses joins."""
+    """Assign a text to the idea whose founding text it resembles.
+
+    Later texts of an idea do not attract others: otherwise a chain of similar pairs could join two ideas that have nothing in
+    common.
+    """
     for pair in pairs:
         idea = _find_idea_at(review, founded, pair.other)
         if idea:
@@ -113,11 +121,12 @@ def _place_by_similarity(review: RoundReview, text: str, pairs: Sequence[Compare
     return PlacedIdea(text=text, idea=0, reason="new")
 
 
-def _rank_pairs(review: RoundReview, found: SimilarityReport | None) -> dict[str, list[ComparedPair]]:
-    """For each new text the texts that it is one with, the most like first."""
+def _rank_pairs(review: RoundReview, report: SimilarityReport | None) -> dict[str, list[ComparedPair]]:
+    """Return for each new text the texts that it is the same as, the most similar first."""
     known = len(review.known)
     best: dict[str, list[ComparedPair]] = {}
-    for pair in found.pairs if found is not None else ():
+    for pair in report.pairs if report is not None else ():
+        # The report comes from a participant: pairs out of range are dropped, and only earlier texts count.
         if pair.opposed or pair.likeness < JOIN_AT or not known <= pair.one < known + len(review.compared):
             continue
         if pair.other < pair.one:
@@ -126,7 +135,7 @@ def _rank_pairs(review: RoundReview, found: SimilarityReport | None) -> dict[str
 
 
 def _find_idea_at(review: RoundReview, founded: Mapping[str, int], at: int) -> int:
-    """The idea whose first text stands at this place; 0 where a text stands there that another idea took in."""
+    """Return the idea that was founded by the text at this position; 0 if that text belongs to another idea."""
     if at < len(review.known):
         return review.known[at]
     other = at - len(review.known)
@@ -134,31 +143,32 @@ def _find_idea_at(review: RoundReview, founded: Mapping[str, int], at: int) -> i
 
 
 def _collect_agreements(state: Swarm) -> dict[str, tuple[str, ...]]:
-    """What the author of each new text says that it agrees with, where that can be found."""
+    """Return what the author of each new text says it agrees with, as far as that exists."""
     said = {normalize_idea(finding.core_idea) for finding in list_new_findings(state)} | set(state.board.by_text)
-    found: dict[str, tuple[str, ...]] = {}
+    agreements: dict[str, tuple[str, ...]] = {}
     for finding in list_new_findings(state):
         key = normalize_idea(finding.core_idea)
+        # Agreeing with oneself would be a founding text that joins itself.
         names = tuple(name for name in finding.agrees_with if _is_known(state.board, said, name) and normalize_idea(name) != key)
-        if names and key not in found:
-            found[key] = names
-    return found
+        if names and key not in agreements:
+            agreements[key] = names
+    return agreements
 
 
 def _is_known(board: Board, said: Collection[str], name: str) -> bool:
     if name.startswith("finding-"):
-        found = board.finding(name)
-        return found is not None and found.idea > 0
+        finding = board.finding(name)
+        return finding is not None and finding.idea > 0
     if name.startswith("idea-"):
         return _find_numbered_idea(board, name) > 0
     return normalize_idea(name) in said
 
 
 def find_named_idea(board: Board, places: Mapping[str, int], name: str) -> int:
-    """The idea that an `agreesWith` names: by a finding's id, an idea's id, or its words; 0 where there is none."""
+    """Return the idea that an `agreesWith` names by a finding's id, an idea's id, or its text; 0 if there is none."""
     if name.startswith("finding-"):
-        found = board.finding(name)
-        return found.idea if found is not None else 0
+        finding = board.finding(name)
+        return finding.idea if finding is not None else 0
     if name.startswith("idea-"):
         return _find_numbered_idea(board, name)
     key = normalize_idea(name)
@@ -167,6 +177,7 @@ def find_named_idea(board: Board, places: Mapping[str, int], name: str) -> int:
 
 def _find_numbered_idea(board: Board, name: str) -> int:
     number = name.removeprefix("idea-")
+    # `isdigit` accepts digits of other scripts, which `int` may reject or read differently; the length bounds the conversion.
     at = int(number) if number.isascii() and number.isdigit() and len(number) < 10 else 0
     return at if board.idea(at) is not None else 0
 
@@ -176,7 +187,7 @@ def _collect_separate_texts(state: Swarm) -> frozenset[str]:
 
 
 def with_ideas(state: Swarm, placed: Collection[PlacedIdea]) -> Swarm:
-    """The swarm after its new texts were placed: findings know their ideas, ideas their backers, agents what they hold."""
+    """Return the swarm with its new texts assigned: findings know their ideas, ideas their backers, agents what they hold."""
     board = state.board
     by_text = {**board.by_text, **{normalize_idea(each.text): each.idea for each in placed}}
     ideas = {idea.number: (idea, dict(idea.since)) for idea in board.ideas}
@@ -195,10 +206,12 @@ def with_ideas(state: Swarm, placed: Collection[PlacedIdea]) -> Swarm:
         known.append(replace(finding, idea=idea, also=tuple(dict.fromkeys(also))))
         for number in (idea, *also):
             if number in ideas:
+                # `setdefault` keeps the first round: who held an idea since its founding round counts as independent.
                 ideas[number][1].setdefault(finding.seat, state.round)
                 held.setdefault(finding.seat, {})[number] = None
     agents = dict(state.agents)
     for seat, numbers in held.items():
+        # Only agents with new findings change what they hold: silence keeps the last opinion.
         agents[seat] = fast_replace(agents[seat], holds=tuple(sorted(numbers)))
     findings = (*board.findings[: len(board.findings) - len(new)], *known)
     listed = tuple(replace(idea, since=since) if since != idea.since else idea for idea, since in ideas.values())
@@ -206,15 +219,16 @@ def with_ideas(state: Swarm, placed: Collection[PlacedIdea]) -> Swarm:
 
 
 def compute_backing(state: Swarm) -> dict[int, tuple[tuple[SeatId, ...], tuple[SeatId, ...]]]:
-    """Each idea that an active agent holds, with its backers and the independent ones among them."""
+    """Return each idea that an active agent holds, with its backers and the independent ones among them."""
     held: dict[int, list[SeatId]] = {}
     for seat in state.active:
         for number in state.agents[seat].holds:
             held.setdefault(number, []).append(seat)
-    found = {}
+    backing = {}
     for number in sorted(held):
         idea = state.board.idea(number)
         if idea is not None:
+            # Independent: stated in the round in which the idea first appeared, before anyone could read it on the blackboard.
             own = tuple(seat for seat in held[number] if idea.since.get(seat) == idea.round)
-            found[number] = (tuple(held[number]), own)
-    return found
+            backing[number] = (tuple(held[number]), own)
+    return backing

@@ -1,7 +1,7 @@
-"""The six operations: the only way for an agent to change the blackboard.
+"""The six operations: the only way in which an agent can change the blackboard.
 
-Each is checked, numbered, carried out once or refused, and answered. An agent reaches what is its own alone: of its state the
-direction and the subtask, of everything else what its operation says. Nothing here can set a concentration.
+Each is validated, numbered, executed once or refused, and answered. An agent can change only its own direction and subtask, and
+otherwise only what its operation is for. No operation sets a concentration directly.
 """
 
 import math
@@ -37,7 +37,7 @@ _FINDING: Final = (
 
 
 class OperationRefused(Exception):
-    """An operation that cannot be carried out: `error` as the protocol names it, and what was expected."""
+    """An operation that cannot be executed: `error` as the protocol names it, and what was expected."""
 
     def __init__(self, error: str, detail: str = "") -> None:
         super().__init__(error)
@@ -46,14 +46,14 @@ class OperationRefused(Exception):
 
 
 class OperationEffect:
-    """What an operation did."""
+    """The effect of an operation."""
 
     def __init__(self, target: str = "", before: float | None = None, after: float | None = None, detail: str = "") -> None:
         self.target, self.before, self.after, self.detail = target, before, after, detail
 
 
 class BlackboardEditor:
-    """The blackboard while the operations of one round are carried out: copied once, not once for each of them."""
+    """The blackboard while the operations of one round are executed: copied once per round, not once per operation."""
 
     def __init__(self, state: Swarm) -> None:
         self.settings: SwarmSettings = state.settings
@@ -68,10 +68,10 @@ class BlackboardEditor:
         self._findings = list(state.board.findings)
         self._perspectives = set(state.board.perspectives)
         self.results: list[OperationResult] = []
-        self._told: OperationResult | None = None
+        self._recorded: OperationResult | None = None
 
     def execute(self, seat: SeatId, wanted: Operation) -> OperationResult:
-        """Carry one operation out, or refuse it; either way it is numbered and answered."""
+        """Execute one operation, or refuse it; in both cases it is numbered and answered."""
         number = self._board.operations + self._board.refused + len(self.results) + 1
         name = one_line(wanted.operation)[:100]
         try:
@@ -94,32 +94,32 @@ class BlackboardEditor:
         self.results.append(result)
         return result
 
-    def replay(self, seat: SeatId, wanted: Operation, told: OperationResult) -> None:
-        """Carry one out as the record tells: what it came to is read, not reckoned."""
-        self.results.append(told)
-        if not told.success:
+    def replay(self, seat: SeatId, wanted: Operation, recorded: OperationResult) -> None:
+        """Apply one operation as it was recorded: its result is read from the record, not computed again."""
+        self.results.append(recorded)
+        if not recorded.success:
             return
-        self._told = told
+        self._recorded = recorded
         try:
-            self._handle(seat, told.operation, wanted.params or {})
+            self._handle(seat, recorded.operation, wanted.params or {})
         except OperationRefused:
-            # An earlier rulebook took what this one would not: its result stands, and a replay tells the difference.
+            # An earlier rulebook accepted what this one refuses: the recorded result stands; `moot replay` shows the difference.
             pass
         finally:
-            self._told = None
+            self._recorded = None
 
-    def _choose_concentration(self, reckoned: float) -> float:
-        return reckoned if self._told is None or self._told.after is None else self._told.after
+    def _choose_concentration(self, computed: float) -> float:
+        return computed if self._recorded is None or self._recorded.after is None else self._recorded.after
 
     def _find_direction_key(self, direction: str) -> str:
-        """The key of a direction; where the record says which direction it is, that one's."""
-        if self._told is not None:
-            known = next((key for key, each in self._pheromones.items() if each.direction == self._told.target), None)
-            return known or _build_key(self._told.target or direction)
+        """Return the key of a direction; while replaying, the key of the recorded direction."""
+        if self._recorded is not None:
+            known = next((key for key, each in self._pheromones.items() if each.direction == self._recorded.target), None)
+            return known or _build_key(self._recorded.target or direction)
         return _build_key(direction)
 
     def board(self) -> Board:
-        """The blackboard after all of them."""
+        """Return the blackboard after all operations."""
         failed = sum(not result.success for result in self.results)
         return fast_replace(
             self._board,
@@ -149,25 +149,25 @@ class BlackboardEditor:
         if not 0 < amount <= self.settings.most_deposit:
             raise OperationRefused("invalid_params", f"amount must be more than 0 and at most {self.settings.most_deposit:g}")
         key = self._find_direction_key(direction)
-        found = self._pheromones.get(key)
-        if found is None and len(self._pheromones) >= MOST_DIRECTIONS:
+        pheromone = self._pheromones.get(key)
+        if pheromone is None and len(self._pheromones) >= MOST_DIRECTIONS:
             raise OperationRefused("invalid_params", f"the blackboard has {MOST_DIRECTIONS} directions already")
-        before = found.concentration if found is not None else 0.0
+        before = pheromone.concentration if pheromone is not None else 0.0
         after = self._choose_concentration(add_deposit(before, amount))
         self._set_pheromone(key, direction, agent.seat, after)
         self._change_agent(agent, deposits=agent.deposits + 1)
         return OperationEffect(self._pheromones[key].direction, before, after)
 
     def _set_pheromone(self, key: str, direction: str, by: SeatId, after: float) -> None:
-        found = self._pheromones.get(key)
-        if found is None:
+        pheromone = self._pheromones.get(key)
+        if pheromone is None:
             self._pheromones[key] = Pheromone(direction=direction, concentration=after, deposited_by=(by,), round=self.round)
             return
-        others = found.deposited_by if by in found.deposited_by else (*found.deposited_by, by)
-        self._pheromones[key] = replace(found, concentration=after, deposited_by=others)
+        others = pheromone.deposited_by if by in pheromone.deposited_by else (*pheromone.deposited_by, by)
+        self._pheromones[key] = replace(pheromone, concentration=after, deposited_by=others)
 
     def seed(self, direction: str, by: SeatId) -> None:
-        """Lay down a direction of the user's."""
+        """Put one of the user's directions on the blackboard."""
         words = one_line(direction)[:LONGEST_DIRECTION]
         if words:
             key = _build_key(words)
@@ -184,9 +184,10 @@ class BlackboardEditor:
         if not self.settings.stop_signals:
             raise OperationRefused("invalid_params", "stop signals are switched off in this run")
         key = self._find_direction_key(direction)
-        found = self._pheromones.get(key)
-        if found is None:
+        pheromone = self._pheromones.get(key)
+        if pheromone is None:
             raise OperationRefused("invalid_params", "targetDirection is not on the blackboard")
+        # Signals are numbered over the whole run: expired ones are removed from the list, so its length would repeat ids.
         self._signals_made += 1
         signal = Signal(
             id=f"signal-{self._signals_made}",
@@ -199,34 +200,37 @@ class BlackboardEditor:
             at=self.clock,
         )
         self._signals.append(signal)
-        after = self._choose_concentration(apply_stop_signal(found.concentration, signal.strength))
-        self._pheromones[key] = replace(found, concentration=after)
+        after = self._choose_concentration(apply_stop_signal(pheromone.concentration, signal.strength))
+        self._pheromones[key] = replace(pheromone, concentration=after)
         self._change_agent(agent, signals_sent=agent.signals_sent + 1)
+        # Agents on the inhibited direction are counted as receivers, because their next order may tell them to switch.
         for seat, other in self.agents.items():
             if seat != agent.seat and _build_key(other.direction) == key:
                 self._change_agent(other, signals_received=other.signals_received + 1)
-        return OperationEffect(found.direction, found.concentration, after, signal.id)
+        return OperationEffect(pheromone.direction, pheromone.concentration, after, signal.id)
 
     def _claim_subtask(self, agent: Agent, params: Mapping[str, object]) -> OperationEffect:
         _validate_names(params, "description")
         description = _read_text(params, "description", 500)
+        # The id is a hash of the normalized text: two agents that describe the same subtask share its claim.
         name = f"subtask-{sha256(normalize_label(description).encode()).hexdigest()[:8]}"
-        if self._told is not None:
-            name = self._told.target or name
-        found = self._claims.get(name)
-        if found is None:
+        if self._recorded is not None:
+            name = self._recorded.target or name
+        claim = self._claims.get(name)
+        if claim is None:
             if len(self._claims) >= MOST_CLAIMS:
                 raise OperationRefused("invalid_params", f"the blackboard has {MOST_CLAIMS} subtasks already")
-            found = SubtaskClaim(id=name, description=description, claimed_by=(), round=self.round)
-        if agent.seat not in found.claimed_by:
-            if len(found.claimed_by) >= self.settings.agents_per_task:
+            claim = SubtaskClaim(id=name, description=description, claimed_by=(), round=self.round)
+        if agent.seat not in claim.claimed_by:
+            if len(claim.claimed_by) >= self.settings.agents_per_task:
                 raise OperationRefused("max_agents_reached", f"{self.settings.agents_per_task} agents work on it already")
-            found = replace(found, claimed_by=(*found.claimed_by, agent.seat))
-        self._claims[name] = found
+            claim = replace(claim, claimed_by=(*claim.claimed_by, agent.seat))
+        self._claims[name] = claim
         self._change_agent(agent, subtask=name)
         return OperationEffect(name)
 
     def _add_finding(self, agent: Agent, params: Mapping[str, object]) -> OperationEffect:
+        # Models often wrap the parameters in an object `finding`; both forms are accepted.
         if set(params) == {"finding"}:
             inner = params["finding"]
             if not isinstance(inner, Mapping):
@@ -263,12 +267,14 @@ class BlackboardEditor:
 
     def _request_role(self, agent: Agent, params: Mapping[str, object]) -> OperationEffect:
         _validate_names(params, "newRole", "reason")
+        # `DEEP_ANALYST`, `DeepAnalyst` and `deep_analyst` name the same role.
         roles: dict[object, Role] = {str(role).replace("_", ""): role for role in get_args(Role)}
         wanted = params.get("newRole")
         role = roles.get(wanted.upper().replace("_", "")) if isinstance(wanted, str) else None
         if role is None:
             raise OperationRefused("invalid_params", f"newRole must be one of: {', '.join(get_args(Role))}")
         _read_text(params, "reason", 4_000, is_needed=False)
+        # Only a request: roles change when the round is settled, so that all operations of a round see the same roles.
         self._change_agent(agent, wanted_role=role)
         return OperationEffect(role, detail="requested: granted at the end of the round if the rule allows it")
 
@@ -288,18 +294,20 @@ class BlackboardEditor:
         if OWN_FIELDS[1] in updates:
             subtask = "" if updates[OWN_FIELDS[1]] is None else _read_text(updates, OWN_FIELDS[1], 100)
             claim = self._claims.get(subtask)
+            # Claims are limited per subtask, so an agent cannot take one by writing it into its own state.
             if subtask and (claim is None or agent.seat not in claim.claimed_by):
                 raise OperationRefused("invalid_params", "claimedSubtask must be null or one that you have claimed")
         self._change_agent(agent, direction=direction, subtask=subtask)
         return OperationEffect(agent.seat)
 
     def set_direction(self, seat: SeatId, direction: str) -> None:
-        """An agent's report says which direction it took."""
+        """Set the direction that an agent's report says it took."""
         words = one_line(direction)[:LONGEST_DIRECTION]
         if words and seat in self.agents:
             self._change_agent(self.agents[seat], direction=words)
 
     def _change_agent(self, agent: Agent, **changes: object) -> None:
+        # From `self.agents` and not from the argument: an earlier operation of the round may have changed the agent.
         self.agents[agent.seat] = fast_replace(self.agents[agent.seat], **changes)  # type: ignore[arg-type]  # fields of Agent
 
 
@@ -315,16 +323,17 @@ OPERATIONS: Final = tuple(_HANDLERS)
 
 
 def direction_key(direction: str) -> str:
-    """A direction as it is compared: without case, width and surrounding marks."""
+    """Normalize a direction for comparison: without case, width and surrounding punctuation."""
     return _build_key(direction)
 
 
 def _build_key(direction: str) -> str:
+    # A direction of punctuation only has an empty label: then its text is the key, so that such directions stay distinct.
     return normalize_label(direction) or direction
 
 
 def list_operations(report: RoundReport) -> Iterator[Operation]:
-    """The operations that a report asks for: those it lists, then its findings."""
+    """Yield the operations of a report: those it lists, then its findings."""
     yield from report.operations
     for finding in report.findings:
         yield Operation(operation="update_finding", params=_build_params(finding))
@@ -343,31 +352,33 @@ def _build_params(finding: FoundIdea) -> dict[str, str | bool | tuple[str, ...] 
 
 
 def rotate_seats(seats: Sequence[SeatId], number: int) -> tuple[SeatId, ...]:
-    """Whose operations come first: it goes round, so that nobody is always before the others; never by who answered first."""
+    """Return whose operations come first. The order rotates with the round, and never depends on who answered first."""
     at = (number - 1) % len(seats) if seats else 0
     return (*seats[at:], *seats[:at])
 
 
 def run_operations(state: Swarm) -> BlackboardEditor:
-    """All operations of the round carried out, agent by agent."""
-    bench = BlackboardEditor(state)
+    """Execute all operations of the round, agent by agent."""
+    editor = BlackboardEditor(state)
     for seat, report in _list_reports_in_turn(state):
-        bench.set_direction(seat, report.direction)
+        editor.set_direction(seat, report.direction)
         for wanted in list_operations(report):
-            bench.execute(seat, wanted)
-    return bench
+            editor.execute(seat, wanted)
+    return editor
 
 
 def replay_operations(state: Swarm, results: Iterable[OperationResult]) -> BlackboardEditor:
-    """All operations of the round as the record tells them."""
-    bench = BlackboardEditor(state)
-    told = iter(results)
+    """Apply all operations of the round as they were recorded."""
+    editor = BlackboardEditor(state)
+    recorded = iter(results)
     for seat, report in _list_reports_in_turn(state):
-        bench.set_direction(seat, report.direction)
-        for wanted, result in zip(list_operations(report), told, strict=False):
-            bench.replay(seat, wanted, result)
-    bench.results.extend(told)
-    return bench
+        editor.set_direction(seat, report.direction)
+        # `zip` stops at the shorter side without taking from `recorded`, because the operations are its first argument.
+        for wanted, result in zip(list_operations(report), recorded, strict=False):
+            editor.replay(seat, wanted, result)
+    # Results beyond the reports are kept, so that the counts equal the record.
+    editor.results.extend(recorded)
+    return editor
 
 
 def _list_reports_in_turn(state: Swarm) -> Iterator[tuple[SeatId, RoundReport]]:
@@ -410,7 +421,7 @@ def _read_number(value: object, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise OperationRefused("invalid_params", f"{name} must be a number")
     if isinstance(value, int):
-        # Beyond any bound it is as wrong as at this one, and no float holds every whole number.
+        # Clamped, because float() overflows for very large integers; every value beyond the bounds is refused all the same.
         return float(max(-1_000, min(1_000, value)))
     if not math.isfinite(value):
         raise OperationRefused("invalid_params", f"{name} must be a finite number")

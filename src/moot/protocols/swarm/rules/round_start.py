@@ -1,4 +1,4 @@
-"""A round's beginning and its barrier: what each explorer is told, who is asked again, who is given up on."""
+"""The start of a round and its barrier: the order of each explorer, who is asked again, and who is given up."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,15 +33,15 @@ DEGRADED_AT: Final = 2
 REMOVED_AT: Final = 3
 
 BROKEN_OFF: Final[frozenset[Loss]] = frozenset(("error", "gave_up"))
-"""Losses after which an agent counts as interrupted: its connection or its process broke off."""
+"""Losses after which an agent counts as interrupted: its connection or process broke off."""
 
 
 StatusSetter = Callable[[SeatId, Status, str], None]
-"""How a status changes: the agent, its new status, the reason."""
+"""Changes the status of an agent: its seat, the new status, the reason."""
 
 
 def draw_parameters(state: Swarm) -> tuple[DrawnParameters, ...]:
-    """What chance gives each explorer: θ in [0.3, 0.6), random exploration in [0.1, 0.2)."""
+    """Draw the parameters of each explorer: θ in [0.3, 0.6), the probability of random exploration in [0.1, 0.2)."""
     seed = state.opened.seed
     return tuple(
         DrawnParameters(
@@ -54,7 +54,7 @@ def draw_parameters(state: Swarm) -> tuple[DrawnParameters, ...]:
 
 
 def build_formation(state: Swarm) -> SwarmFormed:
-    """The agents, and the user's directions as they are laid down."""
+    """Build the fact with the agents and the user's seed directions."""
     seeds = state.settings.directions if state.settings.mode == "hybrid" else ()
     laid = _seed_board(state, seeds).pheromones.values()
     changes = tuple(ConcentrationChange(direction=each.direction, before=0.0, after=each.concentration) for each in laid)
@@ -62,24 +62,25 @@ def build_formation(state: Swarm) -> SwarmFormed:
 
 
 def _seed_board(state: Swarm, seeds: Sequence[str]) -> Board:
-    bench = BlackboardEditor(state)
+    editor = BlackboardEditor(state)
     for direction in seeds:
-        bench.seed(direction, USER)
-    return bench.board()
+        editor.seed(direction, USER)
+    return editor.board()
 
 
 def apply_formation(state: Swarm, fact: SwarmFormed) -> Swarm:
-    """The swarm with its agents, and with the user's directions on the blackboard."""
+    """Return the swarm with its agents, and with the user's directions on the blackboard."""
     agents = {
         each.seat: Agent(seat=each.seat, threshold=each.threshold, random_explore=each.random_explore) for each in fact.agents
     }
+    # The board is built again for its structure; `laid` then sets the concentrations as they were recorded.
     board = _seed_board(state, fact.seeded)
     return fast_replace(state, agents=agents, board=with_changes(board, fact.laid))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeighedDirection:
-    """A direction as an agent responds to it."""
+    """A direction with the response of one agent to it."""
 
     key: str
     direction: str
@@ -90,15 +91,16 @@ class WeighedDirection:
 
 
 def weigh_directions(state: Swarm, agent: Agent, most: int | None = None) -> list[WeighedDirection]:
-    """The directions of the blackboard as this agent responds to them, the strongest first."""
+    """Return the directions of the blackboard with the response of this agent, the strongest first."""
     board, settings = state.board, state.settings
     counts = count_active_signals(board)
-    found = []
+    weighed = []
     for key, each in board.pheromones.items():
         strength = compute_inhibition(counts.get(key, 0), settings.signal_strength, settings.most_inhibition)
         value = compute_effective_concentration(each.concentration, strength)
-        found.append((-value, key, each, strength))
-    found.sort(key=lambda each: each[:2])
+        # Negated for the sort: the strongest first, and the key in ascending order breaks ties.
+        weighed.append((-value, key, each, strength))
+    weighed.sort(key=lambda each: each[:2])
     return [
         WeighedDirection(
             key=key,
@@ -108,12 +110,12 @@ def weigh_directions(state: Swarm, agent: Agent, most: int | None = None) -> lis
             probability=compute_response(-negative, agent.threshold),
             signals=counts.get(key, 0),
         )
-        for negative, key, each, _ in found[:most]
+        for negative, key, each, _ in weighed[:most]
     ]
 
 
 def count_active_signals(board: Board) -> dict[str, int]:
-    """How many signals are active on each direction."""
+    """Return how many signals are active on each direction."""
     counts: dict[str, int] = {}
     for signal in board.signals:
         counts[signal.target] = counts.get(signal.target, 0) + 1
@@ -121,7 +123,7 @@ def count_active_signals(board: Board) -> dict[str, int]:
 
 
 def build_orders(state: Swarm) -> tuple[RoundOrder, ...]:
-    """What each explorer is told at the beginning of the next round."""
+    """Build the order of each explorer for the next round."""
     number = state.round + 1
     asked = [agent for agent in state.agents.values() if agent.is_asked]
     return tuple(_build_order(state, agent, number, at) for at, agent in enumerate(asked))
@@ -132,6 +134,7 @@ def _build_order(state: Swarm, agent: Agent, number: int, at: int) -> RoundOrder
     if settings.mode == "classic":
         menu = PERSPECTIVES[state.opened.language]
         return RoundOrder(seat=agent.seat, perspective=menu[at % len(menu)])
+    # An agent that was silent for several rounds is woken with a random direction.
     wake = agent.silence >= SILENT_ROUNDS
     by_chance = settings.random_exploration and random_unit(seed, "explore", number, agent.seat) < agent.random_explore
     random = wake or state.all_random or by_chance
@@ -139,11 +142,14 @@ def _build_order(state: Swarm, agent: Agent, number: int, at: int) -> RoundOrder
     signals = count_active_signals(state.board).get(own, 0)
     must_switch = inhibited = False
     if own and signals:
-        found = state.board.pheromones.get(own)
+        pheromone = state.board.pheromones.get(own)
         strength = compute_inhibition(signals, settings.signal_strength, settings.most_inhibition)
-        value = compute_effective_concentration(found.concentration, strength) if found is not None else 0.0
+        value = compute_effective_concentration(pheromone.concentration, strength) if pheromone is not None else 0.0
+        # Two separate rules (6.1): below its threshold an agent must switch; above it the signals still deter it with probability
+        # 1 − P.
         must_switch = value < agent.threshold
         inhibited = must_switch or random_unit(seed, "inhibit", number, agent.seat) >= compute_response(value, agent.threshold)
+    # One more than the top directions, because the agent's own one may drop out.
     choices = [each for each in weigh_directions(state, agent, TOP + 1) if not (must_switch and each.key == own)]
     recommended = "" if random or not choices else choices[0].direction
     return RoundOrder(
@@ -152,14 +158,14 @@ def _build_order(state: Swarm, agent: Agent, number: int, at: int) -> RoundOrder
 
 
 def list_waiting_seats(state: Swarm) -> tuple[SeatId, ...]:
-    """Who is still to bring a report in this round."""
+    """Return who still has to report in this round."""
     return tuple(seat for seat in state.orders if seat not in state.answered and is_asked_again(state, seat))
 
 
 def is_asked_again(state: Swarm, seat: SeatId) -> bool:
     """Whether an agent that failed in this round is asked once more.
 
-    A first timeout is retried with a reminder; one that broke off is pinged; a degraded agent gets neither.
+    A first timeout is retried with a reminder; an interrupted agent is pinged; a degraded agent gets neither.
     """
     losses = state.lost.get(seat, ())
     if not losses:
@@ -173,13 +179,13 @@ def is_asked_again(state: Swarm, seat: SeatId) -> bool:
 
 
 def is_ping(state: Swarm, seat: SeatId) -> bool:
-    """Whether the next ask of this agent is a ping, not a retry."""
+    """Whether the next ask of this agent is a ping and not a retry."""
     losses = state.lost.get(seat, ())
     return bool(losses) and losses[-1] in BROKEN_OFF
 
 
 def build_barrier(state: Swarm) -> BarrierPassed:
-    """Who answered, who was lost, who broke rules, and what each agent is after that."""
+    """Build the barrier: who answered, who was lost, who broke rules, and the resulting status of each agent."""
     agents = dict(state.agents)
     changes: list[StatusChange] = []
     broken: list[Violation] = []
@@ -192,15 +198,16 @@ def build_barrier(state: Swarm) -> BarrierPassed:
 
     for seat in state.orders:
         report, agent = state.answered.get(seat), agents[seat]
-        found = find_violations(state, agent, report) if report is not None else []
-        broken += found
-        agents[seat] = after = _count_round(state, agent, found)
+        violations = find_violations(state, agent, report) if report is not None else []
+        broken += violations
+        agents[seat] = after = _count_round(state, agent, violations)
         if report is None:
             _give_up(state, after, set_status)
         else:
             if agent.status == "interrupted":
                 set_status(seat, "active", "recovered")
-            _punish(agents, agent, found, set_status)
+            _punish(agents, agent, violations, set_status)
+        # After the punishment: an agent that was degraded or terminated above does not get a second reason.
         if after.wakes >= MOST_WAKES and agents[seat].status == "active":
             set_status(seat, "degraded", "prolonged_silence")
     answered = tuple(seat for seat in state.orders if seat in state.answered)
@@ -216,7 +223,7 @@ def build_barrier(state: Swarm) -> BarrierPassed:
 
 
 def apply_barrier(state: Swarm, fact: BarrierPassed) -> dict[SeatId, Agent]:
-    """The agents with the rules that they broke, and as what they became."""
+    """Return the agents with their violations and their new status."""
     broken: dict[SeatId, list[Violation]] = {}
     for each in fact.violations:
         broken.setdefault(each.seat, []).append(each)
@@ -231,12 +238,13 @@ def apply_barrier(state: Swarm, fact: BarrierPassed) -> dict[SeatId, Agent]:
     return agents
 
 
-def _count_round(state: Swarm, agent: Agent, found: Sequence[Violation]) -> Agent:
-    """The agent with this round in its counts."""
+def _count_round(state: Swarm, agent: Agent, violations: Sequence[Violation]) -> Agent:
+    """Return the agent with this round in its counts."""
     report = state.answered.get(agent.seat)
     agent = _count_misses(state, agent) if report is None else fast_replace(agent, strikes=0, missed=False)
-    for each in found:
+    for each in violations:
         agent = fast_replace(agent, violations=(*agent.violations, each), score=agent.score + SCORES[each.severity])
+        # Later violations do not count once the agent is terminated; `_punish` stops at the same one.
         if _is_over(each, agent.score):
             break
     if report is not None and not report.is_silent:
@@ -261,26 +269,26 @@ def _count_misses(state: Swarm, agent: Agent) -> Agent:
     return fast_replace(agent, strikes=strikes, missed=bool(losses))
 
 
-def _give_up(state: Swarm, agent: Agent, become: StatusSetter) -> None:
+def _give_up(state: Swarm, agent: Agent, set_status: StatusSetter) -> None:
     losses = state.lost.get(agent.seat, ())
     if not losses:
         # The run was stopped before it could answer: nobody's fault.
         return
     if agent.strikes >= REMOVED_AT:
-        become(agent.seat, "removed", f"timeout ({agent.strikes})")
+        set_status(agent.seat, "removed", f"timeout ({agent.strikes})")
     elif agent.strikes >= DEGRADED_AT and agent.status != "degraded":
         why = "interrupted for too long" if agent.status == "interrupted" else f"timeout ({agent.strikes})"
-        become(agent.seat, "degraded", why)
+        set_status(agent.seat, "degraded", why)
     elif agent.status == "interrupted":
-        become(agent.seat, "active", "the round ended before it was back")
+        set_status(agent.seat, "active", "the round ended before it was back")
 
 
-def _punish(agents: Mapping[SeatId, Agent], before: Agent, found: Sequence[Violation], become: StatusSetter) -> None:
+def _punish(agents: Mapping[SeatId, Agent], before: Agent, violations: Sequence[Violation], set_status: StatusSetter) -> None:
     score = before.score
-    for each in found:
+    for each in violations:
         score += SCORES[each.severity]
         if each.severity == "MAJOR" and agents[before.seat].status == "active":
-            become(before.seat, "degraded", each.violation)
+            set_status(before.seat, "degraded", each.violation)
         if _is_over(each, score):
-            become(before.seat, "terminated", "compliance_violation")
+            set_status(before.seat, "terminated", "compliance_violation")
             return

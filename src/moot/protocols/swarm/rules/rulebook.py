@@ -3,9 +3,9 @@
     init → begin → explore → process → review → settle → measure → (begin …) → vote → notice → graceful → terminate → close
 
 In `explore` all explorers are asked at once, and those that fail are asked again as the protocol says; in `review` idle agents
-collide, the validator checks, the measure compares; in `vote` the consensus ideas are put to the vote. All else is computed, each
-step recorded and confirmed by the execution state machine. Operations are carried out at the barrier, in an order that does not
-depend on who answered first, so that the same seed and the same answers give the same run.
+collide, the validator checks, the measure compares; in `vote` the consensus ideas are voted on. Everything else is computed, and
+each step is recorded and confirmed by the execution state machine. Operations are executed at the barrier, in an order that does
+not depend on who answered first, so that the same seed and the same answers give the same run.
 """
 
 from collections.abc import Callable, Mapping
@@ -101,7 +101,7 @@ CONFIRMS: Final[dict[type[Fact], tuple[str, ...]]] = {
     ShutdownAnswered: ("SHUTDOWN:graceful_request",),
     AgentsTerminated: ("SHUTDOWN:force_terminate", "SHUTDOWN:mark_all_terminated"),
 }
-"""Which steps of the execution state machine a fact confirms."""
+"""The steps of the execution state machine that a fact confirms."""
 
 _ALLOWED_STAGES: Final[dict[type[Fact], frozenset[Stage]]] = {
     SwarmFormed: frozenset(("init",)),
@@ -149,12 +149,13 @@ class SwarmRules:
             case SessionForked(swaps=swaps):
                 return fast_replace(state, seats=swap_seats(state.seats, swaps))
             case Closed():
-                # One that is cancelled, or that broke, leaves nobody running either.
+                # A session that is cancelled or broken must not leave an agent running either.
                 return fast_replace(
                     state if state.stage == "close" else apply_termination(state, build_agent_ends(state)), stage="closed"
                 )
             case _:
                 after = _apply_step(state, fact)
+                # Entries after this one stay hidden from other seats while all of them explore, or vote, at the same time.
                 begins = after.stage != state.stage and after.stage in {"explore", "vote"}
                 return fast_replace(after, sealed_after=entry.seq) if begins else after
 
@@ -169,6 +170,7 @@ class SwarmRules:
             return asks
         fact = build_next_fact(state)
         steps = CONFIRMS.get(type(fact), ())
+        # A fault of the rulebook itself. It is recorded and ends the run; raising would stop the engine at every restart.
         if not state.execution.can_confirm(*steps):
             fact = _build_fault_closing(state, f"the step {steps[0]} would follow {state.execution.last or 'nothing'}")
         return (Record(fact=fact),)
@@ -181,10 +183,10 @@ RULES: Final = SwarmRules()
 
 
 def _advance_clock(state: Swarm, entry: Entry) -> Swarm:
-    """The run's clock: it stands still while no process runs the session.
+    """Advance the run's clock, which stands still while no process runs the session.
 
-    While only agents elsewhere are awaited it goes on, since signals expire and agents are silent then too, but for no longer
-    than a round waits for them: after that nobody was there.
+    While only outside agents are awaited it continues, because signals expire and agents are silent then, too; but no longer than
+    a round waits for them. After that nobody was there.
     """
     time = RunningTime(entry.at) if state.at is None else compute_running_time(state.at, state.pending, entry)
     seconds = time.seconds + min(time.parked, state.settings.round_timeout)
@@ -194,7 +196,7 @@ def _advance_clock(state: Swarm, entry: Entry) -> Swarm:
 
 
 def build_asks(state: Swarm) -> tuple[Ask, ...]:
-    """Who is asked for what now."""
+    """Return the current asks."""
     match state.stage:
         case "explore" if state.stop is None:
             return tuple(_build_explore_ask(state, seat) for seat in list_waiting_seats(state))
@@ -213,13 +215,14 @@ def build_asks(state: Swarm) -> tuple[Ask, ...]:
 
 
 def build_next_fact(state: Swarm) -> Fact:
-    """The fact that the state leads to by itself, once nobody is asked for anything."""
+    """Return the next fact that follows from the state, once nobody is asked for anything."""
     return _NEXT_FACT[state.stage](state)
 
 
 def _find_run_fault(state: Swarm) -> str:
-    """What is wrong with the run itself; empty if nothing is. Then it stops, and says so on the record."""
+    """Return what is wrong with the run itself, or an empty text. A fault ends the run and is recorded."""
     board = state.board
+    # Every requested operation must be accounted for, processed or refused: otherwise the blackboard has lost one.
     if board.requests != board.operations + board.refused:
         return f"{board.requests} operations were requested, {board.operations} processed, {board.refused} refused"
     return ""
@@ -234,30 +237,33 @@ def _find_patience(state: Swarm) -> float:
 
 
 def _build_explore_ask(state: Swarm, seat: SeatId) -> Ask:
+    # The pings of one agent share the time for recovery.
     patience = state.settings.recovery_seconds / PINGS if is_ping(state, seat) else _find_patience(state)
     return _build_ask(state, "explore", seat, patience, len(state.lost.get(seat, ())))
 
 
 def _build_ask(state: Swarm, kind: str, seat: SeatId, patience: float, attempt: int = 0) -> Ask:
+    # A retry needs an id of its own: the turn is the round times ten plus the attempt, of which there are fewer than ten.
     name = ask_id(state.round * 10 + attempt, kind, seat)
     return Ask(id=name, seat=seat, kind=kind, turn=state.round, patience=patience, firm=True)
 
 
 def _list_reviewers(state: Swarm) -> dict[SeatId, str]:
-    """Who has still to say something between the operations and the settlement."""
+    """Return who still has to answer between the operations and the settlement."""
     review = state.review
-    found: dict[SeatId, str] = {each.seat: "collide" for each in review.invitations}
+    # Each seat appears once: an agent collides, and the helpers are seats of their own.
+    reviewers: dict[SeatId, str] = {each.seat: "collide" for each in review.invitations}
     helpers = state.helpers
     if review.to_check and VALIDATOR in helpers:
-        found[VALIDATOR] = "validate"
+        reviewers[VALIDATOR] = "validate"
     if review.compared and LIKENESS in helpers:
-        found[LIKENESS] = "compare"
-    return {seat: kind for seat, kind in found.items() if seat not in review.settled}
+        reviewers[LIKENESS] = "compare"
+    return {seat: kind for seat, kind in reviewers.items() if seat not in review.settled}
 
 
 def _is_asked(state: Swarm, ask: str, seat: SeatId) -> bool:
     if state.stage == "explore":
-        # The one stage in which many answer: looked up for this seat alone.
+        # In this stage many seats answer at once: only this seat is looked up, so that n answers do not build n² asks.
         is_waiting = state.stop is None and seat in state.orders and seat not in state.answered and is_asked_again(state, seat)
         return is_waiting and _build_explore_ask(state, seat).id == ask
     return any(each.id == ask and each.seat == seat for each in build_asks(state))
@@ -272,6 +278,7 @@ def _apply_reply(state: Swarm, fact: Reply) -> Swarm:
     match fact.said:
         case RoundReport() as report if agent is not None:
             agents = {**state.agents, seat: fast_replace(agent, asked=agent.asked + 1)}
+            # Counted when the report arrives, so that the barrier can prove that none was lost.
             wanted = state.wanted + len(report.operations) + len(report.findings)
             return fast_replace(state, agents=agents, answered={**state.answered, seat: report}, wanted=wanted)
         case Collision() as said:
@@ -300,6 +307,7 @@ def _apply_loss(state: Swarm, fact: SeatLost) -> Swarm:
     seat, agent = fact.seat, state.agents.get(fact.seat)
     if agent is not None:
         state = fast_replace(state, agents={**state.agents, seat: fast_replace(agent, missed=True)})
+    # Which kind of ask failed follows from the stage, because each stage has its own kinds.
     if state.stage == "review":
         return _with_review(state, seat)
     if state.stage == "graceful":
@@ -316,10 +324,11 @@ def _apply_loss(state: Swarm, fact: SeatLost) -> Swarm:
 
 
 def _apply_step(state: Swarm, fact: Fact) -> Swarm:
-    """The state after a computed step as it was recorded; one that is not the next, or of other seats, changes nothing.
+    """Return the state after a computed step as it was recorded; a step that is not the next, or names other seats, changes
+    nothing.
 
-    What the step came to is read from the fact and never reckoned again: another machine, or a later version, may differ in the
-    last digit, and the record is what happened. A replay compares.
+    Results are read from the fact and never computed again: another machine, or a later version, may differ in the last digit,
+    and the record is what happened. A replay compares them.
     """
     kind = type(fact)
     if state.stage not in _ALLOWED_STAGES.get(kind, ()) or not state.execution.can_confirm(*CONFIRMS[kind]) or build_asks(state):
@@ -338,20 +347,20 @@ def _build_round_start(state: Swarm) -> Fact:
 
 
 def _build_processed_operations(state: Swarm) -> Fact:
-    bench = run_operations(state)
-    failed = sum(not result.success for result in bench.results)
+    editor = run_operations(state)
+    failed = sum(not result.success for result in editor.results)
     return OperationsProcessed(
         round=state.round,
         requests=state.wanted - state.board.requests,
-        processed=len(bench.results) - failed,
+        processed=len(editor.results) - failed,
         failed=failed,
-        results=tuple(bench.results),
+        results=tuple(editor.results),
     )
 
 
 def _build_sorted_ideas(state: Swarm) -> Fact:
-    found = sort_ideas(state)
-    return IdeasSorted(round=state.round, by=found.by, placed=found.placed)
+    sorting = sort_ideas(state)
+    return IdeasSorted(round=state.round, by=sorting.by, placed=sorting.placed)
 
 
 def _build_final_completion(state: Swarm) -> Fact:
@@ -402,16 +411,18 @@ def _apply_barrier(state: Swarm, fact: Fact) -> Swarm:
 
 def _apply_operations(state: Swarm, fact: Fact) -> Swarm:
     assert isinstance(fact, OperationsProcessed)
-    bench = replay_operations(state, fact.results)
-    agents = bench.agents
+    editor = replay_operations(state, fact.results)
+    agents = editor.agents
     by_seat: dict[SeatId, list[OperationResult]] = {}
-    for result in bench.results:
+    for result in editor.results:
         by_seat.setdefault(result.seat, []).append(result)
     for seat in state.orders:
         results = tuple(by_seat.get(seat, ()))
+        # Agents may confirm these ids in a later report (compliance check C1).
         done = agents[seat].done | {f"op-{result.number}" for result in results}
         agents[seat] = fast_replace(agents[seat], results=results, done=done)
-    state = fast_replace(state, stage="review", agents=agents, board=fast_replace(bench.board(), requests=state.wanted))
+    state = fast_replace(state, stage="review", agents=agents, board=fast_replace(editor.board(), requests=state.wanted))
+    # After the operations, because they add the findings that are compared and collided with.
     texts = list_fresh_texts(state)
     known, compared = select_comparison(state, texts)
     review = RoundReview(
@@ -422,6 +433,7 @@ def _apply_operations(state: Swarm, fact: Fact) -> Swarm:
 
 def _apply_sorted_ideas(state: Swarm, fact: Fact) -> Swarm:
     assert isinstance(fact, IdeasSorted)
+    # Reviews before ideas: both rewrite the findings, and the reviews still refer to them by number only.
     return fast_replace(with_ideas(apply_reviews(state), fact.placed), stage="settle")
 
 

@@ -1,4 +1,4 @@
-"""The settlement of a round, in its order: evaporation, expired signals, opinions, roles, round counts (S-14, S-16)."""
+"""The settlement of a round, in this order: evaporation, expired signals, opinions, roles, round counts (S-14, S-16)."""
 
 from typing import Final
 
@@ -16,9 +16,10 @@ SYNTHESIZER_PROBABILITY: Final = 0.8
 
 
 def build_settlement(state: Swarm) -> RoundSettled:
-    """The round's settlement."""
+    """Build the settlement of the round."""
     changes = _evaporate(state)
     active = state.active
+    # Roles are decided on the concentrations after evaporation, as the order of the settlement demands.
     roles = _list_role_changes(state, with_changes(state.board, changes))
     return RoundSettled(
         round=state.round,
@@ -32,10 +33,11 @@ def build_settlement(state: Swarm) -> RoundSettled:
 
 
 def apply_settlement(state: Swarm, fact: RoundSettled) -> Swarm:
-    """The swarm as its settlement left it."""
+    """Return the swarm after its settlement."""
     board = with_changes(state.board, fact.evaporated)
     board = fast_replace(board, signals=tuple(signal for signal in board.signals if signal.id not in fact.expired))
     ideas = frozenset(idea for opinion in fact.opinions for idea in opinion.ideas)
+    # Counts rounds with the same set of ideas, for the stagnation warning.
     unchanged = state.unchanged + 1 if state.history and state.history[-1] == ideas else 0
     return fast_replace(
         state, agents=_apply_to_agents(state, fact), board=board, history=(*state.history, ideas), unchanged=unchanged
@@ -57,12 +59,13 @@ def _is_expired(state: Swarm, signal: Signal) -> bool:
 def _list_role_changes(state: Swarm, board: Board) -> tuple[RoleChange, ...]:
     if state.settings.mode == "classic":
         return ()
-    found = (_find_role_change(state, board, state.agents[seat]) for seat in state.active)
-    return tuple(role for role in found if role is not None)
+    changes = (_find_role_change(state, board, state.agents[seat]) for seat in state.active)
+    return tuple(role for role in changes if role is not None)
 
 
 def _find_role_change(state: Swarm, board: Board, agent: Agent) -> RoleChange | None:
-    """The first rule that applies; what an agent asked for itself needs the rule, not the luck."""
+    """Return the first role whose rule applies. A requested role needs the rule but not the random draw."""
+    # Only explorers change: a role is taken once per run.
     if agent.role != "EXPLORER":
         return None
     for role, probability in list_open_roles(agent, board).items():
@@ -76,16 +79,16 @@ def _find_role_change(state: Swarm, board: Board, agent: Agent) -> RoleChange | 
 
 
 def list_open_roles(agent: Agent, board: Board) -> dict[Role, float]:
-    """The roles that an explorer may take now, in the order in which they are checked, each with its probability (5.1)."""
-    found: dict[Role, float] = {}
+    """Return the roles that an explorer may take now, in the order in which they are checked, with their probabilities (5.1)."""
+    roles: dict[Role, float] = {}
     strongest = board.strongest
     if strongest >= ANALYST_FROM and agent.deposits >= ANALYST_DEPOSITS:
-        found["DEEP_ANALYST"] = round(compute_response(strongest, agent.threshold), DIGITS)
+        roles["DEEP_ANALYST"] = round(compute_response(strongest, agent.threshold), DIGITS)
     if agent.signals_sent:
-        found["DEBATER"] = 1.0
+        roles["DEBATER"] = 1.0
     if agent.rounds >= SYNTHESIZER_ROUNDS:
-        found["SYNTHESIZER"] = SYNTHESIZER_PROBABILITY
-    return found
+        roles["SYNTHESIZER"] = SYNTHESIZER_PROBABILITY
+    return roles
 
 
 def _apply_to_agents(state: Swarm, fact: RoundSettled) -> dict[SeatId, Agent]:
@@ -105,5 +108,5 @@ def _apply_to_agents(state: Swarm, fact: RoundSettled) -> dict[SeatId, Agent]:
 
 
 def with_role(agent: Agent, role: RoleChange) -> Agent:
-    """The agent in its new role, which it is told of."""
+    """Return the agent in its new role; its next prompt says so."""
     return fast_replace(agent, role=role.new, role_news=role, role_history=(*agent.role_history, role))

@@ -1,4 +1,4 @@
-"""The end of a swarm: the votes on its consensus ideas, the state sync, and how every agent ends (S-23, S-29)."""
+"""The end of a swarm: the votes on its consensus ideas, the state sync, and the termination of every agent (S-23, S-29)."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -16,48 +16,49 @@ MOST_VOTED_ON: Final = 5
 
 
 def list_ballot_ideas(state: Swarm) -> tuple[int, ...]:
-    """The ideas that are voted on: those with a quorum, the best backed first; none where nobody is left to agree with."""
+    """Return the ideas to vote on: those with a quorum, the best backed first; none if too few agents are left."""
     is_held = state.settings.vote and state.settings.mode != "classic"
     left = state.measured.active if state.measured is not None else 0
     return state.consensus[:MOST_VOTED_ON] if is_held and left >= FEWEST_AGENTS else ()
 
 
 def list_missing_voters(state: Swarm) -> tuple[SeatId, ...]:
-    """Who has still to vote. A run that was stopped spends nothing more."""
+    """Return who still has to vote. A stopped run spends nothing more."""
     if state.stop is not None or not list_ballot_ideas(state):
         return ()
     return tuple(seat for seat in state.active if seat not in state.ballots)
 
 
 def find_synthesis_writer(state: Swarm) -> SeatId | None:
-    """Who is to write the synthesis of a classic run: the first who brought something and has not failed at it."""
+    """Return who writes the synthesis of a classic run: the first who reported and has not failed at it."""
     if state.settings.mode != "classic" or state.synthesis or state.stop is not None:
         return None
     return next((seat for seat in state.explorers if seat in state.answered and seat not in state.writers_lost), None)
 
 
 def find_vote(state: Swarm, seat: SeatId, idea: int) -> tuple[VotePosition | None, float]:
-    """How a seat voted on an idea; one that left it out abstained."""
+    """Return a seat's vote on an idea; an idea that its ballot leaves out counts as abstained."""
     ballot = state.ballots.get(seat)
     if ballot is None:
+        # No ballot at all is a missing vote, not an abstention: it counts for `could_differ`.
         return None, 0.0
     vote = next((vote for vote in ballot.votes if vote.idea == idea), None)
     return ("abstain", 0.0) if vote is None else (vote.position, vote.confidence)
 
 
 def build_resolutions(state: Swarm) -> tuple[IdeaResolution, ...]:
-    """What the votes came to, idea by idea; nothing where nobody was asked."""
+    """Return the results of the votes, idea by idea; nothing if nobody was asked."""
     if not state.ballots:
         return ()
     return tuple(_build_resolution(state, idea) for idea in list_ballot_ideas(state))
 
 
 def _build_resolution(state: Swarm, idea: int) -> IdeaResolution:
-    voices = []
+    votes = []
     for name in state.explorers:
         seat = state.seat(name)
         position, confidence = find_vote(state, name, idea)
-        voices.append(
+        votes.append(
             SeatVote(
                 seat=name,
                 position=position,
@@ -67,17 +68,17 @@ def _build_resolution(state: Swarm, idea: int) -> IdeaResolution:
                 family=detect_family(seat.platform, seat.id),
             )
         )
-    found = resolve_open_vote(voices, correlations=build_seat_correlations(state.opened.subject.bonds, state.seats))
+    resolution = resolve_open_vote(votes, correlations=build_seat_correlations(state.opened.subject.bonds, state.seats))
     return IdeaResolution(
         idea=idea,
-        consensus_type=found.consensus_type,
-        carried=found.carried,
-        support=_round_figure(found.support),
-        turnout=round(found.turnout, DIGITS),
-        confidence=_round_figure(found.confidence),
-        heads=found.heads,
-        effective=round(found.effective, DIGITS),
-        could_differ=found.could_differ,
+        consensus_type=resolution.consensus_type,
+        carried=resolution.carried,
+        support=_round_figure(resolution.support),
+        turnout=round(resolution.turnout, DIGITS),
+        confidence=_round_figure(resolution.confidence),
+        heads=resolution.heads,
+        effective=round(resolution.effective, DIGITS),
+        could_differ=resolution.could_differ,
     )
 
 
@@ -86,27 +87,30 @@ def _round_figure(figure: float | None) -> float | None:
 
 
 def build_completion(state: Swarm, reason: EndReason, fault: str = "") -> SwarmCompleted:
-    """The state sync: whoever was at work is `completed`."""
-    found = state.measured
+    """Build the state sync: every agent that was still working becomes `completed`."""
+    measured = state.measured
     return SwarmCompleted(
         round=state.round,
         reason=reason,
-        converged=reason == "converged" and found is not None and found.converged,
+        converged=reason == "converged" and measured is not None and measured.converged,
         resolved=build_resolutions(state),
         synced=tuple(seat for seat, agent in state.agents.items() if agent.is_asked),
         fault=fault,
     )
 
 
-def apply_completion(state: Swarm, found: SwarmCompleted) -> Swarm:
+def apply_completion(state: Swarm, fact: SwarmCompleted) -> Swarm:
     agents = {
-        seat: fast_replace(agent, status="completed") if seat in found.synced else agent for seat, agent in state.agents.items()
+        seat: fast_replace(agent, status="completed") if seat in fact.synced else agent for seat, agent in state.agents.items()
     }
-    return fast_replace(state, agents=agents, completed=found)
+    return fast_replace(state, agents=agents, completed=fact)
 
 
 def list_awaited_seats(state: Swarm) -> tuple[SeatId, ...]:
-    """Who is asked to say goodbye: agents elsewhere. What Moot calls itself holds nothing between two calls."""
+    """Return the agents that are asked to say goodbye: outside agents.
+
+    Participants that Moot calls hold nothing between two calls.
+    """
     return tuple(
         seat
         for seat, agent in state.agents.items()
@@ -115,7 +119,7 @@ def list_awaited_seats(state: Swarm) -> tuple[SeatId, ...]:
 
 
 def build_agent_ends(state: Swarm) -> tuple[AgentEnd, ...]:
-    """How every agent ends."""
+    """Return how every agent ends."""
     return tuple(AgentEnd(seat=seat, reason=_find_termination(state, agent)) for seat, agent in state.agents.items())
 
 
@@ -123,6 +127,7 @@ def _find_termination(state: Swarm, agent: Agent) -> Termination:
     if agent.ended is not None:
         return agent.ended
     if agent.seat in state.awaited:
+        # Asked for a goodbye and silent: gone, whatever it did before.
         is_gone = not state.goodbyes.get(agent.seat, False)
     else:
         is_gone = agent.missed or agent.status == "removed"
@@ -132,7 +137,7 @@ def _find_termination(state: Swarm, agent: Agent) -> Termination:
 
 
 def apply_termination(state: Swarm, reasons: Iterable[AgentEnd]) -> Swarm:
-    """Everyone ended, each with its reason."""
+    """Return the swarm with every agent terminated, each with its reason."""
     agents = {each.seat: fast_replace(state.agents[each.seat], status="terminated", ended=each.reason) for each in reasons}
     agents = {seat: agents.get(seat, agent) for seat, agent in state.agents.items()}
     return fast_replace(state, agents=agents)

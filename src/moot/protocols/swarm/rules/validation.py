@@ -1,6 +1,6 @@
-"""Whether a recorded step can be applied at all: that it is of this round, and names seats and ideas that there are.
+"""Checks whether a recorded step can be applied: it must be of this round, and name existing seats and ideas.
 
-No figure is looked at. What does not fit was written by nobody's rulebook, and folding it could only break.
+Figures are not checked. A step that fails was not written by any rulebook, and applying it could only raise an error.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ from moot.protocols.swarm.state import Swarm
 
 
 def is_valid_step(state: Swarm, fact: Fact) -> bool:
-    """Whether a computed step is of this swarm and this round."""
+    """Whether a computed step belongs to this swarm and this round."""
     if isinstance(fact, SwarmFormed):
         return tuple(each.seat for each in fact.agents) == state.explorers
     if isinstance(fact, IdeasSorted) and not _is_numbered(state, fact):
@@ -50,7 +50,7 @@ def _is_of_round(state: Swarm, fact: Fact) -> bool:
 
 
 def _is_numbered(state: Swarm, fact: IdeasSorted) -> bool:
-    """Ideas are numbered without a gap: a new one takes the next number, another has one."""
+    """Whether ideas are numbered without gaps: a new idea takes the next number, any other has an existing one."""
     count = len(state.board.ideas)
     for each in fact.placed:
         count += each.reason == "new"
@@ -60,7 +60,7 @@ def _is_numbered(state: Swarm, fact: IdeasSorted) -> bool:
 
 
 def _list_seats(fact: Fact) -> Iterator[SeatId]:
-    """Every seat that a fact changes something of."""
+    """Yield every seat that a fact changes."""
     match fact:
         case RoundBegun(orders=orders):
             yield from (order.seat for order in orders)
