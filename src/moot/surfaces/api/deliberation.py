@@ -61,7 +61,7 @@ async def open_deliberation(call: Call, params: OpenParams) -> OpenedOut:
         await call.moot.memory.thread_status(about.thread)
     for decision in about.built_on:
         if not await call.moot.memory.has(decision):
-            raise UnknownDecision(f"builtOn: no decision {decision!r} is kept")
+            raise UnknownDecision(f"builtOn: no decision {decision!r} is stored")
     options: Options = {
         "seats": [build_seat(call.caller, each) for each in params.participants],
         "name": get_protocol(params.protocol).name,
@@ -85,9 +85,9 @@ def build_seat(caller: Caller, given: str | ParticipantIn) -> Seat:
     form = ParticipantIn(id=given) if isinstance(given, str) else given
     kind = form.platform.partition(":")[0].strip().lower()
     if not form.platform.strip():
-        raise BadRoster(f"participant {form.id!r}: the platform is empty; leave it out for somebody who comes from outside")
+        raise BadRoster(f"participant {form.id!r}: the platform is empty; omit it for a participant from outside")
     if caller.role != "local" and (kind in {"script", "human", "embedded", "command"} or "://" in form.platform):
-        raise BadRoster(f"participant {form.id!r}: the platform {form.platform!r} can be given on the server's own machine only")
+        raise BadRoster(f"participant {form.id!r}: the platform {form.platform!r} is allowed only on the server's own machine")
     return Seat(
         id=parse_seat_id(form.id),
         platform=form.platform,
