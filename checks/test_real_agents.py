@@ -181,7 +181,7 @@ def test_two_agents_hold_a_conference_in_files(path: str, tmp_path: Path, langua
         for role, told in model.outcomes:
             assert "turn.json" in told[0], (role, told)
         assert sorted(each.name for each in stage.project.iterdir()) == [".roundtable"]
-        assert await stage.moot("roundtable", "check", "ship") == "nothing is wrong\n"
+        assert await stage.moot("roundtable", "check", "ship") == "no faults found\n"
 
     held(tmp_path, path, model, work)
 
@@ -241,7 +241,7 @@ def test_agents_that_may_write_commit_their_files_themselves(path: str, tmp_path
         assert [role for role, _ in model.asked] == ["ada", "bob", "moderator"]
         assert model.asked[1][1].splitlines()[0].endswith(f"Your instructions are: {prompt}")
         assert sorted(each.name for each in folder.glob("*.md")) == ["001_ada.md", "002_bob.md", "AGENDA.md", "MINUTES.md"]
-        assert await stage.moot("roundtable", "check", "ship") == "nothing is wrong\n"
+        assert await stage.moot("roundtable", "check", "ship") == "no faults found\n"
         assert "seat_lost" not in await stage.moot("export", found["session"], "jsonl")
 
     held(tmp_path, path, model, work)

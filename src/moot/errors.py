@@ -1,40 +1,40 @@
 """Every error that Moot raises.
 
 MootError
-├── CallerError              the caller's mistake: say what was wrong, then the remedy
+├── CallerError              the caller's mistake: the message says what was wrong, then the remedy
 │   ├── BadName              a seat, session or file name that is not allowed
-│   ├── BadRoster            seats that cannot form one roster
-│   ├── BadPanel             a panel file that cannot be read as one
-│   ├── BadScript            a script file that cannot be read as one
+│   ├── BadRoster            seats that cannot take part in one session
+│   ├── BadPanel             a panel file that is not valid
+│   ├── BadScript            a script file that is not valid
 │   ├── BadSetting           a setting outside its range
-│   ├── BadAnswer            an answer that is not in the shape that was asked for
-│   ├── BadImport            a file that cannot be read back into a session
-│   ├── UnknownPlatform      a seat's platform that no participant serves
+│   ├── BadAnswer            an answer that does not have the requested shape
+│   ├── BadImport            a file that cannot be imported as a session
+│   ├── UnknownPlatform      a platform that no participant implements
 │   ├── UnknownProtocol
 │   ├── UnknownSession
-│   ├── UnknownAsk           an answer to a question that is not open
+│   ├── UnknownAsk           an answer to an ask that does not exist
 │   ├── UnknownDecision
 │   ├── UnknownThread
 │   ├── UnknownToken
-│   ├── UnknownSeat          a name without a seat in the session
-│   ├── UnknownConference    a conference without a folder here
-│   ├── FolderDamaged        a conference folder that does not match its record
-│   ├── OutOfTurn            a contribution that the protocol does not accept now
-│   ├── KeyReused            an idempotency key that was used before, with other content
+│   ├── UnknownSeat          a name that has no seat in the session
+│   ├── UnknownConference    a conference that has no folder here
+│   ├── FolderDamaged        a conference's folder that is not as its record says
+│   ├── OutOfTurn            a contribution that the protocol does not allow now
+│   ├── KeyReused            an idempotency key that was used with other content
 │   ├── NotAllowed           a caller without the right to do this
-│   ├── SessionClosed        the session has ended; it takes nothing more
+│   ├── SessionClosed        the session has ended and accepts nothing more
 │   ├── SessionBusy          another process is running this session
 │   ├── SessionExists
 │   ├── NotStarted           a `Moot` that was not entered with `async with`
 │   └── MissingExtra         an optional part that is not installed
-└── WorldError               the world's: a disk, a provider, a ledger
-    ├── SeqConflict          someone else appended first
+└── WorldError               a failure outside: a disk, a provider, a ledger
+    ├── SeqConflict          another writer appended first
     ├── LedgerDamaged        the hash chain or the sequence is broken
     ├── LedgerNewer          written by a newer Moot
     │   └── ProtocolMissing  a session of a protocol that is not installed
     ├── LedgerUnavailable    it cannot be opened, read or written
     │   └── LedgerFull       no room to write
-    ├── ReplayDiffers        a ledger that its own rulebook would not have written
+    ├── ReplayDiffers        a ledger that does not follow from its rulebook
     ├── FolderUnwritable     files for people that cannot be written; the ledger has everything
     └── ProviderRefused      a provider that rejects the key, the model or the address
 """
@@ -149,14 +149,14 @@ class MissingExtra(CallerError):
 
 
 class WorldError(MootError):
-    """The call was right, but a disk, a provider or a ledger failed."""
+    """The call was correct; a disk, a provider or a ledger failed."""
 
 
 class SeqConflict(WorldError):
-    """An append expected a different head than the session has."""
+    """An append that expected a different head of the session."""
 
     def __init__(self, session: str, expected: int, head: int) -> None:
-        super().__init__(f"session {session!r} is at entry {head}, not {expected}; read on from there and try again")
+        super().__init__(f"session {session!r} is at entry {head}, not {expected}; read the newer entries and try again")
         self.session = session
         self.expected = expected
         self.head = head

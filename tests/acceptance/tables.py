@@ -96,7 +96,7 @@ class Table(Files):
 
     def is_sound(self) -> None:
         """Nothing is wrong, the ledger holds, and both say the same."""
-        assert self("check").out == "nothing is wrong\n"
+        assert self("check").out == "no faults found\n"
         found = self.status()
         self.cli("verify", found["session"])
         is_at_one(self, found["turns_taken"])

@@ -70,7 +70,7 @@ def waiting(cli: Cli, quiet: str) -> str:
     words = ("--seat", f"A={quiet}", "--seat", "eve=mailbox", "--set", "summarizer=A", "--session", "s")
     done = cli("run", "Is anyone there?", *words, code=3)
     assert "waiting for eve by " in done.out
-    assert done.out.endswith("moot answer s --seat eve\nthen go on with: moot resume s\n")
+    assert done.out.endswith("moot answer s --seat eve\nthen resume with: moot resume s\n")
     return "s"
 
 
@@ -101,7 +101,7 @@ def test_the_help_lists_every_command_and_the_exit_codes(cli: Cli) -> None:
         assert f"\n  {command} " in told
     for code in (
         "0 done",
-        "1 the world failed",
+        "1 a disk",
         "2 the call was wrong",
         "3 the session waits",
         "4 it ended without",
@@ -266,7 +266,7 @@ def test_a_mailbox_seat_is_asked_and_answers_from_other_processes(cli: Cli, wait
     assert ask["schema"]["required"] == ["reaction_score", "intent_to_speak"]
     assert "| Is anyone there?" in ask["shared"]
     assert "── 1.intent.eve (until " in cli("asks", "s").out
-    assert "go on with: moot resume s" in cli("answer", "s", "--seat", "eve", json.dumps(wants(0.9, "I am."))).out
+    assert "continue with: moot resume s" in cli("answer", "s", "--seat", "eve", json.dumps(wants(0.9, "I am."))).out
     cli("resume", "s", code=3)
     assert asked(cli) == ["1.speech.eve"]
     cli("answer", "s", "--seat", "eve", stdin="re #1 agree: I am here.\nStill.")
@@ -281,7 +281,7 @@ def test_a_mailbox_seat_is_asked_and_answers_from_other_processes(cli: Cli, wait
     assert [(voice["seat"], voice["text"]) for voice in decided["dissent"]] == [("eve", "Why ask?")]
     line = timeline(cli("export", "s", "context").out)[1]
     assert (line["speaker"], line["platform"], line["content"], line["refers_to"]) == ("eve", "mailbox", "I am here.\nStill.", 1)
-    assert cli("asks", "s").err == "nothing is asked now\n"
+    assert cli("asks", "s").err == "no ask is open\n"
     assert cli.json("asks", "s") == []
 
 
@@ -518,7 +518,7 @@ def test_verify_and_replay_of_sessions_that_are_whole(cli: Cli, waiting: str) ->
     """P-3: also of one that goes on."""
     (found,) = cli.json("verify")
     assert (found["session"], found["fault"], len(found["head"])) == ("s", None, 64)
-    assert cli("verify", "s").out == f"s: whole, head {found['head'][:16]}…\n"
+    assert cli("verify", "s").out == f"s: intact, head {found['head'][:16]}…\n"
     assert cli.json("replay", "s")["answers"] == 1
 
 

@@ -436,7 +436,7 @@ def test_a_record_whose_votes_were_counted_otherwise_is_refused(cli: Cli, decide
 def test_a_fork_at_a_line_goes_on_with_another_participant(cli: Cli, decided: str) -> None:
     """D-13: `--at #4` keeps the proposals; bob argues from elsewhere; diff tells where they part and what each decided."""
     assert cli("fork", "s", "--at", "#4", "--swap", "bob=mailbox", "--session", "f").out == (
-        "session f; go on with: moot resume f\n"
+        "session f; continue with: moot resume f\n"
     )
     kept = [fact for fact in facts(record(cli, "f")) if fact["fact"] == "council.contributed"]
     assert [fact["said"]["text"] for fact in kept] == ["Use Postgres.", "Use SQLite.", "Use Postgres, it is safer."]
@@ -473,7 +473,7 @@ def test_mailbox_seats_contribute_from_other_processes_and_the_debate_goes_on(cl
     """D-2, D-5, D-7: parks with code 3, tells what is asked, takes contributions, ends; who was moved by what is kept."""
     parked = cli("resume", "s", code=3).out
     assert "\nwaiting for eve by " in parked
-    assert parked.endswith(": moot answer s --seat fay\nthen go on with: moot resume s\n")
+    assert parked.endswith(": moot answer s --seat fay\nthen resume with: moot resume s\n")
     first, second = cli.json("asks", "s")
     assert [(each["ask"], each["kind"], each["form"]) for each in (first, second)] == [
         ("1.propose.eve", "propose", "json"),
@@ -482,7 +482,7 @@ def test_mailbox_seats_contribute_from_other_processes_and_the_debate_goes_on(cl
     assert "| Shall we?" in first["shared"]
     assert "Ada's own idea." not in json.dumps([first, second])
     assert "── 1.propose.fay (until " in cli("asks", "s").out
-    assert cli("answer", "s", "--seat", "eve", said("propose")).out == "taken; go on with: moot resume s\n"
+    assert cli("answer", "s", "--seat", "eve", said("propose")).out == "recorded; continue with: moot resume s\n"
     cli("answer", "s", "--seat", "fay", said("propose", choice="later", text="Next year."))
     assert cli.json("resume", "s", code=3)["status"] == "thinking"
     assert asked(cli) == ["2.argue.eve", "2.argue.fay"]
@@ -503,7 +503,7 @@ def test_mailbox_seats_contribute_from_other_processes_and_the_debate_goes_on(cl
         ("eve", "yes", None),
         ("fay", "later", None),
     ]
-    assert cli("asks", "s").err == "nothing is asked now\n"
+    assert cli("asks", "s").err == "no ask is open\n"
 
 
 @pytest.mark.parametrize(
@@ -550,7 +550,7 @@ def test_a_run_that_waits_takes_what_other_processes_contribute(cli: Cli) -> Non
         until(lambda: asked(cli))
         for kind in ("propose", "pass", "synthesize", "vote"):
             for seat in ("eve", "fay") if kind != "synthesize" else ("eve",):
-                assert cli("answer", "s", "--seat", seat, said(kind)).out.startswith("taken")
+                assert cli("answer", "s", "--seat", seat, said(kind)).out.startswith("recorded")
         done = process.ended()
     assert done.code == 0, done
     assert json.loads(done.out)["consensus_type"] == "unanimous"
@@ -563,7 +563,7 @@ def test_an_answer_that_ends_the_session_says_so(cli: Cli) -> None:
     cli("answer", "s", "--seat", "eve", said("propose"))
     done = cli("answer", "s", "--seat", "fay", said("propose"))
     assert cli.json("show", "s")["ended_by"] == "agreed_blind"
-    assert "go on with" not in done.out
+    assert "continue with" not in done.out
 
 
 # Watching, a word of the user's, the end.
@@ -588,7 +588,7 @@ def test_proposals_stay_sealed_for_those_who_watch_until_all_have_written(cli: C
     assert lines[1:4] == [f"  {seat} has written; sealed until all have" for seat in ("ada", "eve", "fay")]
     assert [line for line in lines if "own idea" in line] == lines[4:7]
     assert lines[-1] == "Cancelled before a decision."
-    assert done.err == "It waits for answers from elsewhere: eve, fay\n"
+    assert done.err == "It waits for answers from outside: eve, fay\n"
 
 
 def test_proposals_stay_sealed_for_programs_that_watch(cli: Cli, waiting: str) -> None:
@@ -603,8 +603,8 @@ def test_proposals_stay_sealed_for_programs_that_watch(cli: Cli, waiting: str) -
 def test_an_input_is_a_line_of_its_own_that_everyone_reads(cli: Cli, waiting: str) -> None:
     """D-13: also while proposals are sealed; under a key it counts once."""
     taken = cli("input", "s", "There are six months of cash.", "--key", "k1")
-    assert taken.out == "taken as #3; go on with: moot resume s\n"
-    assert cli("input", "s", "There are six months of cash.", "--key", "k1").out == "taken before: nothing changed\n"
+    assert taken.out == "recorded as #3; continue with: moot resume s\n"
+    assert cli("input", "s", "There are six months of cash.", "--key", "k1").out == "recorded before: nothing changed\n"
     assert all("| There are six months of cash." in each["shared"] for each in cli.json("asks", "s"))
     assert "**#3 USER** · says" in cli("show", "s").out
 

@@ -204,7 +204,7 @@ def test_a_stopped_meeting_says_how_to_go_on_and_loses_nothing(cli: Cli, tmp_pat
         process.process.send_signal(number)
         done = process.ended()
     assert done.code == 130
-    assert done.err.strip() == "Stopped. Nothing is lost; go on with: moot resume s"
+    assert done.err.strip() == "Stopped. Nothing is lost; resume with: moot resume s"
     before = cli("export", "s", "jsonl").out
     assert [line["speaker"] for line in json.loads(cli("export", "s", "context").out)["timeline"]][:3] == ["USER", "ada", "bob"]
     assert cli.json("list")[0]["status"] == "thinking"
@@ -225,7 +225,7 @@ def test_ctrl_c_in_a_terminal_says_how_to_go_on(cli: Cli, tmp_path: Path) -> Non
         terminal.wait_for("ada speaks, turn 1")
         terminal.type("\x03")
         assert terminal.ended() == 130
-    assert b"Stopped. Nothing is lost; go on with: moot resume s" in terminal.raw
+    assert b"Stopped. Nothing is lost; resume with: moot resume s" in terminal.raw
     assert terminal.raw.rfind(b"\x1b[?25h") > terminal.raw.rfind(b"\x1b[?25l")
     assert b"Traceback" not in terminal.raw
     assert cli.json("verify", "s")[0]["fault"] is None

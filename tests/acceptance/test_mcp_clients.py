@@ -273,8 +273,8 @@ def test_a_refusal_is_an_error_of_the_tool_with_a_sentence(server: Server, mode:
         ("contribute", {**ada, "type": "propose", "text": "", "confidence": 0.5}, "needs a text"),
         ("contribute", {"participant": "ada", "type": "pass"}, "deliberationId: is missing"),
         ("contribute", {"deliberationId": session, "type": "pass"}, "'participant' is left out"),
-        ("contribute", {**ada, "type": "pass", "loudly": True}, "loudly: is no parameter of this call"),
-        ("close_deliberation", {"deliberationId": session}, "nothing has been voted on"),
+        ("contribute", {**ada, "type": "pass", "loudly": True}, "loudly: is not a parameter of this call"),
+        ("close_deliberation", {"deliberationId": session}, "no vote has been cast"),
         ("wait_for_turn", {**ada, "timeoutSeconds": 601}, "timeoutSeconds: "),
         ("open_deliberation", {"topic": "x", "participants": ["ada"]}, "participants: "),
         ("open_deliberation", {"topic": "x", "participants": ["ada", "ada"]}, "two seats are called 'ada'"),
@@ -319,15 +319,15 @@ def test_a_seats_token_speaks_for_its_seat_alone(server: Server, mode: str) -> N
     before = server.entries(other)
     view = {"type": "propose", "text": "Ada's view.", "confidence": 0.5}
     wrong: list[tuple[str, Json, str]] = [
-        ("contribute", {**view, "deliberationId": session, "participant": "bob"}, "for the seat 'ada' alone"),
-        ("wait_for_turn", {"deliberationId": session, "participant": "bob", "timeoutSeconds": 0}, "for the seat 'ada' alone"),
-        ("join_deliberation", {"deliberationId": session, "participant": "bob"}, "for the seat 'ada' alone"),
-        ("answer_ask", {"sessionId": session, "seat": "bob", "answer": view}, "for the seat 'ada' alone"),
+        ("contribute", {**view, "deliberationId": session, "participant": "bob"}, "only for the seat 'ada'"),
+        ("wait_for_turn", {"deliberationId": session, "participant": "bob", "timeoutSeconds": 0}, "only for the seat 'ada'"),
+        ("join_deliberation", {"deliberationId": session, "participant": "bob"}, "only for the seat 'ada'"),
+        ("answer_ask", {"sessionId": session, "seat": "bob", "answer": view}, "only for the seat 'ada'"),
         ("answer_ask", {"sessionId": session, "ask": "1.propose.bob", "answer": view}, "not put to the seat 'ada'"),
-        ("contribute", {**view, "deliberationId": other}, f"for the session '{session}' alone"),
-        ("get_deliberation", {"deliberationId": other}, f"for the session '{session}' alone"),
-        ("get_session", {"sessionId": other}, f"for the session '{session}' alone"),
-        ("search_decisions", {"query": "view"}, f"for the session '{session}' alone"),
+        ("contribute", {**view, "deliberationId": other}, f"only for the session '{session}'"),
+        ("get_deliberation", {"deliberationId": other}, f"only for the session '{session}'"),
+        ("get_session", {"sessionId": other}, f"only for the session '{session}'"),
+        ("search_decisions", {"query": "view"}, f"only for the session '{session}'"),
         ("open_deliberation", {"topic": "x", "participants": ["ada", "bob"]}, "an owner's token"),
         ("close_deliberation", {"deliberationId": session, "force": True}, "an owner's token"),
         ("record_decision", {"agent": "ada", "topic": "x", "decision": "x", "confidence": 0.5}, "an owner's token"),
@@ -343,7 +343,7 @@ def test_a_seats_token_speaks_for_its_seat_alone(server: Server, mode: str) -> N
             plain(await ada.call_tool("get_deliberation", {"deliberationId": session, "participant": "ada"}))
             mine = plain(await ada.call_tool("list_deliberations", {}))["deliberations"]
             assert [each["deliberationId"] for each in mine] == [session]
-            with pytest.raises(MCPError, match=f"for the session '{session}' alone"):
+            with pytest.raises(MCPError, match=f"only for the session '{session}'"):
                 await ada.read_resource(timeline(other))
 
     held(work())
@@ -385,7 +385,7 @@ def test_a_token_that_is_unknown_or_revoked_opens_nothing(server: Server) -> Non
             told = refused(
                 await client.call_tool("contribute", {"deliberationId": session, "participant": "ada", "type": "pass"})
             )
-            assert told == "this takes a seat's or an owner's token; yours is an observer's"
+            assert told == "this call needs a seat's or an owner's token; yours is an observer's"
 
     for revision in (HANDSHAKE[-1], MODERN):
         assert held(status(revision, made["token"]))[0] == 200

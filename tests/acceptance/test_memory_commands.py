@@ -22,7 +22,7 @@ COMMANDS = (
     ["invite"],
 )
 RULES = (
-    "rules: 3 failures in 7 days open a circuit; after 1 h one probe may go, to be reviewed within 24 h; never alone at stakes: "
+    "rules: 3 failures in 7 days open a circuit; after 1 h one probe is allowed, to be reviewed within 24 h; never alone at stakes: "
     "critical; at high stakes not below a confidence of 0.6\n"
 )
 TODAY = datetime.now(UTC)
@@ -90,12 +90,12 @@ def test_the_help_lists_them(cli: Cli) -> None:
 def test_with_nothing_remembered_each_command_says_what_to_do(cli: Cli) -> None:
     """D-13, D-14, D-17: code 0, no result on standard output; as JSON, empty."""
     done = cli("decisions")
-    assert (done.out, done.err) == ("", "No decisions yet. A session that ends is kept here by itself.\n")
+    assert (done.out, done.err) == ("", "No decisions yet. Every session that ends is stored here.\n")
     done = cli("trust")
     assert (done.out, done.err) == ("", "No track records yet: review decisions (`moot decisions review`).\n")
     assert cli("breakers").out == f"every circuit is closed\n{RULES}"
     done = cli("invite", "--list")
-    assert (done.out, done.err) == ("", "no tokens yet; make one: moot invite --owner\n")
+    assert (done.out, done.err) == ("", "no tokens yet; create one: moot invite --owner\n")
     done = cli("decisions", "search", "anything")
     assert (done.out, done.err) == ("", "nothing found\n")
     assert cli.json("decisions") == cli.json("decisions", "search", "anything") == cli.json("invite", "--list") == []
@@ -184,7 +184,7 @@ def test_a_review_with_a_key_counts_once_and_a_later_one_replaces_it(cli: Cli, d
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["show", "nope"], "no decision 'nope' is kept; `moot decisions` lists those that are"),
+        (["show", "nope"], "no decision 'nope' is stored; `moot decisions` lists them"),
         (["review", "nope", "success"], "no decision 'nope' is kept; list or search to see those that are"),
         (
             ["review", "db", "success", "--choice", "postgres"],
@@ -244,7 +244,7 @@ def test_what_stands_on_a_failure_says_so(cli: Cli, db: str) -> None:
     held(work())
     cli("decisions", "review", "db", "failure")
     assert cli("decisions", "show", "alone.1").out.endswith(
-        "  built on db (failure): Which database?\n  ! it stands on what failed: db\n"
+        "  built on db (failure): Which database?\n  ! it builds on failed decisions: db\n"
     )
     assert cli("decisions", "show", "db").out.endswith("  basis of alone.1 (not reviewed): Which driver?\n")
 
@@ -265,7 +265,7 @@ def test_an_earlier_decision_on_a_like_question_is_offered(cli: Cli, db: str, tm
     platform = write_script(tmp_path / "s.toml", {"ada": {}, "bob": {}})
     words = ("--protocol", "debate", *seat_words(platform, ["ada", "bob"]))
     done = cli("run", "Which database for billing?", *words, code=4)
-    assert done.err == "An earlier decision on a like question (Which database?): moot decisions show db\n"
+    assert done.err == "An earlier decision on a similar question (Which database?): moot decisions show db\n"
     assert cli("run", "Shall we have lunch?", *words, code=4).err == ""
 
 
@@ -327,7 +327,7 @@ def test_failures_open_circuits_and_a_reset_closes_one_by_hand(cli: Cli, db: str
     opened, half = (datetime.fromisoformat(found["breakers"][0][name]) for name in ("opened_at", "half_open_at"))
     assert half - opened == timedelta(hours=2)
     assert re.match(
-        r"category:data stores: open \(1 of 1 failures, a probe may go from [\d-]+ [\d:]+ UTC\)\n", cli("breakers").out
+        r"category:data stores: open \(1 of 1 failures, a probe is allowed from [\d-]+ [\d:]+ UTC\)\n", cli("breakers").out
     )
     reset = cli("breakers", "reset", "category:Data Stores", "--note", "mended").out
     assert reset == "category:data stores: closed (0 of 1 failures)\n"
@@ -418,7 +418,7 @@ async def _known(cli: Cli, secrets: list[str]) -> list[str]:
         return [getattr(each, "reason", "") or getattr(each, "role", "") for each in found]
 
 
-FOR_WHOM = "say for whom: --seat NAME (with a SESSION), --owner or --observer"
+FOR_WHOM = "choose one: --seat NAME (with a SESSION), --owner or --observer"
 
 
 @pytest.mark.parametrize(
@@ -428,9 +428,9 @@ FOR_WHOM = "say for whom: --seat NAME (with a SESSION), --owner or --observer"
         (["s"], FOR_WHOM),
         (["s", "--seat", "eve", "--owner"], FOR_WHOM),
         (["--owner", "--observer"], FOR_WHOM),
-        (["--seat", "eve"], "a seat is a session's: moot invite SESSION --seat NAME"),
-        (["s", "--seat", "zoe"], "'zoe' is no seat of 's' that somebody could take; those are: eve"),
-        (["s", "--seat", "bob"], "'bob' is no seat of 's' that somebody could take; those are: eve"),
+        (["--seat", "eve"], "a seat belongs to a session: moot invite SESSION --seat NAME"),
+        (["s", "--seat", "zoe"], "'zoe' is not a free seat of 's'; free seats: eve"),
+        (["s", "--seat", "bob"], "'bob' is not a free seat of 's'; free seats: eve"),
         (["nope", "--seat", "eve"], "no session is called 'nope'; `moot list` shows those that exist"),
         (["nope", "--owner"], "no session is called 'nope'; `moot list` shows those that exist"),
         (["--revoke", "zz"], "unknown token 'zz'; list the tokens to see their ids"),

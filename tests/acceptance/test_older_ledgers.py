@@ -318,7 +318,7 @@ def test_a_concluded_session_is_forked_and_compared(old: Cli) -> None:
 @pytest.mark.parametrize("name", CONFERENCES)
 def test_a_conference_is_sound_in_another_place(old: Cli, name: str) -> None:
     """Its folder was moved; nothing is wrong with it, and it is the same session."""
-    assert old("roundtable", "check", name).out == "nothing is wrong\n"
+    assert old("roundtable", "check", name).out == "no faults found\n"
     found, before = old.json("roundtable", "status", name), CONFERENCES[name]
     assert {**found, "folder": ""} == {**before, "folder": ""}
 
@@ -338,7 +338,7 @@ def test_a_conference_goes_on_in_its_folder(old: Cli, name: str) -> None:
     assert (folder / "MINUTES.md").read_text(encoding="utf-8") == MINUTES
     for file, text in speeches.items():
         assert (folder / file).read_bytes() == text
-    assert old("roundtable", "check", name).out == "nothing is wrong\n"
+    assert old("roundtable", "check", name).out == "no faults found\n"
     is_whole(old, CONFERENCES[name]["session"])
 
 
@@ -350,7 +350,7 @@ def test_a_conference_whose_notes_and_ledger_are_lost_is_taken_in(old: Cli) -> N
     assert found["damage"] == []
     assert found["turn"] == CONFERENCES["queue"]["turn"]
     assert found["turns_taken"] == CONFERENCES["queue"]["turns_taken"]
-    assert other("roundtable", "check", "queue").out == "nothing is wrong\n"
+    assert other("roundtable", "check", "queue").out == "no faults found\n"
 
 
 # What outlives sessions.

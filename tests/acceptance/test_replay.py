@@ -223,7 +223,7 @@ def test_a_fork_goes_on_with_another_seat_and_leaves_its_source_alone(cli: Cli, 
     source = exports(cli, "s")
     at = next(number for number, fact in enumerate(facts(source["jsonl"]), 1) if fact["fact"] == "persona.turn_taken")
     forked = cli("fork", "s", "--at", str(at), "--swap", f"B={new_platform}", "--session", "f").out
-    assert forked == "session f; go on with: moot resume f\n"
+    assert forked == "session f; continue with: moot resume f\n"
     assert [line["speaker"] for line in timeline(cli("export", "f", "context").out)] == ["USER", "A"]
     decision = cli.json("resume", "f")
     assert [line["content"] for line in timeline(cli("export", "f", "context").out)] == ["Fork?", "first", "the new B"]

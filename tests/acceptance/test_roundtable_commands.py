@@ -157,7 +157,7 @@ def test_an_agenda_that_is_no_text_is_refused(cli: Cli) -> None:
     """R-12"""
     (cli.cwd / "background.md").write_bytes(b"\xff\xfe")
     words = ("roundtable", "new", "c", "Q", "--role", "a", "--agenda", "background.md")
-    assert cli(*words, code=2).err == "moot: background.md: no UTF-8 text\n"
+    assert cli(*words, code=2).err == "moot: background.md: not UTF-8 text\n"
     (cli.cwd / "background.md").write_text("x" * 50_001)
     assert "more than 50000 characters" in cli(*words, code=2).err
     assert not (cli.cwd / ".roundtable").exists()
@@ -167,7 +167,7 @@ def test_a_speech_that_is_no_text_is_refused(cli: Cli) -> None:
     table = Table(cli)
     table.new()
     (cli.cwd / "speech.md").write_bytes(b"\xff\xfe")
-    assert "no UTF-8" in table("say", "speech.md", "--as", "architect", code=2).err
+    assert "not UTF-8" in table("say", "speech.md", "--as", "architect", code=2).err
 
 
 def test_the_same_call_again_is_one_speech(cli: Cli) -> None:

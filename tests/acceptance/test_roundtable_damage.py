@@ -175,10 +175,10 @@ def test_check_and_repair_say_what_they_find_and_do(cli: Cli) -> None:
     )
     assert "damaged: turn.json:8" in table("status", code=5).out
     assert table("repair").out == (
-        "turn.json:8: no valid JSON: Expecting value (column 3); set aside as aside/turn.json; rebuilt from the speeches\n"
-        "002_stranger.md:1: the number 002 is 002_reviewer.md's; set aside as aside/002_stranger.md\n"
+        "turn.json:8: no valid JSON: Expecting value (column 3); moved to aside/turn.json; rebuilt from the speeches\n"
+        "002_stranger.md:1: the number 002 is 002_reviewer.md's; moved to aside/002_stranger.md\n"
     )
-    assert table("repair").out == "nothing was wrong\n"
+    assert table("repair").out == "nothing to repair\n"
     table.is_sound()
 
 
@@ -235,7 +235,7 @@ def test_what_was_set_aside_is_told_with_its_reason(cli: Cli) -> None:
     table = begun(cli)
     for text in ("one", "two"):
         table.put("002_stranger.md", text)
-        assert "set aside as aside/" in table("repair").out
+        assert "moved to aside/" in table("repair").out
     assert (table.folder / "aside" / "002_stranger.md").read_text() == "one"
     assert (table.folder / "aside" / "2_002_stranger.md").read_text() == "two"
     assert (table.folder / "aside" / "LOG.md").read_text().count("the number 002 is 002_reviewer.md's") == 2

@@ -90,11 +90,11 @@ def test_two_names_that_some_disks_take_for_one_are_refused(cli: Cli) -> None:
     """R-12"""
     Table(cli, "Cache").new()
     assert (
-        "is called 'Cache' already"
+        "conference 'Cache' exists already"
         in cli("roundtable", "new", "cache", "Which?", "--role", "a", "--dir", str(cli.cwd), code=2).err
     )
     assert (
-        "is called 'Cache' already"
+        "conference 'Cache' exists already"
         in cli("roundtable", "new", "Cache", "Which?", "--role", "a", "--dir", str(cli.cwd), code=2).err
     )
     done = cli("roundtable", "new", "other", "Which?", "--role", "Ada", "--role", "ada", "--dir", str(cli.cwd), code=2)
@@ -427,7 +427,7 @@ def test_a_folder_that_is_no_conference_is_told(cli: Cli) -> None:
     """R-11"""
     table = Table(cli, "notes")
     table.put("todo.txt", "things")
-    assert "cannot be taken in" in table("status", code=2).err
+    assert "cannot be imported" in table("status", code=2).err
     by_hand(cli.cwd / ".roundtable" / "bad", ["a", "../b"], 0, 3)
     assert "the speaking order" in Table(cli, "bad")("status", code=2).err
     by_hand(cli.cwd / ".roundtable" / "mod", ["a", "moderator"], 0, 3)

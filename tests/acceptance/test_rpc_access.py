@@ -67,14 +67,14 @@ def test_a_seats_token_speaks_for_its_seat_alone(guarded: Guarded) -> None:
     local, session, other = guarded.server.local, guarded.session, guarded.other
     heads = local.head(session), local.head(other)
     minski = guarded.minski
-    check_refused(minski, "cstp.contribute", "'minski' alone", deliberationId=session, participant="emerson", **SAID)
-    check_refused(minski, "cstp.contribute", "alone", deliberationId=other, **SAID)
-    check_refused(minski, "cstp.contribute", "alone", deliberationId=other, participant="minski", **SAID)
+    check_refused(minski, "cstp.contribute", "only for the seat 'minski'", deliberationId=session, participant="emerson", **SAID)
+    check_refused(minski, "cstp.contribute", "only for the session", deliberationId=other, **SAID)
+    check_refused(minski, "cstp.contribute", "only for the session", deliberationId=other, participant="minski", **SAID)
     for method in ("cstp.waitForTurn", "cstp.joinDeliberation"):
-        check_refused(minski, method, "'minski' alone", deliberationId=session, participant="emerson")
-        check_refused(minski, method, "alone", deliberationId=other)
-    check_refused(minski, "moot.getAsks", "'minski' alone", sessionId=session, seat="emerson")
-    check_refused(minski, "moot.answer", "'minski' alone", sessionId=session, seat="emerson", answer={"type": "pass"})
+        check_refused(minski, method, "only for the seat 'minski'", deliberationId=session, participant="emerson")
+        check_refused(minski, method, "only for the session", deliberationId=other)
+    check_refused(minski, "moot.getAsks", "only for the seat 'minski'", sessionId=session, seat="emerson")
+    check_refused(minski, "moot.answer", "only for the seat 'minski'", sessionId=session, seat="emerson", answer={"type": "pass"})
     ask = "1.propose.emerson"
     check_refused(minski, "moot.answer", "not put to the seat", sessionId=session, ask=ask, answer={"type": "pass"})
     assert (local.head(session), local.head(other)) == heads
@@ -103,11 +103,11 @@ def test_a_seats_token_opens_closes_and_reviews_nothing(guarded: Guarded) -> Non
         ("moot.giveInput", {"sessionId": session, "text": "t"}),
     ]
     for method, params in calls:
-        check_refused(minski, method, "this takes an owner's token; yours is a seat's", **params)
-    check_refused(minski, "cstp.getDeliberation", "alone", deliberationId=guarded.other)
+        check_refused(minski, method, "this call needs an owner's token; yours is a seat's", **params)
+    check_refused(minski, "cstp.getDeliberation", "only for the session", deliberationId=guarded.other)
     for method in ("moot.getSession", "moot.getEntries", "moot.exportSession", "moot.verifySession"):
-        check_refused(minski, method, "alone", sessionId=guarded.other)
-    check_refused(minski, "cstp.searchDecisions", "takes one for all sessions", query="HSM")
+        check_refused(minski, method, "only for the session", sessionId=guarded.other)
+    check_refused(minski, "cstp.searchDecisions", "needs a token for all sessions", query="HSM")
     assert minski.get(f"/events/{guarded.other}").status in {403, 404}
     assert (local.head(session), local("moot.listSessions")) == (head, listed)
     assert [line["sessionId"] for line in minski("moot.listSessions")["sessions"]] == [session]
@@ -119,13 +119,13 @@ def test_an_observer_reads_and_nothing_else(guarded: Guarded) -> None:
     head = local.head(session)
     assert guarded.observer.read(session)["deliberationId"] == session
     assert guarded.bound_observer("moot.getSession", sessionId=session)["status"] == "thinking"
-    check_refused(guarded.bound_observer, "cstp.getDeliberation", "alone", deliberationId=guarded.other)
+    check_refused(guarded.bound_observer, "cstp.getDeliberation", "only for the session", deliberationId=guarded.other)
     for client in (guarded.observer, guarded.bound_observer):
         check_refused(client, "cstp.contribute", "yours is an observer's", deliberationId=session, participant="minski", **SAID)
         check_refused(client, "cstp.waitForTurn", "yours is an observer's", deliberationId=session, participant="minski")
         check_refused(client, "cstp.closeDeliberation", "yours is an observer's", deliberationId=session)
         check_refused(client, "cstp.openDeliberation", "yours is an observer's", **HSM)
-        check_refused(client, "moot.exportSession", "own machine only", sessionId=session, form="jsonl")
+        check_refused(client, "moot.exportSession", "own machine", sessionId=session, form="jsonl")
     assert local.head(session) == head
 
 
@@ -135,9 +135,9 @@ def test_an_owner_opens_speaks_and_closes(guarded: Guarded) -> None:
     session = owner.open(idempotencyKey="owned")
     assert guarded.server.local.open(idempotencyKey="owned") != session, "a key is its caller's own"
     owner.say(session, "minski", "propose")
-    check_refused(bound, "cstp.closeDeliberation", "alone", deliberationId=session, force=True)
-    check_refused(bound, "cstp.openDeliberation", "takes one for all sessions", **HSM)
-    check_refused(bound, "cstp.reviewDecision", "takes one for all sessions", decisionId=session, outcome="success")
+    check_refused(bound, "cstp.closeDeliberation", "only for the session", deliberationId=session, force=True)
+    check_refused(bound, "cstp.openDeliberation", "needs a token for all sessions", **HSM)
+    check_refused(bound, "cstp.reviewDecision", "needs a token for all sessions", decisionId=session, outcome="success")
     assert owner("cstp.closeDeliberation", deliberationId=session, force=True)["endedBy"] == "called"
     assert "nothing to review" in owner.refused("cstp.reviewDecision", decisionId=session, outcome="failure").message
 
@@ -148,7 +148,7 @@ def test_a_token_gives_no_seat_to_what_reaches_into_the_servers_machine(guarded:
     participants = [{"id": "ada", "platform": platform}, "bob"]
     error = guarded.owner.refused("cstp.openDeliberation", **{**HSM, "participants": participants})
     assert (error.code, error.kind) == (-32602, "BadRoster")
-    assert "on the server's own machine only" in error.message
+    assert "only on the server's own machine" in error.message
     error = guarded.owner.refused("moot.openSession", topic="t", protocol="debate", seats=participants)
     assert (error.code, error.kind) == (-32602, "BadRoster")
 
@@ -225,7 +225,7 @@ def test_an_address_that_others_reach_is_not_served_without_a_token(cli: Cli) ->
     """D-6: exit code 2 and a sentence; with a token it starts, and nobody comes in without."""
     done = cli("serve", "--host", "0.0.0.0", "--port", "0", code=2)
     assert done.out == ""
-    assert done.err.startswith("moot: 0.0.0.0 can be reached from elsewhere, and no valid token exists")
+    assert done.err.startswith("moot: 0.0.0.0 can be reached from other machines, and no valid token exists")
     assert "moot invite --owner" in done.err
     revoked = issued(cli, "--owner")
     cli("invite", "--revoke", revoked["id"])
@@ -252,7 +252,7 @@ def test_a_port_that_is_taken_is_refused_with_a_sentence(cli: Cli) -> None:
         taken.listen()
         port = str(taken.getsockname()[1])
         done = cli("serve", "--port", port, code=1)
-    assert f"127.0.0.1:{port} cannot be listened on" in done.err
+    assert f"127.0.0.1:{port} cannot be bound" in done.err
 
 
 class _Stopped:

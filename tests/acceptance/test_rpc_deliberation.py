@@ -242,7 +242,7 @@ def test_a_close_before_any_vote_is_refused_unless_forced(server: Server) -> Non
     head = client.head(session)
     error = client.refused("cstp.closeDeliberation", deliberationId=session)
     assert (error.code, error.kind) == (-32003, "OutOfTurn")
-    assert "nothing has been voted on" in error.message
+    assert "no vote has been cast" in error.message
     assert client.head(session) == head
     result = client("cstp.closeDeliberation", deliberationId=session, force=True)
     assert (result["consensusType"], result["endedBy"], result["missing"]) == ("no_consensus", "called", list(SEATS))
@@ -404,9 +404,9 @@ def test_a_refused_contribution_says_what_was_expected_and_changes_nothing(serve
     session = client.opened()
     words = {"text": "words", "confidence": 0.8}
     cases: list[tuple[dict[str, Any], int, str]] = [
-        ({"type": "vote", "position": "support", "confidence": 0.8}, -32003, "'vote' has no place in the phase 'propose'"),
+        ({"type": "vote", "position": "support", "confidence": 0.8}, -32003, "'vote' is not allowed in the phase 'propose'"),
         ({"type": "synthesize", **words}, -32003, "expected of 'emerson' now: propose, pass"),
-        ({"type": "support", **words}, -32003, "waited for: emerson, minski, code-reviewer"),
+        ({"type": "support", **words}, -32003, "waiting for: emerson, minski, code-reviewer"),
         ({"type": "propose", "participant": "stranger", **words}, -32004, "the seats are: emerson, minski, code-reviewer"),
         ({"type": "propose", "participant": "no such!", **words}, -32602, "may hold letters and digits"),
         ({"type": "propose", "deliberationId": "nothing", **words}, -32002, "no session is called 'nothing'"),
@@ -419,7 +419,7 @@ def test_a_refused_contribution_says_what_was_expected_and_changes_nothing(serve
         ({"type": "propose", "refersTo": 17, **words}, -32602, "line 17 does not exist; the lines are 1 to 1"),
         ({"type": "propose", "answers": [1], **words}, -32602, "line 1 is no challenge; the challenges are: none"),
         ({"type": "shout", **words}, -32602, "'propose', 'support', 'challenge', 'synthesize', 'vote' or 'pass'"),
-        ({"type": "propose", "loud": True, **words}, -32602, "loud: is no parameter of this call"),
+        ({"type": "propose", "loud": True, **words}, -32602, "loud: is not a parameter of this call"),
         ({**words}, -32602, "type: is missing"),
         ({"type": "propose", "text": "x" * 20_001, "confidence": 0.8}, -32602, "at most 20000 characters"),
     ]

@@ -199,7 +199,7 @@ def test_a_number_too_large_for_a_float_is_answered_with_json(client: Client) ->
 
 
 def test_the_description_is_the_same_by_call_and_by_page(client: Client, document: dict[str, Any]) -> None:
-    """D-10: rpc.discover and /openrpc.json."""
+    """By rpc.discover and by /openrpc.json."""
     page = client.get("/openrpc.json")
     assert page.headers["content-type"] == "application/json"
     assert page.json() == document

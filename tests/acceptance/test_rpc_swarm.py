@@ -122,9 +122,9 @@ def test_what_an_agent_may_not_say_is_refused(server: Server) -> None:
         client.refused("moot.swarmReport", sessionId=session, seat="TanWei", report=good)
     )
     debate = client.open()
-    assert "is no swarm" in str(client.refused("moot.swarmStatus", sessionId=debate))
+    assert "is not a swarm" in str(client.refused("moot.swarmStatus", sessionId=debate))
     assert "hybrid" in str(client.refused("moot.swarmOpen", task="x", seats=list(NAMES), directions=["a"]))
-    assert "agents says 2" in str(client.refused("moot.swarmOpen", task="x", seats=list(NAMES), agents=2))
+    assert "agents is 2" in str(client.refused("moot.swarmOpen", task="x", seats=list(NAMES), agents=2))
     client("moot.cancelSession", sessionId=session)
 
 

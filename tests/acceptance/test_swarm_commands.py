@@ -112,7 +112,7 @@ def test_a_join_is_undone_in_the_report(cli: Cli) -> None:
     assert "there is no join" in cli("swarm-report", session, "--apart", "join-99", code=2).err
     assert "<svg" in cli("swarm-report", session, "--form", "html").out
     for words in (["--folder", "elsewhere"], ["--form", "blackboard"]):
-        assert "are the run's own" in cli("swarm-report", session, "--apart", names[0], *words, code=2).err
+        assert "--apart applies only" in cli("swarm-report", session, "--apart", names[0], *words, code=2).err
     assert not (cli.cwd / "elsewhere").exists()
 
 
@@ -196,7 +196,7 @@ def test_the_generic_command_runs_a_swarm_too(cli: Cli) -> None:
     [
         (["--agents", "1"], "1 is not in the range"),
         (["--agents", "65"], "65 is not in the range"),
-        (["--agents", "3", *seats()], "5 explorers are seated, and --agents says 3"),
+        (["--agents", "3", *seats()], "5 explorers are seated, but --agents is 3"),
         (["--mode", "hybrid", *seats()], "needs directions"),
         (["--mode", "emergent", "--direction", "x", *seats()], "hybrid only"),
         (["--direction", " ", *seats()], "a direction is empty"),

@@ -62,7 +62,7 @@ def test_what_is_older_than_what_was_written_changes_nothing(tmp_path: Path) -> 
 
 def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x", encoding="utf-8")
-    with pytest.raises(FolderUnwritable, match="give another with --runs"):
+    with pytest.raises(FolderUnwritable, match="choose another with --runs"):
         RunFolder(tmp_path / "file").write(timeline("one"))
 
 

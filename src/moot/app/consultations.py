@@ -33,12 +33,12 @@ def build_consult_rules(wanted: Consult) -> ConsultRules:
         if not 0 <= count <= most:
             raise BadSetting(f"{count} consultations per {what}; expected 0 to {most}")
     if not 0 < wanted.patience <= 31_536_000:
-        raise BadSetting(f"the patience with a consultation is {wanted.patience} seconds; it must be greater than 0")
+        raise BadSetting(f"the patience for a consultation is {wanted.patience} seconds; it must be greater than 0")
     try:
         folder = validate_project(Path(wanted.folder) if wanted.folder is not None else Path.cwd())
     except (OSError, ValueError) as cause:
         told = f"{cause.filename}: {cause.strerror}" if isinstance(cause, OSError) and cause.filename else str(cause)
-        raise BadSetting(f"the project cannot keep records of consultations: {told}; name another folder") from cause
+        raise BadSetting(f"consultation records cannot be written in the project: {told}; choose another folder") from cause
     return ConsultRules(
         folder=str(folder),
         token=secrets.token_hex(8),

@@ -106,7 +106,7 @@ class Deliberations:
         again["session"] = None
         wanted = (await self._moot.plan_session(topic, **again)).opened
         if _normalize_opening(found) != _normalize_opening(wanted):
-            raise KeyReused(f"the key {key!r} opened another deliberation before ({session}); use a new key")
+            raise KeyReused(f"the key {key!r} was used to open another deliberation ({session}); use a new key")
 
     async def load_state(self, session: str) -> DeliberationState:
         """Where a deliberation stands; raises UnknownSession also for sessions of other protocols."""
@@ -145,8 +145,8 @@ class Deliberations:
         if not force and council.phase not in {"vote", "decide"} and not has_votes:
             waiting = ", ".join(place.waiting_for) or "nobody"
             raise OutOfTurn(
-                f"nothing has been voted on: the deliberation is in the phase {place.council.phase!r} and waits for: {waiting}; "
-                "contribute first, or close it as it stands with force"
+                f"no vote has been cast: the deliberation is in the phase {place.council.phase!r} and waits for: {waiting}; "
+                "contribute first, or close it now with force"
             )
         try:
             await self._moot.engine.call_close(name, by)
@@ -262,4 +262,4 @@ def _check_turn(place: DeliberationState, seat: SeatId, said: Contribution) -> N
         return
     phase, waiting = place.council.phase, ", ".join(place.waiting_for) or "nobody"
     expected = f"expected of {seat!r} now: {', '.join(allowed)}" if allowed else f"nothing is expected of {seat!r} now"
-    raise OutOfTurn(f"{said.type!r} has no place in the phase {phase!r}; {expected}; waited for: {waiting}")
+    raise OutOfTurn(f"{said.type!r} is not allowed in the phase {phase!r}; {expected}; waiting for: {waiting}")

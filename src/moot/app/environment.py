@@ -32,11 +32,11 @@ async def open_ledger(address: str) -> AsyncIterator[Ledger]:
         try:
             from moot.ledgers.postgres import PostgresLedger
         except ImportError as cause:
-            raise MissingExtra('a PostgreSQL ledger needs another package: pip install "moot[postgres]"') from cause
+            raise MissingExtra('a PostgreSQL ledger needs an extra package: pip install "moot[postgres]"') from cause
         async with PostgresLedger(address) as postgres:
             yield postgres
     elif "://" in address:
-        raise BadSetting(f"MOOT_LEDGER = {address!r} is no ledger; expected a file, `memory:` or postgresql://…")
+        raise BadSetting(f"MOOT_LEDGER = {address!r} is not a ledger; expected a file, `memory:` or postgresql://…")
     else:
         async with SqliteLedger(resolve_file_path(address)) as sqlite:
             yield sqlite

@@ -326,7 +326,7 @@ class Moot:
             return await self._restore_export(text)
         plugin = get_protocol(name)
         if plugin.read_back is None:
-            raise BadImport(f"the protocol {plugin.name!r} reads nothing back but jsonl")
+            raise BadImport(f"the protocol {plugin.name!r} can import only jsonl")
         found = plugin.read_back(text, tuple(seats), Budget(turns=DEFAULT_TURNS))
         if found.conclusion is None:
             self._check_platforms(found.opened.seats)
@@ -412,7 +412,7 @@ class Moot:
             try:
                 self.seating(seat)
             except CallerError as cause:
-                raise BadImport(f"{cause}; say who goes on: --seat {seat.id}=PLATFORM for every seat") from cause
+                raise BadImport(f"{cause}; name a participant for every seat: --seat {seat.id}=PLATFORM") from cause
 
     def _find_plugin(self, opened: Opened) -> AnyPlugin:
         return find_plugin(opened)

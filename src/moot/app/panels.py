@@ -84,7 +84,7 @@ def parse_panel(text: str, what: str, folder: Path) -> Panel:
     try:
         form = PanelForm.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as cause:
-        raise BadPanel(f"{what} is no TOML: {cause}") from cause
+        raise BadPanel(f"{what} is not valid TOML: {cause}") from cause
     except ValidationError as cause:
         raise BadPanel(f"{what}: {_explain(cause)}") from cause
     try:
@@ -110,7 +110,7 @@ def _explain(cause: ValidationError) -> str:
             return f"{seat}{key!r} is missing"
         case "extra_forbidden":
             known = SeatForm.model_fields if seat else PanelForm.model_fields
-            return f"{seat}{key!r} is no key here; known: {', '.join(known)}"
+            return f"{seat}{key!r} is not a known key; known: {', '.join(known)}"
         case _:
             return f"{seat}{key}: {first['msg']} (given: {str(first['input'])[:60]!r})"
 
@@ -159,7 +159,7 @@ def _fill_platforms(seats: Iterable[Seat], platforms: Sequence[str]) -> list[Sea
             filled.append(seat)
             continue
         if not platforms:
-            raise BadRoster(f"seat {seat.id!r} has no platform, and none was found; `moot doctor` says how to get one")
+            raise BadRoster(f"seat {seat.id!r} has no platform, and none was found; see `moot doctor`")
         filled.append(replace(seat, platform=platforms[shared % len(platforms)]))
         shared += 1
     return filled

@@ -135,7 +135,7 @@ def parse_pipeline(text: str, what: str, folder: Path) -> PipelineFile:
     try:
         form = PipelineForm.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as cause:
-        raise BadSetting(f"{what} is no TOML: {cause}") from cause
+        raise BadSetting(f"{what} is not valid TOML: {cause}") from cause
     except ValidationError as cause:
         raise BadSetting(f"{what}: {_explain(cause)}") from cause
     try:
@@ -145,7 +145,7 @@ def parse_pipeline(text: str, what: str, folder: Path) -> PipelineFile:
     known = [agent.id for agent in agents]
     for pair in form.pair:
         if not {pair.asker, pair.to} <= set(known):
-            raise BadSetting(f"{what}: the pair {pair.asker} → {pair.to} names nobody here; the agents are: {', '.join(known)}")
+            raise BadSetting(f"{what}: the pair {pair.asker} → {pair.to} names an unknown agent; agents: {', '.join(known)}")
     return PipelineFile(
         task=form.pipeline.task.strip(),
         language=form.pipeline.language,
@@ -207,7 +207,7 @@ def _explain(cause: ValidationError) -> str:
         case "missing":
             return f"{where} is missing"
         case "extra_forbidden":
-            return f"{where} is no key here"
+            return f"{where} is not a known key"
         case _:
             return f"{where}: {first['msg']} (given: {str(first['input'])[:60]!r})"
 

@@ -198,7 +198,7 @@ async def _check_ready(participant: Participant) -> str | None:
         async with asyncio.timeout(CHECK_SECONDS):
             return await participant.ready()
     except TimeoutError:
-        return f"no sign of life within {CHECK_SECONDS:.0f} s"
+        return f"no answer within {CHECK_SECONDS:.0f} s"
 
 
 def _build_kind(name: str, given: GivenParticipant) -> ParticipantKind:

@@ -45,7 +45,7 @@ def check_writable(base: Path) -> None:
 
 def _build_unwritable(base: Path, cause: OSError) -> FolderUnwritable:
     where = f"{cause.filename or base}: {cause.strerror}"
-    return FolderUnwritable(f"the run's folder cannot be written ({where}); give another with --runs")
+    return FolderUnwritable(f"the run's folder cannot be written ({where}); choose another with --runs")
 
 
 class RunFolder:
@@ -96,7 +96,7 @@ def _find_own_folder(base: Path, timeline: SwarmTimeline) -> Path:
         path = base / (name if number == 1 else f"{name}-{number}")
         if _is_own(path, config) or (not path.exists() and _make_folder(path, config)):
             return path
-    raise OSError(0, f"there are {MOST_SUFFIXES} runs of this name", str(base / name))
+    raise OSError(0, f"there are already {MOST_SUFFIXES} runs with this name", str(base / name))
 
 
 def _is_own(path: Path, config: str) -> bool:

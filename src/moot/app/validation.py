@@ -24,9 +24,9 @@ def validate_topic(topic: str) -> str:
     """The question, if it is one; raises BadSetting."""
     question = fix_surrogates(topic).strip()
     if not question:
-        raise BadSetting('the topic is empty; say what the meeting is about, such as "Should we …?"')
+        raise BadSetting('the topic is empty; write a question, such as "Should we …?"')
     if len(question) > LONGEST_TOPIC:
-        raise BadSetting(f"the topic has {len(question)} characters; at most {LONGEST_TOPIC} are taken")
+        raise BadSetting(f"the topic has {len(question)} characters; the limit is {LONGEST_TOPIC}")
     return question
 
 
@@ -83,7 +83,7 @@ def check_limits(budget: Budget, patience: float) -> None:
         if limit is not None and not 0 < limit < math.inf:
             raise BadSetting(f"the budget of {what} is {limit}; it must be greater than 0 and finite")
     if patience > MOST_PATIENCE:
-        raise BadSetting(f"the patience is {patience} seconds; at most ten years are taken")
+        raise BadSetting(f"the patience is {patience} seconds; the limit is ten years")
 
 
 def validate_settings(plugin: AnyPlugin, given: Mapping[str, Any], seats: Sequence[Seat]) -> Any:

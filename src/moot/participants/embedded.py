@@ -67,7 +67,7 @@ class EmbeddedParticipant:
         if self._model.path.name == NAME and not all(form.is_simple for form in forms.values()):
             raise BadRoster(
                 "the embedded model is too small for this protocol; it takes part in persona meetings only. "
-                "Set a provider's key, start a local model server (`moot doctor`), or seat others"
+                "Set a provider's key, start a local model server (see `moot doctor`), or choose another platform"
             )
 
     async def ready(self) -> str | None:

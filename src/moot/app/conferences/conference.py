@@ -320,7 +320,7 @@ class ConferenceFolder:
             if found == normalize_speech(text) or (is_skip and parse_skip_reason(found or "") is not None):
                 self.folder.make_read_only(name)
                 return
-            self.aside.move_file(name, "another text of this name was first")
+            self.aside.move_file(name, "another text with this name came first")
         self.folder.put(name, text, fresh=True, fixed=True)
 
     def _update_sync_state(self, **what: object) -> None:
@@ -397,7 +397,7 @@ class ConferenceFolder:
             if not found.damage:
                 return done
             done.append(self._repair_damage(found.damage[0], found.conference))
-        raise FolderDamaged(f"{self.folder.path.name} cannot be mended: {found.damage[0]}")
+        raise FolderDamaged(f"{self.folder.path.name} cannot be repaired: {found.damage[0]}")
 
     def _repair_damage(self, damage: Damage, conference: Conference) -> str:
         texts = dict(render_finished_turn(conference, turn) for turn in conference.turns)
@@ -416,7 +416,7 @@ class ConferenceFolder:
                 self.folder.put(damage.file, texts[damage.file], fresh=True, fixed=True)
                 return f"{damage}; written again from the ledger"
         aside = self.aside.move_file(damage.file, damage.said) if self.folder.has(damage.file) else ""
-        where = f"; set aside as {aside}" if aside else ""
+        where = f"; moved to {aside}" if aside else ""
         if damage.file == TURN:
             text = render_turn_file(build_turn_file(conference))
             self.folder.put(TURN, text)
@@ -467,7 +467,7 @@ class ConferenceFolder:
 def describe_damage(name: str, found: tuple[Damage, ...]) -> str:
     """Damage in a sentence, with the remedy."""
     more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-    return f"the folder of {name!r} is damaged: {found[0]}{more}. See `moot roundtable check {name}`; mend it with `repair`."
+    return f"the folder of {name!r} is damaged: {found[0]}{more}. See `moot roundtable check {name}`; fix it with `repair`."
 
 
 def _build_raw_answer(text: str, role: str) -> dict[str, object]:

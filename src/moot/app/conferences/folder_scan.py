@@ -162,7 +162,7 @@ def _find_number_damage(folder: Folder, seen: FolderScan, conference: Conference
             continue
         home = format_speech_file_name(int(found[1]), found[2])
         fits = home not in seen.files and (home == coming or home in taken.values())
-        told = f"is no speech's name; expected {home}"
+        told = f"is not the name of a speech; expected {home}"
         yield Damage(file=name, line=1, kind="misnamed", said=told, rename=home if fits else "")
 
 
@@ -208,9 +208,9 @@ def _find_old_damage(folder: Folder, seen: FolderScan, conference: Conference, *
             else:
                 yield Damage(file=name, line=1, kind="speech_missing", said="is missing")
         elif file.kind != "file":
-            yield Damage(file=name, line=1, kind="speech_unreadable", said=f"is a {file.kind}, no plain file")
+            yield Damage(file=name, line=1, kind="speech_unreadable", said=f"is a {file.kind}, not a plain file")
         elif whole and (line := _find_first_difference(folder, name, text, is_skip=isinstance(turn, SkippedTurn))):
-            yield Damage(file=name, line=line, kind="speech_altered", said="differs from what was said, from this line on")
+            yield Damage(file=name, line=line, kind="speech_altered", said="differs from the record from this line on")
 
 
 def _find_other_damage(
@@ -222,13 +222,13 @@ def _find_other_damage(
     if conference.status == "concluding" and MINUTES in seen.files:
         yield from _find_unreadable(folder, MINUTES, "minutes_unreadable")
     if QUARANTINE_FOLDER in seen.files and seen.files[QUARANTINE_FOLDER].kind != "folder":
-        said = f"is a {seen.files[QUARANTINE_FOLDER].kind}; texts that are set aside need a folder of that name"
+        said = f"is a {seen.files[QUARANTINE_FOLDER].kind}; a folder with that name is needed for quarantined texts"
         yield Damage(file=QUARANTINE_FOLDER, line=1, kind="aside_blocked", said=said)
     if conference.status == "closed":
         if MINUTES not in seen.files:
             yield Damage(file=MINUTES, line=1, kind="minutes_missing", said="is missing")
         elif whole and (line := _find_first_difference(folder, MINUTES, render_minutes_file(conference))):
-            yield Damage(file=MINUTES, line=line, kind="minutes_altered", said="differs from what was written, from this line on")
+            yield Damage(file=MINUTES, line=line, kind="minutes_altered", said="differs from the record from this line on")
     if not mark.agenda:
         return
     try:
@@ -236,7 +236,7 @@ def _find_other_damage(
         if agenda is None:
             yield Damage(file=AGENDA, line=1, kind="agenda_altered", said="is missing")
         elif compute_digest(agenda) != mark.agenda:
-            said = "was changed since the conference began; a word to all is given with `moot input`"
+            said = "was changed after the conference began; address everyone with `moot input` instead"
             yield Damage(file=AGENDA, line=1, kind="agenda_altered", said=said)
     except UnreadableFile as cause:
         yield Damage(file=AGENDA, line=cause.line, kind="agenda_altered", said=cause.why)

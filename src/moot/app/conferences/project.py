@@ -95,7 +95,7 @@ class ConferenceProject:
         self._check_free(name)
         async with ConferenceFolder.open_locked(path, self._moot.engine, make=True) as conference:
             if conference.folder.has(TURN):
-                raise SessionExists(f"a conference is called {name!r} already; choose another name")
+                raise SessionExists(f"the conference {name!r} exists already; choose another name")
             conference.reset_sync_state()
             conference.record_sessions((session,), plan.opened.language)
             conference.session = await self._moot.engine.open(plan.opened, SessionId(session))
@@ -105,7 +105,7 @@ class ConferenceProject:
         try:
             self.table.mkdir(exist_ok=True)
         except FileExistsError as cause:
-            raise BadName(f"{self.table} is a link or a file; a folder is needed there") from cause
+            raise BadName(f"{self.table} is a link or a file; it must be a folder") from cause
         with Folder.open_folder(self.table) as table:
             if not table.has(GUIDE):
                 table.put(GUIDE, GUIDES[language])
@@ -115,7 +115,7 @@ class ConferenceProject:
         for other in self.names():
             if other != name and other.casefold() == name.casefold():
                 raise SessionExists(
-                    f"a conference is called {other!r} already, which some disks take for {name!r}; choose another name"
+                    f"the conference {other!r} exists already, and some file systems take it for {name!r}; choose another name"
                 )
 
     @asynccontextmanager
@@ -275,7 +275,7 @@ class ConferenceProject:
                 # First the folder knows its new session: who dies before the old one is ended leaves two, not none.
                 old, conference.session = conference.session, session
                 conference.record_sessions((session,), conference.mark.language)
-                await self._moot.engine.cancel(old, f"goes on as {session}")
+                await self._moot.engine.cancel(old, f"continued as {session}")
             return await conference.sync()
 
 
@@ -294,7 +294,7 @@ def _parse_course(name: str, seen: FolderScan, agenda: str) -> tuple[tuple[str, 
     held = math.ceil(seen.highest / max(1, len(order)))
     if not order:
         fault = str(seen.turn_fault) if seen.turn_fault else TURN
-        raise FolderDamaged(f"{name!r} cannot be taken in: {fault}, and neither agenda nor speeches say who speaks")
+        raise FolderDamaged(f"{name!r} cannot be imported: {fault}, and neither the agenda nor the speeches name the speakers")
     return order, max(held, said.max_rounds or DEFAULT_ROUNDS), ""
 
 

@@ -24,19 +24,22 @@ ConsultText = Annotated[str, Field(max_length=8_000)]
 class ConsultParams(Wire):
     session_id: Annotated[
         str | None,
-        Field(max_length=80, description="The session in which you are asked something now. Left out: a question on its own."),
+        Field(
+            max_length=80,
+            description="The session in which you are asked something now. Omitted: a question outside any session.",
+        ),
     ] = None
     seat: SeatRef = None
     to: Annotated[str, Field(min_length=1, max_length=64, description="Whom to ask: a seat's name.")]
     question: Annotated[str, Field(min_length=1, max_length=8_000)]
     background: ConsultText = ""
     understanding: Annotated[
-        str, Field(max_length=8_000, description="What you believe so far, to be confirmed or put right.")
+        str, Field(max_length=8_000, description="What you believe so far, to be confirmed or corrected.")
     ] = ""
     kind: ConsultKind = "knowledge"
     seats: Annotated[
         list[str | ParticipantIn],
-        Field(max_length=64, description="Without a session: who sits behind the names, with platforms."),
+        Field(max_length=64, description="Without a session: the participants behind the names, with platforms."),
     ] = []
     language: Language | None = None
     timeout_seconds: Annotated[float, Field(ge=0, le=MOST_WAIT_SECONDS, description="How long to wait for the reply.")] = 45.0
@@ -46,14 +49,14 @@ class ConsultParams(Wire):
 class ConsultOut(Wire):
     session_id: str
     status: Literal["answered", "unknown", "failed", "refused", "pending"] = Field(
-        description="unknown: whoever was asked does not know, and says so."
+        description="unknown: the participant that was asked does not know."
     )
     answer: str = ""
     notes: str = ""
     unsure_of: str = ""
     ask_instead: str = ""
     reason: str = Field(default="", description="Why it was refused or failed.")
-    record: str = Field(default="", description="The file that keeps it, within the project.")
+    record: str = Field(default="", description="The file with the record, within the project.")
     note: str = Field(description="What to do next.")
 
 
@@ -82,7 +85,7 @@ async def _request_consultation(call: Call, params: ConsultParams, session: str)
     seat = parse_seat_id(call.caller.seat_for(name, params.seat, "seat"))
     opened = (await call.moot.engine.load_snapshot(name)).session_state.opened
     if opened.consult is None:
-        raise BadSetting(f"session {name!r} has no consultations; open one with consult = true")
+        raise BadSetting(f"session {name!r} does not allow consultations; open a session with consult = true")
     wanted = params.model_dump(include={"to", "question", "background", "understanding", "kind"})
     entry = await call.moot.engine.contribute(name, seat, {"consult": wanted}, params.idempotency_key)
     call.context.runner.nudge(name)
@@ -97,7 +100,7 @@ async def _open_consultation(call: Call, params: ConsultParams) -> tuple[Session
     seats = [build_seat(call.caller, each) for each in params.seats]
     if params.to not in {seat.id for seat in seats}:
         known = ", ".join(seat.id for seat in seats) or "none"
-        raise BadSetting(f"to = {params.to!r} has no seat; say in 'seats' who sits behind the name (given: {known})")
+        raise BadSetting(f"to = {params.to!r} has no seat; name its participant in 'seats' (given: {known})")
     if asker not in {seat.id for seat in seats}:
         seats.append(Seat(id=asker, platform=MAILBOX))
     options: Options = {
@@ -152,9 +155,9 @@ CONSULT = Method(
     name="moot.consult",
     tool="consult",
     does=(
-        "Ask another mind when you are not sure, instead of guessing. In a session that asks you something (get_asks, wait_for_turn), "
+        "Ask another participant when you are not sure, instead of guessing. In a session that asks you something (get_asks, wait_for_turn), "
         "the director puts your question to another seat, records it and hands you the reply; then you are asked again. Without a "
-        "session: a question on its own to one of `seats`."
+        "session: a single question to one of `seats`."
     ),
     params=ConsultParams,
     result=ConsultOut,

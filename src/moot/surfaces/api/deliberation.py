@@ -65,7 +65,7 @@ async def open_deliberation(call: Call, params: OpenParams) -> OpenedOut:
         await call.moot.memory.thread_status(about.thread)
     for decision in about.built_on:
         if not await call.moot.memory.has(decision):
-            raise UnknownDecision(f"builtOn: no decision {decision!r} is kept")
+            raise UnknownDecision(f"builtOn: no decision {decision!r} is stored")
     plugin = get_protocol(params.protocol)
     options: Options = {
         "seats": [build_seat(call.caller, each) for each in params.participants],
@@ -96,9 +96,9 @@ def build_seat(caller: Caller, given: str | ParticipantIn) -> Seat:
     """The seat for a participant that a caller names; raises BadRoster for a platform that it may not have."""
     form = ParticipantIn(id=given) if isinstance(given, str) else given
     if not form.platform.strip():
-        raise BadRoster(f"participant {form.id!r}: the platform is empty; leave it out for somebody who comes from outside")
+        raise BadRoster(f"participant {form.id!r}: the platform is empty; omit it for a participant from outside")
     if caller.role != "local" and not load_kinds().is_allowed_remotely(form.platform):
-        raise BadRoster(f"participant {form.id!r}: the platform {form.platform!r} can be given on the server's own machine only")
+        raise BadRoster(f"participant {form.id!r}: the platform {form.platform!r} is allowed only on the server's own machine")
     return Seat(
         id=parse_seat_id(form.id),
         platform=form.platform,

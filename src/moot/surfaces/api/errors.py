@@ -24,23 +24,23 @@ CODES: Final[dict[type[MootError], Code]] = {
     errors.UnknownThread: Code(-32002, "no such thread"),
     errors.UnknownToken: Code(-32002, "no such token"),
     errors.UnknownConference: Code(-32002, "no such conference"),
-    errors.FolderDamaged: Code(-32003, "the conference's folder is not as its record says; it must be repaired first"),
-    errors.OutOfTurn: Code(-32003, "the protocol has no place for this now"),
-    errors.UnknownAsk: Code(-32003, "nothing is asked under this id now"),
+    errors.FolderDamaged: Code(-32003, "the conference's folder differs from its record; it must be repaired first"),
+    errors.OutOfTurn: Code(-32003, "the protocol does not allow this now"),
+    errors.UnknownAsk: Code(-32003, "no ask with this id is open"),
     errors.UnknownSeat: Code(-32004, "this participant has no seat here that anyone may speak for"),
     errors.SessionClosed: Code(-32005, "the session has ended"),
-    errors.KeyReused: Code(-32006, "the idempotency key came before, with other words"),
-    errors.SessionExists: Code(-32006, "a session of this id exists already"),
-    errors.SessionBusy: Code(-32007, "another process is at work on this"),
-    errors.WorldError: Code(-32008, "the world failed (a disk, a provider, a ledger); the call may be made again"),
+    errors.KeyReused: Code(-32006, "the idempotency key was used before with other content"),
+    errors.SessionExists: Code(-32006, "a session with this id exists already"),
+    errors.SessionBusy: Code(-32007, "another process works on this session"),
+    errors.WorldError: Code(-32008, "a disk, a provider or a ledger failed; the call can be repeated"),
 }
-TOO_MUCH: Final = Code(-32009, "too many calls, or too large a one")
+TOO_MUCH: Final = Code(-32009, "too many calls, or a call that is too large")
 STANDARD: Final[dict[int, str]] = {
-    PARSE: "the request is no JSON",
-    INVALID_REQUEST: "the request is no JSON-RPC 2.0 request",
+    PARSE: "the request is not valid JSON",
+    INVALID_REQUEST: "the request is not a JSON-RPC 2.0 request",
     NO_METHOD: "no such method",
     INVALID_PARAMS: "a parameter is missing, unknown or not what was expected",
-    INTERNAL: "a fault of the server's own; it is in its log",
+    INTERNAL: "an internal error of the server; see its log",
 }
 
 

@@ -136,7 +136,7 @@ async def get_decision(call: Call, params: DecisionParams) -> DecisionOut:
     call.caller.check_session(params.decision_id)
     kept = await (await call.moot.recall()).get(params.decision_id)
     if kept is None:
-        raise UnknownDecision(f"no decision {params.decision_id!r} is kept; cstp.listDecisions shows those that are")
+        raise UnknownDecision(f"no decision {params.decision_id!r} is stored; cstp.listDecisions lists them")
     return build_decision_out(kept)
 
 
@@ -322,7 +322,7 @@ _METHODS: tuple[Method[Any, Any], ...] = (
     ),
     build_method(
         "cstp.searchDecisions",
-        "Search past decisions by their words (also Chinese): topic, decision, what was argued. Do this before you open a new one.",
+        "Search past decisions by words (also Chinese) in topic, decision and arguments. Do this before you open a new one.",
         search_decisions,
         "read",
         "search_decisions",
@@ -333,7 +333,7 @@ _METHODS: tuple[Method[Any, Any], ...] = (
     ),
     build_method(
         "cstp.getSourceTrust",
-        "How far a participant or model is trusted, from how its stated confidences fared; 0.5 without a record.",
+        "The trust in a participant or model, computed from its stated confidences and the outcomes; 0.5 without a record.",
         get_source_trust,
         "read",
         "get_source_trust",
@@ -347,31 +347,31 @@ _METHODS: tuple[Method[Any, Any], ...] = (
     ),
     build_method(
         "cstp.getAmplificationChain",
-        "What a decision was built on, what on it, and which of these failed.",
+        "The decisions that a decision builds on, those that build on it, and which of them failed.",
         get_amplification_chain,
         "read",
     ),
     build_method(
         "cstp.createThread",
-        "Begin a thread: a line of reasoning over several deliberations.",
+        "Create a thread: a line of reasoning over several deliberations.",
         create_thread,
         "own",
         "create_thread",
     ),
     build_method(
         "cstp.resumeThread",
-        "Come back to a thread: where it stands, what you missed since your last visit, the open questions.",
+        "Return to a thread: its state, what you missed since your last visit, the open questions.",
         resume_thread,
         "own",
         "resume_thread",
     ),
     build_method(
-        "cstp.getThreadStatus", "Where a thread stands: active, paused, completed or blocked.", get_thread_status, "read"
+        "cstp.getThreadStatus", "The state of a thread: active, paused, completed or blocked.", get_thread_status, "read"
     ),
-    build_method("cstp.setThreadStatus", "Pause, complete, block or take up a thread.", set_thread_status, "own"),
-    build_method("cstp.askInThread", "Leave a question open in a thread.", ask_in_thread, "own"),
-    build_method("cstp.settleQuestion", "Say that a thread's question is answered.", settle_question, "own"),
-    build_method("cstp.listThreads", "All threads, the one that changed last first.", list_threads, "read"),
+    build_method("cstp.setThreadStatus", "Pause, complete, block or reactivate a thread.", set_thread_status, "own"),
+    build_method("cstp.askInThread", "Add an open question to a thread.", ask_in_thread, "own"),
+    build_method("cstp.settleQuestion", "Mark a thread's question as answered.", settle_question, "own"),
+    build_method("cstp.listThreads", "All threads, the most recently changed first.", list_threads, "read"),
     build_method(
         "cstp.getCircuitState",
         "Whether one may decide alone in a scope: closed (yes), open (no) or half_open (one probe).",
@@ -382,7 +382,7 @@ _METHODS: tuple[Method[Any, Any], ...] = (
     build_method(
         "cstp.listBreakers", "Every circuit that is not closed or counts a failure, and the rules.", list_breakers, "read"
     ),
-    build_method("cstp.resetCircuit", "Close a circuit by hand and forget its failures.", reset_circuit, "own"),
+    build_method("cstp.resetCircuit", "Close a circuit and delete its failure count.", reset_circuit, "own"),
 )
 
 MEMORY_METHODS: tuple[Method[Any, Any], ...] = tuple(

@@ -16,7 +16,7 @@ DecisionRef = Annotated[
         max_length=100,
         validation_alias=AliasChoices("decisionId", "decision_id", "deliberationId", "id"),
         serialization_alias="decisionId",
-        description="A deliberation's id, or what recordDecision gave.",
+        description="A deliberation's id, or the id that recordDecision returned.",
     ),
 ]
 AgentRef = Annotated[
@@ -83,7 +83,7 @@ class DecisionOut(Wire):
 class ReviewParams(Wire):
     decision_id: DecisionRef
     outcome: Outcome
-    choice: Annotated[Short, Field(description="The choice that proved right, if that is known.")] = ""
+    choice: Annotated[Short, Field(description="The choice that proved right, if known.")] = ""
     note: Note = ""
     idempotency_key: IdempotencyKey = ""
 
@@ -112,7 +112,7 @@ class DecisionsParams(Wire):
     protocol: Short | None = None
     outcome: Outcome | Literal["unreviewed"] | None = None
     source: Annotated[str | None, Field(max_length=500)] = None
-    before: Annotated[Short | None, Field(description="Go on behind this decision.")] = None
+    before: Annotated[Short | None, Field(description="Continue after this decision.")] = None
     limit: Annotated[int, Field(ge=1, le=1_000)] = 50
 
 
@@ -144,7 +144,7 @@ class RecordParams(Wire):
     built_on: Annotated[list[Short], Field(max_length=32)] = []
     participants: Annotated[
         list[Annotated[str, Field(max_length=64)]],
-        Field(max_length=63, description="Who takes part if a deliberation is required; left out: those with the best record."),
+        Field(max_length=63, description="Who takes part if a deliberation is required. Default: those with the best record."),
     ] = []
     idempotency_key: IdempotencyKey = ""
 
@@ -225,7 +225,7 @@ class ChainOut(Wire):
     decision: str
     built_on: list[LinkOut]
     basis_of: list[LinkOut]
-    failed: list[str] = Field(description="What it was built on and proved wrong.")
+    failed: list[str] = Field(description="The failed decisions that it builds on.")
     stands_on_failure: bool
 
 
@@ -236,9 +236,9 @@ class ThreadParams(Wire):
 class CreateThreadParams(Wire):
     title: Annotated[str, Field(min_length=1, max_length=4_000)]
     category: Short = ""
-    thread: Annotated[
-        Short, Field(description="A name of your own; left out: thread-N. The same name again is the same thread.")
-    ] = ""
+    thread: Annotated[Short, Field(description="A name of your choice. Default: thread-N. The same name is the same thread.")] = (
+        ""
+    )
 
 
 class ResumeThreadParams(ThreadParams):
@@ -313,7 +313,7 @@ class ResumedOut(Wire):
     last_visit: datetime | None = None
     missed: list[HappeningOut]
     counts: list[CountOut]
-    like: list[FoundOut] = Field(description="Decisions on like topics outside this thread.")
+    like: list[FoundOut] = Field(description="Decisions on similar topics outside this thread.")
 
 
 class CircuitParams(Wire):

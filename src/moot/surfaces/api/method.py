@@ -60,27 +60,27 @@ class Caller:
         """Raises NotAllowed when this caller may not do such a thing at all."""
         if needs not in _MAY[self.role]:
             wanted = {"own": "an owner's token", "speak": "a seat's or an owner's token", "read": "a token"}[needs]
-            raise NotAllowed(f"this takes {wanted}; yours is {_with_article(self.role)}'s")
+            raise NotAllowed(f"this call needs {wanted}; yours is {_with_article(self.role)}'s")
 
     def check_session(self, session: str) -> None:
         """Raises NotAllowed when this caller's token is for another session."""
         if self.session and self.session != session:
-            raise NotAllowed(f"your token is for the session {self.session!r} alone, not for {session[:100]!r}")
+            raise NotAllowed(f"your token is valid only for the session {self.session!r}, not for {session[:100]!r}")
 
     def check_unbound(self, what: str) -> None:
         """Raises NotAllowed when this caller's token is for one session only."""
         if self.session:
-            raise NotAllowed(f"your token is for the session {self.session!r} alone; {what} takes one for all sessions")
+            raise NotAllowed(f"your token is valid only for the session {self.session!r}; {what} needs a token for all sessions")
 
     def seat_for(self, session: str, given: str | None, name: str = "participant") -> str:
         """The seat that this caller speaks for, given as the parameter `name`; raises NotAllowed when it is another's."""
         self.check_session(session)
         if self.role == "seat":
             if given is not None and given != self.seat:
-                raise NotAllowed(f"your token speaks for the seat {self.seat!r} alone, not for {given[:100]!r}")
+                raise NotAllowed(f"your token is valid only for the seat {self.seat!r}, not for {given[:100]!r}")
             return self.seat
         if given is None:
-            raise NotAllowed(f"say who speaks: {name!r} is left out, and your token is no seat's")
+            raise NotAllowed(f"{name!r} is missing: your token is not a seat's, so name who speaks")
         return given
 
 
@@ -207,5 +207,5 @@ def explain_validation_error(cause: ValidationError) -> str:
     if first["type"] == "missing":
         return f"{where}: is missing"
     if first["type"] == "extra_forbidden":
-        return f"{where}: is no parameter of this call"
+        return f"{where}: is not a parameter of this call"
     return f"{where}: {first['msg']} (given: {str(first.get('input'))[:60]!r})"

@@ -23,8 +23,8 @@ class OpenPipelineParams(Wire):
     pipeline: Annotated[
         str, Field(min_length=1, max_length=200_000, description="The pipeline as TOML, or the name of one that ships with Moot.")
     ]
-    task: Annotated[str, Field(max_length=20_000, description="What it is about; left out: what the pipeline says.")] = ""
-    models: Annotated[list[Short], Field(max_length=64, description="Platforms that take all agents, in turn.")] = []
+    task: Annotated[str, Field(max_length=20_000, description="The task. Default: the pipeline's own.")] = ""
+    models: Annotated[list[Short], Field(max_length=64, description="Platforms that fill all agents, in turn.")] = []
     language: Language | None = None
     idempotency_key: IdempotencyKey = ""
 
@@ -63,7 +63,7 @@ async def open_pipeline(call: Call, params: OpenPipelineParams) -> PipelineOut:
     options["hosted"] = True
     topic = params.task or found.task
     if not topic:
-        raise BadSetting("the pipeline has no task; say what it is about with 'task'")
+        raise BadSetting("the pipeline has no task; give one as 'task'")
     session = await call.deliberations.open(topic, key=params.idempotency_key, by=call.caller.name, **options)
     return await get_pipeline(call, SessionParams(session_id=session))
 
@@ -73,7 +73,7 @@ def _find_pipeline(params: OpenPipelineParams) -> PipelineFile:
     if "[" not in text and "\n" not in text:
         # A path would let a caller read files of the server's.
         if "/" in text or text.endswith(".toml"):
-            raise BadSetting("give the pipeline's TOML itself, or the name of one that ships with Moot")
+            raise BadSetting("give the pipeline as TOML text, or the name of one that ships with Moot")
         return load_pipeline(text, params.language or "en")
     return parse_pipeline(text, "the pipeline", Path.cwd())
 
@@ -93,7 +93,7 @@ async def get_pipeline(call: Call, params: SessionParams) -> PipelineOut:
     told = await call.moot.load_timeline(parse_session_id(params.session_id))
     timeline = told.within if isinstance(told, ConsultingTimeline) else told
     if not isinstance(timeline, PipelineTimeline):
-        raise BadSetting(f"session {params.session_id!r} is no pipeline; use moot.getSession for it")
+        raise BadSetting(f"session {params.session_id!r} is not a pipeline; use moot.getSession for it")
     decision = build_decision(timeline)
     lines = told.consultations if isinstance(told, ConsultingTimeline) else []
     return PipelineOut(
@@ -122,7 +122,7 @@ PIPELINE_METHODS: tuple[Method[Any, Any], ...] = (
         build_method(
             "moot.openPipeline",
             "Start a pipeline: a director takes a task through steps, one agent at a time, with validation gates (APPROVED or REJECTED) and "
-            "consultations in between. Give its TOML, or 'contest' for the one that ships with Moot. Then get_pipeline says where it stands.",
+            "consultations in between. Give its TOML, or 'contest' for the one that ships with Moot. Then get_pipeline returns its state.",
             open_pipeline,
             "own",
             "open_pipeline",
@@ -131,7 +131,7 @@ PIPELINE_METHODS: tuple[Method[Any, Any], ...] = (
     ),
     build_method(
         "moot.getPipeline",
-        "Where a pipeline stands: its steps, who is at work, the consultations, and the result once all steps are done.",
+        "The state of a pipeline: its steps, the agent at work, the consultations, and the result once all steps are done.",
         get_pipeline,
         "read",
         "get_pipeline",

@@ -25,7 +25,7 @@ log = logging.getLogger("moot")
 MOST_WAIT_SECONDS: Final = 45.0
 
 ConferenceRef = Annotated[str, Field(max_length=64, description="The conference's name.")]
-RoleRef = Annotated[str | None, Field(max_length=64, description="Who speaks. May be left out with a token that is a seat's.")]
+RoleRef = Annotated[str | None, Field(max_length=64, description="Who speaks; may be omitted with a seat's token.")]
 
 
 class ConferenceParams(Wire):
@@ -37,7 +37,7 @@ class NewConferenceParams(ConferenceParams):
     roles: Annotated[list[str | ParticipantIn], Field(min_length=1, max_length=63, description="The speakers, in their order.")]
     moderator: Annotated[str, Field(max_length=500, description="The platform of who writes the minutes.")] = MAILBOX
     agenda: Annotated[str, Field(max_length=50_000, description="The background that every speaker reads.")] = ""
-    prompt: Annotated[str, Field(max_length=2_000, description="What the first speaker is told.")] = ""
+    prompt: Annotated[str, Field(max_length=2_000, description="Instructions for the first speaker.")] = ""
     max_rounds: Annotated[int, Field(ge=1, le=MOST_ROUNDS)] = DEFAULT_ROUNDS
     language: Language | None = None
 
@@ -246,7 +246,7 @@ async def _run_relay(call: Call, hall: ConferenceProject, name: str) -> None:
     try:
         await Relay(call.moot, hall, name, lambda line: log.warning("conference %s: %s", name, line)).run()
     except MootError as error:
-        log.warning("conference %s is not relayed any more: %s", name, error)
+        log.warning("conference %s is no longer relayed: %s", name, error)
 
 
 async def check_conference(call: Call, params: ConferenceParams) -> CheckedOut:
@@ -268,18 +268,16 @@ async def get_minutes(call: Call, params: ConferenceParams) -> MinutesOut:
 _METHODS: tuple[Method[Any, Any], ...] = (
     build_method(
         "moot.newConference",
-        "Begin a conference in plain files: roles speak in turn, a moderator writes the minutes. Roles without a platform are agents "
+        "Start a conference in plain files: roles speak in turn, a moderator writes the minutes. Roles without a platform are agents "
         "from outside, which join with join_conference or by the files themselves. Next: relay_conference, or each role joins.",
         new_conference,
         "own",
         "new_conference",
     ),
-    build_method(
-        "moot.listConferences", "The conferences of the server's folder, and where each stands.", list_conferences, "read"
-    ),
+    build_method("moot.listConferences", "The conferences of the server's folder and their states.", list_conferences, "read"),
     build_method(
         "moot.conferenceStatus",
-        "Where a conference stands: whose turn it is, what is expected, what is wrong with its folder.",
+        "The state of a conference: whose turn it is, what is expected, what is wrong with its folder.",
         get_conference_status,
         "read",
         "conference_status",
@@ -303,7 +301,9 @@ _METHODS: tuple[Method[Any, Any], ...] = (
         "speak",
         "say_in_conference",
     ),
-    build_method("moot.skipSpeaker", "Go on without the role whose turn it is; the turn is marked as skipped.", skip_turn, "own"),
+    build_method(
+        "moot.skipSpeaker", "Skip the turn of the role whose turn it is; the turn is recorded as skipped.", skip_turn, "own"
+    ),
     build_method(
         "moot.relayConference",
         "Let this server drive the roles that have a platform, in the background, until the minutes are written.",
@@ -313,14 +313,14 @@ _METHODS: tuple[Method[Any, Any], ...] = (
     ),
     build_method(
         "moot.checkConference",
-        "Hold a conference's whole folder against its record.",
+        "Compare a conference's whole folder with its record.",
         check_conference,
         "read",
         "check_conference",
     ),
     build_method(
         "moot.repairConference",
-        "Mend a conference's folder; what is in the way is set aside, nothing is deleted.",
+        "Repair a conference's folder; files in the way are moved aside, nothing is deleted.",
         repair_conference,
         "own",
         "repair_conference",

@@ -43,7 +43,7 @@ SeatRef = Annotated[
         max_length=64,
         validation_alias=AliasChoices("seat", "participant", "agent"),
         serialization_alias="seat",
-        description="Whose asks. May be left out with a token that is a seat's.",
+        description="Whose asks; may be omitted with a seat's token.",
     ),
 ]
 
@@ -61,7 +61,7 @@ class OpenSessionParams(Wire):
     stakes: Stakes = "medium"
     tags: Annotated[list[Short], Field(max_length=32)] = []
     language: Language | None = None
-    consult: Annotated[bool, Field(description="Seats may consult each other in place of an answer.")] = False
+    consult: Annotated[bool, Field(description="Allow seats to consult each other before they answer.")] = False
     consult_limit: Annotated[int | None, Field(ge=0, le=100, description="Consultations of one seat; implies consult.")] = None
     idempotency_key: IdempotencyKey = ""
 
@@ -89,7 +89,7 @@ class SessionDecisionOut(Wire):
     session_id: str
     status: Literal["thinking", "concluded", "cancelled"]
     cursor: int
-    decision: dict[str, Any] = Field(description="The decision as it stands, with positions, dissent, losses and costs.")
+    decision: dict[str, Any] = Field(description="The current decision, with positions, dissent, losses and costs.")
     summary: list[str] = Field(description="The same in short, for people.")
 
 
@@ -129,10 +129,10 @@ class AsksOut(Wire):
 
 class AnswerParams(SessionParams):
     seat: SeatRef = None
-    ask: Annotated[str | None, Field(max_length=200, description="The ask's id; left out: the one that waits for the seat.")] = (
+    ask: Annotated[str | None, Field(max_length=200, description="The ask's id. Default: the one that waits for the seat.")] = (
         None
     )
-    answer: Annotated[str | dict[str, Any], Field(description="Text for a form of text, else the fields of the answer.")]
+    answer: Annotated[str | dict[str, Any], Field(description="Text for the form `text`, else the fields of the answer.")]
     idempotency_key: IdempotencyKey = ""
 
 
@@ -317,9 +317,9 @@ async def cancel_session(call: Call, params: CancelParams) -> WrittenOut:
 async def export_session(call: Call, params: ExportParams) -> ExportOut:
     call.caller.check_session(params.session_id)
     if params.form == "jsonl" and call.caller.role != "local":
-        raise NotAllowed("the ledger itself is exported on the server's own machine only; ask for minutes or html")
+        raise NotAllowed("the ledger itself can be exported only on the server's own machine; ask for minutes or html")
     if params.form == "jsonl" and is_sealed((await call.moot.engine.load_snapshot(parse_session_id(params.session_id))).state):
-        raise NotAllowed("what seats have written is sealed until all have; the ledger can be exported then")
+        raise NotAllowed("answers are sealed until all seats have written; export the ledger after that")
     return ExportOut(session_id=params.session_id, form=params.form, text=await call.moot.export(params.session_id, params.form))
 
 
@@ -338,15 +338,15 @@ _METHODS: tuple[Method[Any, Any], ...] = (
     build_method(
         "moot.openSession",
         "Open a session of any protocol (persona: personas bid for the floor and a decider concludes). Seats with a platform are models "
-        "that Moot asks; those without are answered for by get_asks and answer_ask.",
+        "that Moot asks; those without answer through get_asks and answer_ask.",
         open_session,
         "own",
         "open_session",
     ),
-    build_method("moot.listSessions", "All sessions, the one that was last at work first.", list_sessions, "read"),
+    build_method("moot.listSessions", "All sessions, the most recently active first.", list_sessions, "read"),
     build_method(
         "moot.getSession",
-        "A session's decision as it stands: who decided what, how sure, who dissents, who was lost, what it cost.",
+        "A session's current decision: who decided what, how sure, who dissents, who was lost, what it cost.",
         get_session,
         "read",
         "get_session",
@@ -354,21 +354,19 @@ _METHODS: tuple[Method[Any, Any], ...] = (
     build_method("moot.getEntries", "The entries of a session's ledger, by page.", get_entries, "read"),
     build_method(
         "moot.getAsks",
-        "What a session asks of seats that sit elsewhere, with the form of the answer; with timeoutSeconds it waits for an ask to come.",
+        "What a session asks of outside seats, with the form of the answer; with timeoutSeconds it waits for an ask to come.",
         get_asks,
         "speak",
         "get_asks",
     ),
-    build_method("moot.answer", "Answer an ask for a seat that sits elsewhere.", answer_ask, "speak", "answer_ask"),
-    build_method("moot.giveInput", "Put in a word of the user's.", give_input, "own"),
-    build_method(
-        "moot.closeSession", "Call for the end: the session concludes with what has been said so far.", close_session, "own"
-    ),
+    build_method("moot.answer", "Answer an ask for an outside seat.", answer_ask, "speak", "answer_ask"),
+    build_method("moot.giveInput", "Add an input of the user's.", give_input, "own"),
+    build_method("moot.closeSession", "Ask for the end: the session concludes with what was said so far.", close_session, "own"),
     build_method("moot.cancelSession", "End a session without a conclusion; its record stays.", cancel_session, "own"),
     build_method(
-        "moot.exportSession", "A session as text: minutes or html; a persona meeting also as context.", export_session, "read"
+        "moot.exportSession", "A session as text: minutes or html, or another form of its protocol.", export_session, "read"
     ),
-    build_method("moot.verifySession", "Check a session's hash chain.", verify_session, "read"),
+    build_method("moot.verifySession", "Verify a session's hash chain.", verify_session, "read"),
     build_method("moot.listProtocols", "The protocols that are installed.", list_protocols, "read"),
 )
 

@@ -13,7 +13,7 @@ from moot.scoring.positions import VotePosition
 from moot.surfaces.api.method import Wire
 
 IdempotencyKey = Annotated[
-    str, Field(max_length=100, description="Idempotency key: a call that is made again with it counts once.")
+    str, Field(max_length=100, description="Idempotency key: a repeated call with the same key counts once.")
 ]
 Short = Annotated[str, Field(max_length=100)]
 Score = Annotated[float, Field(ge=0, le=1)]
@@ -23,7 +23,7 @@ DeliberationRef = Annotated[
         max_length=80,
         validation_alias=AliasChoices("deliberationId", "deliberation_id", "sessionId", "session"),
         serialization_alias="deliberationId",
-        description="The deliberation's id, as openDeliberation gave it.",
+        description="The deliberation's id, as openDeliberation returned it.",
     ),
 ]
 ParticipantRef = Annotated[
@@ -32,7 +32,7 @@ ParticipantRef = Annotated[
         max_length=64,
         validation_alias=AliasChoices("participant", "agent", "agentId", "seat"),
         serialization_alias="participant",
-        description="Who speaks. May be left out with a token that is a seat's.",
+        description="Who speaks; may be omitted with a seat's token.",
     ),
 ]
 PAGE: Final = 200
@@ -58,11 +58,13 @@ class OpenParams(Wire):
     category: Short = ""
     stakes: Stakes = "medium"
     tags: Annotated[list[Short], Field(max_length=32)] = []
-    options: Annotated[list[Short], Field(max_length=32, description="The answers to choose among, if they are known.")] = []
+    options: Annotated[list[Short], Field(max_length=32, description="The possible answers, if known.")] = []
     thread: Short = ""
-    built_on: Annotated[list[Short], Field(max_length=32, description="Earlier decisions that this one rests on.")] = []
+    built_on: Annotated[list[Short], Field(max_length=32, description="Earlier decisions that this one builds on.")] = []
     blind: Annotated[bool, Field(description="Everyone writes before anyone reads.")] = True
-    early_stop: Annotated[bool | None, Field(description="End when all blind choices agree; left out: by the stakes.")] = None
+    early_stop: Annotated[bool | None, Field(description="End when all blind choices agree. Default: depends on the stakes.")] = (
+        None
+    )
     rounds: Annotated[int | None, Field(ge=1, le=20)] = None
     threshold: Annotated[Score | None, Field(description="consensus: the confidence that everyone's support must have.")] = None
     owner: Annotated[str | None, Field(max_length=64, description="advisory_panel: who proposes and decides.")] = None
@@ -109,7 +111,7 @@ class StandingOut(Wire):
 
 
 class OpenedOut(StandingOut):
-    earlier_decisions: list[EarlierOut] = Field(default=[], description="Earlier decisions on like topics.")
+    earlier_decisions: list[EarlierOut] = Field(default=[], description="Earlier decisions on similar topics.")
 
 
 class TakenIn(Wire):
@@ -128,17 +130,17 @@ class ContributeParams(Wire):
             max_length=20_000,
             validation_alias=AliasChoices("text", "content"),
             serialization_alias="text",
-            description="What you say. A vote may do without.",
+            description="Your text; optional for a vote.",
         ),
     ] = ""
-    confidence: Annotated[Score | None, Field(description="The chance that you are right; held against what happens later.")] = (
-        None
-    )
+    confidence: Annotated[
+        Score | None, Field(description="The probability that you are right; scored against the later outcome.")
+    ] = None
     choice: Annotated[Short, Field(description="propose, synthesize: your answer in one to five words.")] = ""
     refers_to: Annotated[int | None, Field(ge=1, description="The number of the line that this is about.")] = None
     evidence: Annotated[list[Annotated[str, Field(min_length=1, max_length=2_000)]], Field(max_length=50)] = []
     answers: Annotated[list[int], Field(max_length=200, description="Challenges that this answers.")] = []
-    accepts: Annotated[list[int], Field(max_length=200, description="Challenges that this gives way to.")] = []
+    accepts: Annotated[list[int], Field(max_length=200, description="Challenges that this accepts.")] = []
     position: Annotated[VotePosition | None, Field(description="vote: where you stand.")] = None
     condition: Annotated[str, Field(max_length=2_000, description="vote: what a conditional_support depends on.")] = ""
     moved_by: Annotated[int | None, Field(ge=1, description="vote: the line that changed your mind, if any did.")] = None
@@ -218,14 +220,14 @@ class ResultOut(Wire):
     dissent: list[str]
     dissent_details: list[DissentOut]
     open_challenges: list[DissentOut]
-    motion: str | None = Field(default=None, description="What was decided on, carried or not.")
+    motion: str | None = Field(default=None, description="The motion, adopted or not.")
     support: float | None = None
     turnout: float
     votes: int
     effective_votes: float = Field(description="How many independent votes they are worth.")
     overturned_blind_majority: bool
     missing: list[str] = Field(description="Those who did not vote.")
-    could_differ: bool = Field(description="Whether the missing could have turned the outcome.")
+    could_differ: bool = Field(description="Whether the missing votes could have changed the outcome.")
     changed_minds: list[MovedOut]
     lost: list[LostOut]
     ended_by: str
@@ -233,16 +235,14 @@ class ResultOut(Wire):
 
 class CloseParams(Wire):
     deliberation_id: DeliberationRef
-    force: Annotated[bool, Field(description="Close although nothing has been voted on.")] = False
+    force: Annotated[bool, Field(description="Close although no vote was cast.")] = False
     idempotency_key: IdempotencyKey = ""
 
 
 class GetParams(Wire):
     deliberation_id: DeliberationRef
     participant: ParticipantRef = None
-    since: Annotated[
-        int, Field(ge=0, le=MOST_ENTRIES, description="Leave out what could be read up to this entry (a cursor).")
-    ] = 0
+    since: Annotated[int, Field(ge=0, le=MOST_ENTRIES, description="Skip what could be read up to this entry (a cursor).")] = 0
     limit: Annotated[int, Field(ge=1, le=1_000)] = PAGE
 
 
@@ -272,7 +272,7 @@ class WaitParams(Wire):
     deliberation_id: DeliberationRef
     participant: ParticipantRef = None
     cursor: Annotated[
-        int | None, Field(ge=0, le=MOST_ENTRIES, description="From the last answer; left out: since your own last words.")
+        int | None, Field(ge=0, le=MOST_ENTRIES, description="From the last answer. Default: since your own last contribution.")
     ] = None
     timeout_seconds: Annotated[float, Field(ge=0, le=MOST_WAIT_SECONDS)] = 45.0
 

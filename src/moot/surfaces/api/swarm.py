@@ -42,13 +42,13 @@ MOST_TOLD: Final = 16
 class OpenSwarmParams(Wire):
     task: Annotated[str, Field(min_length=1, max_length=20_000)]
     agents: Annotated[
-        int | None, Field(ge=2, le=MOST_AGENTS, description="Explorers in all; left out: as many as seats, or 5.")
+        int | None, Field(ge=2, le=MOST_AGENTS, description="Number of explorers. Default: the number of seats, or 5.")
     ] = None
     seats: Annotated[
         list[str | ParticipantIn],
         Field(
             max_length=MOST_AGENTS + 2,
-            description="Explorers by name, also `validator` and `likeness`; one without a platform comes from outside.",
+            description="Explorers by name, also `validator` and `likeness`; one without a platform is an agent from outside.",
         ),
     ] = []
     models: Annotated[
@@ -105,7 +105,7 @@ class RoundOut(Wire):
 class ReportParams(Wire):
     session_id: SessionRef
     seat: SeatRef = None
-    ask: Annotated[str | None, Field(max_length=200, description="The ask's id; left out: the one that waits for the seat.")] = (
+    ask: Annotated[str | None, Field(max_length=200, description="The ask's id. Default: the one that waits for the seat.")] = (
         None
     )
     report: Annotated[dict[str, Any], Field(description="The fields that answerSchema of the ask names.")]
@@ -117,7 +117,7 @@ async def open_swarm(call: Call, params: OpenSwarmParams) -> SwarmOut:
     explorers = [seat.id for seat in given if seat.id not in {VALIDATOR, LIKENESS}]
     wanted = params.agents or (len(explorers) if len(explorers) > 1 else 5)
     if len(explorers) > wanted:
-        raise BadRoster(f"{len(explorers)} explorers are seated, and agents says {wanted}")
+        raise BadRoster(f"{len(explorers)} explorers are seated, but agents is {wanted}")
     names = [name for number in range(1, 2 * MOST_AGENTS) if (name := agent_name(number)) not in explorers]
     models = params.models or [MAILBOX]
     filled = [
@@ -187,7 +187,7 @@ async def wait_for_round(call: Call, params: RoundParams) -> RoundOut:
             next="Answer with moot.swarmReport (tool swarm_report).",
         )
     if found.status == "ended":
-        return RoundOut(session_id=params.session_id, status="ended", next="The swarm has ended; moot.swarmStatus tells how.")
+        return RoundOut(session_id=params.session_id, status="ended", next="The swarm has ended; see moot.swarmStatus.")
     return RoundOut(session_id=params.session_id, status="pending", next="Nothing is asked of you yet: call again.")
 
 
@@ -205,7 +205,7 @@ async def _find_swarm_plugin(call: Call, session: str) -> AnyPlugin:
     call.caller.check_session(session)
     plugin = await call.moot.load_plugin(session)
     if plugin.name != "swarm":
-        raise BadSetting(f"{session!r} is no swarm; moot.getSession tells it")
+        raise BadSetting(f"{session!r} is not a swarm; use moot.getSession")
     return plugin
 
 
@@ -217,7 +217,7 @@ async def _load_timeline(call: Call, session: str) -> SwarmTimeline:
     timeline = told.pop(session, None)
     if not isinstance(timeline, SwarmTimeline) or timeline.seq != snapshot.seq:
         timeline = await call.moot.load_timeline(session)
-        assert isinstance(timeline, SwarmTimeline), "a swarm is told by its story"
+        assert isinstance(timeline, SwarmTimeline), "a swarm has a SwarmTimeline"
     told[session] = timeline
     while len(told) > MOST_TOLD:
         del told[next(iter(told))]
@@ -227,7 +227,7 @@ async def _load_timeline(call: Call, session: str) -> SwarmTimeline:
 _METHODS: tuple[Method[Any, Any], ...] = (
     build_method(
         "moot.swarmOpen",
-        "Let equal explorers work on a task round by round on a shared blackboard until their ideas are stable, shared and diverse enough. "
+        "Run equal explorers on a task, round by round on a shared blackboard, until their ideas are stable, shared and diverse enough. "
         "Explorers with a platform are models that Moot asks; those without are agents that take part by swarm_round and swarm_report.",
         open_swarm,
         "own",
@@ -235,7 +235,7 @@ _METHODS: tuple[Method[Any, Any], ...] = (
     ),
     build_method(
         "moot.swarmStatus",
-        "Where a swarm stands: round, figures of convergence, and a snapshot of its blackboard.",
+        "The state of a swarm: round, convergence figures, and a snapshot of its blackboard.",
         get_swarm_status,
         "read",
         "swarm_status",
@@ -249,7 +249,7 @@ _METHODS: tuple[Method[Any, Any], ...] = (
     ),
     build_method(
         "moot.swarmReport",
-        "Bring your report of the round (or answer whatever else the swarm asked): findings, operations, decision report, conflict review.",
+        "Send your report of the round (or answer another message of the swarm): findings, operations, decision report, conflict review.",
         submit_report,
         "speak",
         "swarm_report",

@@ -88,13 +88,13 @@ def build_general_standing(snapshot: Snapshot, protocol: str) -> dict[str, Any]:
 def describe_next_step(place: DeliberationState, seat: SeatId | None) -> str:
     """What to do next, in a sentence."""
     if place.snapshot.is_closed:
-        return "The deliberation has ended; its result stands."
+        return "The deliberation has ended; its result is final."
     waiting = place.waiting_for
     if seat is not None and seat in waiting:
         types = ", ".join(place.allowed[seat])
         return f"It is your turn in the phase '{place.council.phase}': contribute one of: {types}."
     sealed = " Proposals stay sealed until all have written." if place.council.is_sealed else ""
-    return f"Phase '{place.council.phase}': waiting for {', '.join(waiting) or 'nobody'}.{sealed} Call wait_for_turn to be told."
+    return f"Phase '{place.council.phase}': waiting for {', '.join(waiting) or 'nobody'}.{sealed} Call wait_for_turn to wait for your turn."
 
 
 def summarize_lines(lines: Sequence[CouncilLine]) -> str:

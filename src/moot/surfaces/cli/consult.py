@@ -14,21 +14,21 @@ from moot.surfaces.cli import output
 from moot.surfaces.cli.run import TerminalSession, exit_with
 
 
-@click.command(short_help="Ask one mind on behalf of another, on the record.")
+@click.command(short_help="Ask one participant on behalf of another, with a record.")
 @click.argument("question")
-@click.option("--from", "asker", required=True, metavar="NAME", help="Who asks. Needs no platform: it is you, or another agent.")
+@click.option("--from", "asker", required=True, metavar="NAME", help="Who asks: you, or another agent; needs no platform.")
 @click.option("--to", required=True, metavar="NAME", help="Who is asked.")
-@click.option("--seat", "seats", multiple=True, metavar="NAME=PLATFORM", help="Who sits behind a name; repeat for more.")
-@click.option("--panel", metavar="NAME|FILE", help="A preset or a panel file that has the seats.")
-@click.option("--model", "models", multiple=True, metavar="PLATFORM", help="Fills seats that have no platform.")
-@click.option("--background", default="", help="Why it is asked.")
-@click.option("--understanding", default="", help="What the one who asks believes so far.")
+@click.option("--seat", "seats", multiple=True, metavar="NAME=PLATFORM", help="The participant behind a name; can be repeated.")
+@click.option("--panel", metavar="NAME|FILE", help="A preset or a panel file with the seats.")
+@click.option("--model", "models", multiple=True, metavar="PLATFORM", help="Fills seats without a platform.")
+@click.option("--background", default="", help="Why the question is asked.")
+@click.option("--understanding", default="", help="What the asker believes so far.")
 @click.option("--kind", type=click.Choice(["knowledge", "confirmation", "feedback"]), default="knowledge", show_default=True)
-@click.option("--project", type=click.Path(), help="The folder of docs/consultation/. Left out: this one.")
-@click.option("--language", type=click.Choice(["en", "zh"]), help="Left out: the question's own.")
+@click.option("--project", type=click.Path(), help="The folder that holds docs/consultation/. Default: the current folder.")
+@click.option("--language", type=click.Choice(["en", "zh"]), help="Default: the question's language.")
 @click.option("--session", metavar="ID", help="The session's id.")
 @click.option("--wait", is_flag=True, help="Wait here for a mailbox seat instead of parking the session.")
-@click.option("--no-check", is_flag=True, help="Do not look first whether the seat would answer.")
+@click.option("--no-check", is_flag=True, help="Skip the check that the seat can answer.")
 @output.json_option
 def consult(
     *,
@@ -48,7 +48,7 @@ def consult(
     no_check: bool,
     as_json: bool,
 ) -> None:
-    """Put QUESTION to a mind through the director, print the reply, and keep docs/consultation/{i}_{from}_{to}.md.
+    """Put QUESTION to a participant through the director, print the reply, and write docs/consultation/{i}_{from}_{to}.md.
 
     \b
     moot consult --from modeler --to researcher --seat researcher=openai:gpt-5-mini "Which methods forecast short series?"

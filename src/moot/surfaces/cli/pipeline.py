@@ -20,7 +20,7 @@ from moot.surfaces.cli.run import TerminalSession, exit_with, print_plan
 
 @click.group()
 def pipeline() -> None:
-    """Take a task through steps: one agent at work at a time, artefacts passed on, validation gates, consultations in between.
+    """Run a task through steps: one agent at a time, with artefacts, validation gates and consultations.
 
     \b
     moot pipeline run contest
@@ -29,18 +29,18 @@ def pipeline() -> None:
 
 @pipeline.command(name="run", short_help="Run the pipeline in FILE.")
 @click.argument("file")
-@click.option("--task", help="What it is about. Left out: what the file says.")
-@click.option("--model", "models", multiple=True, metavar="PLATFORM", help="Takes all agents; repeat to mix.")
-@click.option("--seat", "seats", multiple=True, metavar="NAME=PLATFORM", help="Takes one agent; repeat for more.")
-@click.option("--language", type=click.Choice(["en", "zh"]), help="Left out: what the file says.")
-@click.option("--project", type=click.Path(), help="The folder of docs/consultation/. Left out: this one.")
+@click.option("--task", help="The task. Default: the task in the file.")
+@click.option("--model", "models", multiple=True, metavar="PLATFORM", help="Fills all agents; can be repeated.")
+@click.option("--seat", "seats", multiple=True, metavar="NAME=PLATFORM", help="Fills one agent; can be repeated.")
+@click.option("--language", type=click.Choice(["en", "zh"]), help="Default: the language in the file.")
+@click.option("--project", type=click.Path(), help="The folder that holds docs/consultation/. Default: the current folder.")
 @click.option("--tokens", type=click.IntRange(1), help="Token budget.")
 @click.option("--time", "seconds", type=Duration(), help="Time budget, such as 90s or 10m.")
 @click.option("--session", metavar="ID", help="The session's id.")
-@click.option("--patience", type=Duration(), default=WEEK_SECONDS, help="How long mailbox agents may take. Default: 7d.")
+@click.option("--patience", type=Duration(), default=WEEK_SECONDS, help="Deadline for mailbox agents. Default: 7d.")
 @click.option("--wait", is_flag=True, help="Wait here for mailbox agents instead of parking the session.")
-@click.option("--no-check", is_flag=True, help="Do not look first whether every agent would answer.")
-@click.option("--dry-run", is_flag=True, help="Check everything, say what would happen, record nothing.")
+@click.option("--no-check", is_flag=True, help="Skip the check that every agent can answer.")
+@click.option("--dry-run", is_flag=True, help="Validate everything and print the plan; record nothing.")
 @output.json_option
 def run_pipeline(
     *,
@@ -78,7 +78,7 @@ def run_pipeline(
             plan["check"] = not no_check
             topic = task or found.task
             if not topic:
-                raise BadSetting(f"the pipeline {file!r} has no task; say what it is about with --task")
+                raise BadSetting(f"the pipeline {file!r} has no task; give one with --task")
             if dry_run and as_json:
                 return await print_plan(moot, topic, plan, as_json)
             if dry_run:
@@ -94,12 +94,12 @@ def run_pipeline(
     exit_with(output.run(work, as_json=as_json, stopped=table.describe_stop))
 
 
-@pipeline.command(name="resume", short_help="Go on with a pipeline.")
+@pipeline.command(name="resume", short_help="Resume a pipeline.")
 @click.argument("session")
 @click.option("--wait", is_flag=True, help="Wait here for mailbox agents instead of parking the session.")
 @output.json_option
 def resume_pipeline(session: str, wait: bool, as_json: bool) -> None:
-    """Go on with a pipeline where it stands: after Ctrl-C, a crash, or an answer from elsewhere.
+    """Resume a pipeline where it stopped: after Ctrl-C, a crash, or an answer from outside.
 
     \b
     moot pipeline resume think_20261115_001
@@ -115,11 +115,11 @@ def resume_pipeline(session: str, wait: bool, as_json: bool) -> None:
     exit_with(output.run(work, as_json=as_json, stopped=table.describe_stop))
 
 
-@pipeline.command(name="status", short_help="Which step a pipeline is at.")
+@pipeline.command(name="status", short_help="Show the current step of a pipeline.")
 @click.argument("session")
 @output.json_option
 def pipeline_status(session: str, as_json: bool) -> None:
-    """Show the steps of a pipeline, who is at work, and the consultations so far.
+    """Show the steps of a pipeline, the agent at work and the consultations so far.
 
     \b
     moot pipeline status think_20261115_001
@@ -145,7 +145,7 @@ def pipeline_status(session: str, as_json: bool) -> None:
                     f"   {each.seat} → {one_line(each.to)}: {consulted.words.statuses[each.status]} {path}".rstrip()
                 )
         if timeline.closed is None and not running:
-            output.print_note(f"Nobody runs it now; go on with: moot pipeline resume {session}")
+            output.print_note(f"No process runs it; resume it with: moot pipeline resume {session}")
 
     output.run(work, as_json=as_json)
 
@@ -154,7 +154,7 @@ def pipeline_status(session: str, as_json: bool) -> None:
 @click.argument("name", required=False)
 @click.option("--language", type=click.Choice(["en", "zh"]), default="en", show_default=True)
 def show_pipeline(name: str | None, language: Language) -> None:
-    """Print the file of a pipeline that ships with Moot, to change it; without a name, list them.
+    """Print the file of a pipeline that ships with Moot, as a start for your own; without NAME, list them.
 
     \b
     moot pipeline show contest > mine.toml
@@ -176,7 +176,7 @@ async def load_pipeline_timeline(moot: Moot, session: str) -> tuple[PipelineTime
     consulted = timeline if isinstance(timeline, ConsultingTimeline) else None
     within = consulted.within if consulted is not None else timeline
     if not isinstance(within, PipelineTimeline):
-        raise BadSetting(f"session {session!r} is no pipeline; `moot show {session}` shows it")
+        raise BadSetting(f"session {session!r} is not a pipeline; `moot show {session}` shows it")
     return within, consulted
 
 

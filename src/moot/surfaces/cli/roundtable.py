@@ -37,13 +37,13 @@ dir_option = click.option(
     "--dir",
     "folder",
     type=click.Path(file_okay=False, exists=True, path_type=Path),
-    help="The project's folder. Left out: the nearest one from here upwards that has a .roundtable.",
+    help="The project's folder. Default: the nearest parent folder with a .roundtable.",
 )
 
 
-@click.group(short_help="Conferences in plain files.")
+@click.group(short_help="Hold conferences in plain files.")
 def roundtable() -> None:
-    """Hold a conference in plain files, which any agent that can read and write files may join.
+    """Hold a conference in plain files, which any agent that reads and writes files can join.
 
     \b
     moot roundtable new cache "Which cache for the catalogue?" --role architect --role reviewer
@@ -69,18 +69,18 @@ def _run_on_project(work: Callable[[ConferenceProject], Awaitable[int]], folder:
 @click.argument("name")
 @click.argument("topic")
 @click.option(
-    "--role", "roles", multiple=True, required=True, metavar="NAME[=PLATFORM]", help="A speaker, in the order of speaking."
+    "--role", "roles", multiple=True, required=True, metavar="NAME[=PLATFORM]", help="A speaker; repeat in speaking order."
 )
-@click.option("--moderator", default=MAILBOX, metavar="PLATFORM", help="Who writes the minutes. Left out: an agent from outside.")
+@click.option("--moderator", default=MAILBOX, metavar="PLATFORM", help="Who writes the minutes. Default: an agent from outside.")
 @click.option("--agenda", type=click.File(encoding="utf-8"), help="A file with the background; - for standard input.")
-@click.option("--prompt", default="", help="What the first speaker is told.")
+@click.option("--prompt", default="", help="Instructions for the first speaker.")
 @click.option("--rounds", type=click.IntRange(1, 100), default=DEFAULT_ROUNDS, show_default=True)
-@click.option("--language", type=click.Choice(["en", "zh"]), help="Left out: the topic's own.")
-@click.option("--patience", type=Duration(), default=600.0, help="How long a role that Moot drives may take. Default: 10m.")
+@click.option("--language", type=click.Choice(["en", "zh"]), help="Default: the topic's language.")
+@click.option("--patience", type=Duration(), default=600.0, help="Deadline for a role that Moot drives. Default: 10m.")
 @click.option(
-    "--outside-patience", type=Duration(), default=WEEK_SECONDS, help="How long one from outside may take. Default: 7d."
+    "--outside-patience", type=Duration(), default=WEEK_SECONDS, help="Deadline for a role from outside Moot. Default: 7d."
 )
-@click.option("--no-check", is_flag=True, help="Do not look first whether every role would answer.")
+@click.option("--no-check", is_flag=True, help="Skip the check that every role can answer.")
 @dir_option
 @output.json_option
 def new(
@@ -99,10 +99,10 @@ def new(
     folder: Path | None,
     as_json: bool,
 ) -> None:
-    """Begin the conference NAME on TOPIC: writes .roundtable/NAME with its agenda and turn.json.
+    """Start the conference NAME on TOPIC: write .roundtable/NAME with its agenda and turn.json.
 
-    A role with a platform (`reviewer=openai:gpt-5-mini`, `security=command:codex`) is driven by `moot roundtable relay`; one
-    without is an agent from outside.
+    A role with a platform (`reviewer=openai:gpt-5-mini`, `security=command:codex`) is driven by `moot roundtable relay`; a
+    role without one is an agent from outside.
 
     \b
     moot roundtable new cache "Which cache?" --role architect --role security=command:codex
@@ -177,7 +177,7 @@ def _build_status_json(hall: ConferenceProject, name: str, found: ConferenceStat
 @dir_option
 @output.json_option
 def status(name: str | None, folder: Path | None, as_json: bool) -> None:
-    """Where a conference stands; without NAME, a line for each.
+    """Show the state of a conference; without NAME, one line for each.
 
     \b
     moot roundtable status
@@ -213,7 +213,7 @@ async def _print_list(hall: ConferenceProject, as_json: bool) -> int:
     if as_json:
         output.print_json(lines)
     elif not lines:
-        output.print_line(f"no conference in {hall.table}; begin one: moot roundtable new NAME TOPIC --role NAME --role NAME")
+        output.print_line(f"no conference in {hall.table}; start one: moot roundtable new NAME TOPIC --role NAME --role NAME")
     return output.DONE
 
 
@@ -251,9 +251,9 @@ def _print_status(found: ConferenceStatus) -> None:
 @dir_option
 @output.json_option
 def join(name: str, role: str, folder: Path | None, as_json: bool) -> None:
-    """Print what ROLE should read now: the agenda, what is expected of it, the last three speeches.
+    """Print what ROLE should read now: the agenda, its prompt and the last three speeches.
 
-    Exit code 0: it is its turn; 3: it is not; 4: the conference is over.
+    Exit code 0: it is the role's turn; 3: it is another role's turn; 4: the conference is over.
 
     \b
     moot roundtable join cache --as architect
@@ -293,13 +293,13 @@ def _format_briefing(found: TurnBriefing, role: str) -> str:
 @click.argument("name")
 @click.argument("file", type=click.File(encoding="utf-8"), default="-")
 @click.option("--as", "role", required=True, metavar="ROLE")
-@click.option("--key", default="", help="Makes the same call again count once.")
+@click.option("--key", default="", help="Idempotency key: a repeated call counts once.")
 @dir_option
 @output.json_option
 def say(*, name: str, file: Any, role: str, key: str, folder: Path | None, as_json: bool) -> None:
-    """Commit ROLE's speech from FILE (or standard input): the speech and the new turn.json, both or neither.
+    """Commit the speech of ROLE from FILE (or standard input) and the new turn.json together.
 
-    As moderator it commits the minutes. Exit code 3: it is not its turn; the text is kept.
+    For the moderator it commits the minutes. Exit code 3: it is another role's turn; the text is kept.
 
     \b
     moot roundtable say cache --as architect speech.md
@@ -344,9 +344,9 @@ def _read_text(file: Any, what: str) -> str:
     try:
         text: str = file.read(LONGEST_SPEECH + 1)
     except UnicodeDecodeError:
-        output.fail(BadSetting(f"{file.name}: no UTF-8 text"))
+        output.fail(BadSetting(f"{file.name}: not UTF-8 text"))
     if len(text) > LONGEST_SPEECH:
-        output.fail(BadSetting(f"{file.name}: more than {LONGEST_SPEECH} characters; {what} is shorter"))
+        output.fail(BadSetting(f"{file.name}: more than {LONGEST_SPEECH} characters, the limit for {what}"))
     return text
 
 
@@ -359,14 +359,14 @@ def _read_speech(file: Any) -> str:
 
 @roundtable.command()
 @click.argument("name")
-@click.option("--role", "roles", multiple=True, metavar="NAME=PLATFORM", help="Give a role to another mind from here on.")
+@click.option("--role", "roles", multiple=True, metavar="NAME=PLATFORM", help="Give a role to another participant from now on.")
 @dir_option
 @output.json_option
 def relay(name: str, roles: tuple[str, ...], folder: Path | None, as_json: bool) -> None:
     """Run the whole conference unattended, until its minutes are written.
 
-    Roles with a platform are driven by Moot: models are asked, and coding agents are woken in the folder of the project. For the
-    others it waits at the files. A role that fails is asked once more and then skipped, with the reason on the record.
+    Moot drives the roles that have a platform: it asks models and runs coding agents in the project's folder. For other roles
+    it watches the files. A role that fails is asked once more and then skipped, with the reason on the record.
 
     \b
     moot roundtable relay cache
@@ -388,7 +388,7 @@ def relay(name: str, roles: tuple[str, ...], folder: Path | None, as_json: bool)
                 output.print_line(f"{hall.table / name / MINUTES}")
         return output.DONE
 
-    again = f"\nStopped. Nothing is lost; go on with: moot roundtable relay {name}"
+    again = f"\nStopped. Nothing is lost; continue with: moot roundtable relay {name}"
     raise SystemExit(output.run(work, as_json=as_json, stopped=lambda: again))
 
 
@@ -418,7 +418,7 @@ async def _run_and_show(moot: Moot, carried: Relay, session: str, console: Conso
 @dir_option
 @output.json_option
 def check(name: str, folder: Path | None, as_json: bool) -> None:
-    """Hold the whole folder against the record, and name whatever is wrong with file and line. Exit code 5 if something is.
+    """Compare the whole folder with the record and print each fault with file and line. Exit code 5: there are faults.
 
     \b
     moot roundtable check cache
@@ -429,7 +429,7 @@ def check(name: str, folder: Path | None, as_json: bool) -> None:
         if as_json:
             output.print_json([asdict(each) for each in found])
         elif not found:
-            output.print_line("nothing is wrong")
+            output.print_line("no faults found")
         else:
             for each in found:
                 output.print_line(strip_control(str(each)))
@@ -443,7 +443,7 @@ def check(name: str, folder: Path | None, as_json: bool) -> None:
 @dir_option
 @output.json_option
 def repair(name: str, folder: Path | None, as_json: bool) -> None:
-    """Mend what `check` finds. Nothing is deleted: what is in the way is moved to NAME/aside.
+    """Repair what `check` reports. Nothing is deleted: files in the way are moved to NAME/aside.
 
     \b
     moot roundtable repair cache
@@ -454,7 +454,7 @@ def repair(name: str, folder: Path | None, as_json: bool) -> None:
         if as_json:
             output.print_json(done)
         else:
-            for line in done or ["nothing was wrong"]:
+            for line in done or ["nothing to repair"]:
                 output.print_line(strip_control(line))
         return output.DONE
 
@@ -472,7 +472,7 @@ def repair(name: str, folder: Path | None, as_json: bool) -> None:
 @dir_option
 @output.json_option
 def minutes(name: str, write: Any, folder: Path | None, as_json: bool) -> None:
-    """Print the minutes, or write them. Exit code 3: there are none yet.
+    """Print the minutes, or commit them. Exit code 3: there are no minutes yet.
 
     \b
     moot roundtable minutes cache
@@ -501,11 +501,11 @@ def minutes(name: str, write: Any, folder: Path | None, as_json: bool) -> None:
 @roundtable.command()
 @click.argument("name")
 @click.option("--as", "role", required=True, metavar="ROLE")
-@click.option("--why", default="", help="Goes on the record.")
+@click.option("--why", default="", help="The reason, for the record.")
 @dir_option
 @output.json_option
 def skip(name: str, role: str, why: str, folder: Path | None, as_json: bool) -> None:
-    """Go on without ROLE, whose turn it is. The turn is marked as skipped.
+    """Skip the turn of ROLE and continue; the turn is recorded as skipped.
 
     \b
     moot roundtable skip cache --as reviewer --why "on holiday"
@@ -524,5 +524,5 @@ def skip(name: str, role: str, why: str, folder: Path | None, as_json: bool) -> 
 @roundtable.command()
 @click.option("--language", type=click.Choice(["en", "zh"]), default="en", show_default=True)
 def guide(language: Language) -> None:
-    """Print GUIDE.md, the whole protocol for agents that have nothing but files."""
+    """Print GUIDE.md, the whole protocol for agents that have only files."""
     sys.stdout.write(GUIDES[language])

@@ -31,31 +31,31 @@ from moot.surfaces.cli.render import show_decision
 
 @click.command(short_help="Hold a meeting on TOPIC.")
 @click.argument("topic")
-@click.option("--seat", "seats", multiple=True, metavar="NAME=PLATFORM", help="A seat; repeat for more.")
-@click.option("--panel", metavar="NAME|FILE", help="A preset (`moot panel` lists them) or a panel file.")
-@click.option("--model", "models", multiple=True, metavar="PLATFORM", help="Fills seats that have no platform; repeat to mix.")
+@click.option("--seat", "seats", multiple=True, metavar="NAME=PLATFORM", help="A seat and its participant; can be repeated.")
+@click.option("--panel", metavar="NAME|FILE", help="A preset (listed by `moot panel`) or a panel file.")
+@click.option("--model", "models", multiple=True, metavar="PLATFORM", help="Fills seats without a platform; can be repeated.")
 @click.option("--protocol", default="persona", show_default=True, help="Or debate, advisory, consensus, roundtable, swarm.")
-@click.option("--language", type=click.Choice(["en", "zh"]), help="Left out: the topic's own.")
+@click.option("--language", type=click.Choice(["en", "zh"]), help="Default: the topic's language.")
 @click.option("--turns", type=click.IntRange(1, 100_000), default=DEFAULT_TURNS, show_default=True, help="Turn budget.")
 @click.option("--tokens", type=click.IntRange(1), help="Token budget.")
 @click.option("--money", type=click.FloatRange(0, min_open=True), help="Money budget in US dollars.")
 @click.option("--time", "seconds", type=Duration(), help="Time budget, such as 90s or 10m.")
-@click.option("--category", default="", help="Where the question belongs; trust is kept by category.")
+@click.option("--category", default="", help="The category of the question; trust is kept per category.")
 @click.option("--stakes", type=click.Choice(["low", "medium", "high", "critical"]), default="medium", show_default=True)
-@click.option("--tag", "tags", multiple=True, metavar="TAG", help="A tag of the decision; repeat for more.")
-@click.option("--option", "options", multiple=True, metavar="ANSWER", help="An answer to choose among; repeat for all.")
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="A tag of the decision; can be repeated.")
+@click.option("--option", "options", multiple=True, metavar="ANSWER", help="One of the possible answers; repeat for each.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A setting of the protocol, such as window=8.")
 @click.option("--seed", type=click.IntRange(0, 2**31 - 1), help="The session's seed.")
-@click.option("--session", metavar="ID", help="The session's id. Left out: think_YYYYMMDD_NNN.")
-@click.option("--patience", type=Duration(), default=WEEK_SECONDS, help="How long mailbox seats may take. Default: 7d.")
+@click.option("--session", metavar="ID", help="The session's id. Default: think_YYYYMMDD_NNN.")
+@click.option("--patience", type=Duration(), default=WEEK_SECONDS, help="Deadline for mailbox seats. Default: 7d.")
 @click.option("--wait", is_flag=True, help="Wait here for mailbox seats instead of parking the session.")
-@click.option("--consult", is_flag=True, help="Seats may consult each other in place of an answer.")
-@click.option("--consult-limit", type=click.IntRange(0, 100), help="Consultations of one seat (default 3); implies --consult.")
-@click.option("--consult-total", type=click.IntRange(0, 1_000), help="Consultations in all (default 24); implies --consult.")
-@click.option("--gate", is_flag=True, help="The session is a validation: requests to consult are refused, on the record.")
-@click.option("--project", type=click.Path(), help="The folder of docs/consultation/. Left out: this one.")
-@click.option("--no-check", is_flag=True, help="Do not look first whether every seat would answer.")
-@click.option("--dry-run", is_flag=True, help="Check everything, say what would happen, record nothing.")
+@click.option("--consult", is_flag=True, help="Allow seats to consult each other before they answer.")
+@click.option("--consult-limit", type=click.IntRange(0, 100), help="Consultations per seat (default 3); implies --consult.")
+@click.option("--consult-total", type=click.IntRange(0, 1_000), help="Consultations in total (default 24); implies --consult.")
+@click.option("--gate", is_flag=True, help="Mark the session as a validation: consultations are refused and recorded.")
+@click.option("--project", type=click.Path(), help="The folder that holds docs/consultation/. Default: the current folder.")
+@click.option("--no-check", is_flag=True, help="Skip the check that every seat can answer.")
+@click.option("--dry-run", is_flag=True, help="Validate everything and print the plan; record nothing.")
 @output.json_option
 def run(
     *,
@@ -89,8 +89,8 @@ def run(
 ) -> None:
     """Hold a meeting on TOPIC and print the decision.
 
-    With no seat and no panel, the default panel is filled with what is at hand: keys in the environment, a model server on this
-    machine, or the embedded model.
+    Without --seat and --panel, Moot fills the default panel with the participants that it finds: providers with a key in the
+    environment, a model server on this machine, or the embedded model.
 
     \b
     moot run "Should we rewrite the product?"
@@ -125,7 +125,7 @@ def run(
                 kept = await moot.memory.get(hit.decision)
                 about = extract_first_sentence(kept.record.topic) if kept is not None else ""
                 output.print_note(
-                    f"An earlier decision on a like question ({one_line(about)}): moot decisions show {hit.decision}"
+                    f"An earlier decision on a similar question ({one_line(about)}): moot decisions show {hit.decision}"
                 )
             if not seats and not models and not as_json:
                 await print_discovered(moot, table.session)
@@ -134,15 +134,15 @@ def run(
     exit_with(output.run(work, as_json=as_json, stopped=table.describe_stop))
 
 
-@click.command(short_help="Go on with a session.")
+@click.command(short_help="Resume a session.")
 @click.argument("session")
 @click.option("--wait", is_flag=True, help="Wait here for mailbox seats instead of parking the session.")
 @click.option(
-    "--runs", type=click.Path(file_okay=False, path_type=Path), help="Where the folders of swarm runs are, if not in swarm-runs."
+    "--runs", type=click.Path(file_okay=False, path_type=Path), help="The folder that holds swarm runs. Default: swarm-runs."
 )
 @output.json_option
 def resume(session: str, wait: bool, runs: Path | None, as_json: bool) -> None:
-    """Go on with a session where it stands: after Ctrl-C, a crash, or an answer from elsewhere.
+    """Resume a session where it stopped: after Ctrl-C, a crash, or an answer from outside.
 
     \b
     moot resume think_20261115_001
@@ -160,10 +160,10 @@ def resume(session: str, wait: bool, runs: Path | None, as_json: bool) -> None:
 
 @click.command(short_help="Follow a session as it happens.")
 @click.argument("session")
-@click.option("--after", type=click.IntRange(0), default=0, help="Leave out the entries up to this one.")
+@click.option("--after", type=click.IntRange(0), default=0, help="Skip the entries up to this number.")
 @output.json_option
 def watch(session: str, after: int, as_json: bool) -> None:
-    """Follow a session from its beginning, also one that another process runs, until it ends.
+    """Print a session from its first entry until it ends, also one that another process runs.
 
     \b
     moot watch think_20261115_001
@@ -187,9 +187,9 @@ def watch(session: str, after: int, as_json: bool) -> None:
                 snapshot = await moot.engine.load_snapshot(parse_session_id(session))
                 if snapshot.session_state.is_parked:
                     waiting = ", ".join(sorted({ask.split(".", 2)[2] for ask in snapshot.session_state.pending}))
-                    output.print_note(f"It waits for answers from elsewhere: {waiting}")
+                    output.print_note(f"It waits for answers from outside: {waiting}")
                 elif not snapshot.is_closed and not await moot.is_running(session):
-                    output.print_note(f"Nobody runs this session now; go on with: moot resume {session}")
+                    output.print_note(f"No process runs this session; resume it with: moot resume {session}")
                 async for event in moot.watch(session):
                     view.show(event)
             show_decision(console, plugin, timeline)
@@ -213,7 +213,7 @@ class TerminalSession:
         if not self.session:
             return "\nStopped. Nothing was recorded."
         runs = f" --runs {shlex.quote(str(self.runs))}" if self.runs is not None and str(self.runs) != RUNS else ""
-        return f"\nStopped. Nothing is lost; go on with: moot resume {self.session}{runs}"
+        return f"\nStopped. Nothing is lost; resume with: moot resume {self.session}{runs}"
 
     async def hold(self, moot: Moot, *, as_json: bool, wait: bool) -> int:
         """Run the session, show it, print the decision; the exit code."""
@@ -261,7 +261,7 @@ class TerminalSession:
         for each in await moot.asks(self.session):
             until = f" by {each.pending.deadline:%Y-%m-%d %H:%M} UTC" if each.pending.deadline else ""
             output.print_line(f"waiting for {each.ask.seat}{until}: moot answer {self.session} --seat {each.ask.seat}")
-        output.print_line(f"then go on with: moot resume {self.session}")
+        output.print_line(f"then resume with: moot resume {self.session}")
 
     def _pause_view(self) -> None:
         if self._view is not None:
@@ -322,7 +322,7 @@ async def print_discovered(moot: Moot, session: str) -> None:
     if servers:
         output.print_note(f"Found on this machine: {', '.join(servers)}")
     if found.embedded and "embedded" in taken:
-        output.print_note("Found the embedded model; it is very small: set a provider's key for better minds (`moot doctor`)")
+        output.print_note("Found the embedded model; it is very small: set a provider's key for a better model (`moot doctor`)")
 
 
 async def print_plan(moot: Moot, topic: str, plan: Options, as_json: bool) -> int:

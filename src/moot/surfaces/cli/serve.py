@@ -30,13 +30,13 @@ FOREVER = 1e10
 
 @click.command(short_help="Serve JSON-RPC, MCP and events on one port.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-@click.option("--port", type=click.IntRange(0, 65_535), default=PORT, show_default=True, help="0 takes a free one.")
+@click.option("--port", type=click.IntRange(0, 65_535), default=PORT, show_default=True, help="0 chooses a free port.")
 @click.option("--log-level", type=click.Choice(["error", "warning", "info", "debug"]), default="warning", show_default=True)
 def serve(host: str, port: int, log_level: str) -> None:
     """Serve this ledger's sessions: /rpc (JSON-RPC 2.0), /mcp (MCP), /events/SESSION (server-sent events), /healthz, /metrics.
 
-    On a loopback address whoever is on this machine may do everything; a token is honoured. On any other address every request
-    needs a token, and the server does not start without one (`moot invite --owner`).
+    On a loopback address, callers on this machine have all rights; a token restricts them. On any other address every request
+    needs a token, and the server does not start while no valid token exists (`moot invite --owner`).
 
     \b
     moot serve
@@ -74,7 +74,7 @@ async def _check_tokens(is_local: bool, host: str) -> None:
         live = [token for token in await moot.access.tokens() if token.revoked_at is None and token.expires > now]
         if not is_local and not live:
             raise NotAllowed(
-                f"{host} can be reached from elsewhere, and no valid token exists; make one first (moot invite --owner), "
+                f"{host} can be reached from other machines, and no valid token exists; create one (moot invite --owner), "
                 "or serve on 127.0.0.1"
             )
 
@@ -91,15 +91,15 @@ def _open_socket(host: str, port: int) -> socket.socket:
     except OSError as cause:
         found.close()
         why = cause.strerror or str(cause)
-        out.fail(LedgerUnavailable(f"{host}:{port} cannot be listened on: {why}; choose another --host or --port"))
+        out.fail(LedgerUnavailable(f"{host}:{port} cannot be bound: {why}; choose another --host or --port"))
     return found
 
 
 @click.command(short_help="Serve MCP on standard input and output.")
 def mcp() -> None:
-    """Serve MCP to one client on standard input and output: what a coding agent starts by itself.
+    """Serve MCP to one client on standard input and output, for a coding agent that starts this command.
 
-    With MOOT_TOKEN in the environment it speaks for that token's seat; without, it may do everything with this ledger.
+    With MOOT_TOKEN in the environment it has the rights of that token; without it, all rights on this ledger.
 
     \b
     claude mcp add moot -- moot mcp
@@ -125,7 +125,7 @@ def mcp() -> None:
                     return Caller()
                 identity = await context.moot.access.identify(secret)
                 if isinstance(identity, AccessDenied):
-                    raise NotAllowed(f"MOOT_TOKEN is {identity.reason}; `moot invite` makes a new one")
+                    raise NotAllowed(f"MOOT_TOKEN is {identity.reason}; `moot invite` creates a new one")
                 return Caller.from_identity(identity)
 
             await caller_of(None)
@@ -134,17 +134,17 @@ def mcp() -> None:
     out.run(work, stopped=lambda: "")
 
 
-@click.command(short_help="Make, list and revoke tokens for a server.")
+@click.command(short_help="Create, list and revoke tokens for a server.")
 @click.argument("session", required=False)
-@click.option("--seat", help="A token that speaks for this seat of SESSION alone.")
-@click.option("--owner", is_flag=True, help="A token that may open, close and review (all sessions, or SESSION alone).")
-@click.option("--observer", is_flag=True, help="A token that may read (all sessions, or SESSION alone).")
-@click.option("--lasts", type=Duration(), default=WEEK, help="How long it is valid. Default: 7d.")
-@click.option("--url", default=f"http://127.0.0.1:{PORT}", show_default=True, help="Where the server is reached.")
-@click.option("--for", "agent", type=click.Choice(sorted(AGENTS)), help="Print the configuration of this coding agent only.")
-@click.option("--note", default="", help="Kept with the token.")
-@click.option("--list", "listing", is_flag=True, help="List the tokens that exist.")
-@click.option("--revoke", metavar="ID", help="Make a token worthless from now on.")
+@click.option("--seat", help="A token for this seat of SESSION only.")
+@click.option("--owner", is_flag=True, help="A token that may open, close and review (all sessions, or only SESSION).")
+@click.option("--observer", is_flag=True, help="A token that may read (all sessions, or only SESSION).")
+@click.option("--lasts", type=Duration(), default=WEEK, help="How long the token is valid. Default: 7d.")
+@click.option("--url", default=f"http://127.0.0.1:{PORT}", show_default=True, help="The address of the server.")
+@click.option("--for", "agent", type=click.Choice(sorted(AGENTS)), help="Print only the configuration of this coding agent.")
+@click.option("--note", default="", help="Stored with the token.")
+@click.option("--list", "listing", is_flag=True, help="List all tokens.")
+@click.option("--revoke", metavar="ID", help="Revoke a token.")
 @out.json_option
 def invite(
     *,
@@ -160,7 +160,7 @@ def invite(
     revoke: str | None,
     as_json: bool,
 ) -> None:
-    """Make a token, and print what to paste into a coding agent so that it takes its seat. The token is shown once.
+    """Create a token and print what to paste into a coding agent so that it takes its seat. The token is shown once.
 
     \b
     moot invite think_20261115_001 --seat minski
@@ -188,20 +188,20 @@ def invite(
         given: dict[Role, bool] = {"seat": seat is not None, "owner": owner, "observer": observer}
         chosen = [role for role, is_given in given.items() if is_given]
         if len(chosen) != 1:
-            raise BadSetting("say for whom: --seat NAME (with a SESSION), --owner or --observer")
+            raise BadSetting("choose one: --seat NAME (with a SESSION), --owner or --observer")
         if session is not None:
             snapshot = await moot.engine.load_snapshot(parse_session_id(session))
             if snapshot.is_closed:
-                raise SessionClosed(f"session {session!r} has ended; nobody can take part in it any more")
+                raise SessionClosed(f"session {session!r} has ended; nobody can take part any more")
             names = {known.id: known for known in snapshot.session_state.seats}
             if seat is not None and (seat not in names or not names[parse_seat_id(seat)].is_outside):
                 outside = ", ".join(known.id for known in names.values() if known.is_outside) or "none"
                 raise UnknownSeat(
-                    f"{seat!r} is no seat of {session!r} that somebody could take; those are: {outside} "
-                    "(a seat is left to somebody from outside by opening the session with --seat NAME=mailbox)"
+                    f"{seat!r} is not a free seat of {session!r}; free seats: {outside} "
+                    "(a seat for somebody from outside is opened with --seat NAME=mailbox)"
                 )
         elif seat is not None:
-            raise BadSetting("a seat is a session's: moot invite SESSION --seat NAME")
+            raise BadSetting("a seat belongs to a session: moot invite SESSION --seat NAME")
         return await moot.access.issue(
             chosen[0], session=session or "", seat=seat or "", lasts=timedelta(seconds=min(lasts, FOREVER)), note=note
         )
@@ -214,7 +214,7 @@ def _show_tokens(tokens: list[Token], as_json: bool) -> None:
         out.print_json(tokens)
         return
     if not tokens:
-        out.print_note("no tokens yet; make one: moot invite --owner")
+        out.print_note("no tokens yet; create one: moot invite --owner")
     for token in tokens:
         where = " ".join(part for part in (token.session, token.seat) if part) or "all sessions"
         state = f"revoked {token.revoked_at:%Y-%m-%d}" if token.revoked_at else f"until {token.expires:%Y-%m-%d %H:%M} UTC"

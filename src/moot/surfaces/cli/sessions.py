@@ -20,7 +20,7 @@ FORMS = ("context", "jsonl", "minutes", "html")
 @click.command("list")
 @output.json_option
 def list_sessions(as_json: bool) -> None:
-    """List all sessions, the one that was last at work last.
+    """List all sessions, the most recently active last.
 
     \b
     moot list
@@ -43,7 +43,7 @@ def list_sessions(as_json: bool) -> None:
 @click.argument("session")
 @output.json_option
 def show(session: str, as_json: bool) -> None:
-    """Show a session: its decision, and the whole record behind it.
+    """Show a session: its decision and the whole record behind it.
 
     \b
     moot show think_20261115_001
@@ -69,10 +69,10 @@ def show(session: str, as_json: bool) -> None:
 @click.command("input")
 @click.argument("session")
 @click.argument("text")
-@click.option("--key", default="", help="An input with a key that is on record already is not taken twice.")
+@click.option("--key", default="", help="Idempotency key: an input with a recorded key is ignored.")
 @output.json_option
 def give_input(session: str, text: str, key: str, as_json: bool) -> None:
-    """Put a word into a running meeting. TEXT `-` reads standard input.
+    """Add an input of yours to a running meeting. TEXT `-` reads standard input.
 
     \b
     moot input think_20261115_001 "We have six months of cash."
@@ -83,12 +83,12 @@ def give_input(session: str, text: str, key: str, as_json: bool) -> None:
         async with Moot() as moot:
             entry = await moot.give_input(session, words, key)
             timeline = await moot.load_timeline(session)
-            hint = "" if await moot.is_running(session) else f"; go on with: moot resume {session}"
+            hint = "" if await moot.is_running(session) else f"; continue with: moot resume {session}"
         number = next((line.id for line in timeline.lines if entry is not None and line.seq == entry.seq), None)
         if as_json:
             output.print_json({"session": session, "taken": entry is not None, "entry": entry.seq if entry else None})
         else:
-            output.print_line(f"taken as #{number}{hint}" if entry else "taken before: nothing changed")
+            output.print_line(f"recorded as #{number}{hint}" if entry else "recorded before: nothing changed")
 
     output.run(work, as_json=as_json)
 
@@ -97,7 +97,7 @@ def give_input(session: str, text: str, key: str, as_json: bool) -> None:
 @click.argument("session")
 @output.json_option
 def asks(session: str, as_json: bool) -> None:
-    """Show what is asked and not yet answered, with what the seat may see.
+    """Show the open asks of mailbox seats, with everything that the seat may see.
 
     \b
     moot asks think_20261115_001
@@ -110,7 +110,7 @@ def asks(session: str, as_json: bool) -> None:
             output.print_json([_build_ask_json(each) for each in found])
             return
         if not found:
-            output.print_note("nothing is asked now")
+            output.print_note("no ask is open")
         for each in found:
             until = f" (until {each.pending.deadline:%Y-%m-%d %H:%M} UTC)" if each.pending.deadline else ""
             output.print_line(f"── {each.ask.id}{until}\n{strip_control(each.brief.shared)}\n\n{strip_control(each.brief.own)}\n")
@@ -122,10 +122,10 @@ def asks(session: str, as_json: bool) -> None:
 @click.argument("session")
 @click.argument("text", required=False)
 @click.option("--seat", required=True, help="The seat that answers.")
-@click.option("--ask", "ask_id", help="The ask's id; left out: the one that waits for this seat.")
+@click.option("--ask", "ask_id", help="The ask's id. Default: the one that waits for this seat.")
 @output.json_option
 def answer(session: str, text: str | None, seat: str, ask_id: str | None, as_json: bool) -> None:
-    """Answer for a mailbox seat: TEXT, or standard input. Plain text for a speech, JSON for the rest (`moot asks` shows which).
+    """Answer for a mailbox seat: TEXT, or standard input. A speech is plain text, other answers are JSON (see `moot asks`).
 
     \b
     moot answer think_20261115_001 --seat eve '{"reaction_score": 0.9, "intent_to_speak": true}'
@@ -146,22 +146,22 @@ def answer(session: str, text: str | None, seat: str, ask_id: str | None, as_jso
                 raise UnknownAsk(f"ask {chosen!r} is not put to seat {seat!r}")
             entry = await moot.answer(session, chosen, words)
             is_over = (await moot.engine.load_snapshot(parse_session_id(session))).is_closed
-            hint = "" if is_over or await moot.is_running(session) else f"; go on with: moot resume {session}"
+            hint = "" if is_over or await moot.is_running(session) else f"; continue with: moot resume {session}"
             if is_over:
                 await moot.remember(session)
-                hint = f"; that ended it: moot show {session}"
+                hint = f"; the session has ended: moot show {session}"
         if as_json:
             output.print_json({"session": session, "ask": chosen, "entry": entry.seq})
         else:
-            output.print_line(f"taken{hint}")
+            output.print_line(f"recorded{hint}")
 
     output.run(work, as_json=as_json)
 
 
 @click.command()
 @click.argument("session")
-@click.option("--reason", default="", help="Kept with the record.")
-@click.option("--dry-run", is_flag=True, help="Say what would happen, change nothing.")
+@click.option("--reason", default="", help="Stored with the record.")
+@click.option("--dry-run", is_flag=True, help="Print what would happen; change nothing.")
 @output.json_option
 def cancel(session: str, reason: str, dry_run: bool, as_json: bool) -> None:
     """End a session without a decision. Its record stays.
@@ -194,7 +194,7 @@ def _find_waiting(found: list[OutstandingAsk], seat: str) -> OutstandingAsk:
     mine = [each for each in found if each.ask.seat == seat]
     if not mine:
         others = ", ".join(each.ask.seat for each in found) or "nobody"
-        raise UnknownAsk(f"nothing is asked of {seat!r} now; waited for: {others}")
+        raise UnknownAsk(f"no ask is open for {seat!r}; waiting for: {others}")
     return mine[0]
 
 

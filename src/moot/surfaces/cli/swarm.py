@@ -28,39 +28,39 @@ from moot.surfaces.cli.run import TerminalSession, exit_with, parse_pairs, print
 DEFAULT_AGENTS: Final = 5
 
 
-@click.command(short_help="Let a swarm explore TASK.")
+@click.command(short_help="Run a swarm on TASK.")
 @click.argument("task")
-@click.option("--agents", type=click.IntRange(FEWEST_AGENTS, MOST_AGENTS), help="Explorers. Default: 5, or the seats given.")
+@click.option("--agents", type=click.IntRange(FEWEST_AGENTS, MOST_AGENTS), help="Explorers. Default: 5, or the number of seats.")
 @click.option("--max-rounds", type=click.IntRange(1, 100), default=10, show_default=True)
-@click.option("--timeout", type=click.FloatRange(0, min_open=True), default=60.0, show_default=True, help="Minutes.")
-@click.option("--mode", type=click.Choice(["emergent", "hybrid", "classic"]), help="Left out: emergent; with --direction hybrid.")
-@click.option("--direction", "directions", multiple=True, metavar="WORDS", help="A direction to begin with; repeat for more.")
+@click.option("--timeout", type=click.FloatRange(0, min_open=True), default=60.0, show_default=True, help="In minutes.")
+@click.option("--mode", type=click.Choice(["emergent", "hybrid", "classic"]), help="Default: emergent; with --direction: hybrid.")
+@click.option("--direction", "directions", multiple=True, metavar="WORDS", help="A direction to start with; can be repeated.")
 @click.option("--seat", "seats", multiple=True, metavar="NAME=PLATFORM", help="An explorer, `validator` or `likeness`; repeat.")
 @click.option("--panel", metavar="NAME|FILE", help="Explorers from a panel.")
 @click.option(
-    "--model", "models", multiple=True, metavar="PLATFORM", help="Fills explorers that have no platform; repeat to mix."
+    "--model", "models", multiple=True, metavar="PLATFORM", help="Fills explorers that have no platform; can be repeated."
 )
 @click.option("--seed", type=click.IntRange(0, 2**31 - 1), help="The run's seed.")
 @click.option(
     "--quorum", type=click.Choice(["all", "independent"]), default="all", show_default=True, help="Whose support counts."
 )
-@click.option("--language", type=click.Choice(["en", "zh"]), help="Left out: the task's own.")
+@click.option("--language", type=click.Choice(["en", "zh"]), help="Default: the task's language.")
 @click.option("--tokens", type=click.IntRange(1), help="Token budget.")
 @click.option("--money", type=click.FloatRange(0, min_open=True), help="Money budget in US dollars.")
-@click.option("--category", default="", help="Where the task belongs; trust is kept by category.")
+@click.option("--category", default="", help="The category of the task; trust is kept per category.")
 @click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="A setting of the protocol, such as evaporation=0.05."
 )
-@click.option("--session", metavar="ID", help="The session's id. Left out: think_YYYYMMDD_NNN.")
+@click.option("--session", metavar="ID", help="The session's id. Default: think_YYYYMMDD_NNN.")
 @click.option(
     "--runs",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path(RUNS),
-    help=f"Where the folder goes. Default: {RUNS}.",
+    help=f"The parent folder of the run. Default: {RUNS}.",
 )
-@click.option("--no-wait", is_flag=True, help="Park the session while only mailbox seats are waited for.")
-@click.option("--no-check", is_flag=True, help="Do not look first whether every seat would answer.")
-@click.option("--dry-run", is_flag=True, help="Check everything, say what would happen, record nothing.")
+@click.option("--no-wait", is_flag=True, help="Park the session when only mailbox seats are awaited.")
+@click.option("--no-check", is_flag=True, help="Skip the check that every seat can answer.")
+@click.option("--dry-run", is_flag=True, help="Validate everything and print the plan; record nothing.")
 @output.json_option
 def swarm(
     *,
@@ -87,9 +87,9 @@ def swarm(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Let equal explorers work on TASK round by round until what they hold is stable, shared and diverse enough.
+    """Run equal explorers on TASK, round by round, until their ideas are stable, shared and diverse enough.
 
-    The report, the blackboard and every agent's reports are written to a folder of the run's own.
+    The report, the blackboard and every agent's reports are written to a new folder.
 
     \b
     moot swarm "How do we halve the page load time?" --agents 5 --model openai:gpt-5-mini
@@ -136,12 +136,12 @@ def build_swarm_seats(words: tuple[str, ...], count: int | None, has_panel: bool
     given = [parse_seat_word(word) for word in words]
     explorers = [seat.id for seat in given if seat.id not in {VALIDATOR, LIKENESS}]
     if has_panel and count is not None:
-        raise BadRoster("a panel says how many explore; leave out --agents, or --panel")
+        raise BadRoster("a panel sets the number of explorers; give --agents or --panel, not both")
     if has_panel:
         return given
     wanted = count or (len(explorers) if len(explorers) >= FEWEST_AGENTS else DEFAULT_AGENTS)
     if len(explorers) > wanted:
-        raise BadRoster(f"{len(explorers)} explorers are seated, and --agents says {wanted}")
+        raise BadRoster(f"{len(explorers)} explorers are seated, but --agents is {wanted}")
     names = [SeatId(agent_name(number)) for number in range(1, MOST_AGENTS * 2)]
     free = [name for name in names if name not in explorers][: wanted - len(explorers)]
     filled = [Seat(id=name, platform="") for name in free]
@@ -150,16 +150,16 @@ def build_swarm_seats(words: tuple[str, ...], count: int | None, has_panel: bool
     return sorted([*given, *filled], key=lambda seat: rank.get(seat.id, len(names)))
 
 
-@click.command("swarm-report", short_help="A swarm's report, with joins undone.")
+@click.command("swarm-report", short_help="Print a swarm's report, also with joins undone.")
 @click.argument("session")
-@click.option("--apart", multiple=True, metavar="JOIN", help="Undo this join and reckon every figure anew; repeat for more.")
+@click.option("--apart", multiple=True, metavar="JOIN", help="Undo this join and recompute every figure; can be repeated.")
 @click.option("--form", type=click.Choice(["md", "html", "convergence", "blackboard"]), default="md", show_default=True)
 @click.option(
-    "--folder", type=click.Path(file_okay=False, path_type=Path), help="Write the run's folder anew below this one instead."
+    "--folder", type=click.Path(file_okay=False, path_type=Path), help="Write the run's folder again, inside this folder."
 )
 @output.json_option
 def swarm_report(session: str, apart: tuple[str, ...], form: str, folder: Path | None, as_json: bool) -> None:
-    """Print a swarm's report, told from the record alone. The joins of ideas in it have names; `--apart` undoes them.
+    """Print a swarm's report, computed from the record. The joins of ideas in it have names; `--apart` undoes them.
 
     \b
     moot swarm-report think_20261115_001 --apart join-2
@@ -168,12 +168,12 @@ def swarm_report(session: str, apart: tuple[str, ...], form: str, folder: Path |
     async def work() -> None:
         if apart and (folder is not None or form == "blackboard"):
             raise BadSetting(
-                "the folder and the blackboard are the run's own; --apart goes with the forms md, html and convergence"
+                "--apart applies only to the forms md, html and convergence, not to --folder and not to the blackboard"
             )
         async with Moot() as moot:
             timeline = await moot.load_timeline(session)
         if not isinstance(timeline, SwarmTimeline):
-            raise BadSetting(f"{session!r} is no swarm; `moot show {session}` tells it")
+            raise BadSetting(f"{session!r} is not a swarm; use `moot show {session}`")
         if folder is not None:
             run = RunFolder(folder)
             run.write(timeline)

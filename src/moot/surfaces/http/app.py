@@ -122,7 +122,7 @@ class ServerState:
     async def handle_rpc(self, request: Request) -> Response:
         body = await _read_body(request)
         if body is None:
-            told = build_refusal(TOO_MUCH.number, f"a request has at most {LARGEST_BODY} bytes", "TooMuch")
+            told = build_refusal(TOO_MUCH.number, f"the request is too large; the limit is {LARGEST_BODY} bytes", "TooMuch")
             return Response(told, 413, media_type="application/json")
         call = Call(context=self.server_context, caller=request.state.caller)
         answer = await self.dispatcher.answer(call, body, request.state.take)
@@ -142,7 +142,7 @@ class ServerState:
             )
         after = request.headers.get("last-event-id") or request.query_params.get("after", "0")
         if not after.isdecimal() or len(after) > 12:
-            return PlainTextResponse("after (or Last-Event-ID) is the number of the last entry seen\n", 400)
+            return PlainTextResponse("after (or Last-Event-ID) must be the number of the last entry seen\n", 400)
         entries = self._stream_entries(session, int(after), caller, request.state.secret)
         return EventSourceResponse(entries, ping=PING_SECONDS)
 

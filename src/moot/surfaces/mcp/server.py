@@ -37,7 +37,7 @@ PROMPT: Final = types.Prompt(
     description="Take a seat in a deliberation and take part in it to its end.",
     arguments=[
         types.PromptArgument(name="session", description="The deliberation's id.", required=True),
-        types.PromptArgument(name="seat", description="The seat; left out where the token is a seat's.", required=False),
+        types.PromptArgument(name="seat", description="The seat; may be omitted with a seat's token.", required=False),
     ],
 )
 
@@ -93,7 +93,7 @@ class McpServer:
             return _build_refusal(str(cause))
         except Exception:
             log.exception("the tool %s failed", params.name)
-            return _build_refusal("the server failed at this; it is in its log")
+            return _build_refusal("the server failed; see its log")
         return types.CallToolResult(content=[types.TextContent(text=dump_json(result))], structured_content=result)
 
     async def _list_resources(self, ctx: Ctx, params: PageParams) -> types.ListResourcesResult:
@@ -137,7 +137,7 @@ class McpServer:
     async def _get_prompt(self, ctx: Ctx, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         arguments = params.arguments or {}
         if params.name != PROMPT.name or not arguments.get("session"):
-            raise MCPError(code=types.INVALID_PARAMS, message="the prompt is 'join', with a session")
+            raise MCPError(code=types.INVALID_PARAMS, message="expected the prompt 'join' with a session")
         seat = arguments.get("seat") or (await self._caller_of(ctx.request)).seat
         text = build_join_prompt(arguments["session"], seat)
         return types.GetPromptResult(

@@ -109,7 +109,7 @@ class Dispatcher:
             raise Fault(INVALID_PARAMS, "the parameters are nested too deeply", "InvalidParams") from None
         except Exception:
             log.exception("the call %s failed", name)
-            raise Fault(INTERNAL, "the server failed at this; it is in its log", "Internal") from None
+            raise Fault(INTERNAL, "the server failed; see its log", "Internal") from None
 
 
 def decode_json(body: bytes) -> object:
@@ -117,11 +117,11 @@ def decode_json(body: bytes) -> object:
     try:
         return json.loads(body.decode("utf-8"), parse_constant=_refuse_constant)
     except (UnicodeDecodeError, ValueError, RecursionError) as cause:
-        raise Fault(PARSE, f"the body is no JSON: {str(cause)[:200]}") from None
+        raise Fault(PARSE, f"the body is not valid JSON: {str(cause)[:200]}") from None
 
 
 def _refuse_constant(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON number")
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 def _validate_request(request: object) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def _name_params(method: Method[Any, Any], params: object) -> object:
         return {} if params is None else params
     names = list(method.input_schema().get("properties", {}))
     if len(params) > len(names):
-        raise Fault(INVALID_PARAMS, f"{len(params)} parameters were given; there are {len(names)}: {', '.join(names)}")
+        raise Fault(INVALID_PARAMS, f"{len(params)} parameters were given; the method has {len(names)}: {', '.join(names)}")
     return dict(zip(names, params, strict=False))
 
 

@@ -17,7 +17,7 @@ def build_document(table: Mapping[str, Method[Any, Any]]) -> dict[str, Any]:
         "info": {
             "title": "Moot",
             "version": version("moot"),
-            "description": "Questions put before a group of minds; decisions that can be audited.",
+            "description": "Questions for a group of participants; decisions that can be audited.",
         },
         "methods": [_describe_method(method) for method in table.values()],
         "components": {"errors": {str(error["code"]): error for error in list_errors()}},
