@@ -119,6 +119,17 @@ def test_the_help_of_a_command_has_an_example(cli: Cli, command: str) -> None:
     assert "-h, --help" in told
 
 
+def test_the_whole_report_is_shown_as_lines_of_a_terminal(cli: Cli) -> None:
+    """P-15: decision and record; what was said stands behind a bar; not together with --json."""
+    decided = cli.json("run", "裁员？", *SCENE, "--set", "summarizer=C", "--session", "s", "--seed", "7")
+    shown = cli("show", "s", "--report").out.splitlines()
+    assert shown[:3] == ["裁员？", "", "决定"]
+    assert next(line for line in shown if line.startswith("│ ")) == f"│ {decided['decision']['text']}"
+    heads = [line.removeprefix("## ") for line in cli("show", "s").out.splitlines() if line.startswith("## ")]
+    assert [line for at, line in enumerate(shown) if shown[at - 1] == ""] == heads
+    assert cli.json("show", "s", "--report", code=2)["error"]["kind"] == "BadSetting"
+
+
 def test_run_list_show_and_exit_codes_of_a_decided_meeting(cli: Cli) -> None:
     """P-3, P-15: code 0; the same decision from `run` and `show`; the list knows it."""
     decided = cli.json("run", "裁员？", *SCENE, "--set", "summarizer=C", "--session", "s", "--seed", "7")

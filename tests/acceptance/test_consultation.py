@@ -1,6 +1,7 @@
 """Consultations through the public doors: in meetings, on their own, over crashes, beside other processes."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -308,6 +309,10 @@ def test_the_pipeline_that_ships_runs_as_it_is(cli: Cli, language: str) -> None:
     order = kinds(cli, "one")
     assert order.count("pipeline.step_rejected") == 2
     assert len(json.loads(cli("export", "one", "artefacts").out)["artefacts"]) == 9
+    page = cli("export", "one", "html").out
+    assert page.startswith(f'<!doctype html>\n<html lang="{language}">')
+    assert [step["name"] for step in status["steps"] if f"{step['number']}. {step['name']}</td>" not in page] == []
+    assert len(set(re.findall(r"docs/consultation/\d+_\w+\.md", page))) == 6
     cli("replay", "one")
     whole(cli.cwd, 6)
 

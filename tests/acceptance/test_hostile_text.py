@@ -127,6 +127,20 @@ def test_show_in_a_terminal_makes_no_link_of_what_was_said(cli: Cli, words: list
     check_terminal(raw)
 
 
+def test_the_report_in_a_terminal_keeps_words_behind_their_bar(cli: Cli, words: list[str]) -> None:
+    """P-4, P-11: no line of the report is a participant's, in a terminal and in a pipe."""
+    cli(*words)
+    code, raw = in_terminal(cli, "show", "s", "--report")
+    assert code == 0
+    check_terminal(raw)
+    told = cli("show", "s", "--report").out
+    check_plain(told)
+    lines = told.splitlines()
+    assert "│ # Heading" in lines
+    assert "# Heading" not in lines
+    assert lines.count("Decision") == 1
+
+
 def test_the_minutes_keep_words_behind_their_mark(cli: Cli, words: list[str]) -> None:
     """P-5, P-15: no heading, tag, rule or line in the minutes is a participant's."""
     cli(*words)

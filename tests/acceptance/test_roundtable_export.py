@@ -31,13 +31,13 @@ def test_a_conference_is_exported_as_a_page(cli: Cli, held: str, tmp_path: Path)
     """R-9: the minutes, what was left open, who was skipped, all speeches; to a file as well; other forms are refused by name."""
     page = cli("export", "s", "html").out
     assert page.startswith('<!doctype html>\n<html lang="en">')
-    assert "## Consensus reached\nRedis.\n## Disagreements left open\nThe import job.</div>" in page
-    assert '<h2>Left open</h2>\n<div class="card"><div class="said">The import job.</div></div>' in page
+    assert '<p class="heading">Consensus reached</p>\n<p>Redis.</p>\n<p class="heading">Disagreements left open</p>' in page
+    assert '<h2>Left open</h2>\n<article class="card"><div class="words"><p>The import job.</p></div></article>' in page
     assert "<li>security was skipped in round 2: no answer in time</li>" in page
-    assert re.findall(r'<span class="soft">(\d{3})</span><span class="who">(\w+)</span>', page) == [
-        ("001", "architect"),
-        ("002", "security"),
-        ("003", "architect"),
+    assert re.findall(r'<b>(\w+)</b></span><span><span class="soft">speech (\d{3})</span>', page) == [
+        ("architect", "001"),
+        ("security", "002"),
+        ("architect", "003"),
     ]
     cli("export", "s", "html", "-o", str(tmp_path / "s.html"))
     assert (tmp_path / "s.html").read_text(encoding="utf-8") == page
@@ -70,8 +70,8 @@ def test_a_conference_in_chinese_has_a_page_in_chinese(cli: Cli, tmp_path: Path)
     assert '<html lang="zh">' in page
     for words in (
         "<h2>会议纪要</h2>",
-        "<dt>结束于</dt><dd>全体宣告共识</dd>",
-        '<div class="said">导入任务。</div>',
+        "<dt>结束原因</dt><dd>全体宣告共识</dd>",
+        '<div class="words"><p>导入任务。</p></div>',
         "<h3>第 1 轮</h3>",
     ):
         assert words in page

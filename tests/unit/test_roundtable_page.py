@@ -1,7 +1,8 @@
-"""What people get to see of a conference as a page, at every moment of it."""
+"""What people get to see of a conference: page, minutes and terminal lines, at every moment of it."""
 
 import re
 from collections.abc import Callable
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -10,8 +11,10 @@ import pytest
 from moot.domain.budget import Usage
 from moot.domain.facts import BudgetExhausted, CloseCalled, Language, SessionCancelled
 from moot.protocols.roundtable.facts import RoundtableSettings, RoundtableSpeech
-from moot.protocols.roundtable.page import LONG_AGENDA, render_html_report
 from moot.protocols.roundtable.plugin import ROUNDTABLE
+from moot.protocols.roundtable.report import LONG_AGENDA
+from moot.protocols.roundtable.timeline import RoundtableTimeline
+from moot.reports.terminal import render_decision_lines
 from moot.testing.roundtable_facts import ConferenceRun, build_seat
 from moot.testing.snapshots import check_snapshot
 
@@ -69,6 +72,10 @@ def _cancelled(language: Language) -> ConferenceRun:
     return _talked(language).put(SessionCancelled(reason=_says(language)("Too dear.", "太贵。")))
 
 
+def _page(timeline: RoundtableTimeline) -> str:
+    return ROUNDTABLE.export(timeline, "html")
+
+
 EXAMPLES: dict[str, Callable[[Language], ConferenceRun]] = {"thinking": _talked, "concluded": _concluded, "cancelled": _cancelled}
 
 
@@ -99,33 +106,64 @@ class _Seen(HTMLParser):
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_a_page_reads_as_it_did(name: str, language: Language) -> None:
+def test_page_and_minutes_read_as_they_did(name: str, language: Language) -> None:
     """R-9"""
-    check_snapshot(SNAPSHOTS / f"page_roundtable_{name}_{language}.html", render_html_report(EXAMPLES[name](language).timeline))
+    timeline = EXAMPLES[name](language).timeline
+    check_snapshot(SNAPSHOTS / f"page_roundtable_{name}_{language}.html", _page(timeline))
+    check_snapshot(SNAPSHOTS / f"minutes_roundtable_{name}_{language}.md", ROUNDTABLE.export(timeline, "minutes"))
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_there_is_a_sound_page_at_every_moment(name: str) -> None:
     held = EXAMPLES[name]("en")
     for entries in range(1, len(held.entries) + 1):
-        seen = _Seen(render_html_report(held.story_at(entries)))
+        seen = _Seen(_page(held.story_at(entries)))
         assert not seen.open
         targets = {value for name, value in seen.attributes if name == "id"}
         assert {value for name, value in seen.attributes if name == "href"} <= {f"#{target}" for target in targets}
 
 
-def test_html_is_one_of_a_conferences_forms() -> None:
-    assert ROUNDTABLE.exports["html"](_concluded("en").timeline) == render_html_report(_concluded("en").timeline)
+def test_html_and_minutes_are_forms_of_a_conference() -> None:
+    assert ROUNDTABLE.forms == ("minutes", "html")
 
 
 def test_the_minutes_stand_as_written_with_author_end_and_what_was_left_open() -> None:
-    """R-9: summary, consensus, disagreements, action items, word for word; the disagreements once more by themselves."""
-    told = render_html_report(_concluded("en").timeline)
-    minutes = re.search(r'<div class="card decision"><div class="said">(.*?)</div>', told, re.DOTALL)
-    assert minutes is not None
-    assert minutes[1] == _concluded("en").state.minutes.content  # type: ignore[union-attr]  # concluded
+    """R-9: summary, consensus, disagreements, action items, word for word; two of them once more by themselves."""
+    timeline = _concluded("en").timeline
+    assert timeline.state.minutes is not None
+    quoted = "\n".join(f"> {line}" for line in timeline.state.minutes.content.split("\n"))
+    assert f"## Minutes\n\n{quoted}\n\n" in ROUNDTABLE.export(timeline, "minutes")
+    told = _page(timeline)
+    assert '<article class="card decision"><div class="strong"><div class="words"><ul>\n<li>Redis</li>' in told
     assert "<dt>Written by</dt><dd>moderator</dd><dt>Ended by</dt><dd>the last round</dd>" in told
-    assert '<h2>Left open</h2>\n<div class="card"><div class="said">The import job.</div></div>' in told
+    assert '<h2>Left open</h2>\n<article class="card"><div class="words"><p>The import job.</p></div></article>' in told
+    minutes = re.search(r'<h2>Minutes</h2>\n<article class="card"><div class="words">(.*?)</div>', told, re.DOTALL)
+    assert minutes is not None
+    text = re.sub(r"[#\s-]", "", timeline.state.minutes.content)
+    assert re.sub(r"<.*?>|\s", "", minutes[1]) == text
+
+
+def test_minutes_without_a_section_for_the_consensus_are_shown_once() -> None:
+    """R-9"""
+    held = ConferenceRun(build_seat("ada"), settings=RoundtableSettings(max_rounds=1)).says("Yes.").write_minutes("We do it.")
+    assert _page(held.timeline).count("We do it.") == 1
+
+
+def test_the_terminal_shows_the_consensus_what_was_left_open_and_who_was_skipped() -> None:
+    """R-9, R-10: in short."""
+    assert [line.text for line in render_decision_lines(ROUNDTABLE.report(_concluded("en").timeline))] == [
+        "- Redis",
+        "Written by: moderator",
+        "Ended by: the last round",
+        "Consensus declared: 2/3: architect #6, reviewer #7",
+        "",
+        "Left open",
+        "The import job.",
+        "",
+        "Skipped and lost",
+        "– security was skipped in round 2: no answer in time",
+        "Cost: 7 model calls, 1050 tokens · $0.0032",
+    ]
 
 
 def test_minutes_without_open_disagreements_say_that_none_is_named() -> None:
@@ -133,17 +171,15 @@ def test_minutes_without_open_disagreements_say_that_none_is_named() -> None:
     held = (
         ConferenceRun(build_seat("ada"), settings=RoundtableSettings(max_rounds=1)).says("Yes.").write_minutes("## Summary\nYes.")
     )
-    assert "The minutes name no disagreement that was left open." in render_html_report(held.timeline)
+    assert "The minutes name no disagreement that was left open." in _page(held.timeline)
 
 
 def test_speeches_stand_round_by_round_with_their_numbers() -> None:
     """R-7: numbers as the speakers and the moderator know them; a word of the user's has none."""
-    text = render_html_report(_concluded("en").timeline)
-    rounds = re.findall(r"<h3>(.*?)</h3>(.*?)</section>", text, re.DOTALL)
-    heads = [
-        (name, re.findall(r'<header>(?:<span class="soft">(\d+)</span>)?<span class="who">(\w+)</span>', inner))
-        for name, inner in rounds
-    ]
+    text = _page(_concluded("en").timeline)
+    rounds = re.findall(r"<h3>(.*?)</h3>(.*?)(?=<h[23]>)", text, re.DOTALL)
+    head = r'<span class="soft">#\d+</span></span><span><b>(\w+)</b></span>(?:<span><span class="soft">speech (\d+)</span>)?'
+    heads = [(name, [(number, who) for who, number in re.findall(head, inner)]) for name, inner in rounds]
     assert heads == [
         ("Round 1", [("001", "architect"), ("002", "security"), ("", "USER"), ("003", "reviewer")]),
         ("Round 2", [("004", "architect"), ("006", "reviewer")]),
@@ -152,34 +188,36 @@ def test_speeches_stand_round_by_round_with_their_numbers() -> None:
 
 def test_what_a_speaker_leaves_for_the_next_is_shown_once() -> None:
     """R-8: in the speech itself, or beside it where it was given apart."""
-    told = render_html_report(_concluded("en").timeline)
+    told = _page(_concluded("en").timeline)
     assert told.count("Which threats?") == 1
     assert told.count("<dt>For the next speaker</dt><dd>Name the cost.</dd>") == 1
 
 
 def test_who_declares_consensus_is_told_with_the_speech() -> None:
     """R-7: of all speakers, in their last speeches."""
-    told = render_html_report(_concluded("en").timeline)
-    declared = 'architect <a href="#entry-6">004</a>, reviewer <a href="#entry-7">006</a>'
+    told = _page(_concluded("en").timeline)
+    declared = 'architect <a href="#entry-6">#6</a>, reviewer <a href="#entry-7">#7</a>'
     assert f"<dt>Consensus declared</dt><dd>2/3: {declared}</dd>" in told
     assert told.count("declares consensus") == 2
+    assert re.search(r'id="entry-6".*?<b>architect</b>.*?speech 004.*?declares consensus', told)
     taken_back = ConferenceRun(build_seat("ada"), build_seat("bob")).says("Yes.\n[CONSENSUS]").says("No.").says("Then no.")
-    assert "<dt>Consensus declared</dt><dd>0/2</dd>" in render_html_report(taken_back.timeline)
+    assert "<dt>Consensus declared</dt><dd>0/2</dd>" in _page(taken_back.timeline)
 
 
 def test_a_skipped_speaker_is_told_with_every_failure() -> None:
     """R-10"""
-    told = render_html_report(_concluded("en").timeline)
+    told = _page(_concluded("en").timeline)
     assert "<li>security was skipped in round 2: no answer in time</li>" in told
-    assert '<p class="soft">Skipped: security (no answer in time)</p>\n</section>' in told
-    assert "<td>security</td><td>speech</td><td>an error</td><td>HTTP 503 | busy</td>" in told
-    assert "<td>security</td><td>speech</td><td>no answer in time</td><td>–</td>" in told
+    assert re.search(r'<h3>Round 2</h3>.*<p class="line dim">Skipped: security \(no answer in time\)</p>\n<h2>', told, re.DOTALL)
+    cells = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", told)]
+    losses = [row[1:] for row in cells if row[2:3] == ["speech"]]
+    assert losses == [["security", "speech", "an error", "HTTP 503 | busy"], ["security", "speech", "no answer in time", "–"]]
 
 
 def test_a_round_in_which_nobody_could_speak_is_not_left_out() -> None:
     """R-10"""
     held = ConferenceRun(build_seat("ada"), settings=RoundtableSettings(max_rounds=2)).lose_seat().lose_seat().says("Yes.")
-    told = render_html_report(held.timeline)
+    told = _page(held.timeline)
     assert re.findall(r"<h3>(.*?)</h3>", told) == ["Round 1", "Round 2"]
     assert "never spoke" not in told
     silent = (
@@ -188,14 +226,14 @@ def test_a_round_in_which_nobody_could_speak_is_not_left_out() -> None:
         .lose_seat()
         .says("Yes.")
     )
-    assert "<li>ada never spoke</li>" in render_html_report(silent.timeline)
+    assert "<li>ada never spoke</li>" in _page(silent.timeline)
 
 
 def test_the_pen_that_was_handed_on_and_minutes_that_nobody_wrote() -> None:
     """R-9, R-10"""
     held = ConferenceRun(build_seat("ada"), settings=RoundtableSettings(max_rounds=1)).says("Yes.").lose_seat().lose_seat()
-    assert "<dt>Awaited</dt><dd>ada</dd>" in render_html_report(held.timeline)
-    assert "<li>moderator was asked for the minutes and failed twice</li>" in render_html_report(held.timeline)
+    assert "<dt>Awaited</dt><dd>ada</dd>" in _page(held.timeline)
+    assert "<li>moderator was asked for the minutes and failed twice</li>" in _page(held.timeline)
     written = (
         ConferenceRun(build_seat("ada"), settings=RoundtableSettings(max_rounds=1))
         .says("Yes.")
@@ -203,8 +241,8 @@ def test_the_pen_that_was_handed_on_and_minutes_that_nobody_wrote() -> None:
         .lose_seat()
         .write_minutes("Yes.")
     )
-    assert "<dt>Written by</dt><dd>ada</dd>" in render_html_report(written.timeline)
-    told = render_html_report(held.lose_seat().lose_seat().timeline)
+    assert "<dt>Written by</dt><dd>ada</dd>" in _page(written.timeline)
+    told = _page(held.lose_seat().lose_seat().timeline)
     assert "Nobody could write the minutes; the speeches stand below." in told
     assert "Left open" not in told
     assert "<dt>Ended by</dt><dd>the last round</dd>" in told
@@ -219,7 +257,7 @@ def test_the_pen_that_was_handed_on_and_minutes_that_nobody_wrote() -> None:
         (ConferenceRun(build_seat("ada")).put(SessionCancelled()), "Cancelled before its end."),
         (
             ConferenceRun(build_seat("ada")).says("Yes.").put(SessionCancelled(reason="Too dear.")),
-            "Cancelled before its end. Too dear.",
+            '<p class="line strong">Cancelled before its end.</p>\n<div class="words"><p>Too dear.</p></div>',
         ),
         (ConferenceRun(build_seat("ada")).says("Yes.").put(CloseCalled()).write_minutes("So."), "its owner called for the end"),
         (ConferenceRun(build_seat("ada")).put(BudgetExhausted(budget="tokens", spent="9")), "the token budget"),
@@ -229,14 +267,14 @@ def test_the_pen_that_was_handed_on_and_minutes_that_nobody_wrote() -> None:
     ],
 )
 def test_whatever_has_happened_is_told(held: ConferenceRun, words: str) -> None:
-    assert words in render_html_report(held.timeline)
+    assert words in _page(held.timeline)
 
 
 def test_a_long_background_is_folded_up() -> None:
-    assert "<details>" not in render_html_report(
+    assert "<details" not in _page(
         ConferenceRun(build_seat("ada"), settings=RoundtableSettings(agenda="x" * LONG_AGENDA)).timeline
     )
-    assert "<summary>Background</summary>" in render_html_report(
+    assert "<summary>Background</summary>" in _page(
         ConferenceRun(build_seat("ada"), settings=RoundtableSettings(agenda="x" * (LONG_AGENDA + 1))).timeline
     )
 
@@ -262,32 +300,42 @@ EVIL = [
     "</style><link rel=stylesheet href=//evil.example>",
     "</title><meta http-equiv=refresh content='0;url=http://evil.example'>",
     "&lt;script&gt; &amp; <!-- --> ]]>",
-    "[x](javascript:alert(1)) ![i](http://evil.example/i.png)\n\n- item",
 ]
 
 
 @pytest.mark.parametrize("evil", EVIL)
 def test_everything_said_is_escaped_in_the_page(evil: str) -> None:
     """The same conference with harmless words has the very same tags and attributes."""
-    seen, harmless = (
-        _Seen(render_html_report(_everywhere(evil).timeline)),
-        _Seen(render_html_report(_everywhere("harmless").timeline)),
-    )
-    assert seen.tags == harmless.tags
-    assert seen.attributes == harmless.attributes
-    # Topic twice, name, agenda, opening; input, prompt, detail, speech; minutes twice, what was left open; stance,
+    harmless = "x" * len(evil)
+    seen, other = _Seen(_page(_everywhere(evil).timeline)), _Seen(_page(_everywhere(harmless).timeline))
+    assert seen.tags == other.tags
+    assert seen.attributes == other.attributes
+    # Title, topic; what was left open, minutes twice; agenda, name, opening; input, prompt, speech; detail; stance,
     # instructions, and the platform, which is the moderator's too, in two tables: nothing is left out.
-    assert seen.text.count(evil) == harmless.text.count("harmless") == 18
+    assert other.text.count(harmless) == 18
+    # In what is rendered as Markdown, an entity stands for its character.
+    assert seen.text.count(evil) + (seen.text.count(unescape(evil)) if unescape(evil) != evil else 0) == 18
+
+
+def test_markdown_of_a_speaker_loads_nothing_and_runs_nothing() -> None:
+    """R-9: an image is not shown, a script is no link, a heading is none of the page's own."""
+    evil = "[x](javascript:alert(1)) ![i](http://evil.example/i.png)\n\n# Decision\n\n- item"
+    seen, other = _Seen(_page(_everywhere(evil).timeline)), _Seen(_page(_everywhere("x" * len(evil)).timeline))
+    assert "img" not in seen.tags
+    assert not [value for name, value in seen.attributes if name == "href" and value.startswith("javascript")]
+    assert not [name for name, _ in seen.attributes if name in {"src", "onerror"}]
+    assert [tag for tag in seen.tags if tag in {"h1", "h2", "h3"}] == [tag for tag in other.tags if tag in {"h1", "h2", "h3"}]
 
 
 def test_a_cancellations_reason_is_escaped() -> None:
-    told = render_html_report(ConferenceRun(build_seat("ada")).put(SessionCancelled(reason="<b>money</b>")).timeline)
-    assert "Cancelled before its end. &lt;b&gt;money&lt;/b&gt;" in told
+    told = _page(ConferenceRun(build_seat("ada")).put(SessionCancelled(reason="<b>money</b>")).timeline)
+    assert "Cancelled before its end." in told
+    assert "&lt;b&gt;money&lt;/b&gt;" in told
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_page_loads_nothing_from_elsewhere(language: Language) -> None:
-    html = render_html_report(_concluded(language).timeline)
+    html = _page(_concluded(language).timeline)
     seen = _Seen(html)
     assert not {"script", "link", "img", "iframe", "object", "embed", "form", "base"} & set(seen.tags)
     assert all(value.startswith("#") for name, value in seen.attributes if name == "href")
@@ -297,7 +345,7 @@ def test_the_page_loads_nothing_from_elsewhere(language: Language) -> None:
 
 
 def test_a_chinese_page_has_no_english_in_between() -> None:
-    html = render_html_report(_concluded("zh").timeline)
+    html = _page(_concluded("zh").timeline)
     text = _Seen(re.sub(r"<style>.*?</style>", "", html, flags=re.DOTALL)).text
     known = r"think_20240520_001|architect|security|reviewer|moderator|script|openai:gpt-5|Redis|USER|HTTP 503 \| busy"
     assert re.findall(r"[A-Za-z]{2,}", re.sub(known, "", text)) == []

@@ -223,7 +223,10 @@ def build_line_card(line: TimelineLine, *marks: Text, blocks: Iterable[Block] = 
 
 def build_losses(timeline: SessionTimeline, words: SharedReportText) -> tuple[Block, ...]:
     """Each single loss with its reason."""
-    rows = [(each.seq, each.seat, each.asked_for, words.losses[each.reason], each.detail or "–") for each in timeline.losses]
+    rows = [
+        (each.seq, each.seat, words.asked_for.get(each.asked_for, each.asked_for), words.losses[each.reason], each.detail or "–")
+        for each in timeline.losses
+    ]
     return build_section(words.losses_title, (build_table(words.loss_heads, rows),))
 
 

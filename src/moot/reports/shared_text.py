@@ -69,6 +69,9 @@ class SharedReportText(TwoLanguages):
             "passed_over": "人工跳过",
         },
     )
+    asked_for: Both[dict[str, str]] = both(
+        {"consult": "consultation", "record": "record of a consultation"}, {"consult": "咨询", "record": "咨询记录"}
+    )
     budgets: Both[dict[str, str]] = both(
         {
             "turns": "the turn budget",

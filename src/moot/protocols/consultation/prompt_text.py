@@ -131,8 +131,6 @@ class ConsultationPromptText(TwoLanguages):
     heads = both(("Field", "Value"), ("字段", "值"))
     rows = both(("Number", "From", "To", "Time", "Status"), ("编号", "发起方", "接收方", "时间", "状态"))
     sections = both(("Question", "Reply", "Uncertain points"), ("问题", "回复", "不确定点"))
-    answer_title = both("Answer", "回答")
-    question_title = both("Question", "问题")
     consultations = both("Consultations", "咨询")
     columns = both(("No.", "From", "To", "Status", "Record"), ("编号", "发起方", "接收方", "状态", "记录"))
     told_refused = both("consultation refused", "咨询被拒绝")

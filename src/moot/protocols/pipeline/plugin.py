@@ -7,16 +7,10 @@ from moot.domain.roster import validate_seats
 from moot.errors import BadName, BadSetting
 from moot.ports.plugin import Plan, ProtocolPlugin
 from moot.protocols.pipeline.facts import REVIEW, VALIDATE, PipelineOpened, PipelineSettings, Step
+from moot.protocols.pipeline.live_lines import add_and_describe_entry
+from moot.protocols.pipeline.report import build_pipeline_report
 from moot.protocols.pipeline.rules import RULES
-from moot.protocols.pipeline.timeline import (
-    PipelineTimeline,
-    add_and_describe_entry,
-    build_decision,
-    build_summary,
-    render_artefacts,
-    render_minutes,
-)
-from moot.reports.sections import build_interim_report
+from moot.protocols.pipeline.timeline import PipelineTimeline, build_decision, render_artefacts
 
 
 def open_session(plan: Plan) -> PipelineOpened:
@@ -64,8 +58,8 @@ PIPELINE: Final = ProtocolPlugin(
     timeline=PipelineTimeline,
     decision=build_decision,
     describe=add_and_describe_entry,
-    report=lambda timeline: build_interim_report(timeline, build_decision(timeline), build_summary(timeline)),
-    exports={"minutes": render_minutes, "artefacts": render_artefacts},
+    report=build_pipeline_report,
+    exports={"artefacts": render_artefacts},
     gates=frozenset({VALIDATE, REVIEW}),
     consults=True,
 )

@@ -1,6 +1,5 @@
-"""The words of a pipeline in both languages: prompts and views."""
+"""The words of a pipeline's prompts in both languages."""
 
-from moot.reports.shared_text import SHARED_REPORT_TEXT
 from moot.reports.two_languages import TwoLanguages, both, in_each_language
 
 
@@ -39,33 +38,6 @@ class PipelinePromptText(TwoLanguages):
         "你在步骤 {step} 的产出被驳回。对以下理由你怎么说？\n{reasons}",
     )
     background = both("The validation {gate} comes after your step.", "验证 {gate} 在你的步骤之后。")
-    pipeline = both("Pipeline", "流水线")
-    columns = both(("Step", "Agent", "State", "Done"), ("步骤", "Agent", "状态", "次数"))
-    states = both(
-        {"done": "done", "approved": "APPROVED", "current": "at work", "waiting": "waiting", "rejected": "REJECTED"},
-        {"done": "完成", "approved": "APPROVED", "current": "进行中", "waiting": "等待", "rejected": "REJECTED"},
-    )
-    outcomes = both(
-        {
-            **SHARED_REPORT_TEXT["en"].budgets,
-            "completed": "all steps done",
-            "rejected": "a gate that rejected for good",
-            "failed": "an agent that failed twice in a step",
-        },
-        {
-            **SHARED_REPORT_TEXT["zh"].budgets,
-            "completed": "全部步骤完成",
-            "rejected": "验证最终未通过",
-            "failed": "某个 Agent 在一步中两次失败",
-        },
-    )
-    then = both(
-        {"back": "back to {to}", "consult": "the validator asks the maker", "stop": "the pipeline stops"},
-        {"back": "退回 {to}", "consult": "验证者向产出者咨询", "stop": "流水线停止"},
-    )
-    lost = both("lost", "失去")
-    going_on = both("The pipeline goes on.", "流水线仍在进行。")
-    cancelled = both("Cancelled before its end.", "在结束前被取消。")
 
 
 PROMPT_TEXT = in_each_language(PipelinePromptText)

@@ -89,7 +89,7 @@ def render_minutes_file(conference: Conference) -> str:
         return f"{conference.minutes.content}\n"
     words = REPORT_TEXT[conference.opened.language]
     lines = [f"- {format_speech_file_name(turn.number, turn.seat)}" for turn in conference.turns]
-    return "\n".join([f"# {conference.opened.topic.strip().splitlines()[0]}", "", words.no_minutes, "", *lines]) + "\n"
+    return "\n".join([f"# {conference.opened.topic.strip().splitlines()[0]}", "", words.no_decision, "", *lines]) + "\n"
 
 
 def find_missing_sections(text: str, language: Language = "en") -> tuple[str, ...]:

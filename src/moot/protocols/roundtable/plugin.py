@@ -6,11 +6,10 @@ from moot.domain.roster import Seat, validate_seats
 from moot.errors import BadRoster
 from moot.ports.plugin import Plan, ProtocolPlugin
 from moot.protocols.roundtable.facts import MODERATOR, ConferenceOpened, RoundtableSettings
-from moot.protocols.roundtable.minutes import render_minutes
-from moot.protocols.roundtable.page import render_html_report
+from moot.protocols.roundtable.live_lines import add_and_describe_entry
+from moot.protocols.roundtable.report import build_roundtable_report
 from moot.protocols.roundtable.rules import RULES
-from moot.protocols.roundtable.timeline import RoundtableTimeline, add_and_describe_entry, build_decision, build_summary
-from moot.reports.sections import build_interim_report
+from moot.protocols.roundtable.timeline import RoundtableTimeline, build_decision
 
 
 def open_session(plan: Plan) -> ConferenceOpened:
@@ -34,6 +33,5 @@ ROUNDTABLE: Final = ProtocolPlugin(
     timeline=RoundtableTimeline,
     decision=build_decision,
     describe=add_and_describe_entry,
-    report=lambda timeline: build_interim_report(timeline, build_decision(timeline), build_summary(timeline)),
-    exports={"minutes": render_minutes, "html": render_html_report},
+    report=build_roundtable_report,
 )

@@ -9,14 +9,13 @@ class RoundtableReportText(SharedReportText):
 
     conference = both("Conference", "圆桌会议")
     agenda = both("Agenda", "议程")
-    written_by = both("Minutes written by {seat}", "纪要由 {seat} 撰写")
-    no_minutes = both("Nobody could write the minutes; the speeches stand below.", "无人能够撰写纪要；发言见下。")
-    still_open = both("The conference goes on.", "会议仍在进行。")
+    no_decision = both("Nobody could write the minutes; the speeches stand below.", "无人能够撰写纪要；发言见下。")
+    still_thinking = both("The conference goes on.", "会议仍在进行。")
     cancelled = both("Cancelled before its end.", "会议在结束前被取消。")
-    ended_by = both("Ended by", "结束于")
     disputed = both("Left open", "悬而未决")
     skipped = both("Skipped", "被跳过")
     speeches = both("Speeches", "发言")
+    speech = both("speech {number}", "发言 {number}")
     round = both("round {number}", "第 {number} 轮")
     prompt = both("For the next speaker", "给下一位")
     endings = both(
@@ -41,7 +40,10 @@ class RoundtableReportText(SharedReportText):
     skipped_in = both("{seat} was skipped in round {round}: {reason}", "{seat} 在第 {round} 轮被跳过：{reason}")
     no_writer = both("{seat} was asked for the minutes and failed twice", "{seat} 受请撰写纪要，两次失败")
     never_spoke = both("{seat} never spoke", "{seat} 从未发言")
-    asked_for = both({"speech": "speech", "minutes": "minutes"}, {"speech": "发言", "minutes": "纪要"})
+    asked_for = both(
+        {**SHARED_REPORT_TEXT["en"].asked_for, "speech": "speech", "minutes": "minutes"},
+        {**SHARED_REPORT_TEXT["zh"].asked_for, "speech": "发言", "minutes": "纪要"},
+    )
     nothing_said = both("Nothing has been said.", "没有发言。")
     roles = both("Roles", "角色")
     role_heads = both(("Role", "Stance and instructions", "Platform"), ("角色", "立场与说明", "平台"))

@@ -1,19 +1,15 @@
-"""The whole conference for reports. It grows with the session, and each entry is added once."""
+"""The timeline of a conference: every speech, and the decision that its minutes hold."""
 
 import re
 from dataclasses import dataclass
 
-from moot.domain.facts import BudgetExhausted, Entry, InputGiven, SeatLost, SessionCancelled
+from moot.domain.facts import Entry, InputGiven, SessionCancelled
 from moot.domain.ids import USER, SeatId, SessionId
-from moot.domain.safe_text import one_line, strip_control
-from moot.protocols.roundtable.facts import ConferenceClosed, SpeakerSkipped, TalkConcluded
-from moot.protocols.roundtable.files import explain_skip
+from moot.protocols.roundtable.facts import ConferenceClosed
 from moot.protocols.roundtable.report_text import REPORT_TEXT, RoundtableReportText
 from moot.protocols.roundtable.rules import RULES
 from moot.protocols.roundtable.state import Conference, NumberedSpeech, SkippedTurn
-from moot.reports.costs import format_money
 from moot.reports.decision import Decision, Dissent, SeatLoss, SourcedClaim
-from moot.reports.summary import SummaryLine
 from moot.reports.timeline import TimelineBase, TimelineLine, format_time
 
 _NOTHING = re.compile(r"[\s*•–-]*(?:none|nothing|no disagreements?|无|没有|暂无)?(?:分歧)?[\s.。]*", re.IGNORECASE)
@@ -59,11 +55,6 @@ class RoundtableTimeline(TimelineBase[Conference]):
                 id=number, seq=entry.seq, timestamp=format_time(entry.at), speaker=speaker, content=text, speech=speech
             )
         )
-
-
-def format_speaker_label(line: RoundtableTimelineLine) -> str:
-    """Return the speaker, with the number of the speech's file."""
-    return line.speaker if line.speech is None else f"{line.speech.number:03d} {line.speaker}"
 
 
 def extract_section(text: str, names: tuple[str, ...]) -> str:
@@ -113,41 +104,3 @@ def build_decision(timeline: RoundtableTimeline) -> Decision:
         turns=len(conference.speeches),
         spent=timeline.spent,
     )
-
-
-def add_and_describe_entry(timeline: RoundtableTimeline, entry: Entry) -> list[str]:
-    """Add one entry and return lines that describe it."""
-    before = len(timeline.lines)
-    timeline.add(entry)
-    words = timeline.words
-    lines = [f"{format_speaker_label(line)}: {one_line(line.content)}" for line in timeline.lines[before:]]
-    fact = entry.fact
-    match fact:
-        case SpeakerSkipped(seat=seat):
-            lines += [f"  ✗ {words.skipped}: {seat} ({explain_skip(skip, words)})" for skip in timeline.skips[-1:]]
-        case SeatLost(seat=seat, reason=reason, detail=detail):
-            lines.append(f"  ✗ {seat}: {words.losses[reason]}" + (f" ({one_line(detail)})" if detail else ""))
-        case TalkConcluded(reason=reason):
-            lines.append(f"  ■ {words.endings[reason]}")
-        case BudgetExhausted(spent=spent):
-            lines.append(f"  ■ {spent}")
-        case _:
-            pass
-    return lines
-
-
-def build_summary(timeline: RoundtableTimeline) -> list[SummaryLine]:
-    """Return a short summary of the conclusion."""
-    words, decision = timeline.words, build_decision(timeline)
-    if decision.status != "concluded":
-        return [SummaryLine(words.still_open if decision.status == "thinking" else words.cancelled, "strong")]
-    spent = decision.spent
-    lost = [SummaryLine(f"{words.skipped}: {skip.seat} ({explain_skip(skip, words)})", "bad") for skip in timeline.skips]
-    return [
-        SummaryLine(strip_control(decision.decision.text) if decision.decision else words.no_minutes, "strong"),
-        SummaryLine(""),
-        SummaryLine(f"{words.ended_by}: {words.endings.get(decision.ended_by or '', decision.ended_by)}"),
-        *(SummaryLine(f"{words.disputed}: {one_line(voice.text)}") for voice in decision.dissent),
-        *lost,
-        SummaryLine(f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {format_money(spent)}", "dim"),
-    ]

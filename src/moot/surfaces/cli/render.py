@@ -1,6 +1,6 @@
 """Decisions and tables for terminals. Everything that participants said goes in as plain text, never as markup."""
 
-from typing import Any
+from typing import Any, Final
 
 import click
 from rich.console import Console, Group, RenderableType
@@ -11,11 +11,12 @@ from rich.text import Text
 from moot.app.moot import SessionLine
 from moot.domain.safe_text import one_line
 from moot.ports.plugin import AnyPlugin
-from moot.reports.blocks import Tone
+from moot.reports.blocks import Report, Tone
 from moot.reports.shared_text import SHARED_REPORT_TEXT
-from moot.reports.terminal import render_decision_lines
+from moot.reports.terminal import render_decision_lines, render_lines
 
 _STYLES: dict[Tone, str] = {"plain": "", "strong": "bold", "dim": "dim", "bad": "red", "warn": "bold yellow", "good": "green"}
+QUOTE_BAR: Final = "│ "
 
 
 def show_decision(console: Console, plugin: AnyPlugin, timeline: Any) -> None:
@@ -32,6 +33,19 @@ def show_decision(console: Console, plugin: AnyPlugin, timeline: Any) -> None:
             console.print(Text(one_line(line.plain)), soft_wrap=True)
         return
     console.print(Panel(Group(*shown), title=Text(f"{title} · {session}"), title_align="left", padding=(1, 2)))
+
+
+def show_report(console: Console, report: Report) -> None:
+    """The whole report under its topic. What participants wrote stands behind a bar: no line of it passes as Moot's own."""
+    console.print(Text(one_line(report.topic), style="bold"), soft_wrap=not console.is_terminal)
+    for line in render_lines((*report.decision, *report.record)):
+        text = Text(line.text, style=_STYLES[line.tone])
+        if not line.is_quote:
+            console.print(text, soft_wrap=not console.is_terminal)
+            continue
+        rows = text.wrap(console, max(1, console.width - len(QUOTE_BAR))) if console.is_terminal else [text]
+        for row in rows or [text]:
+            console.print(Text.assemble((QUOTE_BAR, "dim"), row), soft_wrap=True)
 
 
 def show_sessions(console: Console, lines: list[SessionLine]) -> None:

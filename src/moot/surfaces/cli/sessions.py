@@ -10,9 +10,9 @@ from moot.codec.answers import build_form_schema
 from moot.domain.ids import parse_seat_id, parse_session_id
 from moot.domain.safe_text import strip_control
 from moot.engine.outside_answers import OutstandingAsk
-from moot.errors import SessionClosed, UnknownAsk
+from moot.errors import BadSetting, SessionClosed, UnknownAsk
 from moot.surfaces.cli import output
-from moot.surfaces.cli.render import show_sessions
+from moot.surfaces.cli.render import show_report, show_sessions
 
 FORMS = ("context", "jsonl", "minutes", "html")
 
@@ -41,18 +41,26 @@ def list_sessions(as_json: bool) -> None:
 
 @click.command()
 @click.argument("session")
+@click.option("--report", "as_report", is_flag=True, help="Print the whole report as terminal lines instead of Markdown.")
 @output.json_option
-def show(session: str, as_json: bool) -> None:
-    """Show a session: its decision and the whole record behind it.
+def show(session: str, as_report: bool, as_json: bool) -> None:
+    """Show a session: its decision, and the whole record behind it.
 
     \b
     moot show think_20261115_001
+    moot show think_20261115_001 --report
     """
 
     async def work() -> None:
+        if as_report and as_json:
+            raise BadSetting("--report and --json are two forms of the same; give one of them")
         async with Moot() as moot:
             if as_json:
                 output.print_json(await moot.decision(session))
+                return
+            if as_report:
+                plugin = await moot.load_plugin(session)
+                show_report(output.build_console(), plugin.report(await moot.load_timeline(session)))
                 return
             text = await moot.export(session, "minutes")
         console = output.build_console()

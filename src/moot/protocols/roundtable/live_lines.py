@@ -1,0 +1,32 @@
+"""A conference as it happens, in plain lines."""
+
+from moot.domain.facts import BudgetExhausted, Entry, SeatLost
+from moot.domain.safe_text import one_line
+from moot.protocols.roundtable.facts import SpeakerSkipped, TalkConcluded
+from moot.protocols.roundtable.files import explain_skip
+from moot.protocols.roundtable.timeline import RoundtableTimeline, RoundtableTimelineLine
+
+
+def add_and_describe_entry(timeline: RoundtableTimeline, entry: Entry) -> list[str]:
+    """Add one more entry, and describe it in plain lines."""
+    before = len(timeline.lines)
+    timeline.add(entry)
+    words = timeline.words
+    lines = [f"{_format_speaker(line)}: {one_line(line.content)}" for line in timeline.lines[before:]]
+    match entry.fact:
+        case SpeakerSkipped(seat=seat):
+            lines += [f"  ✗ {words.skipped}: {seat} ({explain_skip(skip, words)})" for skip in timeline.skips[-1:]]
+        case SeatLost(seat=seat, reason=reason, detail=detail):
+            lines.append(f"  ✗ {seat}: {words.losses[reason]}" + (f" ({one_line(detail)})" if detail else ""))
+        case TalkConcluded(reason=reason):
+            lines.append(f"  ■ {words.endings[reason]}")
+        case BudgetExhausted(spent=spent):
+            lines.append(f"  ■ {spent}")
+        case _:
+            pass
+    return lines
+
+
+def _format_speaker(line: RoundtableTimelineLine) -> str:
+    """Who speaks, with the number that its file has."""
+    return line.speaker if line.speech is None else f"{line.speech.number:03d} {line.speaker}"

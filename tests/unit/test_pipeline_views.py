@@ -1,0 +1,136 @@
+"""What people get to see of a pipeline: page, minutes and terminal lines, at every moment of it."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from tests.unit.test_pipeline_rules import CHECK, MODEL, PAPER, START, Line
+
+from moot.domain.facts import Entry, InputGiven, Language, SeatLost, SessionCancelled
+from moot.domain.ids import SessionId
+from moot.protocols.pipeline.plugin import PIPELINE
+from moot.protocols.pipeline.timeline import PipelineTimeline
+from moot.reports.terminal import render_decision_lines
+from moot.testing.snapshots import check_snapshot
+
+SNAPSHOTS = Path(__file__).parent / "snapshots"
+
+
+def _tell(line: Line, language: Language = "en", entries: int | None = None) -> PipelineTimeline:
+    """The pipeline after so many entries; all of them unless said otherwise."""
+    timeline = PIPELINE.timeline(SessionId("s"))
+    for at, fact in enumerate([replace(line.opened, language=language), *line.facts][:entries]):
+        timeline.add(Entry(seq=at + 1, at=START + timedelta(seconds=at), fact=fact))
+    return timeline
+
+
+def _completed() -> Line:
+    """An artefact that is rejected once, a word of the user's, an agent that fails once."""
+    line = Line(MODEL, CHECK, PAPER).makes("y = x").judges("REJECTED", "- no units\n- no source")
+    line.makes("y = x + 1").judges("APPROVED", "It holds.").put(InputGiven(text="Keep it short."))
+    line.put(SeatLost(ask=line.ask.id, seat=line.ask.seat, reason="error", detail="HTTP 503 | busy"))
+    return line.makes("# The paper\n\nDemand grows by **one** a day.")
+
+
+def _rejected() -> Line:
+    return Line(MODEL, replace(CHECK, on_reject="stop"), PAPER).makes("y = x").judges("REJECTED")
+
+
+def _failed() -> Line:
+    return Line(MODEL).loses().loses()
+
+
+def _waiting() -> Line:
+    return Line(MODEL, CHECK, PAPER).makes("y = x")
+
+
+def _cancelled() -> Line:
+    return _waiting().put(SessionCancelled(reason="Too <b>dear</b>."))
+
+
+EXAMPLES: dict[str, Callable[[], Line]] = {
+    "completed": _completed,
+    "rejected": _rejected,
+    "failed": _failed,
+    "waiting": _waiting,
+    "cancelled": _cancelled,
+}
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("name", ["completed", "rejected"])
+def test_page_and_minutes_read_as_they_did(name: str, language: Language) -> None:
+    """C-10"""
+    timeline = _tell(EXAMPLES[name](), language)
+    check_snapshot(SNAPSHOTS / f"page_pipeline_{name}_{language}.html", PIPELINE.export(timeline, "html"))
+    check_snapshot(SNAPSHOTS / f"minutes_pipeline_{name}_{language}.md", PIPELINE.export(timeline, "minutes"))
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_there_is_a_report_at_every_moment(name: str) -> None:
+    line = EXAMPLES[name]()
+    for entries in range(1, len(line.facts) + 2):
+        timeline = _tell(line, entries=entries)
+        assert PIPELINE.export(timeline, "html").endswith("</html>\n")
+        assert PIPELINE.export(timeline, "minutes").startswith("# Pipeline: s\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        (
+            "completed",
+            [
+                "# The paper",
+                "",
+                "Demand grows by **one** a day.",
+                "Made by: cy (#7)",
+                "Ended by: all steps done",
+                "",
+                "Lost agents",
+                "– cy: failed 1 ×, last by an error",
+            ],
+        ),
+        (
+            "rejected",
+            [
+                "The pipeline was not completed.",
+                "Ended by: a gate that rejected for good",
+                "In the step: check",
+                "",
+                "Rejected",
+                "bob · REJECTED",
+                "Too thin.",
+            ],
+        ),
+        (
+            "failed",
+            [
+                "The pipeline was not completed.",
+                "Ended by: an agent that failed twice in a step",
+                "In the step: model",
+                "",
+                "Lost agents",
+                "– ada: failed 2 ×, last by no answer in time",
+            ],
+        ),
+        ("waiting", ["The pipeline goes on.", "In the step: check (bob)"]),
+        ("cancelled", ["Cancelled before its end.", "Too <b>dear</b>.", "In the step: check (bob)"]),
+    ],
+)
+def test_the_terminal_shows_the_result_or_why_there_is_none(name: str, lines: list[str]) -> None:
+    """C-5, C-10"""
+    shown = [line.text for line in render_decision_lines(PIPELINE.report(_tell(EXAMPLES[name]())))]
+    assert shown == [*lines, "Cost: 0 model calls, 0 tokens · $0"]
+
+
+def test_what_agents_make_is_no_markup_of_the_page() -> None:
+    evil = "<script>alert(1)</script>"
+    line = Line(MODEL, replace(CHECK, on_reject="stop")).put(InputGiven(text=evil)).makes(evil)
+    line.put(SeatLost(ask=line.ask.id, seat=line.ask.seat, reason="error", detail=evil)).judges("REJECTED", evil)
+    page = PIPELINE.export(_tell(line), "html")
+    assert "<script" not in page
+    # Input, artefact, verdict (in short and in the timeline), detail of the loss.
+    assert page.count("&lt;script&gt;alert(1)&lt;/script&gt;") == 5
