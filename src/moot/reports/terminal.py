@@ -32,10 +32,11 @@ SEPARATOR: Final = " · "
 
 @dataclass(frozen=True, slots=True)
 class TerminalLine:
-    """One line, and how it is to look."""
+    """One line, and how it is to look. `is_quote`: a participant wrote it."""
 
     text: str
     tone: Tone = "plain"
+    is_quote: bool = False
 
 
 def render_lines(blocks: Iterable[Block]) -> list[TerminalLine]:
@@ -58,7 +59,7 @@ def _render_block(block: Block) -> Iterator[TerminalLine]:
             yield TerminalLine(one_line(join_spans(text)), tone)
         case Quote(text=words, tone=tone):
             for line in strip_control(words).split("\n"):
-                yield TerminalLine(line, tone)
+                yield TerminalLine(line, tone, is_quote=True)
         case Fields(rows=rows):
             for name, value in rows:
                 yield TerminalLine(f"{name}: {one_line(join_spans(value))}")
