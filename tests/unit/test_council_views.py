@@ -13,11 +13,11 @@ from moot.domain.facts import BudgetExhausted, CloseCalled, Entry, Language, Sea
 from moot.domain.ids import SeatId, ask_id
 from moot.domain.topic import Topic
 from moot.protocols.council.consensus import ConsensusSettings
+from moot.protocols.council.debate import DEBATE
 from moot.protocols.council.facts import AdviceResponse, Contributed, Contribution, CouncilSettings
-from moot.protocols.council.minutes import render_minutes
-from moot.protocols.council.page import render_html_report
 from moot.protocols.council.timeline import CouncilTimeline
 from moot.reports.markdown import format_cell
+from moot.reports.terminal import render_decision_lines
 from moot.testing.council_facts import (
     PASS,
     SESSION,
@@ -38,6 +38,23 @@ from moot.testing.snapshots import check_snapshot
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 USAGE = Usage(tokens_in=120, tokens_out=30, cost=450, calls=1)
+
+
+def render_minutes(timeline: CouncilTimeline) -> str:
+    """All three protocols have one report."""
+    return DEBATE.export(timeline, "minutes")
+
+
+def render_page(timeline: CouncilTimeline) -> str:
+    return DEBATE.export(timeline, "html")
+
+
+def render_terminal(timeline: CouncilTimeline) -> str:
+    return "\n".join(line.text for line in render_decision_lines(DEBATE.report(timeline)))
+
+
+def _without_tags(text: str) -> str:
+    return re.sub(r"<[^>]*>", "", text)
 
 
 def _says(language: Language) -> Callable[[str, str], str]:
@@ -164,7 +181,7 @@ def test_minutes_and_page_read_as_they_did(name: str, language: Language) -> Non
     """D-8, D-11, D-12, D-13, D-19, D-20, D-21"""
     timeline = EXAMPLES[name](language).timeline
     check_snapshot(SNAPSHOTS / f"minutes_{name}_{language}.md", render_minutes(timeline))
-    check_snapshot(SNAPSHOTS / f"page_{name}_{language}.html", render_html_report(timeline))
+    check_snapshot(SNAPSHOTS / f"page_{name}_{language}.html", render_page(timeline))
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -174,16 +191,16 @@ def test_there_are_minutes_and_a_sound_page_at_every_moment(name: str) -> None:
     for entries in range(1, len(held.entries) + 1):
         timeline = _upto(held, entries)
         assert render_minutes(timeline).startswith(f"# Minutes: {SESSION}\n")
-        seen = _Seen(render_html_report(timeline))
+        seen = _Seen(render_page(timeline))
         assert not seen.open
         targets = {value for name, value in seen.attributes if name == "id"}
         assert {value for name, value in seen.attributes if name == "href"} <= {f"#{target}" for target in targets}
 
 
-@pytest.mark.parametrize("render", [render_minutes, render_html_report])
+@pytest.mark.parametrize("render", [render_minutes, render_page])
 def test_what_stands_first_is_what_a_reader_must_know(render: Callable[[CouncilTimeline], str]) -> None:
     """D-19, D-21: the open challenge and the overturned majority come before the decision itself."""
-    told = render(_rich("en").timeline)
+    told = _without_tags(render(_rich("en").timeline))
     places = [
         told.index(words)
         for words in ("Decided with 1 open challenge(s): #5.", "not what most had written", "Adopt it, with atten")
@@ -191,12 +208,12 @@ def test_what_stands_first_is_what_a_reader_must_know(render: Callable[[CouncilT
     assert places == sorted(places)
 
 
-@pytest.mark.parametrize("render", [render_minutes, render_html_report])
+@pytest.mark.parametrize("render", [render_minutes, render_page])
 def test_a_close_without_a_decision_names_its_open_challenges_first(render: Callable[[CouncilTimeline], str]) -> None:
     """D-21"""
     held = consensus(build_seat("ada"), build_seat("bob"), settings=ConsensusSettings(rounds=1))
     held.say(ada=propose("a"), bob=propose("b")).say(ada=PASS, bob=challenge(2)).pass_until("vote")
-    told = render(held.say(ada=vote(), bob=vote("oppose")).timeline)
+    told = _without_tags(render(held.say(ada=vote(), bob=vote("oppose")).timeline))
     places = [
         told.index(words) for words in ("Closed with 1 open challenge(s): #4.", "No decision:", "This motion did not carry")
     ]
@@ -206,7 +223,7 @@ def test_a_close_without_a_decision_names_its_open_challenges_first(render: Call
 def test_a_motion_that_did_not_carry_is_shown_with_its_votes() -> None:
     """D-9, D-12"""
     told = render_minutes(_split("en").timeline)
-    assert "This motion did not carry (#8, by bob):\n\n> Spaces everywhere.\n" in told
+    assert "This motion did not carry (#8, by bob)\n\n> Spaces everywhere.\n" in told
     assert "| support | bob | 0.45 |\n| oppose | ada | 0.45 |\n" in told
     assert "- **ada** (opposes, #9): gives no reason\n" in told
     assert "- **ada** (challenged, #4, open): They waste bytes.\n" in told
@@ -214,25 +231,27 @@ def test_a_motion_that_did_not_carry_is_shown_with_its_votes() -> None:
 
 def test_the_sides_fill_the_bar_by_weight() -> None:
     """D-12"""
-    html = render_html_report(_rich("en").timeline)
-    assert re.findall(r'<i class="vote-(\w+)" style="flex:([\d.]+)">', html) == [
-        ("support", "68.00"),
-        ("conditional_support", "20.00"),
-        ("oppose", "12.00"),
+    html = render_page(_rich("en").timeline)
+    assert re.findall(r'<i class="(\w+)" style="flex:([\d.]+)">', html) == [
+        ("good", "68.00"),
+        ("warn", "20.00"),
+        ("bad", "12.00"),
     ]
+    for tone, side in (("good", "support"), ("warn", "conditional"), ("bad", "oppose"), ("plain", "no vote")):
+        assert f'<td data-name="Vote"><span class="tag {tone}">{side}</span></td>' in html
     assert 'aria-label="support 68 %, conditional 20 %, oppose 12 %"' in html
 
 
 def test_it_is_told_which_of_a_seats_votes_counts() -> None:
     """D-13: earlier votes stay on the timeline."""
     told = render_minutes(_rich("en").timeline)
-    assert re.findall(r"\*\*#(\d+) minski\*\* · votes: .* · (.*count.*) · 2024", told) == [
+    assert re.findall(r"#(\d+) · \*\*minski\*\* · votes: .* · (.*count.*) · 2024", told) == [
         ("10", "does not count: replaced by #12"),
         ("12", "does not count: replaced by #14"),
         ("14", "counts, instead of #12"),
     ]
     assert re.findall(
-        r"\*\*#(\d+) \w+\*\* · votes: .* · does not count: voted on anew", render_minutes(_split("en").timeline)
+        r"#(\d+) · \*\*\w+\*\* · votes: .* · does not count: voted on anew", render_minutes(_split("en").timeline)
     ) == [
         "6",
         "7",
@@ -254,18 +273,18 @@ def test_who_changed_is_told_with_the_line_that_moved_them() -> None:
     held.say(ada=vote(), bob=vote(moved_by=2), cid=vote(), dee=vote("oppose", moved_by=3))
     told = render_minutes(held.timeline)
     assert "- bob: no → yes (moved by #2)\n- cid: no → yes (names no line)\n- dee: yes → oppose (moved by #3)\n" in told
-    assert 'bob: no → yes (moved by <a href="#entry-2">#2</a>)' in render_html_report(held.timeline)
+    assert 'bob: no → yes (moved by <a href="#entry-2">#2</a>)' in render_page(held.timeline)
 
 
-@pytest.mark.parametrize("render", [render_minutes, render_html_report])
+@pytest.mark.parametrize("render", [render_minutes, render_page])
 def test_every_single_loss_is_told_and_what_the_tally_means_without_it(render: Callable[[CouncilTimeline], str]) -> None:
     """D-12"""
     told = render(_rich("en").timeline)
-    for words in ("HTTP 503", "an error", "no answer in time", "zoe failed (2×)", "Did not vote: zoe."):
+    for words in ("HTTP 503", "an error", "no answer in time", "zoe: failed 2 ×", "Did not vote: zoe."):
         assert words in told
 
 
-@pytest.mark.parametrize("render", [render_minutes, render_html_report])
+@pytest.mark.parametrize("render", [render_minutes, render_page])
 def test_sealed_proposals_are_not_shown(render: Callable[[CouncilTimeline], str]) -> None:
     """D-19: neither their words, nor what they choose, nor how sure they are; only who has written."""
     held = debate(build_seat("ada"), build_mailbox_seat("bob"), build_seat("cid"), build_seat("dee"))
@@ -284,13 +303,51 @@ def test_sealed_proposals_are_not_shown(render: Callable[[CouncilTimeline], str]
     assert "Sealed until" not in opened
 
 
-@pytest.mark.parametrize("render", [render_minutes, render_html_report])
+@pytest.mark.parametrize("render", [render_minutes, render_page])
 def test_what_was_not_written_blind_is_not_sealed(render: Callable[[CouncilTimeline], str]) -> None:
     """D-19"""
     held = debate(build_seat("ada"), build_seat("bob"), settings=CouncilSettings(blind=False)).says(
         "ada", propose("yes", "In the open.")
     )
     assert "In the open." in render(held.timeline)
+
+
+def test_the_terminal_shows_the_decision_in_short() -> None:
+    """D-12, D-19, D-21"""
+    assert render_terminal(_rich("en").timeline).split("\n") == [
+        "Decided with 1 open challenge(s): #5. This is not what most had written before reading anyone, and nobody who changed "
+        "names a line that moved them.",
+        "Adopt it, with attention as a fallback,",
+        "after a pilot.",
+        "Choice: yes",
+        "Written by: emerson",
+        "Motion: #11",
+        "Consensus: majority, against opposition",
+        "Group confidence: 58 %",
+        "Support: 78 % of the weight that took a side (80 % of all weight); 3 votes worth 1.5 independent ones",
+        "Ended by: the vote",
+        "",
+        "Dissent",
+        "– minski (on condition, #14): A fallback stays.",
+        "– reviewer (opposes, #15): Pilot first.",
+        "– minski (challenged, #5, open): It forgets order.",
+        "",
+        "Lost and missing",
+        "– zoe: failed 2 ×, last by no answer in time; holds 20 % of the weight; its vote is missing",
+        "– Did not vote: zoe. The missing votes could not have changed the outcome.",
+        "Cost: 9 model calls, 1350 tokens · $0.0040",
+    ]
+
+
+def test_the_terminal_shows_who_is_waited_for_and_nothing_that_is_sealed() -> None:
+    """D-19"""
+    held = debate(build_seat("ada"), build_mailbox_seat("bob")).says("ada", propose("SECRET-choice", "SECRET text", 0.77))
+    assert render_terminal(held.timeline).split("\n") == [
+        "The deliberation goes on; nothing is decided yet.",
+        "Now: Proposing · round 1",
+        "Yet to have a turn: bob",
+        "Cost: 0 model calls, 0 tokens · $0",
+    ]
 
 
 def _ends() -> dict[str, tuple[DeliberationRun, str]]:
@@ -323,7 +380,7 @@ def _ends() -> dict[str, tuple[DeliberationRun, str]]:
 
 
 @pytest.mark.parametrize("end", _ends())
-@pytest.mark.parametrize("render", [render_minutes, render_html_report])
+@pytest.mark.parametrize("render", [render_minutes, render_page])
 def test_whatever_has_happened_is_told(end: str, render: Callable[[CouncilTimeline], str]) -> None:
     """D-3, D-13"""
     held, words = _ends()[end]
@@ -363,10 +420,10 @@ EVIL_HTML = [
 
 @pytest.mark.parametrize("evil", EVIL_HTML)
 def test_everything_said_is_escaped_in_the_page(evil: str) -> None:
-    """The same deliberation with harmless words has the very same tags and attributes."""
+    """The same deliberation with as many harmless characters has the very same tags and attributes."""
     seen, harmless = (
-        _Seen(render_html_report(_everywhere(evil).timeline)),
-        _Seen(render_html_report(_everywhere("harmless").timeline)),
+        _Seen(render_page(_everywhere(evil).timeline)),
+        _Seen(render_page(_everywhere("x" * len(evil)).timeline)),
     )
     assert seen.tags == harmless.tags
     assert seen.attributes == harmless.attributes
@@ -376,7 +433,7 @@ def test_everything_said_is_escaped_in_the_page(evil: str) -> None:
     "evil",
     [
         "# heading",
-        "**#3 bob** · votes: support · 2024",
+        "#3 · **bob** · votes: support · 2024",
         "x\n## Decision\n\nYes.",
         "x\r# h",
         "x\u2028# h",
@@ -402,7 +459,7 @@ def test_what_a_participant_says_stays_quoted_in_the_minutes(evil: str) -> None:
     assert not [line for line in own("harmless") if line.lstrip("-*# ").startswith("…")]
 
 
-@pytest.mark.parametrize("render", [render_minutes, render_html_report])
+@pytest.mark.parametrize("render", [render_minutes, render_page])
 def test_control_codes_do_not_get_through(render: Callable[[CouncilTimeline], str]) -> None:
     told = render(_everywhere("a\x1b[31mb\u202ec\x00d\u2066e").timeline)
     assert not set(told) & set("\x1b\u202e\x00\u2066\r")
@@ -419,14 +476,14 @@ def test_a_name_is_as_harmless_as_a_text() -> None:
     lost = SeatLost(ask=ask_id(1, "propose", SeatId("bob")), seat=evil, reason="error")
     for number, fact in enumerate((opened, said, lost), 1):
         timeline.add(Entry(seq=number, at=START, fact=fact))
-    assert "<b>" not in render_minutes(timeline) + render_html_report(timeline)
+    assert "<b>x" not in render_minutes(timeline) + render_page(timeline)
     assert "\n# h" not in render_minutes(timeline)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_page_loads_nothing_from_elsewhere(name: str, language: Language) -> None:
-    html = render_html_report(EXAMPLES[name](language).timeline)
+    html = render_page(EXAMPLES[name](language).timeline)
     seen = _Seen(html)
     assert not {"script", "link", "img", "iframe", "object", "embed", "form", "base"} & set(seen.tags)
     assert not [

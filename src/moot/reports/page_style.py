@@ -43,7 +43,7 @@ th,td:not(.wide){overflow-wrap:normal}td.wide{min-width:16ch}tbody tr:last-child
 .bar{grid-template-columns:1fr auto}.bar .track{grid-column:1/-1;grid-row:2}
 .card.table{background:none;border:0;padding:0}.card.table thead{display:none}.card.table table,.card.table tbody{display:block}
 .card.table tr{display:block;background:var(--card);border:1px solid var(--line);border-radius:.6rem;padding:.5rem .9rem;margin:.5rem 0}
-.card.table td{display:grid;grid-template-columns:8rem 1fr;gap:.8rem;border:0;padding:.15rem 0;min-width:0}
-.card.table td::before{content:attr(data-name);color:var(--soft)}.card.table td.wide{display:block}
-.card.table td.wide::before{display:block}}
+.card.table td{display:flow-root;border:0;padding:.15rem 0;min-width:0}
+.card.table td::before{content:attr(data-name);color:var(--soft);float:left;width:8rem;margin-right:.8rem}
+.card.table td.wide::before{display:block;float:none;width:auto}}
 """

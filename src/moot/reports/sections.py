@@ -181,14 +181,20 @@ def describe_no_dissent(decision: Decision, words: SharedReportText) -> str:
 
 def build_lost_seats(decision: Decision, words: SharedReportText) -> tuple[Block, ...]:
     """How each lost seat was lost, and whether the outcome could have been another with it."""
+    meaning = words.could_differ if decision.could_differ else words.could_not_differ
+    is_voiceless = any(lost.voiceless for lost in decision.lost)
+    lines = format_lost_seats(decision, words)
+    return build_section(words.lost, (Bullets(lines, "bad"), Line(meaning if is_voiceless else "", "bad")))
+
+
+def format_lost_seats(decision: Decision, words: SharedReportText) -> tuple[str, ...]:
+    """Format how each lost seat was lost, one line each."""
     lines = []
     for lost in decision.lost:
         last = words.losses.get(lost.last, lost.last)
         line = words.lost_line.format(seat=lost.seat, times=lost.times, last=last, share=format_percent(lost.weight_share))
         lines.append(f"{line}; {words.voiceless}" if lost.voiceless else line)
-    meaning = words.could_differ if decision.could_differ else words.could_not_differ
-    is_voiceless = any(lost.voiceless for lost in decision.lost)
-    return build_section(words.lost, (Bullets(tuple(lines), "bad"), Line(meaning if is_voiceless else "", "bad")))
+    return tuple(lines)
 
 
 def build_spent(decision: Decision, words: SharedReportText) -> Block:

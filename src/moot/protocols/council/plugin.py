@@ -8,12 +8,10 @@ from typing import Final
 from moot.domain.roster import validate_seats
 from moot.ports.plugin import AnyPlugin, Plan, ProtocolPlugin
 from moot.protocols.council.facts import CouncilOpened, CouncilSettings, SpeakingOrder
-from moot.protocols.council.live_lines import add_and_describe_entry, build_summary
-from moot.protocols.council.minutes import render_minutes
-from moot.protocols.council.page import render_html_report
+from moot.protocols.council.live_lines import add_and_describe_entry
+from moot.protocols.council.report import build_council_report
 from moot.protocols.council.rules import CouncilRules
 from moot.protocols.council.timeline import CouncilTimeline, build_decision
-from moot.reports.sections import build_interim_report
 
 FEWEST_SEATS: Final = 2
 
@@ -51,8 +49,7 @@ def build_council_plugin(
         timeline=partial(CouncilTimeline, rules=rules),
         decision=build_decision,
         describe=add_and_describe_entry,
-        report=lambda timeline: build_interim_report(timeline, build_decision(timeline), build_summary(timeline)),
-        exports={"minutes": render_minutes, "html": render_html_report},
+        report=build_council_report,
     )
 
 

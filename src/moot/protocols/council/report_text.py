@@ -13,7 +13,7 @@ class CouncilReportText(SharedReportText):
     motion = both("Motion", "动议")
     no_decision = both("No decision: the group did not carry a motion.", "没有决定：没有动议获得通过。")
     still_thinking = both("The deliberation goes on; nothing is decided yet.", "审议仍在进行，尚无决定。")
-    with_open = both("Decided with {count} open challenge(s): {lines}.", "作出决定时仍有 {count} 项质疑未获回应：{lines}。")
+    with_open = both("Decided with {count} open challenge(s): {line}.", "作出决定时仍有 {count} 项质疑未获回应：{line}。")
     overturned = both(
         "This is not what most had written before reading anyone, and nobody who changed names a line that moved them.",
         "这与多数席位在阅读他人之前所写的不同，且改变看法者均未指出是哪一条打动了自己。",
@@ -27,7 +27,6 @@ class CouncilReportText(SharedReportText):
     ended_by = both("Ended by", "结束于")
     consensus = both("Consensus", "共识")
     no_dissent = both("Nobody opposed, set a condition, or left a challenge open.", "无人反对、附加条件，也没有未获回应的质疑。")
-    open_challenges = both("Open challenges", "未获回应的质疑")
     challenges = both("Challenges", "质疑")
     challenge_heads = both(("#", "Raised by", "Challenge", "What became of it"), ("#", "提出者", "质疑", "结果"))
     positions = both("Who stood where", "各席位的立场")
@@ -36,11 +35,7 @@ class CouncilReportText(SharedReportText):
         ("席位", "阅读他人之前", "把握", "投票", "把握", "理由或条件", "权重", "打动它的"),
     )
     changed = both("Changed", "改变看法")
-    lost = both("Lost", "失联")
-    lost_line = both(
-        "{seat} failed ({times}×), last by {last}; it holds {share} of the weight",
-        "{seat} 失败 {times} 次，最后一次为{last}；占权重的 {share}",
-    )
+    lost = both("Lost and missing", "失联与缺席")
     voiceless = both("its vote is missing", "缺少它的投票")
     not_voted = both("Did not vote: {seats}.", "未投票：{seats}。")
     could_differ = both("With the missing votes the outcome could have been another.", "若有缺失的投票，结果可能不同。")
@@ -87,8 +82,8 @@ class CouncilReportText(SharedReportText):
         },
     )
     challenge_states = both(
-        {"open": "open", "answered": "answered in #{line}", "accepted": "accepted in #{line}"},
-        {"open": "未获回应", "answered": "在 #{line} 中得到回应", "accepted": "在 #{line} 中被接受"},
+        {"open": "open", "answered": "answered in {line}", "accepted": "accepted in {line}"},
+        {"open": "未获回应", "answered": "在 {line} 中得到回应", "accepted": "在 {line} 中被接受"},
     )
     takings = both(
         {"adopted": "adopted", "partly": "adopted in part", "declined": "declined"},
@@ -112,7 +107,7 @@ class CouncilReportText(SharedReportText):
             "owner_lost": "负责人失联",
         },
     )
-    closed_with_open = both("Closed with {count} open challenge(s): {lines}.", "结束时仍有 {count} 项质疑未获回应：{lines}。")
+    closed_with_open = both("Closed with {count} open challenge(s): {line}.", "结束时仍有 {count} 项质疑未获回应：{line}。")
     not_carried = both("This motion did not carry", "此动议未获通过")
     motion_by = both("by {seat}", "执笔 {seat}")
     protocol = both("Protocol", "协议")
@@ -125,6 +120,7 @@ class CouncilReportText(SharedReportText):
     options = both("Options", "选项")
     now = both("Now", "当前")
     awaited = both("Yet to have a turn", "尚未轮到")
+    vote_table = both("Votes", "投票情况")
     vote_heads = both(("Vote", "Seats", "Weight"), ("投票", "席位", "权重"))
     no_vote = both("no vote", "未投票")
     votes_read = both(
@@ -146,7 +142,6 @@ class CouncilReportText(SharedReportText):
     moved = both("{seat}: {before} → {after}", "{seat}：{before} → {after}")
     names_nothing = both("names no line", "未指出任何一条")
     passed = both("Who passed", "谁跳过")
-    missing = both("Lost and missing", "失联与缺席")
     sealed = both("Sealed until all have written.", "在所有席位写完之前密封。")
     sure = both("{share} sure", "把握 {share}")
     about = both("about {line}", "关于 {line}")
@@ -164,7 +159,6 @@ class CouncilReportText(SharedReportText):
     ahead = both("written ahead of its phase", "先于其阶段写下")
     nothing_said = both("Nothing was said.", "没有发言。")
     seat_heads = both(("Seat", "Stance", "Platform", "Weight", "Trust"), ("席位", "立场", "平台", "权重", "信任"))
-    times = both("Opened {opened}, last entry {last}.", "开始于 {opened}，最后一条 {last}。")
 
 
 REPORT_TEXT = in_each_language(CouncilReportText)

@@ -1,12 +1,11 @@
 """The whole deliberation for reports: lines, phases, passes, votes. It grows with the session, and each entry is added once."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from moot.domain.facts import Entry, SessionCancelled
 from moot.domain.ids import USER, SeatId, SessionId
 from moot.protocols.council.facts import Contributed, DeliberationClosed, Phase, PhaseBegun
 from moot.protocols.council.motions import Challenge, find_blind_positions, list_challenges
-from moot.protocols.council.resolution import find_decided_motion
 from moot.protocols.council.rules import CouncilRules
 from moot.protocols.council.state import PASSED, QUESTION, Council, CouncilLine
 from moot.reports.decision import Decision, Dissent, SeatLoss, SeatPosition, SourcedClaim
@@ -78,41 +77,45 @@ def _is_pass(before: Council, after: Council, seat: SeatId) -> bool:
 def build_decision(timeline: CouncilTimeline) -> Decision:
     """Build the current decision."""
     council, closed = timeline.state, timeline.resolution
-    decided = find_decided_motion(timeline.rules.course, council) if closed is not None and closed.carried else None
     is_cancelled = isinstance(timeline.closed, SessionCancelled)
-    return Decision(
+    decision = Decision(
         session=timeline.session,
         topic=council.opened.topic,
         status="thinking" if timeline.closed is None else "cancelled" if is_cancelled else "concluded",
-        ended_by=closed.reason if closed else "cancelled" if is_cancelled else None,
-        decision=None if decided is None else SourcedClaim(text=decided.said.text, entries=(decided.id,)),
-        author=None if decided is None else decided.seat,
-        confidence=closed.confidence if closed else None,
-        support=closed.support if closed else None,
-        turnout=closed.turnout if closed else None,
-        reasons=_build_reasons(council) if decided else (),
+        ended_by="cancelled" if is_cancelled else None,
         positions=build_positions(timeline),
-        dissent=build_dissent(timeline),
-        open_questions=(),
-        lost=_list_lost_seats(timeline),
-        could_differ=closed.could_differ if closed else False,
         turns=len(council.lines),
         spent=timeline.spent,
-        consensus_type=closed.consensus_type if closed else None,
-        choice=decided.said.choice if decided else "",
-        heads=closed.heads if closed else 0,
-        effective=closed.effective if closed else None,
         open_challenges=tuple(_build_claim(each.line) for each in timeline.challenges() if each.state == "open"),
-        overturned=closed.overturned if closed else False,
     )
+    return decision if closed is None else _add_resolution(decision, timeline, closed)
+
+
+def _add_resolution(decision: Decision, timeline: CouncilTimeline, closed: DeliberationClosed) -> Decision:
+    """Add what the closing recorded, and the motion if it carried."""
+    found = replace(
+        decision,
+        ended_by=closed.reason,
+        confidence=closed.confidence,
+        support=closed.support,
+        turnout=closed.turnout,
+        dissent=build_dissent(timeline),
+        lost=_list_lost_seats(timeline, closed),
+        could_differ=closed.could_differ,
+        consensus_type=closed.consensus_type,
+        heads=closed.heads,
+        effective=closed.effective,
+        overturned=closed.overturned,
+    )
+    decided = timeline.state.line(closed.motion) if closed.carried else None
+    if decided is None:
+        return found
+    reasons = tuple(_build_claim(line) for line in timeline.state.lines if line.said.type == "support")
+    return replace(found, decision=_build_claim(decided), author=decided.seat, choice=decided.said.choice, reasons=reasons)
 
 
 def _build_claim(line: CouncilLine) -> SourcedClaim:
     return SourcedClaim(text=line.said.text, entries=(line.id,))
-
-
-def _build_reasons(council: Council) -> tuple[SourcedClaim, ...]:
-    return tuple(_build_claim(line) for line in council.lines if line.said.type == "support")
 
 
 def build_positions(timeline: CouncilTimeline) -> tuple[SeatPosition, ...]:
@@ -167,11 +170,20 @@ def _is_declined(timeline: CouncilTimeline, challenge: Challenge) -> bool:
     return challenge.state == "answered" and timeline.rules.course.owner(timeline.state.opened) is not None
 
 
-def _list_lost_seats(timeline: CouncilTimeline) -> tuple[SeatLoss, ...]:
+def find_condition(council: Council, seat: SeatId) -> str:
+    """Return the condition of a seat's vote; empty if it has none."""
+    vote = council.line(council.votes.get(seat))
+    return vote.said.condition if vote is not None else ""
+
+
+def list_missing_votes(timeline: CouncilTimeline) -> tuple[SeatId, ...]:
+    """Return the seats without a vote in the tally; none before the deliberation is closed."""
     closed = timeline.resolution
-    if closed is None:
-        return ()
-    voiceless = {ballot.seat for ballot in closed.ballots if ballot.position is None}
+    return tuple(ballot.seat for ballot in closed.ballots if ballot.position is None) if closed is not None else ()
+
+
+def _list_lost_seats(timeline: CouncilTimeline, closed: DeliberationClosed) -> tuple[SeatLoss, ...]:
+    voiceless = list_missing_votes(timeline)
     return tuple(
         SeatLoss(
             seat=lost.seat, times=lost.times, last=lost.last, weight_share=lost.weight_share, voiceless=lost.seat in voiceless

@@ -115,13 +115,7 @@ def build_decision(timeline: PipelineTimeline) -> Decision:
         ended_by=closed.outcome if closed else "cancelled" if is_cancelled else None,
         decision=SourcedClaim(text=last.text) if is_done and last else None,
         author=last.seat if is_done and last else None,
-        confidence=None,
-        support=None,
-        turnout=None,
-        reasons=(),
-        positions=(),
         dissent=tuple(Dissent(seat=line.speaker, kind="oppose", text=line.content) for line in rejected[-1:] if is_rejected),
-        open_questions=(),
         lost=tuple(
             SeatLoss(
                 seat=seat,
@@ -132,7 +126,6 @@ def build_decision(timeline: PipelineTimeline) -> Decision:
             )
             for seat, lost in pipeline.losses.items()
         ),
-        could_differ=False,
         turns=len(timeline.lines) - 1,
         spent=timeline.spent,
     )

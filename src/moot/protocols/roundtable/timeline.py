@@ -83,13 +83,7 @@ def build_decision(timeline: RoundtableTimeline) -> Decision:
         ended_by=closed.reason if closed else "cancelled" if is_cancelled else None,
         decision=SourcedClaim(text=agreed or minutes) if minutes else None,
         author=closed.author if closed else None,
-        confidence=None,
-        support=None,
-        turnout=None,
-        reasons=(),
-        positions=(),
         dissent=(Dissent(seat=None, kind="reported", text=disputed),) if disputed else (),
-        open_questions=(),
         lost=tuple(
             SeatLoss(
                 seat=seat,
@@ -100,7 +94,6 @@ def build_decision(timeline: RoundtableTimeline) -> Decision:
             )
             for seat, lost in conference.losses.items()
         ),
-        could_differ=False,
         turns=len(conference.speeches),
         spent=timeline.spent,
     )

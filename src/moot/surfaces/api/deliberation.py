@@ -190,7 +190,7 @@ async def get_deliberation(call: Call, params: GetParams) -> DeliberationOut:
             for each in list_challenges(place.council)
         ],
         silences=[] if timeline is None else collect_silences(timeline),
-        result=build_result(timeline, place) if timeline is not None and place.snapshot.is_closed else None,
+        result=build_result(timeline) if timeline is not None and place.snapshot.is_closed else None,
     )
 
 
@@ -286,8 +286,7 @@ async def _load_timeline(call: Call, session: str) -> Any:
 
 
 async def find_result(call: Call, session: str) -> ResultOut | None:
-    timeline = await _load_timeline(call, session)
-    return build_result(timeline, await call.deliberations.load_state(session))
+    return build_result(await _load_timeline(call, session))
 
 
 OPEN = Method(

@@ -1,16 +1,20 @@
 """A deliberation as it crosses the wire: where it stands, what was said, what came of it."""
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from dataclasses import fields
+from typing import Any, Final, Literal
 
 from moot.app.deliberations import DeliberationState
 from moot.app.protocols import get_protocol
+from moot.domain.facts import Language
 from moot.domain.ids import USER, SeatId
 from moot.engine.snapshot import Snapshot
 from moot.protocols.council.facts import DeliberationClosed
-from moot.protocols.council.live_lines import describe_warning
-from moot.protocols.council.state import CouncilLine
-from moot.protocols.council.timeline import CouncilTimeline, build_dissent, build_positions
+from moot.protocols.council.report import build_warning
+from moot.protocols.council.state import Council, CouncilLine
+from moot.protocols.council.timeline import CouncilTimeline, build_decision, find_condition, list_missing_votes
+from moot.reports.blocks import join_spans
+from moot.reports.decision import Decision
 from moot.reports.timeline import format_time
 from moot.surfaces.api.shapes import (
     ContributionOut,
@@ -23,6 +27,12 @@ from moot.surfaces.api.shapes import (
     TakenIn,
     VoteOut,
 )
+
+_RESHAPED: Final = {"decision", "confidence", "dissent", "open_challenges", "lost"}
+"""The figures of a decision that have another form on the wire."""
+
+_COPIED: Final = [each.name for each in fields(Decision) if each.name in ResultOut.model_fields and each.name not in _RESHAPED]
+"""The figures of a decision that cross the wire by the same name and as they are."""
 
 
 def find_status(place: DeliberationState) -> Literal["open", "closed", "cancelled"]:
@@ -133,72 +143,72 @@ def build_contribution(line: CouncilLine) -> ContributionOut:
     )
 
 
-def build_result(timeline: CouncilTimeline, place: DeliberationState) -> ResultOut | None:
-    """The result of a deliberation; None while it has none."""
+def build_result(timeline: CouncilTimeline) -> ResultOut | None:
+    """Build the result of a deliberation from its decision; None while there is none."""
     closed = timeline.resolution
     if closed is None:
         return None
-    council = place.council
-    motion = council.line(closed.motion)
-    votes = {seat: line for seat, number in council.votes.items() if (line := council.line(number)) is not None}
+    decision, council = build_decision(timeline), timeline.state
+    motion, missing = council.line(closed.motion), list_missing_votes(timeline)
     voiced = [
         DissentOut(participant=voice.seat or "", kind=voice.kind, text=voice.text, id=voice.entries[0] if voice.entries else None)
-        for voice in build_dissent(timeline)
+        for voice in decision.dissent
     ]
-    missing = [ballot.seat for ballot in closed.ballots if ballot.position is None]
     return ResultOut(
+        **{name: getattr(decision, name) for name in _COPIED},
         deliberation_id=timeline.session,
-        note=_build_warning(timeline, missing),
-        decision=motion.said.text if motion is not None and closed.carried else None,
-        confidence=None if closed.confidence is None else round(closed.confidence, 4),
-        consensus_type=closed.consensus_type,
-        participant_votes={
-            ballot.seat: VoteOut(
-                position=ballot.position,
-                confidence=ballot.confidence,
-                condition=votes[ballot.seat].said.condition if ballot.seat in votes else "",
-                moved_by=votes[ballot.seat].said.moved_by if ballot.seat in votes else None,
-                weight=round(ballot.weight, 4),
-            )
-            for ballot in closed.ballots
-            if ballot.position is not None
-        },
+        note=_build_note(decision, timeline.language, missing),
+        decision=None if decision.decision is None else decision.decision.text,
+        confidence=None if decision.confidence is None else round(decision.confidence, 4),
+        participant_votes=_build_votes(decision, council),
         dissent=list(dict.fromkeys(voice.text for voice in voiced)),
         dissent_details=voiced,
-        open_challenges=[
-            DissentOut(participant=line.seat, kind="challenge", text=line.said.text, id=line.id)
-            for number in closed.open_challenges
-            if (line := council.line(number)) is not None
-        ],
+        open_challenges=_build_open_challenges(decision, council),
         motion=None if motion is None else motion.said.text,
-        support=closed.support,
-        turnout=closed.turnout,
-        votes=closed.heads,
-        effective_votes=round(closed.effective, 2),
-        overturned_blind_majority=closed.overturned,
+        votes=decision.heads,
+        effective_votes=round(decision.effective or 0.0, 2),
+        overturned_blind_majority=decision.overturned,
         missing=list(missing),
-        could_differ=closed.could_differ,
-        changed_minds=_collect_changes(timeline, motion),
+        changed_minds=_collect_changes(decision, motion),
         lost=[
             LostOut(participant=lost.seat, times=lost.times, last=lost.last, weight_share=lost.weight_share)
-            for lost in closed.lost
+            for lost in decision.lost
         ],
-        ended_by=closed.reason,
     )
 
 
-def _build_warning(timeline: CouncilTimeline, missing: Sequence[SeatId]) -> str:
-    found = [describe_warning(timeline)]
+def _build_note(decision: Decision, language: Language, missing: Sequence[SeatId]) -> str:
+    found = [join_spans(build_warning(decision, language))]
     if missing:
         found.append(f"Did not vote: {', '.join(missing)}.")
     return " ".join(line for line in found if line)
 
 
-def _collect_changes(timeline: CouncilTimeline, motion: CouncilLine | None) -> list[MovedOut]:
+def _build_votes(decision: Decision, council: Council) -> dict[str, VoteOut]:
+    """Build the votes, by seat."""
+    return {
+        position.seat: VoteOut(
+            position=position.verdict,
+            confidence=position.confidence_after or 0.0,
+            condition=find_condition(council, position.seat),
+            moved_by=position.moved_by,
+            weight=round(position.weight, 4),
+        )
+        for position in decision.positions
+        if position.verdict is not None
+    }
+
+
+def _build_open_challenges(decision: Decision, council: Council) -> list[DissentOut]:
+    lines = [line for claim in decision.open_challenges for number in claim.entries if (line := council.line(number)) is not None]
+    return [DissentOut(participant=line.seat, kind="challenge", text=line.said.text, id=line.id) for line in lines]
+
+
+def _collect_changes(decision: Decision, motion: CouncilLine | None) -> list[MovedOut]:
     """Who wrote one choice blind and ended with another, or names a line that moved it."""
     after = motion.said.choice if motion is not None else ""
     found = []
-    for position in build_positions(timeline):
+    for position in decision.positions:
         supports = position.verdict in {"support", "conditional_support"}
         is_other = bool(position.choice_before and after) and position.choice_before.casefold() != after.casefold()
         if position.moved_by is not None or (supports and is_other):

@@ -1,5 +1,7 @@
 """Decisions and tables for terminals. Everything that participants said goes in as plain text, never as markup."""
 
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import Any, Final
 
 import click
@@ -13,7 +15,7 @@ from moot.domain.safe_text import one_line
 from moot.ports.plugin import AnyPlugin
 from moot.reports.blocks import Report, Tone
 from moot.reports.shared_text import SHARED_REPORT_TEXT
-from moot.reports.terminal import render_decision_lines, render_lines
+from moot.reports.terminal import TerminalLine, render_decision_lines, render_lines
 
 _STYLES: dict[Tone, str] = {"plain": "", "strong": "bold", "dim": "dim", "bad": "red", "warn": "bold yellow", "good": "green"}
 QUOTE_BAR: Final = "│ "
@@ -23,15 +25,13 @@ def show_decision(console: Console, plugin: AnyPlugin, timeline: Any) -> None:
     """The decision as a person wants it first."""
     session, title = timeline.session, SHARED_REPORT_TEXT[timeline.session_state.opened.language].decision
     lines, decision = render_decision_lines(plugin.report(timeline)), plugin.decision(timeline)
-    is_decided = decision.decision is not None
-    shown = [Text(line.text, style=_STYLES[line.tone]) for line in lines]
     if decision.status == "concluded":
-        shown.append(Text(f"moot show {session}", style="dim"))
-    if not is_decided or not console.is_terminal:
-        for line in shown:
-            # Without a frame a line of the decision's could pass as one of Moot's own.
-            console.print(Text(one_line(line.plain)), soft_wrap=True)
+        lines.append(TerminalLine(f"moot show {session}", "dim"))
+    if decision.decision is None or not console.is_terminal:
+        for text in _join_quotes(lines):
+            console.print(Text(text), soft_wrap=True)
         return
+    shown = [Text(line.text, style=_STYLES[line.tone]) for line in lines]
     console.print(Panel(Group(*shown), title=Text(f"{title} · {session}"), title_align="left", padding=(1, 2)))
 
 
@@ -46,6 +46,13 @@ def show_report(console: Console, report: Report) -> None:
         rows = text.wrap(console, max(1, console.width - len(QUOTE_BAR))) if console.is_terminal else [text]
         for row in rows or [text]:
             console.print(Text.assemble((QUOTE_BAR, "dim"), row), soft_wrap=True)
+
+
+def _join_quotes(lines: Iterable[TerminalLine]) -> Iterator[str]:
+    """Yield each line by itself, and a quote as one line: without a frame, a line of it could pass as one of Moot's own."""
+    for is_quote, group in groupby(lines, key=lambda line: line.is_quote):
+        texts = [one_line(line.text) for line in group]
+        yield from [" ".join(texts)] if is_quote else texts
 
 
 def show_sessions(console: Console, lines: list[SessionLine]) -> None:

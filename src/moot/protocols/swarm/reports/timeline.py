@@ -332,7 +332,6 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
         reasons=_build_reasons(swarm, first) if claim is not None else (),
         positions=_build_positions(timeline, first),
         dissent=_build_dissent(timeline) if is_over else (),
-        open_questions=(),
         lost=_list_lost_seats(swarm),
         could_differ=first.could_differ if first else False,
         turns=len(timeline.reports),
