@@ -12,6 +12,8 @@ from statistics import median
 from time import process_time
 from typing import Final
 
+from tests.support.play_swarm import build_swarm_plan
+
 from bench.swarm.driver import Drive
 from bench.swarm.load import Amount, Load
 from moot.app.clock import SystemClock
@@ -27,7 +29,6 @@ from moot.ports.participant import Answer, NoAnswer, OnText, Participant
 from moot.protocols.swarm.facts import LIKENESS, ConvergenceMeasured
 from moot.protocols.swarm.plugin import open_session
 from moot.protocols.swarm.rules.rulebook import RULES
-from moot.testing.swarm_facts import build_swarm_plan
 
 AGENTS: Final = (2, 4, 8, 16, 32, 64)
 FINDINGS: Final = (10, 30, 100, 300, 1_000, 2_000)

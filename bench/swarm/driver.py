@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Final
 
+from tests.support.play_swarm import SESSION
+
 from moot.codec.answers import build_reply
 from moot.codec.stored import FactCodec
 from moot.domain.budget import FREE
@@ -16,7 +18,6 @@ from moot.protocols.swarm.plugin import open_session
 from moot.protocols.swarm.rules.rulebook import RULES
 from moot.protocols.swarm.state import Swarm
 from moot.testing.rulebook_contract import START
-from moot.testing.swarm_facts import SESSION
 
 STEP_SECONDS: Final = 30.0
 """A round has two steps, its reports and its collisions: a minute of the run's clock. A stop signal lives for five rounds."""

@@ -5,13 +5,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tests.support.play_swarm import build_swarm_plan
+
 from bench.swarm.driver import Drive
 from bench.swarm.explorer import Explorer, Manner
 from bench.swarm.world import World, alone, plurality, pooled
 from moot.domain.effects import Brief
 from moot.protocols.swarm.facts import BarrierPassed, ConvergenceMeasured, SwarmClosed
 from moot.protocols.swarm.rules.ideas import compare_by_words
-from moot.testing.swarm_facts import build_swarm_plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

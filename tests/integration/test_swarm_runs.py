@@ -4,13 +4,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from tests.support.play_swarm import SwarmRun, build_swarm_plan, build_valid_report
 
 from moot.app.swarm_runs import RunFolder
 from moot.domain.ids import SessionId
 from moot.errors import FolderUnwritable
 from moot.protocols.swarm.facts import ConvergenceMeasured
 from moot.protocols.swarm.reports.timeline import SwarmTimeline
-from moot.testing.swarm_facts import SwarmRun, build_swarm_plan, build_valid_report
 
 
 def timeline(session: str, seed: int = 1) -> SwarmTimeline:

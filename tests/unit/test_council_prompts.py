@@ -4,16 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-from moot.domain.effects import Brief
-from moot.domain.facts import Language
-from moot.domain.roster import Seat
-from moot.domain.safe_text import FENCE
-from moot.domain.topic import Topic
-from moot.protocols.council.advisory import AdvisorySettings
-from moot.protocols.council.consensus import ConsensusSettings
-from moot.protocols.council.facts import Contribution, CouncilSettings
-from moot.testing.council_facts import (
+from tests.support.play_council import (
     PASS,
     DeliberationRun,
     advisory,
@@ -28,6 +19,15 @@ from moot.testing.council_facts import (
     synthesize,
     vote,
 )
+
+from moot.domain.effects import Brief
+from moot.domain.facts import Language
+from moot.domain.roster import Seat
+from moot.domain.safe_text import FENCE
+from moot.domain.topic import Topic
+from moot.protocols.council.advisory import AdvisorySettings
+from moot.protocols.council.consensus import ConsensusSettings
+from moot.protocols.council.facts import Contribution, CouncilSettings
 from moot.testing.snapshots import check_snapshot
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"

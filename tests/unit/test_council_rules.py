@@ -6,6 +6,22 @@ from itertools import permutations
 from typing import Any
 
 import pytest
+from tests.support.play_council import (
+    PASS,
+    TOPIC,
+    DeliberationRun,
+    advisory,
+    build_mailbox_seat,
+    build_seat,
+    build_taken,
+    challenge,
+    consensus,
+    debate,
+    propose,
+    support,
+    synthesize,
+    vote,
+)
 
 from moot.domain.budget import Budget, BudgetKind
 from moot.domain.effects import Ask, Brief
@@ -30,22 +46,6 @@ from moot.protocols.council.motions import Challenge, list_challenges
 from moot.protocols.council.rules import MOST_CONTRIBUTIONS
 from moot.protocols.council.timeline import PassedTurn, build_decision, build_dissent
 from moot.reports.decision import Dissent
-from moot.testing.council_facts import (
-    PASS,
-    TOPIC,
-    DeliberationRun,
-    advisory,
-    build_mailbox_seat,
-    build_seat,
-    build_taken,
-    challenge,
-    consensus,
-    debate,
-    propose,
-    support,
-    synthesize,
-    vote,
-)
 
 ADA, BOB, CY = build_seat("ada"), build_seat("bob"), build_seat("cy")
 AWAY = (build_mailbox_seat("ada"), build_mailbox_seat("bob"), build_mailbox_seat("cy"))

@@ -7,18 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-
-from moot.domain.budget import Usage
-from moot.domain.facts import BudgetExhausted, CloseCalled, Entry, Language, SeatLost, SessionCancelled
-from moot.domain.ids import SeatId, ask_id
-from moot.domain.topic import Topic
-from moot.protocols.council.consensus import ConsensusSettings
-from moot.protocols.council.debate import DEBATE
-from moot.protocols.council.facts import AdviceResponse, Contributed, Contribution, CouncilSettings
-from moot.protocols.council.timeline import CouncilTimeline
-from moot.reports.markdown import format_cell
-from moot.reports.terminal import render_decision_lines
-from moot.testing.council_facts import (
+from tests.support.play_council import (
     PASS,
     SESSION,
     START,
@@ -34,6 +23,17 @@ from moot.testing.council_facts import (
     synthesize,
     vote,
 )
+
+from moot.domain.budget import Usage
+from moot.domain.facts import BudgetExhausted, CloseCalled, Entry, Language, SeatLost, SessionCancelled
+from moot.domain.ids import SeatId, ask_id
+from moot.domain.topic import Topic
+from moot.protocols.council.consensus import ConsensusSettings
+from moot.protocols.council.debate import DEBATE
+from moot.protocols.council.facts import AdviceResponse, Contributed, Contribution, CouncilSettings
+from moot.protocols.council.timeline import CouncilTimeline
+from moot.reports.markdown import format_cell
+from moot.reports.terminal import render_decision_lines
 from moot.testing.snapshots import check_snapshot
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"

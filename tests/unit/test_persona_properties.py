@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.support.play_persona import SESSION
 
 from moot.domain.budget import Budget
 from moot.domain.facts import Entry, SeatLost
@@ -29,7 +30,6 @@ from moot.protocols.persona.facts import (
 from moot.protocols.persona.plugin import PERSONA
 from moot.protocols.persona.rules import RULES
 from moot.protocols.persona.timeline import PersonaTimeline, build_decision
-from moot.testing.persona_facts import SESSION
 from moot.testing.rulebook_contract import PlayedSession, RulebookContract, build_fact_source, check_session, play_session
 
 LASTING = settings(

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 import pytest
+from tests.support.play_persona import MeetingRun, bid_silence, bid_to_speak, build_draft, build_opening, build_seat, build_stand
 
 from moot.codec.answers import parse_answer
 from moot.codec.stored import FactCodec
@@ -38,7 +39,6 @@ from moot.protocols.persona.plugin import open_session as opened_by_plan
 from moot.protocols.persona.rules import MOST_TURNS, RULES
 from moot.protocols.persona.state import DECIDERS
 from moot.protocols.persona.timeline import SeatBid, build_decision
-from moot.testing.persona_facts import MeetingRun, bid_silence, bid_to_speak, build_draft, build_opening, build_seat, build_stand
 
 ADA, BOB, CY = build_seat("ada"), build_seat("bob"), build_seat("cy")
 BLIND = PersonaSettings(blind=True)

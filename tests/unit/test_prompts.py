@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.play_persona import START, MeetingRun, bid_silence, bid_to_speak, build_draft, build_opening, build_seat
 
 from moot.domain.budget import FREE, Budget, BudgetKind, Spent, Usage, find_exhausted_limit
 from moot.domain.context import (
@@ -41,7 +42,6 @@ from moot.domain.seeded_random import model_seed, random_unit
 from moot.domain.session_state import REMEMBERED_KEYS, SessionState, apply, build_session_state
 from moot.protocols.persona.facts import IntentDeclared, PersonaSettings
 from moot.protocols.persona.rules import RULES
-from moot.testing.persona_facts import START, MeetingRun, bid_silence, bid_to_speak, build_draft, build_opening, build_seat
 from moot.testing.snapshots import check_snapshot
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"

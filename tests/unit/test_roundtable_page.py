@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from tests.support.play_roundtable import ConferenceRun, build_seat
 
 from moot.domain.budget import Usage
 from moot.domain.facts import BudgetExhausted, CloseCalled, Language, SessionCancelled
@@ -15,7 +16,6 @@ from moot.protocols.roundtable.plugin import ROUNDTABLE
 from moot.protocols.roundtable.report import LONG_AGENDA
 from moot.protocols.roundtable.timeline import RoundtableTimeline
 from moot.reports.terminal import render_decision_lines
-from moot.testing.roundtable_facts import ConferenceRun, build_seat
 from moot.testing.snapshots import check_snapshot
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"

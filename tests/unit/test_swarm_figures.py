@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from tests.support.play_swarm import Says, SwarmRun, build_deposit, build_swarm_plan, build_valid_report
 
 from moot.domain.effects import Ask, Brief
 from moot.errors import BadSetting
@@ -19,7 +20,6 @@ from moot.protocols.swarm.reports.what_if import compute_what_if
 from moot.protocols.swarm.state import Swarm
 from moot.reports.markdown import render_markdown
 from moot.reports.page import render_page
-from moot.testing.swarm_facts import Says, SwarmRun, build_deposit, build_swarm_plan, build_valid_report
 
 IDEAS = ("Cache it.", "Cache it now.", "Buy machines.", "Rewrite all of it.", "不要缓存。")
 

@@ -4,13 +4,13 @@ import math
 from typing import Any
 
 import pytest
+from tests.support.play_swarm import SwarmRun, build_swarm_plan
 
 from moot.domain.ids import SeatId
 from moot.protocols.swarm.answers import Operation
 from moot.protocols.swarm.facts import OperationResult
 from moot.protocols.swarm.rules.operations import OPERATIONS, BlackboardEditor
 from moot.protocols.swarm.state import Swarm
-from moot.testing.swarm_facts import SwarmRun, build_swarm_plan
 
 ADA, BOB = SeatId("TanWei"), SeatId("SuYuan")
 

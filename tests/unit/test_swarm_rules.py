@@ -8,6 +8,15 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from tests.support.play_swarm import (
+    SESSION,
+    Says,
+    SwarmRun,
+    build_deposit,
+    build_stop_signal,
+    build_swarm_plan,
+    build_valid_report,
+)
 
 from moot.domain.effects import Ask, Brief, Record
 from moot.domain.facts import AsksPut, BudgetExhausted, CloseCalled, Entry, Fact, InputGiven, SessionForked, SessionResumed
@@ -56,15 +65,6 @@ from moot.protocols.swarm.rules.rulebook import RULES
 from moot.protocols.swarm.state import Swarm
 from moot.scoring.stigmergy import Diversity
 from moot.testing.rulebook_contract import START
-from moot.testing.swarm_facts import (
-    SESSION,
-    Says,
-    SwarmRun,
-    build_deposit,
-    build_stop_signal,
-    build_swarm_plan,
-    build_valid_report,
-)
 
 ADA, BOB, EVE = SeatId("TanWei"), SeatId("SuYuan"), SeatId("DongCha")
 CACHE, BUY = "Put a cache at the edge.", "Buy faster machines."

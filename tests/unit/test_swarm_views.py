@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from tests.support.play_swarm import SESSION, SwarmRun, build_deposit, build_stop_signal, build_swarm_plan, build_valid_report
 
 from moot.domain.effects import Ask, Brief
 from moot.domain.facts import Language
@@ -21,7 +22,6 @@ from moot.protocols.swarm.state import Swarm
 from moot.reports.terminal import render_decision_lines
 from moot.scoring.positions import VotePosition
 from moot.testing.snapshots import check_snapshot
-from moot.testing.swarm_facts import SESSION, SwarmRun, build_deposit, build_stop_signal, build_swarm_plan, build_valid_report
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 EVIL = "<script>alert(1)</script> ![x](http://evil) | # Heading \x1b[31m"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.play_persona import MeetingRun, bid_silence, bid_to_speak, build_draft, build_seat, build_stand
 
 from moot.domain.budget import Budget, Spent, Usage
 from moot.domain.facts import Language, SessionCancelled, SessionImported
@@ -19,7 +20,6 @@ from moot.protocols.persona.timeline import PersonaTimeline, build_decision
 from moot.reports.costs import format_money
 from moot.reports.markdown import format_cell, format_table, quote_markdown
 from moot.scoring.positions import Balance, VoteSide, compute_balance, compute_weight, could_differ
-from moot.testing.persona_facts import MeetingRun, bid_silence, bid_to_speak, build_draft, build_seat, build_stand
 from moot.testing.snapshots import check_snapshot
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"

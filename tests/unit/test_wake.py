@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.support.play_roundtable import ConferenceRun, build_seat
 
 from moot.app.conferences.wake_agents import (
     MENTIONING,
@@ -19,7 +20,6 @@ from moot.domain.safe_text import quote_lines
 from moot.participants.agent_recipes import AGENTS, GEMINI_LOOKS, LONGEST_ARGUMENT, OPENCODE_LOOKS, Recipe, find_recipe
 from moot.protocols.roundtable.facts import RoundtableSettings
 from moot.protocols.roundtable.rules import RULES
-from moot.testing.roundtable_facts import ConferenceRun, build_seat
 
 WAKE = "请阅读 .roundtable/GUIDE.md 并以 bob 的身份加入 cache 会议。你的指示是: 回应 ada"
 STANCE = "## 立场\n用内存缓存。\n## 分析论证\n快。\n## 回应/提问\n无。"

@@ -1,1 +1,1 @@
-"""Whoever fills a seat: models, scripts, people."""
+"""The participants that fill seats: models, coding agents, scripts, people."""

@@ -1,15 +1,15 @@
-"""Coding agents that run headless: how each is called, and how its answer is read. Pure: what it prints comes in as bytes.
+"""Recipes for headless coding agents: how each is called, and how its answer is parsed. Pure: its output comes in as bytes.
 
-An agent of the user's own is a file:
+A custom agent is a file:
 
-    argv = ["my-agent", "--quiet", "{prompt}"]      # {prompt}: the whole prompt; {session}: the session to go on with
+    argv = ["my-agent", "--quiet", "{prompt}"]      # {prompt}: the whole prompt; {session}: the session to continue
     words = "{prompt}"                              # optional: what it gets on standard input
-    output = "text"                                 # text, json (one document) or jsonl (one document a line)
-    text = "result"                                 # where the answer is; of several lines, the last that has it
+    output = "text"                                 # text, json (one document) or jsonl (one document per line)
+    text = "result"                                 # where the answer is; with several lines, the last that has it
     session = "session_id"                          # optional: where its session's id is
     resume = ["my-agent", "--resume", "{session}", "{prompt}"]      # optional
     environ = { MY_AGENT_QUIET = "1" }              # optional
-    passes = ["OPENAI_", "MY_AGENT_"]               # optional: beginnings of the variables that it may see beside PATH and HOME
+    passes = ["OPENAI_", "MY_AGENT_"]               # optional: prefixes of the variables that it may see beside PATH and HOME
 """
 
 import json
@@ -29,16 +29,16 @@ MOST_TOKENS: Final = 10**9
 MOST_DOLLARS: Final = 10**6
 LONGEST_SESSION: Final = 200
 LONGEST_ARGUMENT: Final = 120_000
-"""Bytes that one argument may have (Linux takes 128 KiB)."""
+"""The most bytes of one argument (Linux accepts 128 KiB)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
     """How an agent is run.
 
-    `texts`, `sessions` and `faults` are paths into what it prints, in the order in which they are tried; a fault that is found
-    means that there is no answer. `model` are the words that choose a model; `passes` are the beginnings of the variables that it
-    may see; `files` are texts that it must be given as files: `{file:NAME}` among its arguments stands for where one is.
+    `texts`, `sessions` and `faults` are paths into its output, in the order in which they are tried; a fault that is found means
+    that there is no answer. `model` are the arguments that choose a model; `passes` are prefixes of the variables that it may
+    see; `files` are texts that it needs as files: `{file:NAME}` among its arguments stands for the path of one.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentOutput:
-    """What an agent's output says."""
+    """The parsed output of an agent."""
 
     text: str
     session: str = ""
@@ -72,13 +72,14 @@ class AgentOutput:
 
 
 def fill_arguments(argv: tuple[str, ...], prompt: str, session: str, files: Mapping[str, str]) -> list[str]:
-    """The arguments with what they stand for; each stays one argument, whatever is in it. `files` are paths by their names."""
+    """Fill the placeholders; each argument stays one argument, whatever it contains. `files` are paths by name."""
     known = {"{prompt}": prompt, **{f"{{file:{name}}}": path for name, path in files.items()}}
+    # Prompts and files replace whole arguments only: text of a participant can never become a second argument.
     return [known[word] if word in known else word.replace("{session}", session) for word in argv]
 
 
 def parse_output(recipe: Recipe, out: bytes) -> AgentOutput:
-    """The answer in an agent's output; raises ValueError saying what was expected."""
+    """Parse the answer from an agent's output; raises ValueError with what was expected."""
     text = out.decode("utf-8", "replace").strip()
     if recipe.output == "text":
         if not text:
@@ -88,12 +89,13 @@ def parse_output(recipe: Recipe, out: bytes) -> AgentOutput:
     fault = _find_last_value(documents, recipe.faults)
     if fault is not None:
         raise ValueError(f"{FAILED}: {str(fault)[:200]}")
-    found = _find_last_value(documents, recipe.texts)
-    if not isinstance(found, str) or not found.strip():
+    answer = _find_last_value(documents, recipe.texts)
+    if not isinstance(answer, str) or not answer.strip():
         raise ValueError(f"no answer at {' or '.join(recipe.texts)}; it printed {text[:120]!r}")
     session = _find_last_value(documents, recipe.sessions)
     return AgentOutput(
-        text=found.strip(),
+        text=answer.strip(),
+        # The id is passed back as an argument on resume, so an odd one is not used.
         session=session if isinstance(session, str) and session.isprintable() and len(session) <= LONGEST_SESSION else "",
         tokens_in=_read_count(documents, recipe.tokens_in),
         tokens_out=_read_count(documents, recipe.tokens_out),
@@ -105,7 +107,7 @@ def _parse_documents(output: Output, text: str) -> list[Any]:
     if output == "json":
         return _find_json_document(text)
     documents = []
-    # Not `splitlines`: what other marks end lines may stand in a JSON text.
+    # Not `splitlines`: other line separators may occur inside a JSON string.
     for line in text.split("\n"):
         if line.lstrip().startswith("{"):
             try:
@@ -118,20 +120,21 @@ def _parse_documents(output: Output, text: str) -> list[Any]:
 
 
 def _find_json_document(text: str) -> list[Any]:
-    """The first JSON document in a text, whatever is logged around it; raises ValueError."""
+    """Return the first JSON document in a text, whatever is logged around it; raises ValueError."""
     decoder = json.JSONDecoder()
     starts = [at for at, char in enumerate(text) if char in "{["][:MOST_STARTS]
     other: list[Any] = []
     for start in starts:
         try:
-            found = decoder.raw_decode(text, start)[0]
+            document = decoder.raw_decode(text, start)[0]
         except ValueError:
             continue
         except RecursionError:
             break
-        documents = found if isinstance(found, list) else [found]
+        documents = document if isinstance(document, list) else [document]
         if documents and all(isinstance(each, dict) for each in documents):
             return documents
+        # A list of other values may be log output such as `[12:00]`: it is only used if no object follows.
         other = other or [documents]
     if other:
         return other
@@ -139,64 +142,65 @@ def _find_json_document(text: str) -> list[Any]:
 
 
 def _find_last_value(documents: list[Any], paths: tuple[str, ...]) -> Any:
-    """What the last document has at the first path that any has; behind a `+`, what all have, put together."""
+    """Return the last document's value at the first path that any has; with a `+`, the values of all of them joined."""
     for path in paths:
-        found = [value for document in documents if (value := _find_value(document, path.removeprefix("+"))) is not None]
-        if found:
-            return "".join(map(str, found)) if path.startswith("+") else found[-1]
+        values = [value for document in documents if (value := _find_value(document, path.removeprefix("+"))) is not None]
+        if values:
+            return "".join(map(str, values)) if path.startswith("+") else values[-1]
     return None
 
 
 def _find_value(document: Any, path: str) -> Any:
-    """A value by its path, `a.b`, with conditions before it: `type=text:part.text`."""
+    """Return a value by its path, `a.b`, with optional conditions before it: `type=text:part.text`."""
     *conditions, wanted = path.split(":")
     for condition in conditions:
         where, _, value = condition.partition("=")
         if _format_value(_find_value(document, where)) != value:
             return None
-    found = document
+    node = document
     for name in wanted.split("."):
-        if isinstance(found, list) and name.lstrip("-").isdecimal() and -len(found) <= int(name) < len(found):
-            found = found[int(name)]
-        elif isinstance(found, dict):
-            found = found.get(name)
+        if isinstance(node, list) and name.lstrip("-").isdecimal() and -len(node) <= int(name) < len(node):
+            node = node[int(name)]
+        elif isinstance(node, dict):
+            node = node.get(name)
         else:
             return None
-    return found
+    return node
 
 
 def _format_value(value: Any) -> str:
-    """A value as a condition writes it: words bare, the rest as JSON does."""
+    """Format a value as conditions write it: strings bare, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value)
 
 
 def _read_count(documents: list[Any], path: str) -> int:
-    found = _find_last_value(documents, (path,)) if path else None
-    return found if isinstance(found, int) and not isinstance(found, bool) and 0 <= found < MOST_TOKENS else 0
+    count = _find_last_value(documents, (path,)) if path else None
+    # Bounded: the numbers come from another program and are added to a budget.
+    return count if isinstance(count, int) and not isinstance(count, bool) and 0 <= count < MOST_TOKENS else 0
 
 
 def _read_dollars(documents: list[Any], path: str) -> float | None:
-    found = _find_last_value(documents, (path,)) if path else None
-    if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found < MOST_DOLLARS:
+    amount = _find_last_value(documents, (path,)) if path else None
+    if isinstance(amount, bool) or not isinstance(amount, int | float) or not 0 <= amount < MOST_DOLLARS:
         return None
-    return float(found)
+    return float(amount)
 
 
 def load_recipe(path: Path) -> Recipe:
-    """A recipe of the user's own; raises BadPanel saying what is wrong with it."""
+    """Load a custom recipe; raises BadPanel with what is wrong with it."""
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as cause:
         raise BadPanel(f"the agent file {path} cannot be read: {cause.strerror}") from cause
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as cause:
         raise BadPanel(f"the agent file {path} is no TOML: {cause}") from cause
     known = {"argv", "words", "output", "text", "session", "resume", "environ", "passes"}
-    unknown = sorted(set(found) - known)
+    unknown = sorted(set(document) - known)
     if unknown:
         raise BadPanel(f"the agent file {path}: {unknown[0]!r} is no key here; known: {', '.join(sorted(known))}")
-    argv = _parse_argv(path, "argv", found.get("argv"))
-    resume = _parse_argv(path, "resume", found["resume"]) if "resume" in found else ()
-    words, output, text, session = (found.get(key) for key in ("words", "output", "text", "session"))
+    argv = _parse_argv(path, "argv", document.get("argv"))
+    resume = _parse_argv(path, "resume", document["resume"]) if "resume" in document else ()
+    words, output, text, session = (document.get(key) for key in ("words", "output", "text", "session"))
     output = "text" if output is None else output
     if not isinstance(output, str) or output not in {"text", "json", "jsonl"}:
         raise BadPanel(f"the agent file {path}: output = {output!r}; known: text, json, jsonl")
@@ -217,10 +221,10 @@ def load_recipe(path: Path) -> Recipe:
     named = session is not None or any("{session}" in word for word in argv)
     if resume and not (named and any("{session}" in word for word in resume)):
         raise BadPanel(f"the agent file {path}: resume needs {{session}}, and 'session' or argv must say which that is")
-    environ = found.get("environ", {})
+    environ = document.get("environ", {})
     if not isinstance(environ, dict) or not all(_is_variable(name, value) for name, value in environ.items()):
         raise BadPanel(f"the agent file {path}: environ must be a table of texts")
-    passes = found.get("passes", [])
+    passes = document.get("passes", [])
     if not isinstance(passes, list) or not all(isinstance(name, str) and name and "\0" not in name for name in passes):
         raise BadPanel(f"the agent file {path}: passes must be a list of the beginnings of variables' names")
     return Recipe(
@@ -246,13 +250,13 @@ def _parse_argv(path: Path, key: str, value: object) -> tuple[str, ...]:
     if not value[0]:
         raise BadPanel(f"the agent file {path}: {key} must be a list of words, the program first")
     program = Path(value[0])
-    # A program that lies beside its recipe is found there, from whichever folder it is run.
+    # A relative program path is resolved against its recipe, so that it is found from any working directory.
     here = str((path.parent / program).absolute()) if len(program.parts) > 1 and not program.is_absolute() else value[0]
     return (here, *value[1:])
 
 
 def find_recipe(name: str) -> Recipe:
-    """The recipe of a known agent (`claude`, or `claude:MODEL`), or of a file; raises UnknownPlatform or BadPanel."""
+    """Return the recipe of a known agent (`claude`, or `claude:MODEL`), or of a file; raises UnknownPlatform or BadPanel."""
     if name.endswith(".toml"):
         return load_recipe(Path(name))
     agent, colon, model = name.partition(":")
@@ -268,7 +272,7 @@ def find_recipe(name: str) -> Recipe:
 
 
 OPENCODE_LOOKS: Final = json.dumps(dict.fromkeys(("edit", "bash", "webfetch", "task", "external_directory"), "deny"))
-"""Unlike the others opencode writes and runs what it likes unless it is told otherwise."""
+"""Unlike the others, opencode writes files and runs commands unless that is denied."""
 
 GEMINI_LOOKS: Final = """\
 [[rule]]
@@ -279,7 +283,7 @@ toolName = [
 decision = "deny"
 priority = 999
 """
-"""Run headless, gemini approves its own plan when it leaves its plan mode, and may do everything from then on."""
+"""In headless mode gemini approves its own plan when it leaves plan mode, and may then do everything."""
 
 
 def _claude(*session: str) -> tuple[str, ...]:

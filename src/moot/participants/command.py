@@ -1,7 +1,7 @@
-"""A seat that a program fills: a coding agent run headless, or any program by a recipe.
+"""A seat filled by a program: a headless coding agent, or any program with a recipe.
 
-Each ask is one run. The prompt says everything, so that a run needs no memory of the one before; an answer in no usable shape
-gets one chance to be mended, in the same session of the agent's where it has sessions.
+Each ask is one run. The prompt contains everything, so that a run needs no memory of the previous one. An answer that cannot be
+used gets one correction, in the same session of the agent if it has sessions.
 """
 
 import asyncio
@@ -32,14 +32,14 @@ PASSED: Final = frozenset(
     {"PATH", "HOME", "USER", "LANG", "LC_ALL", "TMPDIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"}
     | {"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS"}
 )
-"""What every program needs of the environment; of the rest it gets what its recipe names."""
+"""The environment variables that every program needs; a recipe names further ones."""
 
 
 _CALL: Final = Usage(calls=1)
 
 
 class CommandParticipant:
-    """Runs its program in a folder. What the program must be given as files lies in another, `kept`."""
+    """Runs a program in a folder. Files that the program needs are kept in another folder, `kept`."""
 
     def __init__(self, recipe: Recipe, folder: Path, environ: Mapping[str, str], kept: Path) -> None:
         self._recipe = recipe
@@ -55,7 +55,7 @@ class CommandParticipant:
         return None
 
     async def version(self) -> str | None:
-        """What the program says of its own version, in one line; None when it is not there."""
+        """Return the program's version in one line; None if it is not installed."""
         if await self.ready() is not None:
             return None
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -70,26 +70,28 @@ class CommandParticipant:
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
         usage, session, complaint = FREE, str(uuid4()), ""
         for attempt in range(2):
+            # With a session the agent still knows the question, so the correction alone is enough.
             resumed = bool(attempt and self._recipe.resume)
             prompt = build_correction(brief.language, complaint) if resumed else self._build_prompt(brief, complaint)
-            found = await self._run_once(self._recipe.resume if resumed else self._recipe.argv, prompt, session)
-            if isinstance(found, NoAnswer):
-                return replace(found, usage=usage + found.usage)
-            usage, session = usage + Usage(calls=1) + _build_usage(found), found.session or session
+            output = await self._run_once(self._recipe.resume if resumed else self._recipe.argv, prompt, session)
+            if isinstance(output, NoAnswer):
+                return replace(output, usage=usage + output.usage)
+            # The program may choose its own session id.
+            usage, session = usage + Usage(calls=1) + _build_usage(output), output.session or session
             try:
-                said = _parse_answer(brief, found.text)
+                said = _parse_answer(brief, output.text)
             except BadAnswer as cause:
                 complaint = str(cause)
                 continue
             if brief.form.form == "text":
-                on_text(found.text)
+                on_text(output.text)
             return Answer(said=said, usage=usage)
         return NoAnswer(reason="malformed", detail=complaint, usage=usage)
 
     async def run_prompt(self, prompt: str) -> tuple[str, Usage] | NoAnswer:
-        """What the program prints when it is given a prompt of the caller's own, and what that cost."""
-        found = await self._run_once(self._recipe.argv, fix_surrogates(prompt).replace("\0", ""), str(uuid4()))
-        return found if isinstance(found, NoAnswer) else (found.text, Usage(calls=1) + _build_usage(found))
+        """Run the program with a prompt of the caller; returns its output and the usage."""
+        output = await self._run_once(self._recipe.argv, fix_surrogates(prompt).replace("\0", ""), str(uuid4()))
+        return output if isinstance(output, NoAnswer) else (output.text, Usage(calls=1) + _build_usage(output))
 
     async def _run_once(self, argv: tuple[str, ...], prompt: str, session: str) -> AgentOutput | NoAnswer:
         try:
@@ -110,17 +112,17 @@ class CommandParticipant:
             )
 
     def _explain_failure(self, done: ProcessResult) -> str:
-        """What it says of its failure, in its output or beside it."""
+        """Return the program's own explanation of its failure, from its output or its errors."""
         try:
             parse_output(self._recipe, done.out)
-            told = ""
+            explanation = ""
         except ValueError as cause:
-            told = str(cause) if str(cause).startswith(FAILED) else ""
-        told = told or _format_complaint(done)
-        return f": {told}" if told else ""
+            explanation = str(cause) if str(cause).startswith(FAILED) else ""
+        explanation = explanation or _format_complaint(done)
+        return f": {explanation}" if explanation else ""
 
     def _build_prompt(self, brief: Brief, complaint: str) -> str:
-        # An argument ends at a NUL, and half a character cannot be written.
+        # A C string ends at NUL, and a lone surrogate cannot be encoded.
         return fix_surrogates(f"{brief.system}\n\n{build_user_prompt(brief, complaint or None)}").replace("\0", "")
 
     async def _run(self, argv: tuple[str, ...], prompt: str, session: str) -> ProcessResult:
@@ -136,7 +138,7 @@ class CommandParticipant:
 
 
 def _ensure_file(folder: Path, name: str, text: str) -> Path:
-    """A file with this text; never half of it, for others may read it at this moment."""
+    """Return a file with this text; written atomically, because other processes may read it at the same time."""
     path = folder / name
     if not path.is_file() or path.read_text(encoding="utf-8") != text:
         folder.mkdir(parents=True, exist_ok=True)
@@ -145,7 +147,7 @@ def _ensure_file(folder: Path, name: str, text: str) -> Path:
 
 
 def _build_environ(recipe: Recipe, environ: Mapping[str, str]) -> dict[str, str]:
-    """What the program gets to see: never the whole environment."""
+    """Return the variables that the program may see; never the whole environment, which may contain other keys."""
     kept = {name: value for name, value in environ.items() if name in PASSED or name.startswith(recipe.passes)}
     return {"PATH": os.defpath, **kept, "TERM": "dumb", "NO_COLOR": "1", **recipe.environ}
 
@@ -158,11 +160,12 @@ def _parse_answer(brief: Brief, text: str) -> object:
     return said
 
 
-def _build_usage(found: AgentOutput) -> Usage:
-    cost = None if found.dollars is None else round(found.dollars * 1e6)
-    return Usage(tokens_in=found.tokens_in, tokens_out=found.tokens_out, cost=cost)
+def _build_usage(output: AgentOutput) -> Usage:
+    # Dollars to millionths of a dollar, the unit of `Usage.cost`.
+    cost = None if output.dollars is None else round(output.dollars * 1e6)
+    return Usage(tokens_in=output.tokens_in, tokens_out=output.tokens_out, cost=cost)
 
 
 def _format_complaint(done: ProcessResult) -> str:
-    """The end of what it complained about."""
+    """Return the end of the program's error output."""
     return one_line(done.err)[-LONGEST_COMPLAINT:]

@@ -1,9 +1,8 @@
 """The embedded seat: a model in this process.
 
-The default weights are of a very small model. Its words are its own; what it cannot do is judge. So its reactions come from
-a sentence encoder (how much a text concerns the persona), it supports what resembles its own words and otherwise abstains, and
-the entries that a claim rests on are those most like it. A larger model in a GGUF file of the user's is trusted with the whole
-form.
+The default weights are those of a very small model. It can write sentences but not judge. So its reactions come from a sentence
+encoder (how relevant a text is to the persona), it supports what is similar to its own words and otherwise abstains, and the
+entries that a claim rests on are the most similar ones. A larger model in a GGUF file of the user fills the whole form itself.
 """
 
 import asyncio
@@ -28,13 +27,13 @@ from moot.ports.similarity import Similarity
 SPEAKS_FROM: Final = 0.3
 """The reaction from which an embedded seat wants to speak."""
 SUPPORTS_FROM: Final = 0.5
-"""The likeness to its own words from which it supports a decision."""
+"""The similarity to its own words from which it supports a decision."""
 MOVED: Final = 0.35
 """The part of a reaction that comes from the entry; the rest comes from what the seat has not said yet."""
 MOST_TOKENS: Final = 160
 TURNS_SHOWN: Final = 2
 
-# Two or three whole sentences on one line: no lists, no speaking for others, and no figures, which a small model invents.
+# Two or three whole sentences on one line: no lists, no lines of other speakers, and no figures, which a small model invents.
 _SENTENCES: Final = r"""root ::= first (" " other){1,2}
 first ::= " "? [^.!?\n":0-9%]{15,300} [.!?]
 other ::= [A-Z] [^.!?\n":0-9%]{15,300} [.!?]
@@ -92,7 +91,7 @@ class EmbeddedParticipant:
         return NoAnswer(reason="malformed", detail=fault, usage=usage) if fault else Answer(said=answer, usage=usage)
 
     async def _answer_in_full(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
-        """A capable model: the full prompt, JSON held to its schema by a grammar, one mend."""
+        """Answer with a capable model: the full prompt, JSON constrained by a grammar, one correction."""
         is_text = brief.form.form == "text"
         sampling: dict[str, object] = {"temperature": 0.7, "seed": model_seed(brief.seed, brief.ask.id)}
         if not is_text:
@@ -130,8 +129,8 @@ class EmbeddedParticipant:
 
     async def _generate_prose(self, brief: Brief, opener: str, on_text: OnText) -> Completion:
         seat = brief.seat
-        heard = brief.perception.memory.recent[-TURNS_SHOWN:]
-        talk = "\n".join(f"{turn.speaker}: {extract_first_sentence(turn.text).rstrip('…')}" for turn in heard if turn.id > 1)
+        turns = brief.perception.memory.recent[-TURNS_SHOWN:]
+        talk = "\n".join(f"{turn.speaker}: {extract_first_sentence(turn.text).rstrip('…')}" for turn in turns if turn.id > 1)
         asked = f"The question is: {brief.perception.goal}\n{talk}\nWhat is your opinion, in two sentences?"
         persona = " ".join(f"You are {seat.id}, {seat.stance}. {seat.instructions}".split())
         messages = [
@@ -143,7 +142,7 @@ class EmbeddedParticipant:
         return await self._generate_text(messages, MOST_TOKENS, sampling, on_text)
 
     async def _fill_form(self, brief: Brief) -> tuple[object, Usage]:
-        """A form filled field by field: sentences by the model, figures and choices by the encoder."""
+        """Fill a form field by field: sentences by the model, numbers and choices by the encoder."""
         shape = build_schema(brief.form.shape)
         filler = _FormFiller(brief, self._measure)
         if not filler.wants_text(shape):
@@ -156,7 +155,7 @@ class EmbeddedParticipant:
     async def _generate_text(
         self, messages: list[dict[str, str]], max_tokens: int, sampling: dict[str, object], on_text: OnText
     ) -> Completion:
-        """Generate on a thread; a cancelled task stops the generation."""
+        """Generate on a thread; cancelling the task stops the generation."""
         loop = asyncio.get_running_loop()
         stopped = Event()
         work = partial(
@@ -170,12 +169,13 @@ class EmbeddedParticipant:
         try:
             return await asyncio.to_thread(work)
         finally:
+            # Cancelling the task does not stop its thread: this makes the generation end at the next chunk.
             stopped.set()
 
 
 @dataclass(frozen=True, slots=True)
 class _FormFiller:
-    """Fills the required fields of a shape from what the encoder says of the brief."""
+    """Fills the required fields of a shape with the results of the encoder."""
 
     brief: Brief
     measure: Similarity
@@ -188,17 +188,17 @@ class _FormFiller:
         )
 
     def fill_fields(self, shape: dict[str, Any], text: str) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for name, field in shape["properties"].items():
             if name == "reason":
-                found[name] = "measured: relevance to my stance, and what I have not said yet"
+                values[name] = "measured: relevance to my stance, and what I have not said yet"
             elif name == "entries":
-                found[name] = self._find_entries(text)
+                values[name] = self._find_entries(text)
             elif name == "reaction_score":
-                found[name] = round(self._compute_reaction(), 2)
+                values[name] = round(self._compute_reaction(), 2)
             elif name in shape.get("required", []):
-                found[name] = self._fill_value(field, text)
-        return found
+                values[name] = self._fill_value(field, text)
+        return values
 
     def _fill_value(self, field: dict[str, Any], text: str) -> object:
         if "enum" in field:
@@ -215,12 +215,15 @@ class _FormFiller:
                 return text
 
     def _compute_reaction(self) -> float:
-        """How much the newest entry concerns the persona, and how little it has said itself; less as the talk repeats itself."""
+        """Return the reaction: relevance to the persona, and how little the seat has said; lower when the talk repeats itself."""
         seat, recent = self.brief.seat, self.brief.perception.memory.recent
-        persona, heard = f"{seat.stance}. {seat.instructions}", f"{self.brief.perception.goal} {self.brief.subject}"
-        moved = compute_relevance(self.measure, persona, heard)
+        persona, message = f"{seat.stance}. {seat.instructions}", f"{self.brief.perception.goal} {self.brief.subject}"
+        moved = compute_relevance(self.measure, persona, message)
+        # 1, 1/3, 1/5, … for every turn of its own in the window: a seat that has just spoken lets others speak.
         unsaid = 1.0 / (1 + 2 * sum(turn.speaker == seat.id for turn in recent))
         worn = max(self.measure.likeness(self.brief.subject, [turn.text for turn in recent[:-1]]), default=0.0)
+        # (MOVED·relevance + (1 − MOVED)·unsaid) · (1 − repetition²): the square spares mild similarity and silences real
+        # repetition.
         return (MOVED * moved + (1.0 - MOVED) * unsaid) * (1.0 - worn**2)
 
     def _compute_likeness(self, text: str = "") -> float:
@@ -228,17 +231,18 @@ class _FormFiller:
         return self.measure.likeness(own, [self.brief.subject])[0]
 
     def _find_entries(self, text: str) -> list[int]:
-        heard = self.brief.perception.memory.recent
-        likeness = self.measure.likeness(text, [turn.text for turn in heard])
-        ranked = sorted(zip(likeness, heard, strict=True), key=lambda pair: -pair[0])
+        turns = self.brief.perception.memory.recent
+        likeness = self.measure.likeness(text, [turn.text for turn in turns])
+        ranked = sorted(zip(likeness, turns, strict=True), key=lambda pair: -pair[0])
         return sorted(turn.id for _, turn in ranked[:2]) or [1]
 
 
 def _discard_text(text: str) -> None:
-    """For words that no watcher should see in the making."""
+    """Ignore text that no watcher should see while it is produced."""
 
 
 def _forward_text(loop: asyncio.AbstractEventLoop, on_text: OnText, text: str) -> None:
+    # Called on the model's thread; the loop may be closed already when a cancelled generation ends.
     if not loop.is_closed():
         loop.call_soon_threadsafe(on_text, text)
 

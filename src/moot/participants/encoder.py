@@ -1,4 +1,4 @@
-"""Likeness of texts by a small multilingual sentence encoder that needs numpy alone."""
+"""Text similarity by a small multilingual sentence encoder that needs only numpy."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -11,22 +11,23 @@ from moot.ports.similarity import Similarity
 LOW: Final = 0.05
 """The cosine of unrelated texts."""
 HIGH: Final = 0.35
-"""The cosine of a message that is plainly on a persona's topic."""
+"""The cosine of a message that is clearly on a persona's topic."""
 LONGEST: Final = 2_000
 
 _lock = Lock()
 
 
 class SentenceEncoder:
-    """Implements `Similarity`. Opposite stances on one subject are alike to it: it judges what a text is about, not its side."""
+    """Implements `Similarity`. It measures what a text is about, not its side: opposite stances on one subject are similar."""
 
     def likeness(self, one: str, others: Sequence[str]) -> list[float]:
         return [min(1.0, max(0.0, _compute_cosine(one, other))) for other in others]
 
 
 def compute_relevance(measure: Similarity, persona: str, message: str) -> float:
-    """How much a message concerns a persona, 0 to 1."""
+    """Return the relevance of a message to a persona, 0 to 1."""
     (likeness,) = measure.likeness(persona, [message])
+    # Linear between the two measured cosines, clamped at both ends.
     return min(1.0, max(0.0, (likeness - LOW) / (HIGH - LOW)))
 
 
@@ -54,8 +55,9 @@ def _load_encoder() -> Any:
 
 
 def encode_texts(texts: Sequence[str]) -> Any:
-    """One row of unit length for each text. Together they cost a small part of what they cost one by one."""
+    """Return one unit vector per text. A batch is much cheaper than single texts."""
     readable = [text[:LONGEST].encode(errors="replace").decode() for text in texts]
+    # All seats share one encoder: one call at a time.
     with _lock:
         return _load_encoder().encode(readable)
 

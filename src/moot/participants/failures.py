@@ -1,6 +1,6 @@
-"""How asking a model can fail: a small set of kinds, and what the exceptions of pydantic-ai and of the clients below it mean.
+"""The failures of a model request: a small set of kinds, and the translation of exceptions from pydantic-ai and its clients.
 
-A `ModelFailure` never leaves the participant: it becomes a `NoAnswer`, or a sentence of `ready`.
+A `ModelFailure` never leaves the participant: it becomes a `NoAnswer`, or the text of `ready`.
 """
 
 import math
@@ -12,7 +12,7 @@ from moot.domain.facts import Loss
 
 LONGEST_MESSAGE: Final = 300
 SHORTEST_SECRET: Final = 8
-"""Shorter keys are placeholders such as `none`; taking them out of a text would maim it."""
+"""Shorter keys are placeholders such as `none`; removing them would damage a text."""
 
 _CONNECTING: Final = frozenset({"ConnectError", "ConnectTimeout", "ConnectionRefusedError", "gaierror"})
 
@@ -24,23 +24,23 @@ class FailureKind(StrEnum):
     QUOTA = "quota"
     """Out of credit: unlike a rate limit, waiting does not help."""
     NOT_FOUND = "not_found"
-    """No such model, or no such API at that address."""
+    """Unknown model, or no such API at that address."""
     REJECTED = "rejected"
-    """The server will not take this request: too long, or a parameter that it does not know."""
+    """The server does not accept this request: too long, or with an unknown parameter."""
     RATE_LIMITED = "rate_limited"
     REFUSED = "refused"
     """The model or the provider's content filter declined."""
     UNREACHABLE = "unreachable"
     BROKEN = "broken"
-    """The connection was there, and then was not."""
+    """The connection was established and then lost."""
     SERVER = "server"
     TIMEOUT = "timeout"
     MALFORMED = "malformed"
-    """An answer came, but not one that can be used."""
+    """The answer cannot be used."""
 
 
 class ModelFailure(Exception):
-    """One attempt that failed. `is_cut`: the model ran out of room before it had answered."""
+    """One failed attempt. `is_cut`: the model ran out of tokens before it had answered."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class ModelFailure(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelEndpoint:
-    """Who was asked, for the words of a failure: its name, its address if it is a server, the variable of its key."""
+    """The endpoint, for error messages: its name, its address if it is a server, the variable of its key."""
 
     name: str
     address: str | None = None
@@ -70,7 +70,7 @@ class ModelEndpoint:
 
 
 def to_loss(kind: FailureKind) -> Loss:
-    """What the record calls it."""
+    """Return the reason that the ledger records."""
     match kind:
         case FailureKind.AUTH | FailureKind.NO_KEY:
             return "rejected_key"
@@ -85,12 +85,12 @@ def to_loss(kind: FailureKind) -> Loss:
 
 
 def explain_failure(failure: ModelFailure, whom: ModelEndpoint) -> str:
-    """What went wrong, and the remedy where there is one; never the key."""
+    """Explain what went wrong, with the remedy if there is one; never with the key."""
     return scrub_secret(_explain_unscrubbed(failure, whom), whom.secret)
 
 
 def scrub_secret(text: str, secret: str | None) -> str:
-    """The text without the key."""
+    """Remove the key from a text."""
     if secret is None or len(secret) < SHORTEST_SECRET:
         return text
     return text.replace(secret, "[key]")
@@ -98,41 +98,42 @@ def scrub_secret(text: str, secret: str | None) -> str:
 
 def _explain_unscrubbed(failure: ModelFailure, whom: ModelEndpoint) -> str:
     name, status = whom.name, f" ({failure.status})" if failure.status is not None else ""
-    told = scrub_secret(failure.message, whom.secret)[:LONGEST_MESSAGE].rstrip(". ")
+    # Scrubbed before it is cut: half a key would not be recognised any more.
+    message = scrub_secret(failure.message, whom.secret)[:LONGEST_MESSAGE].rstrip(". ")
     match failure.kind:
         case FailureKind.NO_KEY:
             return f"{name} needs a key: set {whom.variable} or choose another --seat"
         case FailureKind.NO_PACKAGE:
-            return f"models of {name} need another package: {told}"
+            return f"models of {name} need another package: {message}"
         case FailureKind.AUTH if whom.variable is None:
-            return f"{name} wants a key{status}: {told}; name the variable that holds it with ?key=VARIABLE"
+            return f"{name} wants a key{status}: {message}; name the variable that holds it with ?key=VARIABLE"
         case FailureKind.AUTH:
-            return f"{name} rejected the key in {whom.variable}{status}: {told}; set a valid key or choose another --seat"
+            return f"{name} rejected the key in {whom.variable}{status}: {message}; set a valid key or choose another --seat"
         case FailureKind.QUOTA:
-            return f"{name} says that the account is out of credit{status}: {told}; top it up or choose another --seat"
+            return f"{name} says that the account is out of credit{status}: {message}; top it up or choose another --seat"
         case FailureKind.NOT_FOUND:
-            return f"{name} has no such model or address{status}: {told}; check the model's name"
+            return f"{name} has no such model or address{status}: {message}; check the model's name"
         case FailureKind.REJECTED:
-            return f"{name} would not take the request{status}: {told}"
+            return f"{name} would not take the request{status}: {message}"
         case FailureKind.RATE_LIMITED:
             wait = "" if failure.retry_after is None else f"; it asks for {failure.retry_after:g} s of patience"
-            return f"{name} is over its rate limit{status}: {told}{wait}"
+            return f"{name} is over its rate limit{status}: {message}{wait}"
         case FailureKind.REFUSED:
-            return f"the model declined: {told}"
+            return f"the model declined: {message}"
         case FailureKind.UNREACHABLE if whom.address is not None:
             return f"nothing answers at {whom.address}: is the server running?"
         case FailureKind.UNREACHABLE:
-            return f"{name} cannot be reached: {told}; check the network or choose another --seat"
+            return f"{name} cannot be reached: {message}; check the network or choose another --seat"
         case FailureKind.BROKEN:
-            return f"the connection to {name} broke off: {told}"
+            return f"the connection to {name} broke off: {message}"
         case FailureKind.SERVER:
-            return f"{name} failed{status}: {told}"
+            return f"{name} failed{status}: {message}"
         case FailureKind.TIMEOUT | FailureKind.MALFORMED:
-            return told
+            return message
 
 
 def translate_error(error: Exception) -> ModelFailure:
-    """What a pydantic-ai exception means."""
+    """Translate a pydantic-ai exception."""
     from pydantic_ai.exceptions import ModelHTTPError
 
     status = error.status_code if isinstance(error, ModelHTTPError) else None
@@ -140,7 +141,7 @@ def translate_error(error: Exception) -> ModelFailure:
 
 
 def translate_sdk_error(error: Exception) -> ModelFailure:
-    """What an exception of the openai, anthropic, google or mistral client itself means."""
+    """Translate an exception of the openai, anthropic, google or mistral client itself."""
     message = _extract_message(error)
     status = getattr(error, "status_code", None) or getattr(error, "code", None)
     if not isinstance(status, int):
@@ -194,29 +195,32 @@ def _classify_error(error: Exception) -> FailureKind:
 def _classify_connection(error: BaseException) -> FailureKind:
     return (
         FailureKind.UNREACHABLE
+        # By name: the classes belong to several HTTP libraries, which need not be installed.
         if any(type(cause).__name__ in _CONNECTING for cause in _list_causes(error))
         else FailureKind.BROKEN
     )
 
 
 def _list_causes(error: BaseException) -> list[BaseException]:
-    found = [error]
-    while (cause := found[-1].__cause__ or found[-1].__context__) is not None and cause not in found:
-        found.append(cause)
-    return found
+    causes = [error]
+    # `not in` guards against cycles of causes.
+    while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None and cause not in causes:
+        causes.append(cause)
+    return causes
 
 
 def _extract_message(error: Exception) -> str:
-    """The server's own words where it sent some, in one line."""
+    """Return the server's own message, if it sent one, on one line."""
     body: object = getattr(error, "body", None)
+    # Providers nest it: {"error": {"message": …}} or {"message": …}.
     for _ in range(2):
         if isinstance(body, dict):
             body = body.get("error", body.get("message"))
-    told = body if isinstance(body, str) and body else str(error) or type(error).__name__
+    message = body if isinstance(body, str) and body else str(error) or type(error).__name__
     root = _list_causes(error)[-1]
-    if not isinstance(body, str) and root is not error and str(root) and "onnection" in told:
-        told = f"{told.rstrip('.')} ({root})"
-    return " ".join(told.split())
+    if not isinstance(body, str) and root is not error and str(root) and "onnection" in message:
+        message = f"{message.rstrip('.')} ({root})"
+    return " ".join(message.split())
 
 
 def _parse_retry_after(error: Exception) -> float | None:

@@ -1,4 +1,4 @@
-"""A person at the terminal. What is asked is put field by field; a slip is told and asked again."""
+"""A person at the terminal. Answers are requested field by field; a mistake is explained and asked again."""
 
 import asyncio
 import re
@@ -14,7 +14,7 @@ from moot.ports.participant import Answer, NoAnswer, OnText
 
 @dataclass(frozen=True, slots=True)
 class PersonQuestion:
-    """One line that a person is asked for. `choices` is empty for free text."""
+    """One line that a person is asked for."""
 
     seat: str
     field: str
@@ -24,7 +24,7 @@ class PersonQuestion:
 
 
 AskPerson = Callable[[PersonQuestion], Awaitable[str | None]]
-"""Puts a question to the person; None when there is nobody any more."""
+"""Asks the person; None if nobody is there any more."""
 
 _ENTRY = re.compile(r"[#＃](\d{1,9})")
 _YES = {"y", "yes", "true", "1", "是", "好"}
@@ -35,7 +35,7 @@ class HumanParticipant:
     """Shared by all human seats of one terminal."""
 
     def __init__(self, ask: AskPerson | None) -> None:
-        """`ask` is None where no terminal is at hand."""
+        """Create the participant; `ask` is None if there is no terminal."""
         self._ask = ask
         self._one_seat = asyncio.Lock()
 
@@ -45,13 +45,13 @@ class HumanParticipant:
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
         if self._ask is None:
             return NoAnswer(reason="error", detail="there is no terminal to ask a person at")
-        # Two human seats at one terminal are asked one after the other, not field by field in turn.
+        # Two human seats at one terminal are asked one after the other, not alternately field by field.
         async with self._one_seat:
             return await self._ask_until_valid(self._ask, brief)
 
     async def _ask_until_valid(self, ask: AskPerson, brief: Brief) -> Answer | NoAnswer:
         complaint = ""
-        # The last line of a form's request is for models: how to write the JSON.
+        # The last line of a request is for models: it says how to write the JSON.
         own = brief.own.rpartition("\n")[0] if brief.form.form == "json" else brief.own
         context = f"{brief.shared}\n\n{own}"
         while True:
@@ -71,16 +71,17 @@ class HumanParticipant:
                 return Answer(said=said)
 
     async def _ask_fields(self, ask: AskPerson, brief: Brief, context: str, complaint: str) -> object | None:
-        """The fields that count; an empty line leaves one out that need not be filled."""
+        """Ask for the fields that count; an empty line leaves out an optional one."""
         seat = brief.seat.id
         if brief.form.form == "text":
             return await ask(PersonQuestion(seat, brief.form.kind, "text", context, complaint))
         shape = build_schema(brief.form.shape)
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for wanted in brief.wanted or _list_fields(shape):
             kind = shape["properties"][wanted.field]
             if wanted.entries:
                 value: object = await self._ask_each_entry(ask, seat, wanted, kind)
+            # Nothing to choose, so nothing to ask.
             elif len(wanted.choices) == 1:
                 value = wanted.choices[0]
             else:
@@ -91,22 +92,22 @@ class HumanParticipant:
             if value is None:
                 return None
             if value != LEFT_OUT:
-                found[wanted.field] = value
+                values[wanted.field] = value
             if value in wanted.ends:
                 break
-        return found
+        return values
 
     async def _ask_field(
         self, ask: AskPerson, question: PersonQuestion, wanted: FieldPrompt, kind: dict[str, Any] | None
     ) -> object | None:
-        """One field: its value, `LEFT_OUT`, or None when the person left."""
+        """Ask for one field: returns its value, `LEFT_OUT`, or None if the person left."""
         if kind is None or (kind.get("type") == "boolean" and not wanted.is_needed):
             return LEFT_OUT
         if wanted.choices:
             kind = {"enum": list(wanted.choices)}
-        told = describe_expected(kind) if wanted.is_needed else f"{describe_expected(kind)}, Enter: none"
+        hint = describe_expected(kind) if wanted.is_needed else f"{describe_expected(kind)}, Enter: none"
         while True:
-            reply = await ask(replace(question, hint=told))
+            reply = await ask(replace(question, hint=hint))
             if reply is None:
                 return None
             if not reply.strip() and not wanted.is_needed:
@@ -120,8 +121,8 @@ class HumanParticipant:
     async def _ask_each_entry(
         self, ask: AskPerson, seat: str, wanted: FieldPrompt, kind: dict[str, Any]
     ) -> list[dict[str, object]] | None:
-        """One answer for each line that is asked about."""
-        found: list[dict[str, object]] = []
+        """Ask for one answer per listed entry."""
+        answers: list[dict[str, object]] = []
         for entry in wanted.entries:
             answer: dict[str, object] = {"entry": entry}
             for name, each in kind["items"]["properties"].items():
@@ -133,45 +134,45 @@ class HumanParticipant:
                     return None
                 if value != LEFT_OUT:
                     answer[name] = value
-            found.append(answer)
-        return found
+            answers.append(answer)
+        return answers
 
 
 class _AlternativeGiven(Exception):
-    """Whoever was asked for a field gave something in place of the whole answer."""
+    """The person gave something in place of the whole answer while being asked for a field."""
 
     def __init__(self, text: str) -> None:
         self.text = text
 
 
 def _catch_alternative(ask: AskPerson, brief: Brief) -> AskPerson:
-    """Asks for fields, and hears what is given in place of the answer, whichever field was asked for."""
+    """Wrap `ask` so that an alternative is recognised, whichever field was asked for."""
     instead = brief.form.instead
     if instead is None or brief.form.form == "text":
         return ask
 
     async def ask_and_catch(question: PersonQuestion) -> str | None:
-        told = await ask(question)
-        if told is not None and parse_alternative(brief.form, instead, told) is not None:
-            raise _AlternativeGiven(told)
-        return told
+        reply = await ask(question)
+        if reply is not None and parse_alternative(brief.form, instead, reply) is not None:
+            raise _AlternativeGiven(reply)
+        return reply
 
     return ask_and_catch
 
 
 LEFT_OUT: Final = object()
-"""What a person did not say."""
+"""Marks a field that the person left out."""
 
 
 def _list_fields(shape: dict[str, Any]) -> list[FieldPrompt]:
-    """Every field, those that must be filled first."""
+    """Return every field, the required ones first."""
     required = shape.get("required", [])
     optional = [name for name in shape["properties"] if name not in required]
     return [*(FieldPrompt(field=name, is_needed=True) for name in required), *(FieldPrompt(field=name) for name in optional)]
 
 
 def find_field_type(kind: dict[str, Any]) -> dict[str, Any] | None:
-    """The plain type of a field that a person can type on a line; None for lists."""
+    """Return the plain type of a field that fits on a line; None for lists."""
     for choice in kind.get("anyOf", []):
         if choice.get("type") != "null":
             return find_field_type(choice)
@@ -179,7 +180,7 @@ def find_field_type(kind: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def find_typing_error(kind: dict[str, Any], value: object) -> str:
-    """What is wrong with a typed value; empty if nothing is."""
+    """Return what is wrong with a typed value; empty if nothing is."""
     if "enum" in kind and value not in kind["enum"]:
         return f"one of: {' | '.join(kind['enum'])}"
     match kind.get("type"):
@@ -197,7 +198,7 @@ def find_typing_error(kind: dict[str, Any], value: object) -> str:
 
 
 def describe_expected(kind: dict[str, Any]) -> str:
-    """What is expected, in a few words."""
+    """Describe what is expected, in a few words."""
     if "enum" in kind:
         return " | ".join(kind["enum"])
     match kind.get("type"):
@@ -212,7 +213,7 @@ def describe_expected(kind: dict[str, Any]) -> str:
 
 
 def parse_typed_value(kind: dict[str, Any], reply: str) -> object:
-    """A typed line as the value that its field wants; the check comes later."""
+    """Convert a typed line to the value of its field; it is validated later."""
     match kind.get("type"):
         case "number" | "integer":
             try:
@@ -222,9 +223,9 @@ def parse_typed_value(kind: dict[str, Any], reply: str) -> object:
         case "boolean":
             return True if reply.lower() in _YES else False if reply.lower() in _NO else reply
         case "object":
-            found = {name: parse_typed_value(kind["properties"][name], reply) for name in kind.get("required", [])}
+            values = {name: parse_typed_value(kind["properties"][name], reply) for name in kind.get("required", [])}
             if "entries" in kind["properties"]:
-                found["entries"] = [int(number) for number in _ENTRY.findall(reply)]
-            return found
+                values["entries"] = [int(number) for number in _ENTRY.findall(reply)]
+            return values
         case _:
             return reply

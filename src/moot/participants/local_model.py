@@ -1,7 +1,7 @@
-"""A language model in this process, by llama.cpp: no key, no network.
+"""A language model in this process, through llama.cpp: no key, no network.
 
-The library is built round an HTTP server and always opens a listener; here that is a Unix socket in a private folder, gone as
-soon as the model is loaded, with a random key besides (on Windows: loopback with that key).
+The library is built around an HTTP server and always opens a listener. Here that is a Unix socket in a private folder, which is
+removed as soon as the model is loaded, with a random key besides (on Windows: loopback with that key).
 """
 
 import os
@@ -30,7 +30,7 @@ class Completion:
 
 
 class LocalModel:
-    """One GGUF file; loaded at first use; one generation at a time. `complete` blocks and lets other threads run."""
+    """One GGUF file, loaded on first use; one generation at a time. `complete` blocks but lets other threads run."""
 
     def __init__(self, path: Path, context: int = CONTEXT) -> None:
         self.path = path
@@ -54,13 +54,14 @@ class LocalModel:
             "max_tokens": max_tokens,
             "stream": True,
             "stream_options": {"include_usage": True},
-            # A call per piece of the prompt: a chance to cancel there too.
+            # One callback per piece of the prompt, so that the generation can be cancelled there as well.
             "return_progress": True,
             "timings_per_token": True,
             "cache_prompt": True,
         }
         reading = _ChunkReader(on_text, is_cancelled)
         with self._lock:
+            # The wait for the lock may have been long: nobody needs this generation any more.
             if is_cancelled():
                 return Completion("", 0, 0, "cancelled")
             try:
@@ -116,13 +117,13 @@ def _start_server(path: Path, context: int) -> Any:
 
 
 def _count_threads() -> int:
-    # llama.cpp's threads spin at barriers: a full house on a busy machine costs more than the core that it leaves.
+    # llama.cpp's threads spin at barriers: using every core of a busy machine costs more than leaving one free.
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(8, cores - 1))
 
 
 class _ChunkReader:
-    """Takes the chunks of one generation; a true answer ends it."""
+    """Receives the chunks of one generation; returning True ends it."""
 
     def __init__(self, on_text: Callable[[str], None], is_cancelled: Callable[[], bool]) -> None:
         self._on_text = on_text

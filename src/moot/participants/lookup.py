@@ -1,8 +1,8 @@
-"""Looking things up before answering (S-27): a search with a deadline, retries, a memory, and a fallback that is declared.
+"""Search before answering (S-27): with a deadline, retries, a cache, and a declared fallback.
 
-Code does it, in any seat that a mind fills: the mind is first asked what to look up, then the same question again with what was
-found before it. So no provider's way of calling tools is needed, and what a search that failed means for an answer is not left
-to whoever answers: the answer is marked.
+It is done in code, for any seat with a model: the model is first asked what to look up, then asked the same question again with
+the results. So no provider's tool calling is needed, and the consequence of a failed search is not left to the model: the answer
+is marked as unverified.
 """
 
 import asyncio
@@ -27,10 +27,10 @@ MOST_QUERIES: Final = 3
 LONGEST_QUERY: Final = 300
 LONGEST_FOUND: Final = 3_000
 SHARE: Final = 0.5
-"""Of the time that an answer has, what looking things up may take."""
+"""The share of an answer's time that the search may take."""
 
 Search = Callable[[str], Awaitable[tuple[str, Usage] | NoAnswer]]
-"""What is found for a query, in words, and what that cost."""
+"""Returns the results for a query as text, with the usage."""
 
 _QUERIES: Final[Mapping[Language, str]] = {
     "en": (
@@ -61,7 +61,7 @@ class Queries:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
-    """What came of one query: None where every try failed."""
+    """The result of one query; `text` is None if every attempt failed."""
 
     query: str
     text: str | None
@@ -75,7 +75,7 @@ class _CachedText:
 
 
 class Lookup:
-    """A search that does not hang, is tried again, and remembers for an hour; all seats share it."""
+    """A search with timeout, retries and a cache of one hour, shared by all seats."""
 
     def __init__(self, search: Search, *, seconds: float = SEARCH_SECONDS, kept_seconds: float = KEPT_SECONDS) -> None:
         self._search = search
@@ -86,9 +86,9 @@ class Lookup:
         self._at_once = asyncio.Semaphore(MOST_AT_ONCE)
 
     async def __call__(self, query: str, until: float) -> SearchResult:
-        """What is found for a query before the loop's time `until`."""
+        """Return the result for a query before the loop time `until`."""
         query = one_line(query)
-        # Explorers that want the same at the same time wait for the first of them.
+        # Explorers that want the same at the same time wait for the first of them, and then find its result in the cache.
         lock = self._busy.setdefault(query, asyncio.Lock())
         try:
             async with asyncio.timeout_at(until), lock:
@@ -110,13 +110,13 @@ class Lookup:
         for _ in range(1 + RETRIES):
             try:
                 async with self._at_once, asyncio.timeout(self._seconds):
-                    found = await self._search(query)
+                    response = await self._search(query)
             except TimeoutError:
                 continue
-            if isinstance(found, NoAnswer):
-                used += found.usage
+            if isinstance(response, NoAnswer):
+                used += response.usage
                 continue
-            text, usage = found
+            text, usage = response
             used += usage
             if text.strip():
                 self._cache_text(query, text[:LONGEST_FOUND])
@@ -126,12 +126,13 @@ class Lookup:
     def _cache_text(self, query: str, text: str) -> None:
         self._kept.pop(query, None)
         self._kept[query] = _CachedText(text, asyncio.get_running_loop().time())
+        # Dicts keep insertion order, so the oldest result goes first.
         while len(self._kept) > MOST_KEPT:
             del self._kept[next(iter(self._kept))]
 
 
 class LookupParticipant:
-    """Implements `Participant` round another: where a form says so, things are looked up first."""
+    """Implements `Participant` around another one: if the form says so, it searches first."""
 
     def __init__(self, inner: Participant, lookup: Lookup) -> None:
         self._inner = inner
@@ -144,25 +145,27 @@ class LookupParticipant:
         if not brief.form.looks_up:
             return await self._inner.respond(brief, on_text)
         loop = asyncio.get_running_loop()
+        # One deadline for all three steps: what the search does not use is left for the answer.
         end = loop.time() + brief.ask.patience
         asked = await self._inner.respond(_build_query_brief(brief), lambda _: None)
-        found, used = await self._run_queries(asked, end - brief.ask.patience * (1 - SHARE))
+        results, used = await self._run_queries(asked, end - brief.ask.patience * (1 - SHARE))
         left = max(0.0, end - loop.time())
-        answer = await self._inner.respond(_with_results(brief, found, left), on_text)
-        if isinstance(answer, Answer) and _is_without_results(asked, found) and isinstance(answer.said, VerifiableAnswer):
+        answer = await self._inner.respond(_with_results(brief, results, left), on_text)
+        # A model that wanted to look up nothing is not marked: it had the chance.
+        if isinstance(answer, Answer) and _is_without_results(asked, results) and isinstance(answer.said, VerifiableAnswer):
             answer = replace(answer, said=answer.said.mark_unverified())
         return replace(answer, usage=used + answer.usage)
 
     async def _run_queries(self, asked: Answer | NoAnswer, until: float) -> tuple[list[SearchResult], Usage]:
         wanted = asked.said.queries if isinstance(asked, Answer) and isinstance(asked.said, Queries) else ()
         queries = list(dict.fromkeys(query for query in wanted if query.strip()))
-        found = list(await asyncio.gather(*(self._lookup(query, until) for query in queries)))
-        return found, sum((each.usage for each in found), asked.usage)
+        results = list(await asyncio.gather(*(self._lookup(query, until) for query in queries)))
+        return results, sum((each.usage for each in results), asked.usage)
 
 
-def _is_without_results(asked: Answer | NoAnswer, found: list[SearchResult]) -> bool:
-    """Whether the answer had to do without: it could not say what to look up, or nothing of it was found."""
-    return isinstance(asked, NoAnswer) or (bool(found) and all(each.text is None for each in found))
+def _is_without_results(asked: Answer | NoAnswer, results: list[SearchResult]) -> bool:
+    """Whether the answer had no search results: the model could not name queries, or none of them succeeded."""
+    return isinstance(asked, NoAnswer) or (bool(results) and all(each.text is None for each in results))
 
 
 def _build_query_brief(brief: Brief) -> Brief:
@@ -172,9 +175,9 @@ def _build_query_brief(brief: Brief) -> Brief:
     return replace(brief, ask=ask, form=form, own=own, probe="", fault=no_fault, wanted=())
 
 
-def _with_results(brief: Brief, found: list[SearchResult], left: float) -> Brief:
-    lines = [_FOUND[brief.language]] if found else []
-    for each in found:
+def _with_results(brief: Brief, results: list[SearchResult], left: float) -> Brief:
+    lines = [_FOUND[brief.language]] if results else []
+    for each in results:
         lines.append(quote_lines(f"? {each.query}"))
         lines.append(_FAILED[brief.language] if each.text is None else quote_lines(each.text))
     own = "\n\n".join(filter(None, ["\n".join(lines), brief.own]))

@@ -1,4 +1,4 @@
-"""A participant that is a language model: any provider, or any server that speaks OpenAI's language."""
+"""A participant that is a language model: any provider, or any OpenAI-compatible server."""
 
 import asyncio
 import os
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _IMPORTING: Final = threading.Lock()
 _EXTRAS: Final = frozenset({"anthropic", "google"})
 _TELLS_ALL: Final = frozenset({"openai", "openai-chat", "openai-responses", "ollama", "vllm"})
-"""Providers whose list of models is complete, so that a name that is not on it is wrong."""
+"""Providers whose list of models is complete, so that a name missing from it is wrong."""
 
 _NOT_TAKEN: Final = frozenset({400, 422, 501})
 
@@ -54,7 +54,7 @@ _SEATED: Final[Mapping[Language, str]] = {
 
 @dataclass(slots=True)
 class _Connection:
-    """The model as one event loop holds it: its connections belong to that loop."""
+    """The model on one event loop: its connections belong to that loop."""
 
     loop: asyncio.AbstractEventLoop
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -62,10 +62,10 @@ class _Connection:
 
 
 class ModelParticipant:
-    """Implements `Participant`. Opened at the first question, on whatever loop that is; `aclose` closes its connections.
+    """Implements `Participant`. The model is opened on the first question, on the running loop; `aclose` closes its connections.
 
-    JSON is asked for in the prompt and, where it is taken, in the request; a server that answers 400 to that is asked in the
-    prompt alone from then on, and a server that tells no token probabilities is asked for the whole intent.
+    JSON is requested in the prompt and, if supported, by a schema in the request. A server that rejects the schema is asked by
+    the prompt alone from then on, and a server without token probabilities is asked for the whole intent.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class ModelParticipant:
     async def ready(self) -> str | None:
         await asyncio.to_thread(_import_libraries)
         try:
-            # Each request has its deadline; importing a provider's client, which a busy machine may take long over, has none.
+            # Each request has its deadline. Importing a provider's client has none, because it may take long on a busy machine.
             names = await self._list_models(await self._open_model())
         except ModelFailure as failure:
             if failure.kind is FailureKind.TIMEOUT:
@@ -106,6 +106,7 @@ class ModelParticipant:
     async def aclose(self) -> None:
         """Close the connections of the running loop; another question opens new ones."""
         line, self._line = self._line, None
+        # Connections of another loop cannot be awaited here; they end with that loop.
         if line is not None and line.model is not None and line.loop is asyncio.get_running_loop():
             await line.model.__aexit__(None, None, None)
 
@@ -122,7 +123,7 @@ class ModelParticipant:
         from pydantic_ai.models import ModelRequestParameters
         from pydantic_ai.output import OutputObjectDefinition
 
-        # Providers differ on what they take at the root of a schema: a choice of shapes is asked for in the prompt alone.
+        # Providers differ in what they accept at the root of a schema: a choice of shapes is requested by the prompt alone.
         is_choice = brief.form.instead is not None
         if is_choice or not self._takes_schema or not model.profile.get("supports_json_schema_output", False):
             return await asking.request_whole(model, user, room, None)
@@ -133,13 +134,13 @@ class ModelParticipant:
         except ModelFailure as failure:
             if failure.kind is not FailureKind.REJECTED or failure.status not in _NOT_TAKEN:
                 raise
-        # Were it anything but the schema that the server does not take, this fails in the same way.
+        # If something other than the schema was rejected, this fails in the same way, and the schema is tried again next time.
         response = await asking.request_whole(model, user, room, None)
         self._takes_schema = False
         return response
 
     async def _probe_intent(self, asking: BriefRequest, brief: Brief) -> object | None:
-        """An intent from the probability of one token; None when it has to be asked for in full."""
+        """Derive an intent from the probability of one token; None if it must be asked in full."""
         if not self._tells_tokens or not brief.probe or brief.form.kind != "intent":
             return None
         seat = _SEATED[brief.language].format(seat=brief.seat.id, stance=one_line(brief.seat.stance))
@@ -162,6 +163,7 @@ class ModelParticipant:
 
     async def _open_model(self) -> "Model":
         loop = asyncio.get_running_loop()
+        # A process may use several event loops, one after the other.
         if self._line is None or self._line.loop is not loop:
             self._line = _Connection(loop)
         line = self._line
@@ -178,12 +180,13 @@ class ModelParticipant:
         async with provider:
             names = await _fetch_model_names(provider.client, self._pace.preflight)
         for name in names:
+            # Servers list embedding models as well, which cannot chat.
             if "embed" not in name.lower():
                 return name
         raise ModelFailure(FailureKind.NOT_FOUND, "it lists no models")
 
     async def _list_models(self, model: "Model") -> list[str]:
-        """The names on offer, or none where that cannot be known; raises ModelFailure when it shows that no model can be had."""
+        """Return the offered model names, empty if unknown; raises ModelFailure if the failure shows that no model is usable."""
         client: Any = getattr(model, "client", None)
         try:
             if model.system == "openrouter":  # its list of models is public, so it proves no key
@@ -191,7 +194,7 @@ class ModelParticipant:
                 return []
             return await _fetch_model_names(client, self._pace.preflight)
         except ModelFailure as failure:
-            # Keys may be good for answers and not for the list; servers may have no list, or be busy.
+            # A key may be valid for answers but not for the list; servers may have no list, or be busy.
             if failure.status == 403 or failure.kind in {FailureKind.NOT_FOUND, FailureKind.REJECTED, FailureKind.RATE_LIMITED}:
                 return []
             raise
@@ -217,7 +220,7 @@ class ModelParticipant:
 
 
 def _parse_response(brief: Brief, response: "ModelResponse") -> object:
-    """The answer in a response; raises ModelFailure with what is wrong with it."""
+    """Parse the answer from a response; raises ModelFailure with what is wrong with it."""
     try:
         said = parse_answer(brief.form, extract_text(response))
     except BadAnswer as error:
@@ -229,25 +232,25 @@ def _parse_response(brief: Brief, response: "ModelResponse") -> object:
 
 
 def _import_libraries() -> None:
-    """Import what takes long: in a thread, so that the loop goes on, and one at a time, since the modules import each other."""
+    """Import the slow libraries: on a thread, to keep the loop free, and one at a time, because they import each other."""
     with _IMPORTING:
         import pydantic_ai.direct
         import pydantic_ai.models.openai  # noqa: F401
 
 
 async def _fetch_model_names(client: Any, seconds: float) -> list[str]:
-    """The models that a provider's client lists, none where it cannot list any; raises ModelFailure."""
+    """Return the models that a provider's client lists, empty if it cannot; raises ModelFailure."""
     try:
         async with asyncio.timeout(seconds):
             if (aio := getattr(client, "aio", None)) is not None:  # google-genai
                 page = await aio.models.list(config={"page_size": 100})
-                return [str(found.name).removeprefix("models/") for found in page.page]
+                return [str(model.name).removeprefix("models/") for model in page.page]
             if hasattr(client, "with_options") and hasattr(client, "models"):  # openai, anthropic
                 page = await client.with_options(max_retries=0).models.list()
-                return [str(found.id) for found in page.data]
+                return [str(model.id) for model in page.data]
             if hasattr(getattr(client, "models", None), "list_async"):  # mistral
                 page = await client.models.list_async()
-                return [str(found.id) for found in page.data]
+                return [str(model.id) for model in page.data]
             return []
     except TimeoutError as error:
         raise ModelFailure(FailureKind.TIMEOUT, f"its models were not listed within {seconds:g} s") from error
@@ -266,10 +269,11 @@ async def _check_key(client: Any, seconds: float) -> None:
 
 
 def _build_provider(platform: Platform, environ: Mapping[str, str]) -> "Provider[Any]":
-    """The provider's client with its key; raises ModelFailure saying what to set or install."""
+    """Build the provider's client with its key; raises ModelFailure with what to set or install."""
     key = find_key(platform, environ)
     if key.is_needed and key.value is None:
         raise ModelFailure(FailureKind.NO_KEY, f"{key.variable} is not set")
+    # Such a key would only fail inside the HTTP client, far from its cause.
     if key.value is not None and not (key.value.isascii() and key.value.isprintable() and " " not in key.value):
         raise ModelFailure(FailureKind.AUTH, "it holds characters that no key has")
     _import_libraries()
@@ -299,7 +303,7 @@ def _build_compatible_provider(name: str, address: str, key: str | None) -> "Pro
         openai_chat_supports_multiple_system_messages=False,
         supports_json_schema_output=True,
     )
-    # The name decides on prices: those of OpenAI do not hold for a server that stands in for it.
+    # The name determines prices: OpenAI's prices do not apply to a server that stands in for it.
     name = SERVER if name.startswith("openai") else name
     return OpenAICompatibleProvider(name, base_url=address, api_key=key, profile=profile)
 
@@ -312,7 +316,7 @@ def _build_model(platform: Platform, name: str, provider: "Provider[Any]") -> "M
 
     if isinstance(provider, OpenAICompatibleProvider):
         return OpenAIChatModel(name, provider=provider)
-    # OpenAI's newer API gives no fewer than 16 tokens, so a single one's probability is asked for through the older.
+    # OpenAI's newer API has a minimum of 16 tokens, so the probability of a single token needs the older API.
     kind = "openai-chat" if platform.provider == "openai" and platform.intents == "token" else platform.provider
     try:
         with _IMPORTING:

@@ -1,6 +1,6 @@
-"""Asking a model once or more: attempts, pauses between them, the stream of an answer, and what all of it used.
+"""Requests to a model: attempts, pauses between them, streaming, and the total usage.
 
-Built on `pydantic_ai.direct`, which is imported at the first call: the import costs more than a second.
+Built on `pydantic_ai.direct`, which is imported at the first call, because the import takes more than a second.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ LEAST_ROOM: Final = 2_000
 MORE_ROOM: Final = 4
 ALTERNATIVES: Final = 10
 LEAST_MASS: Final = 0.05
-"""How much of the probability "yes" and "no" must have between them to say anything."""
+"""The least total probability of "yes" and "no" for which the probe is meaningful."""
 
 _ATTEMPTS: Final[Mapping[FailureKind, int]] = {
     FailureKind.RATE_LIMITED: 10,
@@ -39,7 +39,7 @@ _ATTEMPTS: Final[Mapping[FailureKind, int]] = {
     FailureKind.TIMEOUT: 2,
     FailureKind.MALFORMED: 2,
 }
-"""How often a question may fail in this way before it is given up; once for any other."""
+"""How many failures of each kind are allowed before giving up; one for any other kind."""
 
 _YES: Final = frozenset({"yes", "y", "是", "是的"})
 _NO: Final = frozenset({"no", "n", "否", "不", "不是"})
@@ -47,7 +47,7 @@ _NO: Final = frozenset({"no", "n", "否", "不", "不是"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """Seconds: the first pause after a failure (each further one is twice as long), the longest, and what `ready` may take."""
+    """Seconds: the first pause after a failure (each further one is twice as long), the longest pause, the limit of `ready`."""
 
     first_pause: float = 0.5
     longest_pause: float = 20.0
@@ -59,7 +59,7 @@ DEFAULT_RETRY_POLICY: Final = RetryPolicy()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """What an attempt has to heed: what was wrong with the last answer, and how many times the usual room this one has."""
+    """The conditions of an attempt: the fault of the last answer, and the multiple of the usual token limit."""
 
     complaint: str | None = None
     room: int = 1
@@ -67,7 +67,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampling:
-    """How a model is to choose its words."""
+    """How a model samples its text."""
 
     temperature: float | None = None
     is_seeded: bool = False
@@ -75,17 +75,17 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenProbe:
-    """Whether a server tells the probabilities of tokens, and "yes" against "no" if the model said either."""
+    """Whether a server reports token probabilities, and "yes" against "no" if the model said either."""
 
     is_told: bool
     yes: float | None = None
 
 
 class BriefRequest:
-    """One brief: the time that it has, what its attempts have used, and whether anything of a stream was heard.
+    """One brief: its deadline, the usage of all attempts, and whether any streamed text was emitted.
 
     The caller cancels at the deadline. Here the brief's patience only bounds pauses and silences: a pause that would outlast it
-    is not begun.
+    is not started.
     """
 
     def __init__(self, brief: Brief, on_text: OnText, pace: RetryPolicy, sampling: Sampling) -> None:
@@ -98,7 +98,7 @@ class BriefRequest:
         self._is_heard = False
 
     async def run_with_retries(self, attempt: Callable[[Attempt], Awaitable[T]]) -> T:
-        """The first attempt's result that does not fail; raises ModelFailure."""
+        """Return the result of the first attempt that succeeds; raises ModelFailure."""
         failed: dict[FailureKind, int] = {}
         now = Attempt()
         while True:
@@ -106,6 +106,7 @@ class BriefRequest:
                 return await attempt(now)
             except ModelFailure as failure:
                 failed[failure.kind] = failed.get(failure.kind, 0) + 1
+                # Counted per kind: a rate limit followed by a malformed answer is not two of the same failure.
                 if failed[failure.kind] >= _ATTEMPTS.get(failure.kind, 1):
                     raise
                 pause = self._compute_pause(failure, sum(failed.values()))
@@ -118,13 +119,13 @@ class BriefRequest:
     async def request_whole(
         self, model: "Model", user: str, room: int, parameters: "ModelRequestParameters | None"
     ) -> "ModelResponse":
-        """A response in one piece; raises ModelFailure."""
+        """Request a complete response; raises ModelFailure."""
         return await self._send_request(model, user, self._build_settings(room, self._compute_timeout()), parameters)
 
     async def request_stream(self, model: "Model", user: str, room: int) -> "ModelResponse":
-        """A response that is heard while it comes; raises ModelFailure.
+        """Request a streamed response; raises ModelFailure.
 
-        The listener hears one attempt: after something was heard, further attempts are silent, and the whole answer tells.
+        Only one attempt is streamed: once text was emitted, further attempts are silent, and the complete answer counts.
         """
         if self._is_heard:
             return await self.request_whole(model, user, room, None)
@@ -133,7 +134,7 @@ class BriefRequest:
         from pydantic_ai.messages import ModelRequest, PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
 
         message = ModelRequest.user_text_prompt(user, instructions=self._brief.system)
-        # Half of the patience for a silence: a stream that hangs can be begun once more.
+        # At most half of the patience per silence: a stream that hangs can be started once more.
         settings = self._build_settings(room, min(self._compute_timeout(), self._brief.ask.patience / 2))
         shown = ThinkFilter()
         try:
@@ -154,7 +155,7 @@ class BriefRequest:
         return response
 
     async def probe(self, model: "Model", user: str) -> TokenProbe:
-        """How probable "yes" is against "no" as the first token; raises ModelFailure."""
+        """Return the probability of "yes" against "no" as the first token; raises ModelFailure."""
         settings: OpenAIChatModelSettings = {
             "max_retries": 0,
             "timeout": self._compute_timeout(),
@@ -178,14 +179,14 @@ class BriefRequest:
         except (AgentRunError, UserError) as error:
             raise translate_error(error) from error
         except (AttributeError, IndexError, KeyError, TypeError) as error:
-            # pydantic-ai 2.66 stumbles over some well-formed JSON that is no completion, such as `"choices": []`.
+            # pydantic-ai 2.66 fails on some well-formed JSON that is not a completion, such as `"choices": []`.
             raise ModelFailure(FailureKind.MALFORMED, "the server's answer is not a completion") from error
         self.usage += _build_usage(response)
         return response
 
     def _build_settings(self, room: int, silence: float) -> "ModelSettings":
-        # Models that think spend tokens before they answer: the limit stops one that runs away, the prompt sizes the answer.
-        # Clients would retry on their own and sleep for any Retry-After: none of that.
+        # Reasoning models spend tokens before they answer: the limit only stops one that runs away, the prompt sizes the answer.
+        # Clients would retry on their own and sleep for any Retry-After, past our deadline: hence no retries there.
         settings: ModelSettings = {
             "max_tokens": room * max(LEAST_ROOM, 4 * self._brief.form.max_tokens),
             "timeout": silence,
@@ -200,13 +201,14 @@ class BriefRequest:
     def _compute_pause(self, failure: ModelFailure, tries: int) -> float:
         if failure.kind is FailureKind.MALFORMED:
             return 0.0
+        # Exponential backoff: first_pause · 2^(tries − 1), capped.
         pause = min(self._pace.longest_pause, self._pace.first_pause * 2.0 ** (tries - 1))
-        # Spread out, so that seats that failed together do not come back together.
+        # Jitter between half and all of it, so that seats that failed together do not retry together. Seeded, hence reproducible.
         pause *= 0.5 + random_unit(self._brief.seed, "pause", self._brief.ask.id, tries) / 2
         return pause if failure.retry_after is None else failure.retry_after + pause * 0.2
 
     def _compute_timeout(self) -> float:
-        """How long the server may say nothing; raises ModelFailure when the patience is at its end before it was asked."""
+        """Return how long the server may be silent; raises ModelFailure if the patience ended before the request."""
         left = self._compute_seconds_left()
         if left <= 0:
             raise ModelFailure(FailureKind.TIMEOUT, f"no answer within {self._brief.ask.patience:g} s")
@@ -222,9 +224,9 @@ class BriefRequest:
 
 
 class ThinkFilter:
-    """Holds back a <think> span at the start of a stream, however its tags are cut into pieces.
+    """Holds back a <think> span at the start of a stream, however its tags are split into pieces.
 
-    pydantic-ai does so only for a tag that comes as a piece of its own.
+    pydantic-ai does so only for a tag that arrives as a piece of its own.
     """
 
     def __init__(self) -> None:
@@ -233,7 +235,7 @@ class ThinkFilter:
         self._is_open = False
 
     def feed_piece(self, piece: str) -> str:
-        """What can be shown once this piece has come."""
+        """Return what can be shown after this piece."""
         if self._is_open:
             return piece
         self._held += piece
@@ -242,25 +244,27 @@ class ThinkFilter:
             for tag in ("<think>", "<thinking>"):
                 if start.startswith(tag):
                     self._end = tag.replace("<", "</")
+                # So far it could still become a tag: wait for more.
                 elif tag.startswith(start):
                     return ""
             if self._end is None:
                 return self.flush_held()
-        _, found, after = self._held.partition(self._end)
-        if not found:
+        _, end_tag, after = self._held.partition(self._end)
+        if not end_tag:
             return ""
         self._held, self._end = after, None
+        # After one span another may follow; the remaining text is examined again.
         return self.feed_piece("")
 
     def flush_held(self) -> str:
-        """What is still held back when the stream ends, unless it is thought."""
+        """Return what is still held back at the end of the stream, unless it is reasoning."""
         self._is_open = True
         held, self._held = self._held, ""
         return "" if self._end is not None else held.lstrip()
 
 
 def extract_text(response: "ModelResponse") -> str:
-    """The words of a response without thoughts; raises ModelFailure when there are none."""
+    """Return the text of a response without reasoning; raises ModelFailure if there is none."""
     from pydantic_ai.messages import TextPart
 
     if response.finish_reason == "content_filter":
@@ -279,6 +283,7 @@ def _build_usage(response: "ModelResponse") -> Usage:
     used = response.usage
     try:
         price = used.cost if used.cost is not None else response.cost().total_price  # gateways tell their own
+        # Rounded up: a budget must never undercount.
         cost = int((price * 1_000_000).to_integral_value(ROUND_CEILING))
     except (LookupError, ValueError, AssertionError):  # a model without a known price, or a server that told no usage
         cost = None
@@ -287,14 +292,15 @@ def _build_usage(response: "ModelResponse") -> Usage:
 
 def _parse_probe(response: "ModelResponse") -> TokenProbe:
     first = next(iter((response.provider_details or {}).get("logprobs") or ()), None)
-    told = first.get("top_logprobs") or () if first is not None else ()
-    if len(told) < 2:
+    alternatives = first.get("top_logprobs") or () if first is not None else ()
+    if len(alternatives) < 2:
         return TokenProbe(is_told=False)
-    yes = sum(math.exp(one["logprob"]) for one in told if _normalize_token(one["token"]) in _YES)
-    no = sum(math.exp(one["logprob"]) for one in told if _normalize_token(one["token"]) in _NO)
+    # Sums over spellings ("Yes", " yes", "是"), because the tokenizer splits the probability between them.
+    yes = sum(math.exp(one["logprob"]) for one in alternatives if _normalize_token(one["token"]) in _YES)
+    no = sum(math.exp(one["logprob"]) for one in alternatives if _normalize_token(one["token"]) in _NO)
     return TokenProbe(is_told=True, yes=yes / (yes + no) if yes + no >= LEAST_MASS else None)
 
 
 def _normalize_token(token: str) -> str:
-    # Some servers show a token's leading space as a letter of its own.
+    # Some servers show a token's leading space as a visible character.
     return token.lstrip("▁Ġ").strip(" \t\n\"'*.,。，“”").casefold()

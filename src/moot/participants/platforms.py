@@ -1,4 +1,4 @@
-"""What a seat's platform text means when a model is to fill the seat. Pure: the environment comes in as a mapping.
+"""Parses the platform text of a seat that a model fills. Pure: the environment comes in as a mapping.
 
 openai:gpt-5-mini                        a provider and one of its models
 ollama                                   a local server; without a model, the first that it lists
@@ -57,7 +57,7 @@ _CHEAP: Final[Mapping[str, str]] = {
     "zai": "glm-4.7-flash",
     "huggingface": "meta-llama/Llama-3.3-70B-Instruct",
 }
-"""One affordable model of each provider that is offered unasked, in the order in which they are offered."""
+"""One affordable model per provider that is offered by default, in order of preference."""
 
 _LOCAL: Final[Mapping[str, str]] = {
     "ollama": "http://localhost:11434/v1",
@@ -65,14 +65,14 @@ _LOCAL: Final[Mapping[str, str]] = {
     "lmstudio": "http://localhost:1234/v1",
     "llamacpp": "http://localhost:8080/v1",
 }
-"""Servers that need no key, and where they listen unless NAME_BASE_URL says otherwise."""
+"""Servers that need no key, with their addresses unless NAME_BASE_URL overrides them."""
 
 _COMPATIBLE: Final[Mapping[str, str]] = {
     "groq": "https://api.groq.com/openai/v1",
     "xai": "https://api.x.ai/v1",
     "huggingface": "https://router.huggingface.co/v1",
 }
-"""Providers whose own packages are not needed, because they also speak OpenAI's language."""
+"""Providers whose own packages are not needed, because they also offer an OpenAI-compatible API."""
 
 _ALIASES: Final[Mapping[str, str]] = {"google-gla": "google", "gemini": "google"}
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0"})  # noqa: S104 - compared with, not bound to
@@ -81,10 +81,10 @@ _VARIABLE: Final = re.compile(r"[A-Z_][A-Z0-9_]*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Platform:
-    """A model: who serves it, which it is (None: the first that the server lists), and how it is asked.
+    """A model: its provider, its name (None: the first that the server lists), and how it is asked.
 
-    `key` names the environment variable that holds the key of a server given by its `url`. With token `intents` the wish to speak
-    is read from the probability of one token.
+    `key` names the environment variable with the key of a server given by its `url`. With token `intents` the wish to speak is
+    derived from the probability of one token.
     """
 
     provider: str
@@ -101,7 +101,7 @@ class Platform:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderKey:
-    """A key, the variable that it was found in or would be looked for in, and whether it can be done without."""
+    """A key, the variable that it comes from or would come from, and whether it is required."""
 
     variable: str | None = None
     value: str | None = None
@@ -109,7 +109,7 @@ class ProviderKey:
 
 
 def parse_platform(text: str, others: Sequence[str] = ()) -> Platform:
-    """The model that a platform text names; raises UnknownPlatform saying what was expected."""
+    """Parse a platform text into a model; raises UnknownPlatform with what was expected."""
     head, _, options = text.strip().partition("?")
     is_address = "://" in head
     if is_address:
@@ -118,14 +118,14 @@ def parse_platform(text: str, others: Sequence[str] = ()) -> Platform:
         head = f"{head}#{late}" if late else head
     if not head or any(char.isspace() or not char.isprintable() for char in text.strip()):
         raise UnknownPlatform(_explain_unknown(text, others))
-    found = _parse_address_platform(head) if is_address else _parse_provider_platform(head, text, others)
+    platform = _parse_address_platform(head) if is_address else _parse_provider_platform(head, text, others)
     chosen = _parse_options(options)
     if chosen.key is not None and not is_address:
         raise UnknownPlatform(f"platform {text!r}: key=VARIABLE is for a server given by its address")
     return Platform(
-        provider=found.provider,
-        model=found.model,
-        url=found.url,
+        provider=platform.provider,
+        model=platform.model,
+        url=platform.url,
         key=chosen.key,
         intents=chosen.intents,
         temperature=chosen.temperature,
@@ -133,18 +133,18 @@ def parse_platform(text: str, others: Sequence[str] = ()) -> Platform:
 
 
 def list_providers() -> list[str]:
-    """The names that may stand before `:MODEL`."""
+    """Return the names that may precede `:MODEL`."""
     return [*_KEYS, *_LOCAL]
 
 
 def find_key_variable(provider: str) -> str | None:
-    """The environment variable that holds a provider's key; None where none is needed."""
+    """Return the environment variable that holds a provider's key; None if none is needed."""
     names = _KEYS.get(_ALIASES.get(provider, provider))
     return names[0] if names else None
 
 
 def find_key(platform: Platform, environ: Mapping[str, str]) -> ProviderKey:
-    """The key to send. One that belongs to a provider is never sent to another server."""
+    """Return the key to send. A provider's key is never sent to another server."""
     if platform.provider in _KEYS:
         return _find_first_key(_KEYS[platform.provider], environ)
     if platform.provider in _LOCAL:
@@ -152,13 +152,14 @@ def find_key(platform: Platform, environ: Mapping[str, str]) -> ProviderKey:
     if platform.key is not None:
         return _find_first_key((platform.key,), environ)
     elsewhere = environ.get("OPENAI_BASE_URL", "")
+    # The user pointed OPENAI_API_KEY at this very server, so its key may go there.
     if elsewhere and platform.url is not None and _parse_origin(elsewhere) == _parse_origin(platform.url):
         return _find_optional_key("OPENAI_API_KEY", environ)
     return ProviderKey()
 
 
 def find_address(platform: Platform, environ: Mapping[str, str]) -> str | None:
-    """The address of the OpenAI-compatible server to ask; None where the provider's own client knows it."""
+    """Return the address of the OpenAI-compatible server to ask; None if the provider's own client knows it."""
     if platform.url is not None:
         return platform.url
     if platform.provider in _LOCAL:
@@ -170,20 +171,20 @@ def find_address(platform: Platform, environ: Mapping[str, str]) -> str | None:
 
 
 def find_platforms(environ: Mapping[str, str]) -> list[str]:
-    """The model platforms that the environment has keys for, the one to prefer first."""
-    found: list[str] = []
+    """Return the model platforms that the environment has keys for, the preferred one first."""
+    platforms: list[str] = []
     elsewhere = environ.get("OPENAI_BASE_URL", "")
     if not _is_openai(elsewhere):
         name = environ.get("MOOT_MODEL", "").strip()
         text = f"{elsewhere.strip().rstrip('/')}#{name}" if name else elsewhere.strip().rstrip("/")
         if _is_platform(text):
-            found.append(text)
+            platforms.append(text)
     for provider, model in _CHEAP.items():
         if provider == "openai" and not _is_openai(elsewhere):
             continue  # the key is that server's
         if _find_first_key(_KEYS[provider], environ).value is not None:
-            found.append(f"{provider}:{model}")
-    return found
+            platforms.append(f"{provider}:{model}")
+    return platforms
 
 
 def _parse_provider_platform(head: str, text: str, others: Sequence[str]) -> Platform:
@@ -208,7 +209,7 @@ def _parse_address_platform(head: str) -> Platform:
     except ValueError:
         raise UnknownPlatform(f"platform {head!r} is not an address; {expected}") from None
     if parts.username is not None or parts.password is not None:
-        # Platforms are recorded: what was written is not repeated here.
+        # Platforms are recorded and shown in errors: the text is not repeated here, because it contains the password.
         raise UnknownPlatform("a platform's address may not hold a password; name the variable that holds it: …?key=VARIABLE")
     if parts.scheme not in {"http", "https"} or not has_host:
         raise UnknownPlatform(f"platform {head!r} is not an address; {expected}")

@@ -1,4 +1,4 @@
-"""How a brief is put into words for whoever takes one text: the prompt, the form of the answer, what was wrong with the last."""
+"""Assembles a brief into one prompt text: the prompt, the form of the answer, and what was wrong with the last one."""
 
 import json
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ _MEND: Final[Mapping[Language, str]] = {
 
 
 def build_user_prompt(brief: Brief, complaint: str | None = None) -> str:
-    """All that comes behind the system's words."""
+    """Return everything that follows the system prompt."""
     parts = [brief.shared, brief.own]
     if brief.form.form == "json":
         parts.append(f"{_AS_JSON[brief.language]}\n{json.dumps(build_form_schema(brief.form), ensure_ascii=False)}")
@@ -29,5 +29,5 @@ def build_user_prompt(brief: Brief, complaint: str | None = None) -> str:
 
 
 def build_correction(language: Language, complaint: str) -> str:
-    """What was wrong with the last answer."""
+    """Return the message about what was wrong with the last answer."""
     return _MEND[language].format(complaint=complaint)

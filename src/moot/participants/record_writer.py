@@ -1,14 +1,14 @@
-"""The house's clerk: writes the records of consultations, each once, numbered without gap or repeat.
+"""Writes the records of consultations: each once, numbered without gaps or repetition.
 
-A project keeps its records in `docs/consultation/{i}_{from}_{to}.md`, counted by the file VERSION_MANIFEST. Whoever writes holds
-a lock on it: processes of one machine, and of machines that share the folder where its file system shares locks. Each step is
-durable before the next, so that a process may die at any of them:
+A project keeps its records in `docs/consultation/{i}_{from}_{to}.md`, counted by the file VERSION_MANIFEST. The writer holds a
+lock on it, among the processes of one machine, and of machines that share the folder if its file system shares locks. Each step
+is durable before the next, so that a process may die at any of them:
 
 1. the manifest says that a number is being written, and for which consultation;
-2. the record is written under another name, then takes its own;
+2. the record is written under another name and then renamed;
 3. the manifest says that it is written.
 
-Who comes next and finds a number being written looks whether its file is there: then it is written, else it was never taken.
+The next writer that finds a number being written checks whether its file exists: if so it is written, else it was never taken.
 """
 
 import asyncio
@@ -36,14 +36,14 @@ HEAD: Final = "# Consultations of this project, counted by Moot: number, state, 
 LOCK_SECONDS: Final = 30.0
 POLL_SECONDS: Final = 0.02
 LONGEST_NAME: Final = 100
-"""Bytes of a seat's name in a file name."""
+"""The most bytes of a seat's name in a file name."""
 
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _NUMBERED = re.compile(r"(\d{1,15})_.*\.md")
 
 
 class RecorderParticipant:
-    """Implements `Participant` for the house itself."""
+    """Implements `Participant` for Moot itself."""
 
     async def ready(self) -> str | None:
         return None
@@ -73,7 +73,7 @@ class ManifestLine:
 
 
 def validate_project(folder: Path) -> Path:
-    """The folder, if it can keep records; raises OSError or ValueError saying why not."""
+    """Return the folder if it can keep records; raises OSError or ValueError with the reason why not."""
     root = folder.expanduser().absolute()
     if not root.is_dir():
         raise NotADirectoryError(20, "no such folder", str(root))
@@ -84,11 +84,12 @@ def validate_project(folder: Path) -> Path:
 
 
 def write_record(request: RecordFileRequest) -> ManifestLine:
-    """The line of a record that is on disk: written now, unless it was before. Raises OSError or ValueError."""
+    """Write a record and return its line; an existing one is returned unchanged. Raises OSError or ValueError."""
     root = Path(request.folder)
     with _lock_manifest(root):
         place = _ensure_records_folder(root)
         lines = _recover_manifest(root, place)
+        # The same consultation is filed again after a crash: its key finds the record that is already on disk.
         known = next((line for line in lines if line.key == request.key), None)
         if known is not None:
             return known
@@ -96,6 +97,7 @@ def write_record(request: RecordFileRequest) -> ManifestLine:
         line = ManifestLine(
             number, False, request.key, f"{number}_{_shorten_name(request.asker)}_{_shorten_name(request.asked)}.md"
         )
+        # Before the file: if we die in between, the next writer sees that this number was started.
         _write_manifest(root, [*lines, line])
         write_atomically(place / line.name, request.document(number), sole=True)
         line = replace(line, is_written=True)
@@ -104,7 +106,7 @@ def write_record(request: RecordFileRequest) -> ManifestLine:
 
 
 def _recover_manifest(root: Path, place: Path) -> list[ManifestLine]:
-    """The manifest, with the number that somebody died over either written or never taken."""
+    """Return the manifest, with a number that a dead process left unfinished either completed or released."""
     lines = _read_manifest(root)
     if not lines or lines[-1].is_written:
         return lines
@@ -116,8 +118,8 @@ def _recover_manifest(root: Path, place: Path) -> list[ManifestLine]:
 
 
 def _find_free_number(lines: list[ManifestLine], place: Path) -> int:
-    """The number behind the last; one that a file has which nobody counted is passed over."""
-    taken = {int(found[1]) for path in place.iterdir() if (found := _NUMBERED.fullmatch(path.name))}
+    """Return the number after the last one; numbers of files that are not in the manifest are skipped."""
+    taken = {int(match[1]) for path in place.iterdir() if (match := _NUMBERED.fullmatch(path.name))}
     number = lines[-1].number + 1 if lines else max(taken, default=0) + 1
     while number in taken:
         number += 1
@@ -152,7 +154,7 @@ def _write_manifest(root: Path, lines: list[ManifestLine]) -> None:
 
 
 def _ensure_records_folder(root: Path) -> Path:
-    """The folder of the records, made if need be; a link in its place is not followed."""
+    """Return the folder of the records, created if needed; a link in its place is not followed."""
     place = root
     for part in PLACE:
         place = place / part
@@ -171,7 +173,7 @@ def _shorten_name(name: str) -> str:
 
 @contextmanager
 def _lock_manifest(root: Path) -> Iterator[None]:
-    """Sole right to the manifest; freed when its holder dies. Raises TimeoutError."""
+    """Hold the exclusive right to the manifest; released when its holder dies. Raises TimeoutError."""
     descriptor = os.open(root / LOCK, os.O_RDWR | os.O_CREAT | _NO_LINKS, 0o644)
     try:
         end = time.monotonic() + LOCK_SECONDS

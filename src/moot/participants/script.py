@@ -9,19 +9,18 @@
     [[speech]]
     content = "…"
     delay = 0.5               # optional: seconds before it answers
-    fail = "error"            # optional: be lost instead, in this way
-    raw = "not JSON"          # optional: answer with these very words
+    fail = "error"            # optional: be lost instead, with this reason
+    raw = "not JSON"          # optional: answer with exactly this text
 
-    [[speech]]                # where the session has consultations: ask another seat instead
+    [[speech]]                # if the session allows consultations: ask another seat instead
     consult = { to = "bob", question = "…" }
 
     [[consult]]               # what this seat says when it is consulted
     answer = "…"
 
-A file may hold many seats, each under `[seats.NAME]`; then `[[seats.NAME.intent]]` and so on. A seat without a further intent
-is silent; without a further position or stand it holds none; without a further proposal, argument or synthesis it passes;
-without a further vote or ballot it abstains; without a further exploration it brings nothing; without a further speech, draft or
-decision it is lost.
+A file may hold many seats, each under `[seats.NAME]`; then `[[seats.NAME.intent]]` and so on. When the answers of a kind run out,
+the seat uses a default: no wish to speak, no position or stand, a pass instead of a proposal, argument or synthesis, an
+abstention instead of a vote or ballot, an empty exploration. A missing speech, draft or decision is a loss.
 """
 
 import asyncio
@@ -42,19 +41,19 @@ _CONTROLS = {"turn", "delay", "fail", "raw"}
 CONSULT = "consult"
 _NO_CONSULTATIONS = ". The session has no consultations: --consult opens it with them"
 PIECE = 12
-"""Characters that a scripted speech is streamed by."""
+"""The number of characters per streamed piece of a scripted speech."""
 
 
 class ScriptParticipant:
-    """Reads its file once; what it answers depends on the ask alone, so that a resumed meeting goes on as it would have."""
+    """Reads its file once; its answers depend only on the ask, so that a resumed session continues as it would have."""
 
     def __init__(self, path: Path, seat: SeatId) -> None:
-        """Raises BadScript when the file cannot be read as a script of this seat."""
+        """Load the script; raises BadScript if the file is not a script of this seat."""
         self._items = _load_items(path, seat)
         self._path = path
 
     def check(self, forms: Mapping[str, AnswerForm]) -> None:
-        """Raises BadScript when an answer in the file is of no kind, or not in the shape, that will be asked for."""
+        """Raise BadScript if an answer in the file is of an unknown kind, or not in the shape that will be asked for."""
         for kind, items in self._items.items():
             if kind not in forms:
                 hint = _NO_CONSULTATIONS if kind == CONSULT else ""
@@ -95,6 +94,7 @@ class ScriptParticipant:
         items = self._items.get(brief.form.kind, [])
         due = [item for item in items if item.get("turn") == brief.ask.turn]
         if due:
+            # A repeated ask (after a consultation) takes the next table of the same turn, or the last one again.
             return due[min(brief.again, len(due) - 1)]
         ordered = [item for item in items if "turn" not in item]
         if brief.nth <= len(ordered):

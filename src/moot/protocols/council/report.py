@@ -33,8 +33,8 @@ from moot.reports.blocks import (
     build_table,
 )
 from moot.reports.decision import Decision, Dissent
+from moot.reports.figures import format_percent
 from moot.reports.sections import build_costs, build_report, build_spent, explain_no_decision, format_lost_seats
-from moot.reports.summary import format_percent
 
 NOTHING: Final = "–"
 

@@ -11,8 +11,8 @@ from moot.protocols.council.report_text import CouncilReportText
 from moot.protocols.council.state import QUESTION, CouncilLine
 from moot.protocols.council.timeline import CouncilTimeline, CouncilTimelineLine
 from moot.reports.blocks import Block, Fields, Heading, Line, Mark, References, Span, Tone, build_section
+from moot.reports.figures import format_percent
 from moot.reports.sections import build_line_card
-from moot.reports.summary import format_percent
 
 TONES: Final[dict[str | None, Tone]] = {
     "support": "good",

@@ -12,7 +12,7 @@ from moot.ports.plugin import AnyPlugin
 from moot.protocols.swarm.reports.report import format_agent_name
 from moot.protocols.swarm.reports.timeline import SwarmTimeline
 from moot.reports.costs import format_money
-from moot.reports.summary import format_percent
+from moot.reports.figures import format_percent
 from moot.surfaces.cli.live import COLORS, MovingView
 
 BAR: Final = 20

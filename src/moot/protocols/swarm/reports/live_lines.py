@@ -15,7 +15,7 @@ from moot.protocols.swarm.facts import (
     SwarmClosed,
 )
 from moot.protocols.swarm.reports.timeline import SwarmTimeline
-from moot.reports.summary import format_percent
+from moot.reports.figures import format_percent
 
 
 def add_and_describe_entry(timeline: SwarmTimeline, entry: Entry) -> list[str]:

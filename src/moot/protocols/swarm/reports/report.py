@@ -41,9 +41,9 @@ from moot.reports.blocks import (
     build_table,
 )
 from moot.reports.decision import Decision
+from moot.reports.figures import format_percent
 from moot.reports.markdown import render_blocks
 from moot.reports.sections import build_costs, build_dissent, build_losses, build_report, build_spent, format_dissent
-from moot.reports.summary import format_percent
 
 MOST_LISTED: Final = 40
 MOST_LINES: Final = 8

@@ -1,0 +1,1 @@
+"""Doubles and players that only our own tests use."""
