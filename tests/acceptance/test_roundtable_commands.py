@@ -8,9 +8,9 @@ import pytest
 from tests.acceptance.doors import Cli, facts, write_script
 from tests.acceptance.tables import MINUTES_TEXT, Desk, Table, speech
 
+from moot.app.conferences.guide import read_guide
 from moot.app.conferences.status import Blocked
 from moot.errors import KeyReused
-from moot.protocols.roundtable.guide import GUIDES
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def test_a_conference_from_its_beginning_to_its_minutes(cli: Cli) -> None:
         "Read .roundtable/GUIDE.md and join the conference cache as architect. Your instructions are: Which store?\n"
     )
     assert sorted(path.name for path in table.folder.iterdir()) == [".moot", "AGENDA.md", "turn.json"]
-    assert (table.folder.parent / "GUIDE.md").read_text() == GUIDES["en"]
+    assert (table.folder.parent / "GUIDE.md").read_text() == read_guide("en")
     agenda = (table.folder / "AGENDA.md").read_text()
     assert agenda.startswith("# Which cache?\n\n## Background\n\nWe have 40 GB.\n\n## Roles\n\n- architect\n- reviewer\n")
     assert table.turn() == {

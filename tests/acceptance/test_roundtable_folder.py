@@ -11,10 +11,10 @@ import pytest
 from tests.acceptance.doors import DEADLINE, Cli
 from tests.acceptance.tables import MINUTES_TEXT, Desk, Table, aged, by_hand, speech, tree
 
+from moot.app.conferences.guide import read_guide
 from moot.domain.ids import SeatId
 from moot.domain.roster import Seat
 from moot.errors import BadName, FolderDamaged, UnknownConference
-from moot.protocols.roundtable.guide import GUIDES
 
 SECRET = "## Stance\nA secret of somebody else.\n"
 REFUSED = (
@@ -275,7 +275,7 @@ def test_a_conference_made_by_hand_is_taken_in(cli: Cli) -> None:
     table.go_on()
     assert (table.folder / "AGENDA.md").read_text() == "# Which cache?\n\nBackground.\n"
     # Whoever is woken next is told to read it.
-    assert (table.folder.parent / "GUIDE.md").read_text() == GUIDES["en"]
+    assert (table.folder.parent / "GUIDE.md").read_text() == read_guide("en")
 
 
 def test_a_skip_file_made_by_hand_is_a_skipped_turn(desk: Desk) -> None:

@@ -5,10 +5,10 @@ from typing import get_args
 
 import pytest
 
+from moot.app.conferences.guide import read_guide
 from moot.domain.facts import Language
 from moot.protocols.roundtable.facts import RoundtableSpeech
 from moot.protocols.roundtable.files import AGENDA, GUIDE, MINUTES, TURN, find_missing_sections, parse_skip_reason
-from moot.protocols.roundtable.guide import GUIDES
 from moot.protocols.roundtable.names import RESERVED
 from moot.protocols.roundtable.prompt_text import PROMPT_TEXT
 from moot.protocols.roundtable.state import Status
@@ -20,7 +20,7 @@ LANGUAGES = get_args(Language)
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_example_in_the_guide_is_a_valid_turn(language: Language) -> None:
     """R-1, R-2"""
-    (block,) = re.findall(r"```json\n(.*?)```", GUIDES[language], re.DOTALL)
+    (block,) = re.findall(r"```json\n(.*?)```", read_guide(language), re.DOTALL)
     turn = parse_turn_file(block)
     assert (turn.status, turn.current_speaker) == ("open", turn.speaker_order[0])
 
@@ -28,7 +28,7 @@ def test_the_example_in_the_guide_is_a_valid_turn(language: Language) -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_guide_tells_everything_that_an_agent_needs(language: Language) -> None:
     """R-1, R-4, R-7, R-9, R-12: files, fields, states, the words of refusal, the marks, the names that are kept."""
-    guide, words = GUIDES[language], PROMPT_TEXT[language]
+    guide, words = read_guide(language), PROMPT_TEXT[language]
     for word in (AGENDA, TURN, MINUTES, GUIDE, *KINDS, *get_args(Status), "001_", "moderator", "aside/"):
         assert word in guide
     assert words.blocked in guide
@@ -44,7 +44,7 @@ def test_the_guide_tells_everything_that_an_agent_needs(language: Language) -> N
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_marks_of_the_guide_are_those_that_count(language: Language) -> None:
     """R-3, R-7, R-10"""
-    guide = GUIDES[language]
+    guide = read_guide(language)
     consensus, skipped = ("[CONSENSUS]", "[SKIPPED]") if language == "en" else ("[共识]", "[跳过]")
     assert consensus in guide
     assert skipped in guide
@@ -55,7 +55,7 @@ def test_the_marks_of_the_guide_are_those_that_count(language: Language) -> None
 
 
 def test_both_guides_have_the_same_steps() -> None:
-    heads = {language: len(re.findall(r"^## ", GUIDES[language], re.MULTILINE)) for language in LANGUAGES}
+    heads = {language: len(re.findall(r"^## ", read_guide(language), re.MULTILINE)) for language in LANGUAGES}
     assert len(set(heads.values())) == 1
-    fields = [re.search(r"```json\n(.*?)```", GUIDES[language], re.DOTALL) for language in LANGUAGES]
+    fields = [re.search(r"```json\n(.*?)```", read_guide(language), re.DOTALL) for language in LANGUAGES]
     assert all(fields)

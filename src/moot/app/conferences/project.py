@@ -10,6 +10,7 @@ from typing import Final
 
 from moot.app.conferences.conference import ConferenceFolder, describe_damage
 from moot.app.conferences.folder_scan import Damage, FolderScan, scan_folder
+from moot.app.conferences.guide import read_guide
 from moot.app.conferences.status import AcceptedSpeech, ConferenceStatus, TurnBriefing
 from moot.app.conferences.sync_state import OWN_FOLDER, read_sync_state
 from moot.app.moot import WEEK_SECONDS, Moot
@@ -22,7 +23,6 @@ from moot.domain.roster import MAILBOX, Seat, Swap
 from moot.errors import BadName, FolderDamaged, MootError, SessionExists, UnknownConference, UnknownSession
 from moot.protocols.roundtable.facts import MODERATOR, ConferenceOpened
 from moot.protocols.roundtable.files import AGENDA, GUIDE, TURN, parse_agenda
-from moot.protocols.roundtable.guide import GUIDES
 from moot.protocols.roundtable.names import validate_conference_name, validate_role_name
 from moot.protocols.roundtable.turn_file import TurnFile
 
@@ -108,7 +108,7 @@ class ConferenceProject:
             raise BadName(f"{self.table} is a link or a file; it must be a folder") from cause
         with Folder.open_folder(self.table) as table:
             if not table.has(GUIDE):
-                table.put(GUIDE, GUIDES[language])
+                table.put(GUIDE, read_guide(language))
 
     def _check_free(self, name: str) -> None:
         """Some disks take names that differ by case for one."""

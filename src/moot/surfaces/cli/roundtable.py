@@ -10,6 +10,7 @@ from typing import Any, Final
 import click
 from rich.console import Console
 
+from moot.app.conferences.guide import read_guide
 from moot.app.conferences.project import DEFAULT_ROUNDS, ConferenceProject, find_project_root
 from moot.app.conferences.status import Blocked, ConferenceStatus, TurnBriefing
 from moot.app.conferences.unattended import Relay
@@ -22,7 +23,6 @@ from moot.domain.safe_text import strip_control
 from moot.errors import BadRoster, BadSetting, MootError
 from moot.protocols.roundtable.facts import MODERATOR
 from moot.protocols.roundtable.files import MINUTES, find_missing_sections
-from moot.protocols.roundtable.guide import GUIDES
 from moot.protocols.roundtable.prompt_text import PROMPT_TEXT
 from moot.protocols.roundtable.rules import RULES
 from moot.protocols.roundtable.turn_file import TurnFile
@@ -525,4 +525,4 @@ def skip(name: str, role: str, why: str, folder: Path | None, as_json: bool) -> 
 @click.option("--language", type=click.Choice(["en", "zh"]), default="en", show_default=True)
 def guide(language: Language) -> None:
     """Print GUIDE.md, the whole protocol for agents that have only files."""
-    sys.stdout.write(GUIDES[language])
+    sys.stdout.write(read_guide(language))
