@@ -22,8 +22,8 @@ COMMANDS = (
     ["invite"],
 )
 RULES = (
-    "rules: 3 failures in 7 days open a circuit; after 1 h one probe is allowed, to be reviewed within 24 h; never alone at stakes: "
-    "critical; at high stakes not below a confidence of 0.6\n"
+    "rules: 3 failures in 7 days open a circuit; after 1 h one probe is allowed, to be reviewed within 24 h; never alone at "
+    "stakes: critical; at high stakes not below a confidence of 0.6\n"
 )
 TODAY = datetime.now(UTC)
 
