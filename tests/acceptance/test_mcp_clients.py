@@ -272,7 +272,7 @@ def test_a_refusal_is_an_error_of_the_tool_with_a_sentence(server: Server, mode:
         ("contribute", {**ada, "type": "propose", "text": "x"}, "needs a confidence"),
         ("contribute", {**ada, "type": "propose", "text": "", "confidence": 0.5}, "needs a text"),
         ("contribute", {"participant": "ada", "type": "pass"}, "deliberationId: is missing"),
-        ("contribute", {"deliberationId": session, "type": "pass"}, "'participant' is left out"),
+        ("contribute", {"deliberationId": session, "type": "pass"}, "'participant' is missing"),
         ("contribute", {**ada, "type": "pass", "loudly": True}, "loudly: is not a parameter of this call"),
         ("close_deliberation", {"deliberationId": session}, "no vote has been cast"),
         ("wait_for_turn", {**ada, "timeoutSeconds": 601}, "timeoutSeconds: "),
@@ -582,7 +582,7 @@ def test_an_invitation_is_narrowed_to_one_agent_or_printed_as_json(server: Serve
     assert {name: made[name] for name in ("session", "seat", "url")} == {"session": session, "seat": "bob", "url": server.url}
     assert httpx2.get(f"{server.url}/metrics", headers={"authorization": f"Bearer {made['token']}"}).status_code == 200
     for words, expected in (
-        ((session, "--seat", "eve"), "those are: ada, bob"),
+        ((session, "--seat", "eve"), "free seats: ada, bob"),
         (("--seat", "ada"), "moot invite SESSION --seat NAME"),
     ):
         assert expected in server.cli("invite", *words, code=2).err

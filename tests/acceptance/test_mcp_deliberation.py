@@ -401,7 +401,7 @@ def test_a_wait_that_falls_together_with_the_close_is_not_refused(cli: Cli) -> N
             class Closing(Deliberations):
                 """The session is closed by somebody else behind the first look at it."""
 
-                async def place(self, session: str) -> DeliberationState:
+                async def load_state(self, session: str) -> DeliberationState:
                     found = await super().load_state(session)
                     if not found.snapshot.is_closed:
                         await moot.engine.call_close(parse_session_id(session))

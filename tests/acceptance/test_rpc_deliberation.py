@@ -429,7 +429,7 @@ def test_a_refused_contribution_says_what_was_expected_and_changes_nothing(serve
         assert (error.code, told in error.message) == (code, True), (given, str(error))
     assert client.head(session) == head
     nobody = client.refused("cstp.contribute", deliberationId=session, type="propose", **words)
-    assert (nobody.code, "'participant' is left out" in nobody.message) == (-32001, True)
+    assert (nobody.code, "'participant' is missing" in nobody.message) == (-32001, True)
     assert client.head(session) == head
 
 
