@@ -1,6 +1,7 @@
 """Seats fail. The meeting goes on without them, says so, and never makes a consensus of silence."""
 
 import asyncio
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -70,7 +71,7 @@ def test_a_lost_bid_is_silence_for_this_turn(cli: Cli, tmp_path: Path, failing: 
     assert floors == [(1, "a", ["b"]), (2, "b", [])]
     assert decided["lost"] == [{"seat": "b", "times": 1, "last": reason, "weight_share": 0.5, "voiceless": False}]
     assert decided["could_differ"] is False
-    assert cli("export", "s", "minutes").out.count("| 1 | b | – | ") == 1
+    assert len(re.findall(r"^Turn 1 · .*\n\n(?:- .*\n)*- `░{20}` b – ", cli("export", "s", "minutes").out, re.MULTILINE)) == 1
 
 
 def test_a_lost_speech_hands_the_floor_to_the_next(cli: Cli, tmp_path: Path) -> None:
@@ -111,7 +112,7 @@ def test_a_meeting_that_loses_everyone_ends_without_a_decision(cli: Cli, tmp_pat
     platform = write_script(tmp_path / "s.toml", {"a": everything, "b": everything, "c": everything})
     done = cli("run", "Anyone?", *seat_words(platform, "abc"), "--session", "s", code=4)
     assert "\nNo decision: every seat that could have written it failed.\n" in done.out
-    assert "Lost seats: a: failed" in done.out
+    assert "\nLost seats\n– a: failed" in done.out
     decided = cli.json("show", "s")
     assert (decided["status"], decided["ended_by"], decided["decision"], decided["support"]) == (
         "concluded",

@@ -105,8 +105,8 @@ def test_silence_leaves_no_entry_and_is_kept_with_its_reason(cli: Cli) -> None:
     floors = [(fact["turn"], fact["seat"], fact["reason"]) for fact in record if fact["fact"] == "persona.floor_given"]
     assert floors == [(1, "A", "first_by_id"), (2, "B", "only_one"), (3, "C", "highest")]
     minutes = cli("export", "layoffs", "minutes").out
-    assert "| 1 | C | 0.20 | 沉默 | 先听听他们怎么说。 |" in minutes
-    assert "| 2 | C | 0.30 | 沉默 | 还是没到我说话的时候。 |" in minutes
+    assert "- `████░░░░░░░░░░░░░░░░` C 0.20 沉默 · 先听听他们怎么说。\n" in minutes
+    assert "- `██████░░░░░░░░░░░░░░` C 0.30 沉默 · 还是没到我说话的时候。\n" in minutes
 
 
 def test_the_library_holds_the_same_meeting(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
