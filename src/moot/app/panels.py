@@ -1,4 +1,4 @@
-"""Panels: who sits at the table, from a preset, a TOML file or the words `name=platform`."""
+"""Panels: the roster of a session, from a preset, a TOML file or words such as `name=platform`."""
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,11 +15,11 @@ from moot.domain.roster import Seat
 from moot.errors import BadPanel, BadRoster, MootError
 
 PATIENCE = {"human": 3_600.0, "embedded": 600.0, "command": 900.0}
-"""Seconds for those who are slower than a provider: people, coding agents, and a model that answers one seat after another."""
+"""Seconds for participants that are slower than a provider: people, coding agents, and a model that answers seat after seat."""
 
 
 class SeatForm(BaseModel):
-    """A seat as a panel file writes it."""
+    """A seat in a panel file."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -46,7 +46,7 @@ class PanelForm(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """Seats, some of them perhaps without a platform yet."""
+    """Seats, some of them possibly without a platform."""
 
     name: str = ""
     title: str = ""
@@ -57,12 +57,12 @@ class Panel:
 
 
 def list_presets() -> list[str]:
-    """The names of the panels that ship with Moot."""
+    """Return the names of the panels that ship with Moot."""
     return sorted({path.name.split(".")[0] for path in _folder().iterdir() if path.name.endswith(".toml")})
 
 
 def load_preset(name: str, language: Language) -> Panel:
-    """A panel that ships with Moot; raises BadPanel."""
+    """Load a panel that ships with Moot; raises BadPanel."""
     if name not in list_presets():
         raise BadPanel(f"no panel is called {name!r}; known: {', '.join(list_presets())}, or give a .toml file")
     path = _folder() / f"{name}.{language}.toml"
@@ -70,7 +70,7 @@ def load_preset(name: str, language: Language) -> Panel:
 
 
 def load_panel_file(path: Path) -> Panel:
-    """A panel from a file; raises BadPanel saying where it is wrong."""
+    """Load a panel from a file; raises BadPanel with the place of the fault."""
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as cause:
@@ -81,7 +81,7 @@ def load_panel_file(path: Path) -> Panel:
 
 
 def parse_panel(text: str, what: str, folder: Path) -> Panel:
-    """A panel from its text. Scripts that it names are looked for beside it."""
+    """Parse a panel. Scripts that it names are resolved against `folder`."""
     try:
         form = PanelForm.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as cause:
@@ -117,12 +117,12 @@ def _explain(cause: ValidationError) -> str:
 
 
 def load_panel(name: str, language: Language) -> Panel:
-    """A panel by its preset name or its file."""
+    """Load a panel by its preset name or its file."""
     return load_panel_file(Path(name)) if name.endswith(".toml") or "/" in name else load_preset(name, language)
 
 
 def parse_seat_word(text: str) -> Seat:
-    """A seat from `name=platform`; raises BadRoster or BadName."""
+    """Parse a seat from `name=platform`; raises BadRoster or BadName."""
     name, equals, platform = text.partition("=")
     if not equals or not platform.strip():
         raise BadRoster(f"--seat {text!r}: expected name=platform, such as ada=openai:gpt-5-mini or bob=embedded")
@@ -130,7 +130,7 @@ def parse_seat_word(text: str) -> Seat:
 
 
 def resolve_platform_path(platform: str, folder: Path) -> str:
-    """The platform with the file in it, if it has one, made absolute: a resumed session may be run from elsewhere."""
+    """Make the file in a platform absolute, if it has one: a resumed session may run in another folder."""
     kind, colon, name = platform.partition(":")
     if colon and name and (kind in {"script", "embedded"} or (kind == "command" and name.endswith(".toml"))):
         return f"{kind}:{(folder / Path(name).expanduser()).absolute()}"
@@ -138,9 +138,9 @@ def resolve_platform_path(platform: str, folder: Path) -> str:
 
 
 def assign_seats(panel: Panel, words: Sequence[Seat], platforms: Sequence[str]) -> tuple[Seat, ...]:
-    """The panel's seats with those of `words` put over or beside them; seats still without a platform share `platforms` in turn.
+    """Combine the panel's seats with `words`, which replace or extend them; seats without a platform share `platforms` in turn.
 
-    Raises BadRoster when there is none to share.
+    Raises BadRoster if there is no platform to share.
     """
     given = {seat.id: seat for seat in words}
     if len(given) < len(words):

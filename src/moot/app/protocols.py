@@ -1,4 +1,4 @@
-"""The protocols that are installed: Moot's own, and those that other distributions bring as entry points."""
+"""The installed protocols: Moot's own, and those that other distributions register as entry points."""
 
 from functools import cache
 from importlib.metadata import entry_points
@@ -23,18 +23,19 @@ OWN = (PERSONA, DEBATE, ADVISORY, CONSENSUS, ROUNDTABLE, SWARM, CONSULTATION, PI
 
 @cache
 def load_protocols() -> dict[str, AnyPlugin]:
-    """Every protocol by its name."""
-    found = {plugin.name: plugin for plugin in OWN}
+    """Return every protocol by name."""
+    protocols = {plugin.name: plugin for plugin in OWN}
     for point in entry_points(group="moot.protocols"):
-        if point.name not in found:
+        # A plugin cannot replace one of Moot's own protocols: stored sessions depend on their rules.
+        if point.name not in protocols:
             plugin = point.load()
             if isinstance(plugin, ProtocolPlugin):
-                found[plugin.name] = plugin
-    return found
+                protocols[plugin.name] = plugin
+    return protocols
 
 
 def get_protocol(name: str) -> AnyPlugin:
-    """The protocol of this name, or of this name on the wire; raises UnknownProtocol."""
+    """Return the protocol by its name or wire name; raises UnknownProtocol."""
     plugin = load_protocols().get(name) or next(
         (plugin for plugin in load_protocols().values() if plugin.wire_name == name), None
     )
@@ -44,26 +45,26 @@ def get_protocol(name: str) -> AnyPlugin:
 
 
 def collect_kinds() -> dict[str, type[Fact]]:
-    """The stored facts of all protocols."""
-    found = {kind: fact for plugin in load_protocols().values() for kind, fact in plugin.rules.kinds.items()}
-    return {**found, **CONSULTATION_KINDS}
+    """Return the stored facts of all protocols."""
+    kinds = {kind: fact for plugin in load_protocols().values() for kind, fact in plugin.rules.kinds.items()}
+    return {**kinds, **CONSULTATION_KINDS}
 
 
 @cache
 def with_consultations(name: str) -> AnyPlugin:
-    """The protocol of this name, for sessions whose seats may consult each other."""
+    """Return the protocol of this name, for sessions with consultations."""
     return wrap_with_consultations(load_protocols()[name])
 
 
 def find_plugin(opened: Opened) -> AnyPlugin:
-    """The protocol that a session was opened with."""
+    """Return the protocol that a session was opened with."""
     plugin = next(plugin for plugin in load_protocols().values() if type(opened) in plugin.rules.kinds.values())
     return plugin if opened.consult is None else with_consultations(plugin.name)
 
 
 def find_rules(opened: Opened, rules: Rulebook[Any]) -> Rulebook[Any]:
-    """The rulebook that a session is run by: the protocol's own, or the director round it."""
+    """Return the rulebook that runs a session: the protocol's own, or the director around it."""
     if opened.consult is None:
         return rules
-    found: Rulebook[Any] = with_consultations(rules.name).rules
-    return found
+    wrapped: Rulebook[Any] = with_consultations(rules.name).rules
+    return wrapped

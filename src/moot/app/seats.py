@@ -1,4 +1,4 @@
-"""Who fills a seat: from its platform to a participant."""
+"""Creates the participant of a seat from its platform."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -24,9 +24,9 @@ from moot.participants.similarity_seat import MeasureParticipant
 from moot.ports.participant import Participant
 
 CHECK_SECONDS = 120.0
-"""How long getting ready may take, with the imports of a busy machine; a participant's requests have deadlines of their own."""
+"""How long `ready` may take, including imports on a busy machine; a participant's requests have their own deadlines."""
 SEARCH = "MOOT_SEARCH"
-"""The variable that names the program to look things up with: an agent's name, or a recipe's file."""
+"""The variable that names the search program: an agent's name, or a recipe file."""
 
 
 @runtime_checkable
@@ -35,7 +35,7 @@ class _Closing(Protocol):
 
 
 class Seating:
-    """Makes participants; those that hold a connection or a model are shared by the seats of one platform."""
+    """Creates participants; those with a connection or a model are shared by all seats of one platform."""
 
     def __init__(self, home: Path, environ: Mapping[str, str], ask_person: AskPerson | None = None) -> None:
         self._home = home
@@ -46,7 +46,7 @@ class Seating:
         self._lookup: Lookup | None = None
 
     def __call__(self, seat: Seat) -> Participant | None:
-        """The participant of a seat, None for one that answers from elsewhere; raises CallerError."""
+        """Return the participant of a seat, None for an outside seat; raises CallerError."""
         kind, _, name = seat.platform.partition(":")
         if seat.id == HOUSE.id:
             return RecorderParticipant()
@@ -64,7 +64,7 @@ class Seating:
         return self._with_search(shared) if isinstance(shared, ModelParticipant) else shared
 
     def search(self) -> CommandParticipant | None:
-        """The program that things are looked up with, None where none is named; raises UnknownPlatform or BadPanel."""
+        """Return the search program, None if none is configured; raises UnknownPlatform or BadPanel."""
         name = self._environ.get(SEARCH, "").strip().removeprefix("command:")
         try:
             return self._build_command(name, "search") if name else None
@@ -72,13 +72,13 @@ class Seating:
             raise UnknownPlatform(f"{SEARCH}: {error}") from error
 
     def _with_search(self, mind: Participant) -> Participant:
-        """The mind with what it can look things up with, if there is any. What was found is remembered for all seats."""
+        """Wrap a participant with the search, if there is one. The cache of results is shared by all seats."""
         if self._lookup is None and (program := self.search()) is not None:
             self._lookup = Lookup(program.run_prompt)
         return mind if self._lookup is None else LookupParticipant(mind, self._lookup)
 
     def check_scripts(self, seats: Sequence[Seat], forms: Mapping[str, AnswerForm]) -> None:
-        """What can be told now and not in the middle of the meeting: slips in scripts, seats that the protocol asks too much of.
+        """Check before the session starts: mistakes in scripts, and seats that cannot handle the protocol.
 
         Raises BadScript or BadRoster.
         """
@@ -93,7 +93,7 @@ class Seating:
                 )
 
     async def check(self, seats: Sequence[Seat], language: Language) -> None:
-        """Refuse seats that cannot work, before anything is recorded; raises with the first reason and its remedy."""
+        """Reject seats that cannot work, before anything is recorded; raises with the first reason and its remedy."""
         participants = {seat.id: self(seat) for seat in seats}
         for seat in seats:
             if seat.platform == "embedded" and language == "zh":
@@ -102,24 +102,24 @@ class Seating:
                     "start a local model server, or give a GGUF file that speaks Chinese as embedded:FILE"
                 )
         waiting = {seat: participant for seat, participant in participants.items() if participant is not None}
-        told = await asyncio.gather(*(_check_ready(participant) for participant in waiting.values()))
-        for seat_id, sentence in zip(waiting, told, strict=True):
+        problems = await asyncio.gather(*(_check_ready(participant) for participant in waiting.values()))
+        for seat_id, sentence in zip(waiting, problems, strict=True):
             if sentence is not None:
                 raise ProviderRefused(f"seat {seat_id!r}: {sentence}")
 
     async def check_search(self, forms: Mapping[str, AnswerForm]) -> None:
-        """Refuse a search that cannot work where minds would look things up; raises ProviderRefused."""
+        """Reject a search that cannot work, if the protocol uses one; raises ProviderRefused."""
         program = self.search() if any(form.looks_up for form in forms.values()) else None
         if program is not None and (sentence := await program.ready()) is not None:
             raise ProviderRefused(f"{SEARCH}: {sentence}")
 
     async def agents(self) -> dict[str, str | None]:
-        """The coding agents that Moot knows, each with its version, None for those that are not installed."""
-        told = await asyncio.gather(*(self._build_command(name, "doctor").version() for name in AGENTS))
-        return dict(zip(AGENTS, told, strict=True))
+        """Return the known coding agents with their versions, None for those that are not installed."""
+        versions = await asyncio.gather(*(self._build_command(name, "doctor").version() for name in AGENTS))
+        return dict(zip(AGENTS, versions, strict=True))
 
     def _build_command(self, name: str, seat: str) -> CommandParticipant:
-        """The program of a seat, in a folder that no other seat has."""
+        """Create the program of a seat, in a folder that no other seat uses."""
         recipe = find_recipe(name)
         kept = self._home / "agents"
         return CommandParticipant(recipe, kept / recipe.name / seat, self._environ, kept)
@@ -131,15 +131,15 @@ class Seating:
         self._shared.clear()
 
     def weights(self) -> Path | None:
-        """The embedded model's weights, if they are here."""
+        """Return the embedded model's weights, if they are here."""
         return weights.find_weights(self._models)
 
     def fetch_weights(self) -> Path:
-        """The embedded model's weights, fetched if need be; raises WorldError."""
+        """Return the embedded model's weights, downloading them if needed; raises WorldError."""
         return weights.fetch_weights(self._models)
 
     def has_embedded(self) -> bool:
-        """Whether the embedded model could answer now."""
+        """Whether the embedded model can answer now."""
         return local_model.is_installed() and encoder.is_installed() and self.weights() is not None
 
     def _make_participant(self, text: str) -> Participant:
