@@ -81,7 +81,7 @@ class Relay:
         async with self._hall.open_conference(self._name, self._session) as conference:
             status = await conference.sync(held=frozenset(self._held))
             now = asyncio.get_running_loop().time()
-            # An agent at work may be in the middle of its writes: nothing is judged as damage meanwhile.
+            # A running agent may be in the middle of its writes: nothing counts as damage until it is done.
             if not status.damage or self._held:
                 self._damaged_since = None
                 return status
