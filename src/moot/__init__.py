@@ -1,4 +1,4 @@
-"""Moot puts a question before a group of minds and hands back a decision that can be audited."""
+"""Moot puts a question to a group of participants and returns a decision that can be audited."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Unpack
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from moot.errors import CallerError, MootError, WorldError
     from moot.reports.decision import Decision
 else:
-    # Loaded when it is asked for: a program that imports one module of Moot does not pay for all of them.
+    # Loaded on first use: a program that imports one module of Moot does not import all of them.
     _PLACES = {
         "Budget": "domain.budget",
         "CallerError": "errors",
@@ -34,6 +34,7 @@ else:
         if name not in _PLACES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         found = getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+        # Cached, so that `__getattr__` runs once per name.
         globals()[name] = found
         return found
 

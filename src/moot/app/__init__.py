@@ -1,1 +1,1 @@
-"""Use cases: what the surfaces call. The one place that puts parts together."""
+"""The use cases that the surfaces call; the one place that assembles the parts."""

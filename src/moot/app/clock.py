@@ -1,4 +1,4 @@
-"""The system's clock."""
+"""The system clock."""
 
 import time
 from datetime import UTC, datetime, timedelta
@@ -8,9 +8,10 @@ LEAP: Final = timedelta(seconds=60)
 
 
 class SystemClock:
-    """UTC that never runs backwards and never stands still: between leaps it is driven by the machine's steady clock.
+    """UTC that never runs backwards and never stands still: between jumps it follows the monotonic clock.
 
-    A wall clock that is more than a minute ahead (the machine slept, or was set) is followed; one that was set back is not.
+    A wall clock that is more than a minute ahead (the machine slept, or its clock was set) is followed; one that was set back is
+    not.
     """
 
     def __init__(self) -> None:

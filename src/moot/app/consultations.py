@@ -1,4 +1,4 @@
-"""How a session comes to have consultations: what its owner wants, checked, as its opening records it."""
+"""The consultation options of a session: validated and converted into the rules that its opening records."""
 
 import secrets
 from collections.abc import Mapping
@@ -14,10 +14,10 @@ from moot.protocols.consultation.facts import RECORD
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consult:
-    """Consultations as the owner of a session wants them.
+    """The consultation options of a session.
 
-    `folder` is the project that keeps the records; left out, the folder that this process runs in. A session that is a validation
-    `gate` refuses them all.
+    `folder` is the project that keeps the records; by default the current folder. A session that is a validation `gate` refuses
+    all consultations.
     """
 
     per_seat: int = 3
@@ -28,7 +28,7 @@ class Consult:
 
 
 def build_consult_rules(wanted: Consult) -> ConsultRules:
-    """The rules as they are recorded; raises BadSetting."""
+    """Build the recorded rules; raises BadSetting."""
     for what, count, most in (("seat", wanted.per_seat, MOST_PER_SEAT), ("session", wanted.per_session, MOST_PER_SESSION)):
         if not 0 <= count <= most:
             raise BadSetting(f"{count} consultations per {what}; expected 0 to {most}")
@@ -50,5 +50,5 @@ def build_consult_rules(wanted: Consult) -> ConsultRules:
 
 
 def select_asked_kinds(forms: Mapping[str, AnswerForm]) -> dict[str, AnswerForm]:
-    """What seats can be asked for: all but what the house does itself."""
+    """Return the kinds of answers that seats can be asked for: all but those of Moot itself."""
     return {kind: form for kind, form in forms.items() if kind != RECORD}

@@ -1,4 +1,4 @@
-"""Deliberations as outside participants take part in them: open, contribute, wait, close, across processes and days."""
+"""Deliberations with outside participants: open, contribute, wait, close, across processes and days."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -32,7 +32,7 @@ Nudge = Callable[[SessionId], None]
 
 @dataclass(frozen=True, slots=True)
 class DeliberationState:
-    """Where a deliberation stands."""
+    """The state of a deliberation."""
 
     snapshot: Snapshot
     rules: CouncilRules
@@ -45,28 +45,29 @@ class DeliberationState:
 
     @property
     def waiting_for(self) -> list[SeatId]:
-        """Whose turn it is."""
+        """The seats whose turn it is."""
         asks = [effect for effect in self.rules.decide(self.council) if isinstance(effect, Ask)]
         return [ask.seat for ask in asks if not ask.invited]
 
     def lines(self, seat: SeatId | None, since: int = 0) -> list[CouncilLine]:
-        """The lines that a seat (None: anyone) may read and that came, or came to light, behind an entry of the ledger."""
+        """Return the lines that a seat (None: anyone) may read, and that were written or revealed after a ledger entry."""
         return [line for line in list_visible_lines(self.council, seat) if self.find_reveal_entry(line, seat) > since]
 
     def find_reveal_entry(self, line: CouncilLine, seat: SeatId | None) -> int:
-        """The entry from which on a seat can read a line: what others wrote blind comes to light later."""
+        """Return the entry from which on a seat can read a line: blind lines of others are revealed later."""
         is_own = line.seat in {seat, USER}
         return line.seq if is_own or not self.council.opened.settings.blind else max(line.seq, self.council.revealed_at)
 
     def last_visit(self, seat: SeatId) -> int:
-        """The entry up to which a seat has certainly read: its last but one, for it may have written the last unawares."""
+        """Return the entry up to which a seat has surely read: that of its last line but one."""
+        # A seat may have written its last line without reading what came before it.
         own = [line.seq for line in self.council.lines if line.seat == seat]
         return own[-2] if len(own) > 1 else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitResult:
-    """What waiting came to. `cursor` is where to go on reading."""
+    """The result of waiting. `cursor` is where to continue reading."""
 
     status: Literal["your_turn", "pending", "closed"]
     place: DeliberationState
@@ -76,7 +77,7 @@ class WaitResult:
 
 
 class Deliberations:
-    """Works on the sessions of one `Moot`; `nudge` tells whoever runs sessions that something happened to one."""
+    """Works on the sessions of one `Moot`; `nudge` signals whoever runs sessions that one has changed."""
 
     def __init__(self, moot: Moot, nudge: Nudge | None = None) -> None:
         self._moot = moot
@@ -84,11 +85,12 @@ class Deliberations:
         self.stopping = asyncio.Event()
 
     async def open(self, topic: str, *, key: str = "", by: str = "", **options: Unpack[Options]) -> SessionId:
-        """Open a deliberation; the same `key` by the same caller again finds the one that was opened. Raises as `Moot.open`."""
+        """Open a deliberation; the same `key` of the same caller returns the existing one. Raises as `Moot.open`."""
         if not key:
             session = await self._moot.open(topic, **options)
             self._nudge(session)
             return session
+        # The id follows from caller and key, so that a retry, even in another process, meets the same session.
         digest = sha256("\x1f".join((by, key)).encode()).hexdigest()
         session = SessionId(f"d_{digest[:24]}")
         options["session"] = session
@@ -100,20 +102,20 @@ class Deliberations:
         return session
 
     async def _check_same(self, session: SessionId, topic: str, key: str, options: Options) -> None:
-        """Raises KeyReused when what a key opened before is not what is wanted now."""
-        found = (await self._moot.engine.load_snapshot(session)).session_state.opened
+        """Raise KeyReused if the key opened something different before."""
+        opened = (await self._moot.engine.load_snapshot(session)).session_state.opened
         again = options.copy()
         again["session"] = None
         wanted = (await self._moot.plan_session(topic, **again)).opened
-        if _normalize_opening(found) != _normalize_opening(wanted):
+        if _normalize_opening(opened) != _normalize_opening(wanted):
             raise KeyReused(f"the key {key!r} was used to open another deliberation ({session}); use a new key")
 
     async def load_state(self, session: str) -> DeliberationState:
-        """Where a deliberation stands; raises UnknownSession also for sessions of other protocols."""
+        """Return the state of a deliberation; raises UnknownSession also for sessions of other protocols."""
         return _build_state(await self._moot.engine.load_snapshot(parse_session_id(session)))
 
     async def contribute(self, session: str, seat: str, said: dict[str, Any], key: str = "") -> Entry:
-        """Record what a seat says; the same words, or the same key, again count once.
+        """Record what a seat says; the same content, or the same key, counts once.
 
         Raises OutOfTurn, UnknownSeat, BadAnswer, KeyReused, SessionClosed, UnknownSession.
         """
@@ -135,7 +137,7 @@ class Deliberations:
         return entry
 
     async def close(self, session: str, *, by: str = "", force: bool = False) -> DeliberationState:
-        """Compute and record the decision with the votes there are; one that is closed stays as it is. Raises OutOfTurn."""
+        """Compute and record the decision from the existing votes; a closed one is returned unchanged. Raises OutOfTurn."""
         name = parse_session_id(session)
         place = await self.load_state(name)
         if place.snapshot.is_closed:
@@ -165,15 +167,15 @@ class Deliberations:
         timeout: float = 45.0,
         progress: Progress | None = None,
     ) -> WaitResult:
-        """Wait until a seat has a turn or the session ends; `pending` when neither comes in time, or when this is `stopping`.
+        """Wait until a seat has a turn or the session ends; `pending` on a timeout, or when this process is `stopping`.
 
-        `reader` is as whom what is new is read: what is sealed is open to its author alone.
+        `reader` is as whom new lines are read: blind lines are visible to their author only.
         """
         name, speaker = parse_session_id(session), parse_seat_id(seat)
         loop = asyncio.get_running_loop()
         started = loop.time()
         ends = started + min(max(0.0, timeout), MOST_WAIT_SECONDS)
-        # Whoever ran it may be gone: what is waited for must be at work somewhere.
+        # The process that ran the session may be gone: somebody must run it while we wait.
         self._nudge(name)
         while True:
             if progress is not None:
@@ -182,11 +184,12 @@ class Deliberations:
             left = ends - loop.time()
             if turn.status != "pending" or left <= 0 or self.stopping.is_set():
                 return turn
+            # Woken at least every PROGRESS_SECONDS, so that the caller's connection sees progress.
             if await self.wait_for_change(name, turn.place.snapshot.seq, min(left, PROGRESS_SECONDS)):
                 self._nudge(name)
 
     async def wait_for_change(self, session: SessionId, after: int, timeout: float) -> bool:
-        """Whether a session went on within a time; ends at once when this is `stopping`."""
+        """Whether a session changed within a time; returns at once when this process is `stopping`."""
         waits = [
             asyncio.create_task(self._moot.engine.wait_for_change(session, after)),
             asyncio.create_task(self.stopping.wait()),
@@ -215,19 +218,19 @@ class Deliberations:
         except SessionClosed:
             is_later = True
         if is_later:
-            # It went on while we looked: what is asked and what is new must be of one moment.
+            # The session changed in between: the ask and the new lines must belong to the same state.
             return await self._load_turn(session, seat, reader, cursor)
         return pending if ask is None or ask.ask.invited else replace(pending, status="your_turn", ask=ask)
 
     async def _follow_up(self, session: SessionId) -> None:
-        """What follows from a change: the session goes on, and is remembered when it has ended."""
+        """Let the session continue after a change, and remember it when it has ended."""
         self._nudge(session)
         if (await self._moot.engine.load_snapshot(session)).is_closed:
             await self._moot.remember_if_possible(session)
 
 
 def _normalize_opening(opened: Opened) -> Opened:
-    """An opening without what chance and memory put into it."""
+    """Return an opening without its random values and without what memory added."""
     seats = tuple(replace(seat, trust=NEUTRAL_TRUST) for seat in opened.seats)
     consult = None if opened.consult is None else replace(opened.consult, token="")
     return replace(opened, seed=0, seats=seats, subject=replace(opened.subject, bonds=()), consult=consult)
@@ -250,13 +253,13 @@ def _build_state(snapshot: Snapshot) -> DeliberationState:
 
 
 def _find_repeat(council: Council, seat: SeatId, said: Contribution) -> CouncilLine | None:
-    """The same words by the same seat in this round: a retry without a key."""
+    """Return the line with the same content of the same seat in this round: a retry without a key."""
     own = [line for line in council.lines if line.seat == seat and line.round == council.round]
     return own[-1] if own and own[-1].said == said else None
 
 
 def _check_turn(place: DeliberationState, seat: SeatId, said: Contribution) -> None:
-    """Raises OutOfTurn saying what was expected. Unknown seats and closed sessions are the engine's to refuse."""
+    """Raise OutOfTurn with what was expected. The engine refuses unknown seats and closed sessions."""
     allowed = place.allowed.get(seat)
     if allowed is None or place.snapshot.is_closed or said.type in allowed:
         return

@@ -1,4 +1,4 @@
-"""What minds are at hand: keys in the environment, model servers on this machine, the embedded model."""
+"""Discovers available platforms: keys in the environment, model servers on this machine, the embedded model."""
 
 import asyncio
 from collections.abc import Mapping
@@ -10,13 +10,13 @@ from moot.app.seats import Seating
 from moot.participants.platforms import find_address, find_platforms, parse_platform
 
 KNOCK_SECONDS = 2.0
-"""How long a port of this machine may be silent: where nobody listens, that is known at once."""
+"""How long a local port may be silent; if nobody listens, the connection fails at once."""
 LOCAL_SERVERS = ("ollama", "lmstudio", "llamacpp", "vllm")
 
 
 @dataclass(frozen=True, slots=True)
 class DiscoveredPlatforms:
-    """Platforms that could take a seat, the better first."""
+    """Platforms that could fill a seat, the better ones first."""
 
     models: tuple[str, ...]
     servers: tuple[str, ...]
@@ -24,12 +24,12 @@ class DiscoveredPlatforms:
 
     @property
     def best(self) -> tuple[str, ...]:
-        """Those to use unasked: the embedded model only when there is nothing better."""
+        """The platforms to use by default: the embedded model only if there is nothing better."""
         return (*self.models, *self.servers) or (("embedded",) if self.embedded else ())
 
 
 async def discover_platforms(environ: Mapping[str, str], seating: Seating) -> DiscoveredPlatforms:
-    """Look, without spending anything."""
+    """Discover platforms, without spending anything."""
     knocked = await asyncio.gather(*(_is_listening(name, environ) for name in LOCAL_SERVERS))
     servers = tuple(name for name, listens in zip(LOCAL_SERVERS, knocked, strict=True) if listens)
     return DiscoveredPlatforms(models=tuple(find_platforms(environ)), servers=servers, embedded=seating.has_embedded())

@@ -1,4 +1,4 @@
-"""Where Moot keeps its things, by environment variables.
+"""Where Moot keeps its data, by environment variables.
 
 MOOT_HOME     the folder of the ledger and the embedded model (default: ~/.moot)
 MOOT_LEDGER   another ledger: a file, `memory:`, or a postgresql:// address
@@ -15,7 +15,7 @@ from moot.ports.ledger import Ledger
 
 
 def resolve_home(environ: Mapping[str, str]) -> Path:
-    """The folder that Moot owns."""
+    """Return the folder that Moot owns."""
     return Path(environ.get("MOOT_HOME") or Path.home() / ".moot").expanduser().absolute()
 
 
@@ -25,7 +25,7 @@ def resolve_ledger_address(environ: Mapping[str, str]) -> str:
 
 @asynccontextmanager
 async def open_ledger(address: str) -> AsyncIterator[Ledger]:
-    """The ledger at an address; raises LedgerUnavailable, LedgerNewer, BadSetting or MissingExtra."""
+    """Open the ledger at an address; raises LedgerUnavailable, LedgerNewer, BadSetting or MissingExtra."""
     if address == "memory:":
         yield MemoryLedger()
     elif address.startswith(("postgresql://", "postgres://")):
@@ -43,5 +43,5 @@ async def open_ledger(address: str) -> AsyncIterator[Ledger]:
 
 
 def resolve_file_path(address: str) -> Path:
-    """A ledger file's address as a path."""
+    """Return the path of a ledger file."""
     return Path(address).expanduser().absolute()

@@ -62,7 +62,7 @@ T = TypeVar("T")
 DEFAULT_TURNS = 12
 WEEK_SECONDS = 604_800.0
 MOST_COMPARED = 999
-"""Decisions up to which those on a like topic are looked for without being asked for."""
+"""Up to how many decisions similar topics are searched for automatically."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +81,7 @@ class SessionLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """Where two sessions part: the entries that they share, and what each has from there on."""
+    """The difference of two sessions: the number of shared entries, and what each has after them."""
 
     shared: int
     left: tuple[Entry, ...]
@@ -93,7 +93,7 @@ SeatFiller = str | Seat | AnswerFunction
 
 
 class Options(TypedDict, total=False):
-    """How a session is to be opened.
+    """The options for opening a session.
 
     `seats` maps names to platforms or Python functions (or lists `Seat`s or `name=platform` words); `panel` is a preset, a file
     or a `Panel`; its seats without a platform share `models`, or what `discover` finds. `protocol` says by which rules it is held
@@ -121,14 +121,14 @@ class Options(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedSession:
-    """A session that could be opened: its opening, and the id that it was to have, if any."""
+    """A session that could be opened: its opening, and its intended id, if any."""
 
     opened: Opened
     session: SessionId | None
 
 
 class Moot:
-    """Use as an async context manager.
+    """The library's main class. Use as an async context manager.
 
     `environ` stands for the process's environment (keys, MOOT_HOME, MOOT_LEDGER); `ask_person` puts questions to human seats.
     `participants` are the program's own, by the name that seats have as their platform: functions that take a brief and return
@@ -177,13 +177,13 @@ class Moot:
         return _require_started(self._access)
 
     async def discover(self) -> DiscoveredPlatforms:
-        """The minds that are at hand without being named."""
+        """Return the platforms that are available without being named."""
         return await discover_platforms(self.environ, self.seating)
 
     async def open(self, topic: str, **options: Unpack[Options]) -> SessionId:
-        """Open a session and return its id; nothing is recorded unless everything is in order, else as `planned`."""
-        found = await self.plan_session(topic, **options)
-        return await self.engine.open(found.opened, found.session)
+        """Open a session and return its id; nothing is recorded unless all checks of `plan_session` pass."""
+        planned = await self.plan_session(topic, **options)
+        return await self.engine.open(planned.opened, planned.session)
 
     async def plan_session(self, topic: str, **options: Unpack[Options]) -> PlannedSession:
         """What `open` would record, after all of its checks. Raises CallerError or ProviderRefused."""
@@ -215,6 +215,7 @@ class Moot:
         check_limits(opened.budget, patience)
         session = options.get("session")
         wanted = None if session is None else parse_session_id(session)
+        # Checked early for a clear message; `Engine.open` decides in case of a race.
         if wanted is not None and await self.engine.entries(wanted, 0, 1):
             raise SessionExists(f"session {session!r} exists already; choose another id")
         self.seating.check_scripts(roster, select_asked_kinds(find_plugin(opened).rules.forms))
@@ -224,7 +225,7 @@ class Moot:
         return PlannedSession(opened=opened, session=wanted)
 
     async def run(self, session: str, *, wait: bool = False) -> Decision:
-        """Run or resume a session until it ends or, without `wait`, waits for seats elsewhere only; the decision so far."""
+        """Run or resume a session until it ends or, without `wait`, waits only for outside seats; returns the decision so far."""
         snapshot = await self.engine.run(parse_session_id(session), self.seating, wait_outside=wait)
         if snapshot.is_closed:
             await self.remember(session)
@@ -235,7 +236,7 @@ class Moot:
         return await self.run(await self.open(topic, **options))
 
     async def remember(self, session: str) -> None:
-        """Take a session that has ended into decision memory; one that is there already stays as it is."""
+        """Add an ended session to decision memory; an existing record stays unchanged."""
         name = parse_session_id(session)
         plugin, timeline = await self._load_plugin_and_timeline(name)
         if isinstance(timeline.closed, SessionCancelled | SessionImported) or await self.memory.has(name):
@@ -243,7 +244,7 @@ class Moot:
         await self.memory.keep(build_decision_record(plugin, timeline, (await self.engine.load_snapshot(name)).hash))
 
     async def remember_if_possible(self, session: str) -> None:
-        """`remember`, but what fails now is looked for again by the next `recall`: the session itself stands."""
+        """Like `remember`, but a failure is only logged, and the next `recall` tries again: the session itself is unaffected."""
         try:
             await self.remember(session)
         except MootError as error:
@@ -251,9 +252,9 @@ class Moot:
             log.warning("session %s is not remembered yet: %s", session, error)
 
     async def recall(self) -> DecisionMemory:
-        """Decision memory, with every session in it that ended without being remembered: its process died over it.
+        """Return decision memory, after adding every session that ended without being remembered because its process died.
 
-        That is looked for once: a process that lives remembers what it ends.
+        That search runs once: a live process remembers the sessions that it ends.
         """
         if not self._is_recalled:
             for line in await self.sessions():
@@ -261,47 +262,47 @@ class Moot:
                     try:
                         await self.remember(line.session)
                     except (LedgerDamaged, CallerError) as error:
-                        # One session that cannot be read must not keep all others from being remembered.
+                        # One unreadable session must not prevent the others from being remembered.
                         log.warning("session %s cannot be remembered: %s", line.session, error)
             self._is_recalled = True
         return self.memory
 
     async def find_similar(self, topic: str) -> list[SearchHit]:
-        """Earlier decisions on a like topic; none where there are so many that looking would hold up the opening."""
+        """Return earlier decisions on a similar topic; empty if there are so many that searching would delay the opening."""
         if len(await self.memory.list_decisions(limit=MOST_COMPARED + 1)) > MOST_COMPARED:
             return []
         hits = await self.memory.find_similar(validate_topic(topic))
         return [hit for hit in hits if (kept := await self.memory.get(hit.decision)) is not None and kept.record.decided]
 
     async def decision(self, session: str) -> Decision:
-        """The decision as it stands."""
+        """Return the current decision."""
         plugin, timeline = await self._load_plugin_and_timeline(session)
         return plugin.decision(timeline)
 
     def watch(self, session: str, after: int = 0) -> AsyncIterator[Event]:
-        """Entries as they are written, and text as it is produced where this process runs the session."""
+        """Yield entries as they are written, and text while it is produced if this process runs the session."""
         return self.engine.watch(parse_session_id(session), after)
 
     async def give_input(self, session: str, text: str, key: str = "") -> Entry | None:
         return await self.engine.give_input(parse_session_id(session), text, key)
 
     async def asks(self, session: str) -> list[OutstandingAsk]:
-        """What is asked and not yet answered."""
+        """Return the open asks."""
         return await self.engine.list_outstanding(parse_session_id(session))
 
     async def answer(self, session: str, ask: str, raw: object, key: str = "") -> Entry:
-        """Answer for a seat that sits elsewhere: text, or the fields of the answer. The same `key` again counts once."""
+        """Answer for an outside seat: text, or the fields of the answer. The same `key` counts once."""
         return await self.engine.answer(parse_session_id(session), AskId(ask), raw, key)
 
     async def is_running(self, session: str) -> bool:
-        """Whether some process runs the session now."""
+        """Whether any process runs the session now."""
         return await self.engine.is_running(parse_session_id(session))
 
     async def cancel(self, session: str, reason: str = "") -> Entry:
         return await self.engine.cancel(parse_session_id(session), reason)
 
     async def sessions(self) -> list[SessionLine]:
-        """Every session, the one that was last at work last."""
+        """Return every session, the most recently active one last."""
         lines = []
         for head in await self.engine.heads():
             if is_register(head.session):
@@ -310,7 +311,7 @@ class Moot:
         return sorted(lines, key=lambda line: (line.last_at, line.session))
 
     async def export(self, session: str, form: str) -> str:
-        """The session as text: `jsonl`, or one of its protocol's forms; raises BadSetting."""
+        """Render the session as `jsonl`, or in one of its protocol's forms; raises BadSetting."""
         if form == "jsonl":
             return dump_export(parse_session_id(session), await self.engine.records(parse_session_id(session)))
         plugin, timeline = await self._load_plugin_and_timeline(session)
@@ -321,43 +322,44 @@ class Moot:
     async def read_back(
         self, text: str, *, seats: Sequence[Seat] = (), name: str = "persona", session: str | None = None
     ) -> SessionId:
-        """Take in an export, a `jsonl` under its own id, a context ledger as a new session; raises BadImport."""
+        """Import an export: `jsonl` under its own id, a context ledger as a new session; raises BadImport."""
         if text.lstrip().startswith('{"moot":'):
             return await self._restore_export(text)
         plugin = get_protocol(name)
         if plugin.read_back is None:
             raise BadImport(f"the protocol {plugin.name!r} can import only jsonl")
-        found = plugin.read_back(text, tuple(seats), Budget(turns=DEFAULT_TURNS))
-        if found.conclusion is None:
-            self._check_platforms(found.opened.seats)
+        imported = plugin.read_back(text, tuple(seats), Budget(turns=DEFAULT_TURNS))
+        if imported.conclusion is None:
+            self._check_platforms(imported.opened.seats)
         then = []
-        if found.conclusion is not None:
-            then = [Entry(seq=2, at=datetime.now(UTC), fact=SessionImported(conclusion=found.conclusion))]
-        return await self.engine.open(found.opened, parse_session_id(session) if session else None, then)
+        if imported.conclusion is not None:
+            then = [Entry(seq=2, at=datetime.now(UTC), fact=SessionImported(conclusion=imported.conclusion))]
+        return await self.engine.open(imported.opened, parse_session_id(session) if session else None, then)
 
     async def replay(self, session: str) -> ReplayResult:
         return await self.engine.replay(parse_session_id(session))
 
     async def verify(self, session: str) -> str | None:
-        """What is wrong with the session's chain; None if nothing is."""
+        """Return what is wrong with the session's hash chain; None if nothing is."""
         return await self.engine.verify(parse_session_id(session))
 
     async def fork(
         self, session: str, *, at: int | None = None, swaps: Mapping[str, str] | None = None, name: str | None = None
     ) -> SessionId:
-        """A new session that goes on from entry `at` (left out: the last before the close), with seats given to others."""
+        """Create a session that continues from entry `at` (default: the last before the close), with some seats swapped."""
         source = parse_session_id(session)
         if at is None:
             snapshot = await self.engine.load_snapshot(source)
             at = snapshot.seq - 1 if snapshot.is_closed else snapshot.seq
         words = [parse_seat_word(f"{seat}={platform}") for seat, platform in (swaps or {}).items()]
         for seat in words:
+            # Fails for an unknown platform before anything is recorded.
             self.seating(seat)
         changes = [Swap(seat=seat.id, platform=seat.platform) for seat in words]
         return await self.engine.fork(source, at, changes, parse_session_id(name) if name else None)
 
     async def diff(self, left: str, right: str) -> Difference:
-        """Where two sessions part."""
+        """Compare two sessions."""
         ones = [self.engine.entry(record) for record in await self.engine.records(parse_session_id(left))]
         others = [self.engine.entry(record) for record in await self.engine.records(parse_session_id(right))]
         shared = 0
@@ -366,16 +368,16 @@ class Moot:
         return Difference(shared=shared, left=tuple(ones[shared:]), right=tuple(others[shared:]))
 
     async def load_timeline(self, session: str) -> Any:
-        """The session as its protocol tells it."""
+        """Return the timeline of a session."""
         return (await self._load_plugin_and_timeline(session))[1]
 
     async def load_plugin(self, session: str) -> AnyPlugin:
-        """The protocol of a session; raises UnknownSession."""
+        """Return the protocol of a session; raises UnknownSession."""
         return self._find_plugin((await self.engine.load_snapshot(parse_session_id(session))).session_state.opened)
 
     async def _load_plugin_and_timeline(self, session: str) -> tuple[AnyPlugin, Any]:
         name = parse_session_id(session)
-        # What is shown to people is checked first: words that were changed afterwards are nobody's.
+        # What people read is verified first: text that was changed afterwards is nobody's statement.
         entries = [self.engine.entry(record) for record in validate_chain(name, await self.engine.records(name))]
         opened = entries[0].fact
         assert isinstance(opened, Opened)
@@ -407,7 +409,7 @@ class Moot:
         return replace(line, protocol=plugin.name, topic=opened.topic, status=_derive_status(last), is_hosted=opened.hosted)
 
     def _check_platforms(self, seats: Sequence[Seat]) -> None:
-        """Raises BadImport when a seat could not go on."""
+        """Raise BadImport if a seat could not continue."""
         for seat in seats:
             try:
                 self.seating(seat)

@@ -1,4 +1,4 @@
-"""Panels: who sits at the table, from a preset, a TOML file or the words `name=platform`."""
+"""Panels: the roster of a session, from a preset, a TOML file or words such as `name=platform`."""
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ from moot.participants.kinds import KindTable
 
 
 class SeatForm(BaseModel):
-    """A seat as a panel file writes it."""
+    """A seat in a panel file."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -45,7 +45,7 @@ class PanelForm(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """Seats, some of them perhaps without a platform yet."""
+    """Seats, some of them possibly without a platform."""
 
     name: str = ""
     title: str = ""
@@ -56,12 +56,12 @@ class Panel:
 
 
 def list_presets() -> list[str]:
-    """The names of the panels that ship with Moot."""
+    """Return the names of the panels that ship with Moot."""
     return sorted({path.name.split(".")[0] for path in _folder().iterdir() if path.name.endswith(".toml")})
 
 
 def load_preset(name: str, language: Language) -> Panel:
-    """A panel that ships with Moot; raises BadPanel."""
+    """Load a panel that ships with Moot; raises BadPanel."""
     if name not in list_presets():
         raise BadPanel(f"no panel is called {name!r}; known: {', '.join(list_presets())}, or give a .toml file")
     path = _folder() / f"{name}.{language}.toml"
@@ -69,7 +69,7 @@ def load_preset(name: str, language: Language) -> Panel:
 
 
 def load_panel_file(path: Path) -> Panel:
-    """A panel from a file; raises BadPanel saying where it is wrong."""
+    """Load a panel from a file; raises BadPanel with the place of the fault."""
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as cause:
@@ -80,7 +80,7 @@ def load_panel_file(path: Path) -> Panel:
 
 
 def parse_panel(text: str, what: str, folder: Path) -> Panel:
-    """A panel from its text. Scripts that it names are looked for beside it."""
+    """Parse a panel. Scripts that it names are resolved against `folder`."""
     try:
         form = PanelForm.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as cause:
@@ -116,12 +116,12 @@ def _explain(cause: ValidationError) -> str:
 
 
 def load_panel(name: str, language: Language) -> Panel:
-    """A panel by its preset name or its file."""
+    """Load a panel by its preset name or its file."""
     return load_panel_file(Path(name)) if name.endswith(".toml") or "/" in name else load_preset(name, language)
 
 
 def parse_seat_word(text: str) -> Seat:
-    """A seat from `name=platform`; raises BadRoster or BadName."""
+    """Parse a seat from `name=platform`; raises BadRoster or BadName."""
     name, equals, platform = text.partition("=")
     if not equals or not platform.strip():
         raise BadRoster(f"--seat {text!r}: expected name=platform, such as ada=openai:gpt-5-mini or bob=embedded")
@@ -140,7 +140,7 @@ def resolve_platform_path(platform: str, folder: Path) -> str:
 def assign_seats(panel: Panel, words: Sequence[Seat], platforms: Sequence[str], kinds: KindTable) -> tuple[Seat, ...]:
     """The panel's seats with those of `words` put over or beside them; seats still without a platform share `platforms` in turn.
 
-    Raises BadRoster when there is none to share.
+    Raises BadRoster if there is no platform to share.
     """
     given = {seat.id: seat for seat in words}
     if len(given) < len(words):

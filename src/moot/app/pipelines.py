@@ -1,4 +1,4 @@
-"""Pipelines from TOML files: agents, steps, what is passed on, gates, and what a rejection leads to.
+"""Pipelines from TOML files: agents, steps, what is passed on, gates, and what follows a rejection.
 
 [pipeline]
 task = "Forecast the demand of the city's bikes."
@@ -70,7 +70,7 @@ class PairForm(_Form):
 
 
 class StepForm(_Form):
-    """`[[step]]`; the protocol itself checks what it holds."""
+    """`[[step]]`; the protocol itself validates its content."""
 
     name: str
     agent: str
@@ -91,7 +91,7 @@ class PipelineForm(_Form):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineFile:
-    """A pipeline as its file has it; agents may still lack a platform."""
+    """A parsed pipeline file; agents may still lack a platform."""
 
     task: str
     language: Language | None
@@ -101,25 +101,25 @@ class PipelineFile:
 
 
 def list_shipped() -> list[str]:
-    """The names of the pipelines that ship with Moot."""
+    """Return the names of the pipelines that ship with Moot."""
     return sorted({path.name.split(".")[0] for path in _folder().iterdir() if path.name.endswith(".pipeline.toml")})
 
 
 def get_shipped_path(name: str, language: Language = "en") -> Path:
-    """The file of a pipeline that ships with Moot; raises BadSetting."""
+    """Return the file of a pipeline that ships with Moot; raises BadSetting."""
     if name not in list_shipped():
         raise BadSetting(f"no pipeline is called {name!r}; known: {', '.join(list_shipped())}, or give a .toml file")
     return Path(str(_folder() / f"{name}.{language}.pipeline.toml"))
 
 
 def read_shipped_text(name: str, language: Language = "en") -> str:
-    """The text of a pipeline that ships with Moot, to be kept elsewhere: the scripts in it are named by their whole paths."""
+    """Return the text of a pipeline that ships with Moot, with absolute script paths, so that it can be copied elsewhere."""
     path = get_shipped_path(name, language)
     return path.read_text(encoding="utf-8").replace('"script:', f'"script:{path.parent.as_posix()}/')
 
 
 def load_pipeline(name: str, language: Language = "en") -> PipelineFile:
-    """A pipeline by its file, or by the name of one that ships with Moot; raises BadSetting."""
+    """Load a pipeline by its file, or by the name of one that ships with Moot; raises BadSetting."""
     path = Path(name) if name.endswith(".toml") or "/" in name else get_shipped_path(name, language)
     try:
         text = path.expanduser().read_text(encoding="utf-8")
@@ -131,7 +131,7 @@ def load_pipeline(name: str, language: Language = "en") -> PipelineFile:
 
 
 def parse_pipeline(text: str, what: str, folder: Path) -> PipelineFile:
-    """A pipeline from its text. Scripts that it names are looked for beside it. Raises BadSetting."""
+    """Parse a pipeline. Scripts that it names are resolved against `folder`. Raises BadSetting."""
     try:
         form = PipelineForm.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as cause:
@@ -163,7 +163,7 @@ def build_options(
     project: str | None = None,
     language: Language | None = None,
 ) -> Options:
-    """How to open a session that runs the pipeline. `models` take all agents in turn, `seats` (name=platform) some."""
+    """Return the options of a session that runs the pipeline. `models` fill all agents in turn, `seats` (name=platform) some."""
     named = {seat.id: seat.platform for seat in (parse_seat_word(word) for word in seats)}
     unknown = sorted(set(named) - {agent.id for agent in found.agents})
     if unknown:
@@ -188,8 +188,8 @@ def build_options(
 
 def _build_agent(form: PipelineForm, agent: SeatForm, folder: Path) -> Seat:
     pairs = [pair for pair in form.pair if pair.asker == agent.id]
-    told = ", ".join(f"@{pair.to} ({pair.about})" if pair.about else f"@{pair.to}" for pair in pairs)
-    usual = _USUALLY[form.pipeline.language or "en"].format(pairs=told) if pairs else ""
+    partners = ", ".join(f"@{pair.to} ({pair.about})" if pair.about else f"@{pair.to}" for pair in pairs)
+    usual = _USUALLY[form.pipeline.language or "en"].format(pairs=partners) if pairs else ""
     return Seat(
         id=parse_seat_id(agent.id),
         platform=resolve_platform_path(agent.platform, folder),

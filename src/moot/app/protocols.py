@@ -39,26 +39,26 @@ def get_protocol(name: str) -> AnyPlugin:
 
 
 def collect_kinds() -> dict[str, type[Fact]]:
-    """The stored facts of all protocols."""
-    found = {kind: fact for plugin in load_protocols().values() for kind, fact in plugin.rules.kinds.items()}
-    return {**found, **CONSULTATION_KINDS}
+    """Return the stored facts of all protocols."""
+    kinds = {kind: fact for plugin in load_protocols().values() for kind, fact in plugin.rules.kinds.items()}
+    return {**kinds, **CONSULTATION_KINDS}
 
 
 @cache
 def with_consultations(name: str) -> AnyPlugin:
-    """The protocol of this name, for sessions whose seats may consult each other."""
+    """Return the protocol of this name, for sessions with consultations."""
     return wrap_with_consultations(load_protocols()[name])
 
 
 def find_plugin(opened: Opened) -> AnyPlugin:
-    """The protocol that a session was opened with."""
+    """Return the protocol that a session was opened with."""
     plugin = next(plugin for plugin in load_protocols().values() if type(opened) in plugin.rules.kinds.values())
     return plugin if opened.consult is None else with_consultations(plugin.name)
 
 
 def find_rules(opened: Opened, rules: Rulebook[Any]) -> Rulebook[Any]:
-    """The rulebook that a session is run by: the protocol's own, or the director round it."""
+    """Return the rulebook that runs a session: the protocol's own, or the director around it."""
     if opened.consult is None:
         return rules
-    found: Rulebook[Any] = with_consultations(rules.name).rules
-    return found
+    wrapped: Rulebook[Any] = with_consultations(rules.name).rules
+    return wrapped

@@ -1,4 +1,4 @@
-"""What sessions leave behind, and what they begin with: decisions into memory, trust and shared records out of it."""
+"""Connects sessions with memory: stores their decisions, and provides trust and error correlations for new ones."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,7 +19,7 @@ LONGEST_TEXT: Final = 60_000
 LONGEST_SOURCE: Final = 500
 MOST_ITEMS: Final = 100
 MOST_CORRELATED: Final = 16
-"""Seats up to which the shared records of all pairs are looked up."""
+"""Up to how many seats the shared records of all pairs are looked up."""
 
 _VERDICTS: dict[str, VotePosition] = {
     "support": "support",
@@ -31,7 +31,7 @@ _VERDICTS: dict[str, VotePosition] = {
 
 
 def build_decision_record(plugin: AnyPlugin, timeline: SessionTimeline, head: bytes) -> DecisionKept:
-    """What is remembered of a session that has ended."""
+    """Build the memory record of an ended session."""
     decision, opened = plugin.decision(timeline), timeline.session_state.opened
     subject = opened.subject
     return DecisionKept(
@@ -80,22 +80,23 @@ def _build_member(seat: Seat, position: SeatPosition | None) -> Member:
 
 
 async def with_recorded_trust(memory: DecisionMemory, seats: Sequence[Seat], category: str) -> tuple[Seat, ...]:
-    """The seats, each trusted as its track record says; what was given by hand stays."""
-    found = await memory.compute_trusts([seat.source for seat in seats], category)
-    return tuple(replace(seat, trust=found[seat.source]) if seat.trust == NEUTRAL_TRUST else seat for seat in seats)
+    """Return the seats with the trust of their track records; trust that was set by hand stays."""
+    trusts = await memory.compute_trusts([seat.source for seat in seats], category)
+    return tuple(replace(seat, trust=trusts[seat.source]) if seat.trust == NEUTRAL_TRUST else seat for seat in seats)
 
 
 async def load_error_correlations(memory: DecisionMemory, seats: Sequence[Seat]) -> tuple[ErrorCorrelation, ...]:
-    """How far seats err together, for the pairs that have a shared record (D-20)."""
+    """Return the error correlations of the pairs of seats that have a shared record (D-20)."""
     if len(seats) > MOST_CORRELATED:
         return ()
-    found = []
+    correlations = []
     pairs = await memory.pair_correlations([seat.source for seat in seats])
     for one, other in combinations(seats, 2):
+        # The pair is stored in one order only.
         shared, observed = pairs.get((one.source, other.source)) or pairs.get((other.source, one.source)) or (0, None)
         if observed is not None:
             before = presume_correlation(detect_family(one.platform, one.id), detect_family(other.platform, other.id))
-            found.append(
+            correlations.append(
                 ErrorCorrelation(one=one.id, other=other.id, correlation=round(compute_correlation(before, shared, observed), 4))
             )
-    return tuple(found)
+    return tuple(correlations)

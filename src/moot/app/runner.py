@@ -1,4 +1,4 @@
-"""Keeps the sessions of one process going: each is run when something happened to it, and when a deadline of it passes."""
+"""Runs the sessions of one process: each when something happened to it, and when one of its deadlines passes."""
 
 import asyncio
 import logging
@@ -15,7 +15,7 @@ from moot.engine.snapshot import Snapshot
 from moot.errors import LedgerDamaged, LedgerNewer, MootError, SessionBusy, UnknownSession, WorldError
 
 LOOK_AGAIN_SECONDS: Final = 1.0
-"""After how long to look again at a session that another process runs, or that could not be written."""
+"""How soon to retry a session that another process runs, or that could not be written."""
 LONGEST_WAIT_SECONDS: Final = 3_600.0
 
 OnClosed = Callable[[SessionId], Awaitable[object]]
@@ -24,7 +24,7 @@ log = logging.getLogger("moot")
 
 
 class LocalRunner:
-    """Use as an async context manager. `closed` is called for each session that ended here."""
+    """Runs sessions in the background. Use as an async context manager. `closed` is called for each session that ended here."""
 
     def __init__(self, engine: Engine, seating: ParticipantFactory, closed: OnClosed) -> None:
         self._engine = engine
@@ -47,15 +47,16 @@ class LocalRunner:
 
     @property
     def running(self) -> int:
-        """How many sessions are being run now."""
+        """The number of sessions that are running now."""
         return len(self._workers)
 
     def nudge(self, session: SessionId) -> None:
-        """Something happened to this session: run it as far as it goes."""
+        """Signal that something happened to this session: run it as far as possible."""
         alarm = self._alarms.pop(session, None)
         if alarm is not None:
             alarm.cancel()
         if session in self._workers:
+            # Something may have changed after the running worker last looked: it runs once more.
             self._again.add(session)
             return
         self._workers[session] = asyncio.create_task(self._work(session))
@@ -63,6 +64,7 @@ class LocalRunner:
     async def _work(self, session: SessionId) -> None:
         try:
             while True:
+                # Before the run and not after it: a nudge during the run must cause another one.
                 self._again.discard(session)
                 snapshot = await self._run(session)
                 if snapshot is not None and snapshot.is_closed:
@@ -84,10 +86,11 @@ class LocalRunner:
             self._workers.pop(session, None)
 
     async def _run(self, session: SessionId) -> Snapshot | None:
-        """Where the session stands when nothing is left to do here; None when it must be looked at again."""
+        """Return the snapshot when nothing is left to do here; None if the session must be tried again."""
         with suppress(SessionBusy):
             try:
                 return await self._engine.run(session, self._seating)
+            # Neither heals by itself: retrying every second would only fill the log.
             except (LedgerDamaged, LedgerNewer):
                 raise
             except WorldError:

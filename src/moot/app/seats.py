@@ -1,4 +1,4 @@
-"""Who fills a seat: from its platform to a participant."""
+"""Creates the participant of a seat from its platform."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -23,9 +23,9 @@ from moot.participants.record_writer import RecorderParticipant
 from moot.ports.participant import Participant
 
 CHECK_SECONDS = 120.0
-"""How long getting ready may take, with the imports of a busy machine; a participant's requests have deadlines of their own."""
+"""How long `ready` may take, including imports on a busy machine; a participant's requests have their own deadlines."""
 SEARCH = "MOOT_SEARCH"
-"""The variable that names the program to look things up with: an agent's name, or a recipe's file."""
+"""The variable that names the search program: an agent's name, or a recipe file."""
 
 GivenParticipant = ParticipantKind | Participant | AnswerFunction
 """What a program may put under a name of its own: a row of the table, a participant, or a function that answers."""
@@ -145,7 +145,7 @@ class Seating:
                     raise BadRoster(f"seat {seat.id!r}: {error}") from error
 
     async def check(self, seats: Sequence[Seat], language: Language) -> None:
-        """Refuse seats that cannot work, before anything is recorded; raises with the first reason and its remedy."""
+        """Reject seats that cannot work, before anything is recorded; raises with the first reason and its remedy."""
         participants = {seat.id: self(seat) for seat in seats}
         for seat in seats:
             kind = self.kinds.find(seat.platform)
@@ -161,15 +161,15 @@ class Seating:
                 raise ProviderRefused(f"seat {seat_id!r}: {sentence}")
 
     async def check_search(self, forms: Mapping[str, AnswerForm]) -> None:
-        """Refuse a search that cannot work where minds would look things up; raises ProviderRefused."""
+        """Reject a search that cannot work, if the protocol uses one; raises ProviderRefused."""
         program = self.search() if any(form.looks_up for form in forms.values()) else None
         if program is not None and (sentence := await program.ready()) is not None:
             raise ProviderRefused(f"{SEARCH}: {sentence}")
 
     async def agents(self) -> dict[str, str | None]:
-        """The coding agents that Moot knows, each with its version, None for those that are not installed."""
-        told = await asyncio.gather(*(self._build_command(name, "doctor").version() for name in AGENTS))
-        return dict(zip(AGENTS, told, strict=True))
+        """Return the known coding agents with their versions, None for those that are not installed."""
+        versions = await asyncio.gather(*(self._build_command(name, "doctor").version() for name in AGENTS))
+        return dict(zip(AGENTS, versions, strict=True))
 
     def _build_command(self, name: str, seat: str) -> CommandParticipant:
         return build_command(self._request(Seat(id=SeatId(seat), platform=f"{COMMAND}:{name}")))
@@ -181,15 +181,15 @@ class Seating:
         self._shared.clear()
 
     def weights(self) -> Path | None:
-        """The embedded model's weights, if they are here."""
+        """Return the embedded model's weights, if they are here."""
         return weights.find_weights(self._models)
 
     def fetch_weights(self) -> Path:
-        """The embedded model's weights, fetched if need be; raises WorldError."""
+        """Return the embedded model's weights, downloading them if needed; raises WorldError."""
         return weights.fetch_weights(self._models)
 
     def has_embedded(self) -> bool:
-        """Whether the embedded model could answer now."""
+        """Whether the embedded model can answer now."""
         return local_model.is_installed() and encoder.is_installed() and self.weights() is not None
 
 

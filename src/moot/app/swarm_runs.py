@@ -1,7 +1,7 @@
-"""The folders of swarm runs: `swarm-runs/YYYY-MM-DD-task-slug/`, written after every round; the reports on it all at the end.
+"""The folders of swarm runs: `swarm-runs/YYYY-MM-DD-task-slug/`, written after every round; the final reports at the end.
 
-A folder belongs to the run that its run-config.json tells of; another run never writes into it. Each file is replaced as a
-whole, so that a reader sees the old one or the new one.
+A folder belongs to the run in its run-config.json; another run never writes into it. Files are replaced atomically, so that a
+reader sees the old one or the new one.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ log = logging.getLogger("moot")
 
 
 def check_writable(base: Path) -> None:
-    """Before anything is spent: can folders be made here, or where this one is to be made? Raises FolderUnwritable."""
+    """Check, before anything is spent, that folders can be created here. Raises FolderUnwritable."""
     there = next(path for path in (base.absolute(), *base.absolute().parents) if path.exists())
     try:
         with tempfile.TemporaryDirectory(prefix=".", dir=there):
@@ -49,7 +49,7 @@ def _build_unwritable(base: Path, cause: OSError) -> FolderUnwritable:
 
 
 class RunFolder:
-    """The folder of one session below `base`; it is made, or found again, with the first writing."""
+    """The folder of one session below `base`; the first write creates it, or finds it again."""
 
     def __init__(self, base: Path) -> None:
         self.base = base
@@ -60,13 +60,13 @@ class RunFolder:
         self._lock = Lock()
 
     def write(self, timeline: SwarmTimeline) -> None:
-        """Write what has changed since the last writing; what is older than that changes nothing. Raises FolderUnwritable."""
+        """Write what has changed since the last call; an older timeline changes nothing. Raises FolderUnwritable."""
         self._write_files(timeline, run_files)
 
     def write_round(self, timeline: SwarmTimeline) -> None:
-        """The same after a round, without the reports on the whole run. Raises FolderUnwritable."""
+        """Write the files of a round, without the reports on the whole run. Raises FolderUnwritable."""
         self._write_files(timeline, round_files)
-        # Of a round that was measured nothing is still to come.
+        # A measured round is complete: its reports do not change any more.
         self._known = max(self._known, len(timeline.reports))
 
     def _write_files(self, timeline: SwarmTimeline, files: Callable[[SwarmTimeline, int], Iterable[RunFile]]) -> None:
@@ -89,7 +89,7 @@ class RunFolder:
 
 
 def _find_own_folder(base: Path, timeline: SwarmTimeline) -> Path:
-    """The session's folder: the one that it has already, else a new one under the first name that is free."""
+    """Return the session's folder: its existing one, else a new one under the first free name."""
     base.mkdir(parents=True, exist_ok=True)
     name, config = folder_name(timeline.opened_at, timeline.state.opened.topic), render_run_config(timeline)
     for number in range(1, MOST_SUFFIXES):
@@ -100,7 +100,7 @@ def _find_own_folder(base: Path, timeline: SwarmTimeline) -> Path:
 
 
 def _is_own(path: Path, config: str) -> bool:
-    """Whether a folder is of this very run: another ledger may have a session of the same name."""
+    """Whether a folder belongs to this run: another ledger may have a session of the same name."""
     try:
         return (path / CONFIG).read_text(encoding="utf-8") == config
     except (OSError, ValueError):
@@ -108,7 +108,8 @@ def _is_own(path: Path, config: str) -> bool:
 
 
 def _make_folder(path: Path, config: str) -> bool:
-    """Make the folder with its run-config.json in it, in one step; False when somebody else was first."""
+    """Create the folder together with its run-config.json, atomically; False if somebody else was first."""
+    # Built under a hidden name and renamed: a folder without its config would belong to nobody.
     made = Path(tempfile.mkdtemp(prefix=".", dir=path.parent))
     try:
         (made / CONFIG).write_text(config, encoding="utf-8")
@@ -131,7 +132,7 @@ def _replace_file(path: Path, text: str) -> None:
 async def keep_run_folder(
     moot: Moot, plugin: AnyPlugin, session: str, base: Path | None = None
 ) -> AsyncIterator[RunFolder | None]:
-    """While a session is run here, keep its folder; None for a protocol that has none."""
+    """Maintain the folder of a session while it runs here; None for a protocol without one."""
     if plugin.name != "swarm":
         yield None
         return
@@ -142,7 +143,7 @@ async def keep_run_folder(
         await _write_all_files(moot, session, folder)
     finally:
         keeper.cancel()
-        # What went wrong with keeping is told by the last writing, or by the session itself.
+        # A failure to write is reported by the last write, or by the session itself.
         await asyncio.gather(keeper, return_exceptions=True)
 
 
@@ -151,7 +152,7 @@ async def _write_all_files(moot: Moot, session: str, folder: RunFolder) -> None:
 
 
 async def _write_rounds(moot: Moot, plugin: AnyPlugin, session: str, folder: RunFolder) -> None:
-    """Write after every round. What fails now is tried again with the next one, and at the end it is told."""
+    """Write after every round. A failure is retried with the next round, and reported at the end."""
     timeline = plugin.timeline(parse_session_id(session))
     timeline = unwrap_timeline(timeline)
     async for event in moot.watch(session):

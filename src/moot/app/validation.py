@@ -1,4 +1,4 @@
-"""What a session is to be opened with, checked before anything is recorded."""
+"""Validates the options of a session before anything is recorded."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ LONGEST_TOPIC: Final = 20_000
 
 
 def validate_topic(topic: str) -> str:
-    """The question, if it is one; raises BadSetting."""
+    """Validate the question and return it; raises BadSetting."""
     question = fix_surrogates(topic).strip()
     if not question:
         raise BadSetting('the topic is empty; write a question, such as "Should we …?"')
@@ -70,7 +70,7 @@ def validate_options(options: Mapping[str, Any], known: Iterable[str]) -> None:
 
 
 def check_limits(budget: Budget, patience: float) -> None:
-    """Raises BadSetting for limits that cannot be."""
+    """Raise BadSetting for impossible limits."""
     for what, limit in (
         ("turns", budget.turns),
         ("tokens", budget.tokens),
@@ -87,7 +87,7 @@ def check_limits(budget: Budget, patience: float) -> None:
 
 
 def validate_settings(plugin: AnyPlugin, given: Mapping[str, Any], seats: Sequence[Seat]) -> Any:
-    """The protocol's settings; positions are taken blind from as many seats on as the protocol says, unless said otherwise."""
+    """Validate the protocol's settings; positions are blind by default from the protocol's number of seats on."""
     names = [field.name for field in fields(plugin.settings)]
     for name in given:
         if name not in names:

@@ -119,7 +119,7 @@ class Folder:
             os.close(descriptor)
             raise UnreadableFile("no plain file")
         with os.fdopen(descriptor, "rb") as file:
-            # One byte more than the limit tells a file that is too large without reading it all.
+            # One byte more than the limit shows that a file is too large, without reading it all.
             raw = file.read(LONGEST_FILE + 1)
         if len(raw) > LONGEST_FILE:
             raise UnreadableFile(f"more than {LONGEST_FILE} bytes")

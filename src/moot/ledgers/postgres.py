@@ -257,7 +257,7 @@ async def _insert(connection: Any, values: list[tuple[int, int, int, bytes, byte
         list(numbers),
         list(seqs),
     )
-    # Delivered at commit: a listener never hears of an entry that it cannot read yet.
+    # Delivered at commit: a listener is never notified of an entry that it cannot read yet.
     await connection.execute("SELECT pg_notify($1, id) FROM unnest($2::text[]) AS id", CHANNEL, list(heads))
 
 

@@ -329,7 +329,7 @@ class DecisionMemory:
     async def policy(self) -> Policy:
         return (await self._register.state()).breakers.policy
 
-    # How it is done
+    # Helpers
 
     async def _load_with_index(self) -> MemoryState:
         """Return the state with its search index up to date; other tasks may run while a long one is built."""

@@ -214,7 +214,7 @@ class ModelParticipant:
         address = find_address(self._platform, self._environ)
         is_stand_in = provider.startswith("openai")
         if find_key_variable(provider) is not None and not is_stand_in:
-            address = None  # a provider on the internet: its address tells nobody anything
+            address = None  # a provider on the internet: its address says nothing to a user
         name = address if address is not None and (provider == SERVER or is_stand_in) else provider
         return ModelEndpoint(name=name, address=address, variable=key.variable, secret=key.value)
 

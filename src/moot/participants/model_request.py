@@ -282,10 +282,10 @@ def extract_text(response: "ModelResponse") -> str:
 def _build_usage(response: "ModelResponse") -> Usage:
     used = response.usage
     try:
-        price = used.cost if used.cost is not None else response.cost().total_price  # gateways tell their own
+        price = used.cost if used.cost is not None else response.cost().total_price  # gateways report their own
         # Rounded up: a budget must never undercount.
         cost = int((price * 1_000_000).to_integral_value(ROUND_CEILING))
-    except (LookupError, ValueError, AssertionError):  # a model without a known price, or a server that told no usage
+    except (LookupError, ValueError, AssertionError):  # a model without a known price, or a server that reported no usage
         cost = None
     return Usage(tokens_in=used.input_tokens, tokens_out=used.output_tokens, cost=cost, calls=1)
 

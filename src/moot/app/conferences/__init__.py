@@ -1,1 +1,1 @@
-"""A conference as a folder of plain files: the door for agents that have nothing but a file system."""
+"""Conferences as folders of plain files: access for agents that have nothing but a file system."""

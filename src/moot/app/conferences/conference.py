@@ -1,8 +1,8 @@
-"""One conference, folder and ledger together.
+"""One conference, with its folder and its ledger.
 
-The ledger is the truth and the files are its shadow, in both directions: what the ledger has and the folder has not is written
-there; what others wrote there and fits becomes an entry. Everything that changes something holds the folder's lock. A speech
-counts from the moment in which its entry is in the ledger; whoever looks next writes the files that a crash left unwritten.
+The ledger is authoritative and the files are its copy, in both directions: what the ledger has and the folder lacks is written
+there; valid files that others wrote become entries. Every change holds the folder's lock. A speech counts from the moment its
+entry is in the ledger; the next call writes the files that a crash left unwritten.
 """
 
 from collections.abc import AsyncIterator
@@ -57,7 +57,7 @@ MOST_REPAIRS: Final = 10_000
 
 
 class ConferenceFolder:
-    """A conference's folder, open. Every method that changes something is called while it is `locked`."""
+    """An open folder of a conference. Every method that changes something is called while the folder is locked."""
 
     def __init__(self, folder: Folder, own: Folder, engine: Engine) -> None:
         self.folder = folder
@@ -81,6 +81,7 @@ class ConferenceFolder:
                     folder.make_folder(OWN_FOLDER)
                     with Folder.open_folder(path / OWN_FOLDER, inside=folder) as own:
                         async with own.lock(LOCK):
+                            # Moot's own notes must not be committed: they belong to this machine and its ledger.
                             if not own.has(".gitignore"):
                                 own.put(".gitignore", "*\n")
                             yield cls(folder, own, engine)
@@ -88,19 +89,21 @@ class ConferenceFolder:
             raise UnknownConference(f"no conference is called {path.name!r} in {path.parent}") from cause
 
     async def load_conference(self) -> Conference:
-        """Where the ledger says that it stands, with all that follows from its entries."""
+        """Return the conference's state according to the ledger, with everything that follows from its entries."""
         state = (await self._engine.load_snapshot(self.session)).state
         assert isinstance(state, Conference)
         return state
 
     async def sync(self, *, held: frozenset[str] = frozenset(), whole: bool = False) -> ConferenceStatus:
-        """Bring ledger and folder together; what does not fit is told and left as it is.
+        """Synchronize ledger and folder; what does not fit is reported and left unchanged.
 
-        `held` roles are at work under this process: their files are theirs to hand over.
+        `held` roles are working under this process: their files are not recorded until they hand them over.
         """
         conference = await self.load_conference()
+        # First publish, then read: a file that the ledger is about to write must not be mistaken for one that is missing.
         self._publish(conference)
         writing = ""
+        # One file per pass, because each recorded file decides which file comes next.
         while True:
             seen = scan_folder(self.folder)
             name, is_ready = self._find_next_file(seen, conference)
@@ -117,21 +120,21 @@ class ConferenceFolder:
             conference = await self._record_next_file(seen, conference, name)
         self._publish(conference)
         seen = scan_folder(self.folder)
-        found = tuple(find_damage(self.folder, seen, conference, self.mark, whole=whole))
+        damage = tuple(find_damage(self.folder, seen, conference, self.mark, whole=whole))
         if writing:
-            # What its author is at is not judged yet.
-            found = tuple(each for each in found if each.file not in {TURN, name})
-        elif not any(each.file == TURN for each in found) and seen.turn_raw is not None:
-            # Another prompt in an otherwise right file is a speaker's that was slow: it stays.
+            # The files of an author who is still writing are not judged yet.
+            damage = tuple(each for each in damage if each.file not in {TURN, name})
+        elif not any(each.file == TURN for each in damage) and seen.turn_raw is not None:
+            # A different prompt in an otherwise correct file comes from a speaker who was slow to write it: it stays.
             self._update_sync_state(turn=compute_digest(seen.turn_raw))
-        turn = seen.turn if seen.turn is not None and not found else build_turn_file(conference)
-        return ConferenceStatus(session=self.session, conference=conference, turn=turn, damage=found, writing=writing)
+        turn = seen.turn if seen.turn is not None and not damage else build_turn_file(conference)
+        return ConferenceStatus(session=self.session, conference=conference, turn=turn, damage=damage, writing=writing)
 
     def _is_ended_by(self, seen: FolderScan, conference: Conference) -> bool:
-        """Whether the files say that the talk is over before its time, and there is reason to heed them.
+        """Whether the files end the talk early, and there is reason to accept that.
 
-        Somebody wrote the minutes as well, or the folder comes from people who keep no other record. All else is one speaker's
-        word.
+        Accepted if somebody wrote the minutes as well, or if the folder was adopted from people who keep no other record.
+        Otherwise it is only one speaker's claim.
         """
         turn = seen.turn
         if turn is None or conference.status != "open" or turn.status == "open" or seen.highest != conference.taken:
@@ -140,7 +143,7 @@ class ConferenceFolder:
         return has_minutes or self.is_adopted
 
     def _find_next_file(self, seen: FolderScan, conference: Conference) -> tuple[str, bool]:
-        """The file that would be the next step, if it is there, and whether its author is done with it."""
+        """Return the file that would be the next step, if it exists, and whether its author has finished it."""
         if conference.status == "closed":
             return "", False
         is_open = conference.status == "open"
@@ -149,6 +152,7 @@ class ConferenceFolder:
         if file is None or file.kind != "file":
             return "", False
         text = read_normalized(self.folder, name)
+        # A finished speech shows in `turn.json`, in our own notes, or by not having changed for a while.
         is_done = (
             self.is_turn_changed(seen)
             or self.mark.published > conference.taken
@@ -156,7 +160,7 @@ class ConferenceFolder:
             or is_settled(self.folder, name)
         )
         if is_open and text in self._find_texts_without_file(seen, conference):
-            # An old speech under another name.
+            # An earlier speech of the same role under another name, not a new one.
             return "", False
         if text is None or not text or len(text) > LONGEST_SPEECH:
             return ("", False) if is_done else (name, False)
@@ -164,7 +168,7 @@ class ConferenceFolder:
 
     @staticmethod
     def _find_texts_without_file(seen: FolderScan, conference: Conference) -> set[str]:
-        """What the one whose turn it is has said in files that are missing now."""
+        """Return what the current speaker said in files that are missing now."""
         own = [speech for speech in conference.speeches if speech.seat == conference.current]
         return {speech.said.content for speech in own if format_speech_file_name(speech.number, speech.seat) not in seen.files}
 
@@ -180,8 +184,9 @@ class ConferenceFolder:
         return await self.load_conference()
 
     async def _record_file(self, seen: FolderScan, conference: Conference, name: str) -> None:
-        """Make an entry of a file that is the next step."""
+        """Record a file that is the next step as an entry."""
         if seen.turn is not None and seen.turn_raw is not None:
+            # The turn.json beside the file was written together with it: it may be replaced by ours.
             self._accepted.add(compute_digest(seen.turn_raw))
         seat = conference.current if conference.status == "open" else conference.writers[0]
         raw = self._read_answer(seen, conference, name)
@@ -191,12 +196,12 @@ class ConferenceFolder:
             await self._record_skip(seat, raw, one_line(self.folder.read(name) or ""))
 
     def is_turn_changed(self, seen: FolderScan | None = None) -> bool:
-        """Whether somebody else has written `turn.json` since it was last right."""
+        """Whether somebody else has written `turn.json` since it was last correct."""
         seen = seen or scan_folder(self.folder)
         return seen.turn is not None and compute_digest(seen.turn_raw or "") != self.mark.turn
 
     def collect_answer(self, conference: Conference) -> dict[str, object] | None:
-        """What the files say for whoever is to speak now, as an answer; None where they have no next step.
+        """Return the files' next step as an answer for the current speaker; None if they have none.
 
         The `turn.json` that belongs to it counts as ours from now on: the next one may replace it.
         """
@@ -210,7 +215,7 @@ class ConferenceFolder:
         return raw
 
     def _read_answer(self, seen: FolderScan, conference: Conference, name: str) -> dict[str, object] | Loss:
-        """The answer in a file that is the next step; why there is none where it says that the turn is skipped."""
+        """Return the answer in a file that is the next step, or the reason if the file says that the turn is skipped."""
         text, turn = self.folder.read(name) or "", seen.turn
         if conference.status == "concluding":
             return {"content": text.strip()}
@@ -218,6 +223,7 @@ class ConferenceFolder:
         if reason is not None:
             return reason
         said = RoundtableSpeech.from_text(text)
+        # The file may still describe the turn before: then its prompt is the one that this speaker received, not the one it left.
         is_next = turn is not None and (turn.status != "open" or turn.taken == conference.taken + 1)
         prompt = turn.prompt_for_speaker.strip() if turn is not None and is_next and turn.status == "open" else ""
         is_last = seen.highest == conference.taken + 1
@@ -225,17 +231,18 @@ class ConferenceFolder:
         return {
             "content": said.content,
             "prompt": said.prompt if prompt in {"", conference.prompt} else prompt,
-            # Who ends the talk before its time says that all agree; that counts as its own word for it, not as the others'.
+            # Ending the talk early claims that all agree. It counts as consensus of this speaker only, not of the others.
             "consensus": said.consensus or is_early,
         }
 
     async def _record_skip(self, seat: SeatId, reason: Loss, detail: str) -> None:
         before = (await self.load_conference()).taken
+        # The rulebook asks a lost speaker once more: the loop ends all of its attempts.
         while (await self.load_conference()).taken == before:
             await self._engine.pass_over(self.session, seat, reason, detail)
 
     async def skip(self, role: str, detail: str) -> None:
-        """Go on without whoever is to speak; raises OutOfTurn when that is not this role."""
+        """Continue without the current speaker; raises OutOfTurn if that is not this role."""
         conference = await self.load_conference()
         if conference.status != "open" or role != conference.current:
             raise OutOfTurn(self._explain_blocked(conference))
@@ -243,10 +250,10 @@ class ConferenceFolder:
         self._publish(await self.load_conference())
 
     def _publish(self, conference: Conference) -> None:
-        """Write the files that the ledger has and the folder has not: a speech first, then `turn.json`."""
+        """Write the files that the ledger has and the folder lacks: a speech first, then `turn.json`."""
         published = self._count_published(conference.taken)
         if conference.taken < published or (self.mark.minutes and conference.status != "closed"):
-            # Another ledger knows more of this folder than ours: its files are to be taken in first.
+            # Another ledger knows more about this folder than ours: its files must be recorded first.
             return
         if not self.mark.agenda:
             self._write_agenda(conference)
@@ -272,19 +279,20 @@ class ConferenceFolder:
         return is_later and bool(self._find_next_file(seen, conference)[0])
 
     def _count_published(self, taken: int) -> int:
-        """How many turns have their files; a mark that says more than there is was not written by us."""
+        """Return how many turns have their files; notes that claim more than exists were not written by us."""
         return min(self.mark.published, max(taken, scan_folder(self.folder).highest))
 
     def _choose_turn_text(self, wanted: str) -> str | None:
-        """What `turn.json` is to say: what it says, if that is the same in other words; what is wanted, if it is ours to replace.
+        """Choose the content of `turn.json`: the existing one if only its prompt differs; the wanted one if ours may be replaced.
 
-        None where it is neither ours nor one that was taken in: that is left for whoever repairs it.
+        None if it is neither ours nor accepted: that is left for `repair`.
         """
         try:
             raw = self.folder.read(TURN)
         except UnreadableFile:
             return None
         if raw is None:
+            # Missing although we wrote it before: that is damage, which `repair` reports.
             return None if self.mark.turn else wanted
         if self._differs_in_words_only(raw, wanted):
             return raw
@@ -293,38 +301,38 @@ class ConferenceFolder:
 
     def _differs_in_words_only(self, raw: str, wanted: str) -> bool:
         try:
-            found, ours = parse_turn_file(raw), parse_turn_file(wanted)
+            theirs, ours = parse_turn_file(raw), parse_turn_file(wanted)
         except BadTurn:
             return False
-        if self.is_adopted and replace(found, conference=ours.conference) == ours:
-            # A copy under another name.
+        if self.is_adopted and replace(theirs, conference=ours.conference) == ours:
+            # A copy of the folder under another name.
             self._accepted.add(compute_digest(raw))
-        return replace(found, prompt_for_speaker=ours.prompt_for_speaker) == ours
+        return replace(theirs, prompt_for_speaker=ours.prompt_for_speaker) == ours
 
     def _write_agenda(self, conference: Conference) -> None:
-        """Write the agenda, or keep the one that is there."""
+        """Write the agenda, or keep the existing one."""
         try:
-            found = self.folder.read(AGENDA)
+            existing = self.folder.read(AGENDA)
         except UnreadableFile:
             return
-        text = render_agenda(conference.opened, conference.speakers) if found is None else found
-        if found is None:
+        text = render_agenda(conference.opened, conference.speakers) if existing is None else existing
+        if existing is None:
             self.folder.put(AGENDA, text)
         self._own.put(AGENDA_KEPT, text)
         self._update_sync_state(agenda=compute_digest(text), language=conference.opened.language)
 
     def _write_once(self, name: str, text: str, *, is_skip: bool = False) -> None:
-        """Write a file that never changes. Another one of that name is set aside: its author was the later of two."""
+        """Write a file that never changes. A different file of that name is quarantined: its author was the later of two."""
         if self.folder.has(name):
-            found = read_normalized(self.folder, name)
-            if found == normalize_speech(text) or (is_skip and parse_skip_reason(found or "") is not None):
+            existing = read_normalized(self.folder, name)
+            if existing == normalize_speech(text) or (is_skip and parse_skip_reason(existing or "") is not None):
                 self.folder.make_read_only(name)
                 return
             self.aside.move_file(name, "another text with this name came first")
         self.folder.put(name, text, fresh=True, fixed=True)
 
     def _update_sync_state(self, **what: object) -> None:
-        mark = replace(self.mark, **what)  # type: ignore[arg-type]  # fields of Mark, spelled by this file
+        mark = replace(self.mark, **what)  # type: ignore[arg-type]  # fields of SyncState, spelled by this file
         if mark != self.mark:
             write_sync_state(self._own, mark)
             self.mark = mark
@@ -333,31 +341,33 @@ class ConferenceFolder:
         self._update_sync_state(sessions=sessions, path=str(self.folder.path), language=language)
 
     def reset_sync_state(self) -> None:
-        """Forget what was noted: the folder is another's copy, or known to no ledger here."""
+        """Forget the notes: the folder is a copy, or unknown to the ledger here."""
         self.mark = SyncState()
 
     async def say(self, role: str, text: str, key: str = "") -> AcceptedSpeech:
-        """Commit a speech (or, as the moderator, the minutes).
+        """Record a speech (or, as the moderator, the minutes).
 
         Raises Blocked, SessionClosed, FolderDamaged, BadAnswer, UnknownSeat.
         """
-        found = await self.sync()
-        conference = found.conference
+        status = await self.sync()
+        conference = status.conference
         if role not in {*conference.speakers, MODERATOR}:
             raise UnknownSeat(f"{role[:80]!r} has no role here; the roles are: {', '.join((*conference.speakers, MODERATOR))}")
         raw = _build_raw_answer(text, role)
+        # Before any refusal: a repeated call must succeed, although its turn has passed.
         before = await self._find_earlier_file(conference, role, raw, key)
         if before:
-            return AcceptedSpeech(file=before, turn=found.turn, language=conference.opened.language, is_repeated=True)
-        if found.damage:
+            return AcceptedSpeech(file=before, turn=status.turn, language=conference.opened.language, is_repeated=True)
+        if status.damage:
+            # Whatever the reason for a refusal, the author's text is never lost.
             kept = self.aside.keep_text(role, text)
-            raise FolderDamaged(f"{describe_damage(self.folder.path.name, found.damage)} Your text is kept in {kept}")
+            raise FolderDamaged(f"{describe_damage(self.folder.path.name, status.damage)} Your text is kept in {kept}")
         words = PROMPT_TEXT[conference.opened.language]
         if conference.status == "closed":
             raise SessionClosed(f"{words.over} ({words.kept.format(file=self.aside.keep_text(role, text))})")
         if role != conference.current:
             raise Blocked(self._explain_blocked(conference), self.aside.keep_text(role, text), words.kept)
-        if found.writing:
+        if status.writing:
             raise Blocked(words.busy.format(role=role), self.aside.keep_text(role, text), words.kept)
         is_open = conference.status == "open"
         seat = conference.current if is_open else conference.writers[0]
@@ -368,7 +378,7 @@ class ConferenceFolder:
         return AcceptedSpeech(file=file, turn=build_turn_file(after), language=conference.opened.language)
 
     async def _find_earlier_file(self, conference: Conference, role: str, raw: dict[str, object], key: str) -> str:
-        """The file of a text that was given before: by its key, or as the same words by somebody whose turn it is not."""
+        """Return the file of a text that was given before: found by its key, or as equal text of a role whose turn it is not."""
         known = (await self._engine.load_snapshot(self.session)).session_state.answer_keys
         seat = SeatId(role)
         if key and (seat, key) in known:
@@ -376,6 +386,7 @@ class ConferenceFolder:
             return next(
                 (format_speech_file_name(each.number, role) for each in conference.speeches if each.seq == entry.seq), MINUTES
             )
+        # The same text by the current speaker may be meant: without a key it is a new speech.
         if key or (role == conference.current and conference.status != "closed"):
             return ""
         if role == MODERATOR:
@@ -390,14 +401,15 @@ class ConferenceFolder:
         return words.over if conference.status == "closed" else words.blocked.format(current_speaker=conference.current)
 
     async def repair(self) -> list[str]:
-        """Mend every damage; what was done, in plain words. What is in the way is set aside."""
+        """Repair every damage and return what was done. Files that are in the way are quarantined."""
         done: list[str] = []
         for _ in range(MOST_REPAIRS):
-            found = await self.sync(whole=True)
-            if not found.damage:
+            # One damage at a time: each repair can remove or reveal others.
+            status = await self.sync(whole=True)
+            if not status.damage:
                 return done
-            done.append(self._repair_damage(found.damage[0], found.conference))
-        raise FolderDamaged(f"{self.folder.path.name} cannot be repaired: {found.damage[0]}")
+            done.append(self._repair_damage(status.damage[0], status.conference))
+        raise FolderDamaged(f"{self.folder.path.name} cannot be repaired: {status.damage[0]}")
 
     def _repair_damage(self, damage: Damage, conference: Conference) -> str:
         texts = dict(render_finished_turn(conference, turn) for turn in conference.turns)
@@ -433,7 +445,7 @@ class ConferenceFolder:
         return f"{damage}{where}"
 
     def build_briefing(self, role: str, turn: TurnFile) -> TurnBriefing:
-        """What a role should read now: the agenda, its prompt, the last speeches. Opens no other speech."""
+        """Build what a role should read now: the agenda, its prompt, the last speeches. Reads no other speech."""
         words = PROMPT_TEXT[self.mark.language]
         is_turn = role == turn.current_speaker and turn.status != "closed"
         agenda = read_text_if_any(self.folder, AGENDA) or ""
@@ -456,7 +468,7 @@ class ConferenceFolder:
         )
 
     def read_unchanged_turn(self) -> TurnFile | None:
-        """Where it stands by the folder alone, if nothing has changed there since it was last right; else None."""
+        """Return the turn according to the folder alone, if nothing has changed since it was last correct; else None."""
         seen = scan_folder(self.folder)
         if seen.turn is None or compute_digest(seen.turn_raw or "") != self.mark.turn or seen.misnamed:
             return None
@@ -471,7 +483,7 @@ def describe_damage(name: str, found: tuple[Damage, ...]) -> str:
 
 
 def _build_raw_answer(text: str, role: str) -> dict[str, object]:
-    """A text as the answer that it is, word for word."""
+    """Build the answer from a text, word for word."""
     if role == MODERATOR:
         return {"content": fix_surrogates(text).strip()}
     said = RoundtableSpeech.from_text(fix_surrogates(text))

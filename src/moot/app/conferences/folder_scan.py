@@ -1,4 +1,4 @@
-"""A conference's folder as it was found, and what of it is not as it should be. Reads, and changes nothing."""
+"""Scans a conference's folder and finds its damage. Reads only."""
 
 import re
 import time
@@ -27,7 +27,7 @@ from moot.protocols.roundtable.turn_file import BadTurn, TurnFile, build_turn_fi
 
 LONGEST_SPEECH: Final = 50_000
 SETTLE_SECONDS: Final = 5.0
-"""How long after its speech a speaker may take to write `turn.json`, before that is done for it."""
+"""How long after its speech a speaker may take to write `turn.json` before Moot does it."""
 
 _MISNAMED: Final = re.compile(r"0*(\d{1,6})[_\- .]+(.+?)\.(?:md|markdown|txt)", re.IGNORECASE)
 
@@ -54,7 +54,7 @@ DamageKind = Literal[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Damage:
-    """One thing that is wrong. `rename` is the file whose place it should have."""
+    """One fault. `rename` is the name that the file should have, or had."""
 
     file: str
     line: int
@@ -68,7 +68,7 @@ class Damage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderScan:
-    """What was found. `turn_raw` is None where there is no turn.json; `turn` is None where it says nothing valid."""
+    """The content of a folder. `turn_raw` is None without a turn.json; `turn` is None if it is not valid."""
 
     files: dict[str, FolderEntry]
     speeches: dict[str, SpeechFileName]
@@ -83,9 +83,9 @@ class FolderScan:
 
 
 def scan_folder(folder: Folder) -> FolderScan:
-    """Look at a folder: all names, and `turn.json`."""
+    """Scan a folder: all names, and `turn.json`."""
     files = {each.name: each for each in folder.list_entries()}
-    speeches = {name: found for name in files if (found := parse_speech_file_name(name)) is not None}
+    speeches = {name: parsed for name in files if (parsed := parse_speech_file_name(name)) is not None}
     misnamed = tuple(name for name in files if name not in OWN and name not in speeches and _MISNAMED.fullmatch(name))
     raw, turn, fault = None, None, None
     try:
@@ -102,11 +102,11 @@ def scan_folder(folder: Folder) -> FolderScan:
 
 
 def find_damage(folder: Folder, seen: FolderScan, conference: Conference, mark: SyncState, *, whole: bool) -> list[Damage]:
-    """What is wrong with a folder whose conference stands so. Only with `whole` are old speeches read and compared."""
-    found = [*_find_turn_damage(seen, conference, mark), *_find_number_damage(folder, seen, conference)]
-    found += _find_old_damage(folder, seen, conference, whole=whole)
-    found += _find_other_damage(folder, seen, conference, mark, whole=whole)
-    return found
+    """Return the damage of a folder, given the conference's state. Old speeches are read and compared only with `whole`."""
+    damage = [*_find_turn_damage(seen, conference, mark), *_find_number_damage(folder, seen, conference)]
+    damage += _find_old_damage(folder, seen, conference, whole=whole)
+    damage += _find_other_damage(folder, seen, conference, mark, whole=whole)
+    return damage
 
 
 def _find_turn_damage(seen: FolderScan, conference: Conference, mark: SyncState) -> Iterator[Damage]:
@@ -119,10 +119,10 @@ def _find_turn_damage(seen: FolderScan, conference: Conference, mark: SyncState)
         wanted, said = getattr(expected, name), getattr(turn, name)
         if wanted != said:
             line = find_field_line(seen.turn_raw or "", name)
-            told = (
+            fault = (
                 f"{name} does not follow from the speeches: {_format_value(wanted)} was expected, it says {_format_value(said)}"
             )
-            yield Damage(file=TURN, line=line, kind="turn_wrong", said=told)
+            yield Damage(file=TURN, line=line, kind="turn_wrong", said=fault)
 
 
 def _format_value(value: object) -> str:
@@ -130,49 +130,50 @@ def _format_value(value: object) -> str:
 
 
 def _find_number_damage(folder: Folder, seen: FolderScan, conference: Conference) -> Iterator[Damage]:
-    """Speeches that have no place: behind the last turn, or beside one."""
+    """Yield speeches without a place: after the last turn, or in addition to one."""
     taken = {turn.number: render_finished_turn(conference, turn)[0] for turn in conference.turns}
     coming = format_speech_file_name(conference.taken + 1, conference.current) if conference.status == "open" else ""
-    # A file that was renamed has its damage already: the one that is missing.
+    # A renamed file is reported once: as the file that is missing.
     for name, speech in sorted(seen.speeches.items(), key=lambda each: (each[1].number, each[0])):
         if name == taken.get(speech.number):
             continue
         if name == coming:
             yield from _find_unreadable(folder, name)
         elif speech.number in taken:
-            told = f"the number {speech.number:03d} is {taken[speech.number]}'s"
+            fault = f"the number {speech.number:03d} is {taken[speech.number]}'s"
             yield Damage(
-                file=name, line=1, kind="number_taken", said=told, rename=_find_missing_name(folder, name, seen, conference)
+                file=name, line=1, kind="number_taken", said=fault, rename=_find_missing_name(folder, name, seen, conference)
             )
         elif speech.role == conference.current and conference.status == "open":
-            told = f"a gap in the numbers: {conference.taken + 1:03d} comes next"
+            fault = f"a gap in the numbers: {conference.taken + 1:03d} comes next"
             home = _find_missing_name(folder, name, seen, conference) or ("" if coming in seen.files else coming)
-            yield Damage(file=name, line=1, kind="gap", said=told, rename=home)
+            yield Damage(file=name, line=1, kind="gap", said=fault, rename=home)
         else:
-            told = f"{speech.role!r} spoke out of turn: it is {conference.current}'s turn"
+            fault = f"{speech.role!r} spoke out of turn: it is {conference.current}'s turn"
             if conference.status != "open":
-                told = "the speeches are over"
+                fault = "the speeches are over"
             yield Damage(
-                file=name, line=1, kind="out_of_turn", said=told, rename=_find_missing_name(folder, name, seen, conference)
+                file=name, line=1, kind="out_of_turn", said=fault, rename=_find_missing_name(folder, name, seen, conference)
             )
     for name in seen.misnamed:
-        found = _MISNAMED.fullmatch(name)
-        if found is None or found[2] not in conference.speakers:
-            # Some other file: nobody's speech, and none of our business.
+        match = _MISNAMED.fullmatch(name)
+        if match is None or match[2] not in conference.speakers:
+            # Some other file, not a speech: it is left alone.
             continue
-        home = format_speech_file_name(int(found[1]), found[2])
+        home = format_speech_file_name(int(match[1]), match[2])
         fits = home not in seen.files and (home == coming or home in taken.values())
         told = f"is not the name of a speech; expected {home}"
         yield Damage(file=name, line=1, kind="misnamed", said=told, rename=home if fits else "")
 
 
 def is_settled(folder: Folder, name: str) -> bool:
-    """Whether whoever wrote a file is surely done with it."""
+    """Whether the author of a file has certainly finished it."""
+    # `abs`: on a shared disk the file's time can lie ahead of our clock.
     return abs(time.time() - folder.read_mtime(name)) > SETTLE_SECONDS
 
 
 def _find_unreadable(folder: Folder, name: str, kind: DamageKind = "speech_unreadable") -> Iterator[Damage]:
-    """Why the text that comes next cannot be taken, if so."""
+    """Yield why the next text cannot be recorded, if so."""
     try:
         text = folder.read(name) or ""
     except UnreadableFile as cause:
@@ -185,13 +186,13 @@ def _find_unreadable(folder: Folder, name: str, kind: DamageKind = "speech_unrea
 
 
 def _find_missing_name(folder: Folder, name: str, seen: FolderScan, conference: Conference) -> str:
-    """The missing file that this one is under another name, if any."""
+    """Return the missing file that this one is under another name, or an empty text."""
     missing = [render_finished_turn(conference, turn) for turn in conference.turns]
     missing = [(home, text) for home, text in missing if home not in seen.files]
     if not missing:
         return ""
-    found = read_normalized(folder, name)
-    return next((home for home, text in missing if found is not None and found == normalize_speech(text)), "")
+    content = read_normalized(folder, name)
+    return next((home for home, text in missing if content is not None and content == normalize_speech(text)), "")
 
 
 def _find_old_damage(folder: Folder, seen: FolderScan, conference: Conference, *, whole: bool) -> Iterator[Damage]:
@@ -201,6 +202,7 @@ def _find_old_damage(folder: Folder, seen: FolderScan, conference: Conference, *
         if file is None:
             others = [*seen.speeches, *seen.misnamed]
             moved = (
+                # Comparing contents reads every file, hence only for a full check.
                 next((other for other in others if read_normalized(folder, other) == normalize_speech(text)), "") if whole else ""
             )
             if moved:
@@ -243,12 +245,12 @@ def _find_other_damage(
 
 
 def normalize_speech(text: str) -> str:
-    """A speech's text as the record keeps it."""
+    """Return a speech's text in the form in which the ledger stores it."""
     return RoundtableSpeech.from_text(text).content
 
 
 def read_normalized(folder: Folder, name: str) -> str | None:
-    """A file's text as the record would keep it; None where it has none."""
+    """Return a file's text in the stored form; None if it cannot be read."""
     try:
         text = folder.read(name)
     except UnreadableFile:
@@ -257,13 +259,17 @@ def read_normalized(folder: Folder, name: str) -> str | None:
 
 
 def _find_first_difference(folder: Folder, name: str, text: str, *, is_skip: bool = False) -> int:
-    """The first line in which a file differs from a text; 0 if it does not."""
+    """Return the first line in which a file differs from a text; 0 if it does not."""
     try:
-        found = folder.read(name)
+        existing = folder.read(name)
     except UnreadableFile as cause:
         return cause.line
-    if found is None or normalize_speech(found) == normalize_speech(text) or (is_skip and parse_skip_reason(found) is not None):
+    if (
+        existing is None
+        or normalize_speech(existing) == normalize_speech(text)
+        or (is_skip and parse_skip_reason(existing) is not None)
+    ):
         return 0
-    lines, wanted = found.rstrip().split("\n"), text.rstrip().split("\n")
+    lines, wanted = existing.rstrip().split("\n"), text.rstrip().split("\n")
     same = next((at for at, (one, other) in enumerate(zip(lines, wanted, strict=False)) if one != other), None)
     return (min(len(lines), len(wanted)) if same is None else same) + 1

@@ -31,7 +31,7 @@ DEFAULT_ROUNDS: Final = 3
 
 
 def find_project_root(start: Path) -> Path:
-    """The nearest folder from here upwards that has conferences; `start` itself where none has."""
+    """Return the nearest folder, from here upwards, that has conferences; `start` itself if none has."""
     here = start.absolute()
     return next((each for each in (here, *here.parents) if (each / TABLE).is_dir()), here)
 
@@ -45,7 +45,7 @@ class ConferenceProject:
         self.table = root / TABLE
 
     def names(self) -> list[str]:
-        """The conferences there are."""
+        """Return the names of the conferences."""
         try:
             with Folder.open_folder(self.table) as table:
                 return [each.name for each in table.list_entries() if each.kind == "folder" and _is_name(each.name)]
@@ -67,7 +67,7 @@ class ConferenceProject:
         outside_patience: float = WEEK_SECONDS,
         check: bool = True,
     ) -> ConferenceStatus:
-        """Begin a conference: folder, guide, agenda, `turn.json`. `roles` are the speakers, in their order.
+        """Create a conference: folder, guide, agenda, `turn.json`. `roles` are the speakers, in order.
 
         Raises BadName, BadRoster, BadSetting, SessionExists.
         """
@@ -79,6 +79,7 @@ class ConferenceProject:
         settings = {"max_rounds": max_rounds, "conference": name, "agenda": agenda, "prompt": prompt}
         if patience is not None:
             settings["patience"] = patience
+        # A random id: names of conferences are only unique within their project, sessions within the whole ledger.
         session = f"rt_{secrets.token_hex(6)}"
         plan = await self._moot.plan_session(
             topic,
@@ -97,6 +98,8 @@ class ConferenceProject:
             if conference.folder.has(TURN):
                 raise SessionExists(f"the conference {name!r} exists already; choose another name")
             conference.reset_sync_state()
+            # The folder notes its session before the session exists: after a crash in between, the conference can be created
+            # again.
             conference.record_sessions((session,), plan.opened.language)
             conference.session = await self._moot.engine.open(plan.opened, SessionId(session))
             return await conference.sync()
@@ -111,7 +114,7 @@ class ConferenceProject:
                 table.put(GUIDE, read_guide(language))
 
     def _check_free(self, name: str) -> None:
-        """Some disks take names that differ by case for one."""
+        """Raise SessionExists for names that differ only by case: some file systems treat them as one."""
         for other in self.names():
             if other != name and other.casefold() == name.casefold():
                 raise SessionExists(
@@ -120,9 +123,9 @@ class ConferenceProject:
 
     @asynccontextmanager
     async def open_conference(self, name: str, session: SessionId | None = None) -> AsyncIterator[ConferenceFolder]:
-        """A conference, open and locked; one that no ledger here knows is taken in. Raises UnknownConference, FolderDamaged.
+        """Open and lock a conference; one that no ledger here knows is adopted. Raises UnknownConference, FolderDamaged.
 
-        With a `session` it is that one's, whatever has become of its folder.
+        With a `session` it is that session's folder, whatever happened to it.
         """
         try:
             path = self.table / validate_conference_name(name)
@@ -135,6 +138,7 @@ class ConferenceProject:
                 conference.record_sessions((session, *(each for each in mark.sessions if each != session)), mark.language)
                 yield conference
                 return
+            # The original is still there, so this folder is a copy: it must not write into the original's session.
             if mark.path and mark.path != str(path) and _is_there(Path(mark.path), mark.sessions):
                 conference.reset_sync_state()
             known = await self._find_known_session(name, conference.mark.sessions)
@@ -144,19 +148,19 @@ class ConferenceProject:
             yield conference
 
     async def _find_known_session(self, name: str, sessions: Sequence[str]) -> SessionId | None:
-        """The session of a conference, if this ledger has it. What a folder says of itself is not believed unseen."""
+        """Return the session of a conference, if this ledger has it. The folder's own claim is verified."""
         for each in sessions:
             try:
-                found = parse_session_id(each)
-                opened = (await self._moot.engine.load_snapshot(found)).session_state.opened
+                session = parse_session_id(each)
+                opened = (await self._moot.engine.load_snapshot(session)).session_state.opened
             except (BadName, UnknownSession):
                 continue
             if isinstance(opened, ConferenceOpened) and opened.settings.conference == name:
-                return found
+                return session
         return None
 
     async def find_session(self, name: str) -> SessionId | None:
-        """The session of a conference, if this ledger has it; takes nothing in, and changes nothing."""
+        """Return the session of a conference, if this ledger has it; adopts and changes nothing."""
         try:
             with (
                 Folder.open_folder(self.table) as table,
@@ -172,7 +176,7 @@ class ConferenceProject:
             raise UnknownConference(str(cause)) from cause
 
     async def _adopt_folder(self, name: str, conference: ConferenceFolder) -> SessionId:
-        """A new session for a folder that others made. Its speeches are taken in by the next `sync`."""
+        """Open a session for a folder that others made. The next `sync` records its speeches."""
         seen = scan_folder(conference.folder)
         try:
             agenda = conference.folder.read(AGENDA) or ""
@@ -200,13 +204,13 @@ class ConferenceProject:
         return session
 
     async def status(self, name: str, *, whole: bool = False) -> ConferenceStatus:
-        """Where a conference stands, after all that fits was taken in."""
+        """Return the state of a conference, after everything that fits was recorded."""
         async with self.open_conference(name) as conference:
             was = (await conference.load_conference()).status
-            found = await conference.sync(whole=whole)
-        if found.conference.status == "closed" != was:
+            status = await conference.sync(whole=whole)
+        if status.conference.status == "closed" != was:
             await self._moot.remember_if_possible(conference.session)
-        return found
+        return status
 
     async def check(self, name: str) -> tuple[Damage, ...]:
         return (await self.status(name, whole=True)).damage
@@ -216,7 +220,10 @@ class ConferenceProject:
             return await conference.repair()
 
     async def join(self, name: str, role: str) -> TurnBriefing:
-        """What a role should read now; as quick at the end of a long conference as at its beginning. Raises FolderDamaged."""
+        """Return what a role should read now; as fast at the end of a long conference as at its beginning.
+
+        Raises FolderDamaged.
+        """
         async with self._open_with_turn(name) as (conference, turn):
             if role not in {*turn.speaker_order, MODERATOR}:
                 raise UnknownConference(
@@ -226,7 +233,7 @@ class ConferenceProject:
 
     @asynccontextmanager
     async def _open_with_turn(self, name: str) -> AsyncIterator[tuple[ConferenceFolder, TurnFile]]:
-        """A conference, and where it stands: by its folder alone if that is as it was; only if not the ledger is looked at."""
+        """Open a conference with its turn: from the folder alone if it is unchanged; only otherwise is the ledger read."""
         path = self.table / name
         if _is_name(name):
             async with ConferenceFolder.open_locked(path, self._moot.engine) as conference:
@@ -235,10 +242,10 @@ class ConferenceProject:
                     yield conference, turn
                     return
         async with self.open_conference(name) as conference:
-            found = await conference.sync()
-            if found.damage:
-                raise FolderDamaged(describe_damage(name, found.damage))
-            yield conference, found.turn
+            status = await conference.sync()
+            if status.damage:
+                raise FolderDamaged(describe_damage(name, status.damage))
+            yield conference, status.turn
 
     async def say(self, name: str, role: str, text: str, key: str = "") -> AcceptedSpeech:
         async with self.open_conference(name) as conference:
@@ -254,16 +261,16 @@ class ConferenceProject:
             return await conference.sync()
 
     async def minutes(self, name: str) -> str | None:
-        """MINUTES.md, if it is written."""
+        """Return MINUTES.md, if it is written."""
         async with self.open_conference(name) as conference:
-            found = await conference.sync()
-            return None if found.conference.minutes is None else found.conference.minutes.content
+            status = await conference.sync()
+            return None if status.conference.minutes is None else status.conference.minutes.content
 
     async def reseat(self, name: str, platforms: Mapping[SeatId, str]) -> ConferenceStatus:
-        """Give roles to other minds from here on: the session goes on as a fork of itself. Raises BadRoster."""
+        """Give roles to other participants: the session continues as a fork of itself. Raises BadRoster."""
         async with self.open_conference(name) as conference:
-            found = await conference.sync()
-            seats = {seat.id: seat.platform for seat in found.conference.seats}
+            status = await conference.sync()
+            seats = {seat.id: seat.platform for seat in status.conference.seats}
             changed = {role: platform for role, platform in platforms.items() if seats.get(role) != platform}
             if changed:
                 swaps = [
@@ -272,7 +279,7 @@ class ConferenceProject:
                 ]
                 head = (await self._moot.engine.load_snapshot(conference.session)).seq
                 session = await self._moot.engine.fork(conference.session, head, swaps, SessionId(f"rt_{secrets.token_hex(6)}"))
-                # First the folder knows its new session: who dies before the old one is ended leaves two, not none.
+                # First the folder notes its new session: a crash before the old one is ended leaves two sessions, not none.
                 old, conference.session = conference.session, session
                 conference.record_sessions((session,), conference.mark.language)
                 await self._moot.engine.cancel(old, f"continued as {session}")
@@ -280,17 +287,19 @@ class ConferenceProject:
 
 
 def _parse_course(name: str, seen: FolderScan, agenda: str) -> tuple[tuple[str, ...], int, str]:
-    """Speakers, rounds and first prompt of a folder: from its `turn.json`, else from its agenda and speeches."""
+    """Return speakers, rounds and first prompt of a folder: from its `turn.json`, else from its agenda and speeches."""
     if seen.turn is not None:
         turn = seen.turn
         return turn.speaker_order, turn.max_rounds, "" if seen.speeches else turn.prompt_for_speaker
     said = parse_agenda(agenda)
     roles: list[str] = []
     for speech in sorted(seen.speeches.values(), key=lambda each: each.number):
+        # The first repeated role starts the second round, so the order is complete.
         if speech.role in roles:
             break
         roles.append(speech.role)
     order = said.speakers or tuple(roles)
+    # At least as many rounds as the speeches fill.
     held = math.ceil(seen.highest / max(1, len(order)))
     if not order:
         fault = str(seen.turn_fault) if seen.turn_fault else TURN
@@ -306,7 +315,7 @@ def _is_name(name: str) -> bool:
 
 
 def _is_there(path: Path, sessions: Sequence[str]) -> bool:
-    """Whether the folder from which one was copied is still there, with the same session."""
+    """Whether the folder that this one was copied from still exists, with the same session."""
     try:
         with Folder.open_folder(path / OWN_FOLDER) as own:
             return bool(set(sessions) & set(read_sync_state(own).sessions))

@@ -1,4 +1,4 @@
-"""What did not fit into a conference, kept beside it: nothing is ever deleted."""
+"""Quarantine: keeps what did not fit into a conference beside it; nothing is ever deleted."""
 
 import re
 import secrets
@@ -13,13 +13,13 @@ LOG: Final = "LOG.md"
 
 
 class Quarantine:
-    """The folder `aside` of a conference's folder; it is made when it is needed."""
+    """The folder `aside` of a conference's folder; it is created when needed."""
 
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
 
     def keep_text(self, role: str, text: str) -> str:
-        """Keep a text for its author, once; where."""
+        """Keep a text for its author, once; returns its path."""
         with self._open_folder() as aside:
             number = 1
             while (
@@ -32,7 +32,7 @@ class Quarantine:
         return f"{QUARANTINE_FOLDER}/{role}_{number}.md"
 
     def move_file(self, name: str, why: str) -> str:
-        """Move a file out of the way; nothing is ever deleted. Where it is now."""
+        """Move a file out of the way and return its new path; nothing is deleted."""
         with self._open_folder() as aside:
             other, number = name, 1
             while aside.has(other):
@@ -56,9 +56,9 @@ class Quarantine:
         return tuple(f"{QUARANTINE_FOLDER}/{name}" for name in names if own.fullmatch(name))
 
     def free_folder_name(self) -> str:
-        """Move away whatever has the name of the folder for what is set aside; where it is now."""
-        found = next((each for each in self._folder.list_entries() if each.name == QUARANTINE_FOLDER), None)
-        if found is None or found.kind == "folder":
+        """Move away whatever occupies the name of the quarantine folder; returns its new name."""
+        occupant = next((each for each in self._folder.list_entries() if each.name == QUARANTINE_FOLDER), None)
+        if occupant is None or occupant.kind == "folder":
             return ""
         number = 1
         while self._folder.has(f"{QUARANTINE_FOLDER}_{number}"):
@@ -73,7 +73,7 @@ class Quarantine:
 
 
 def read_text_if_any(folder: Folder, name: str) -> str | None:
-    """A file's text; None where it has none that can be read."""
+    """Return a file's text; None if it cannot be read."""
     try:
         return folder.read(name)
     except UnreadableFile:

@@ -1,4 +1,4 @@
-"""What looking at a conference, joining it and speaking in it come to."""
+"""The results of looking at a conference, joining it and speaking in it."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from moot.protocols.roundtable.turn_file import TurnFile
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConferenceStatus:
-    """Where a conference stands. `writing` is the role that has begun to write its files and is not done."""
+    """The state of a conference. `writing` is the role that has started to write its files and is not done."""
 
     session: SessionId
     conference: Conference
@@ -23,7 +23,7 @@ class ConferenceStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnBriefing:
-    """What a role should read now. `message` is the answer where it has nothing to do; `kept` are texts of its own set aside."""
+    """What a role should read now. `message` is the reply if it has nothing to do; `kept` are its own quarantined texts."""
 
     is_turn: bool
     message: str
@@ -46,7 +46,7 @@ class AcceptedSpeech:
 
 
 class Blocked(OutOfTurn):
-    """Somebody spoke out of turn. `kept` is the file that holds its text, `told` says so."""
+    """Somebody spoke out of turn. `kept` is the file with its text, `told` the message about that."""
 
     def __init__(self, message: str, kept: str, told: str) -> None:
         super().__init__(message)

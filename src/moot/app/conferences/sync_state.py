@@ -1,6 +1,6 @@
-"""What Moot notes for itself in a conference's folder, in `.moot/`: how far the files go, and which session they are of.
+"""Moot's own notes in a conference's folder, in `.moot/`: how far the files are synchronized, and with which session.
 
-All of it can be lost: the ledger and the files have everything.
+All of it can be lost: the ledger and the files hold everything.
 """
 
 import json
@@ -22,10 +22,10 @@ _NAME: Final = "mark.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncState:
-    """`published` turns have their files; `turn` and `agenda` are the digests of the files as they were last right.
+    """`published` turns have their files; `turn` and `agenda` are the digests of the files when they were last correct.
 
-    `sessions` are the ids under which ledgers know the conference: a folder may be shared by people who each have their own.
-    `path` is where the folder lay: a copy of it elsewhere is another conference.
+    `sessions` are the ids under which ledgers know the conference: people who share a folder may each have their own ledger.
+    `path` is where the folder was: a copy of it elsewhere is another conference.
     """
 
     published: Annotated[int, Ge(0)] = 0
@@ -45,7 +45,7 @@ def compute_digest(text: str) -> str:
 
 
 def read_sync_state(own: Folder) -> SyncState:
-    """The mark as it stands; an empty one where there is none, or none that can be read."""
+    """Return the stored state; an empty one if there is none, or none that can be read."""
     try:
         return _SYNC_STATE.validate_json(own.read(_NAME) or "{}")
     except (UnreadableFile, ValidationError):

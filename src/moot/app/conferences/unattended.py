@@ -1,4 +1,4 @@
-"""A whole conference, unattended: Moot drives the roles that it was given, and waits for the others at their folder."""
+"""Runs a whole conference unattended: Moot drives the roles that it was given, and waits for the others at their folder."""
 
 import asyncio
 from collections.abc import Callable
@@ -28,7 +28,7 @@ Notify = Callable[[str], None]
 
 
 class Relay:
-    """Runs one conference to its minutes. `told` hears what people should know beside the entries."""
+    """Runs one conference to its minutes. `told` receives what people should know beside the entries."""
 
     def __init__(self, moot: Moot, hall: ConferenceProject, name: str, told: Notify, look_seconds: float = LOOK_SECONDS) -> None:
         self._moot = moot
@@ -41,14 +41,15 @@ class Relay:
         self._damaged_since: float | None = None
 
     async def run(self) -> ConferenceStatus:
-        """Go on until the conference is over; raises SessionBusy when another process does so already."""
-        found = await self._sync_folder(at_once=True)
-        # From here on it is this session's folder, whatever agents may do to it.
-        session = self._session = found.session
+        """Run until the conference is over; raises SessionBusy if another process does so already."""
+        status = await self._sync_folder(at_once=True)
+        # From here on the folder belongs to this session, whatever agents do to it.
+        session = self._session = status.session
         running = asyncio.create_task(self._moot.engine.run(session, self._seat_participant, wait_outside=True))
         helpers = [asyncio.create_task(self._follow_ledger(session)), asyncio.create_task(self._watch_folder())]
         try:
             await asyncio.wait([running, *helpers], return_when=asyncio.FIRST_COMPLETED)
+            # A helper never ends by itself: if one is done, its failure is raised here.
             for task in helpers:
                 if task.done():
                     task.result()
@@ -59,30 +60,31 @@ class Relay:
                 task.cancel()
             with suppress(asyncio.CancelledError):
                 await asyncio.wait([running, *helpers])
-        found = await self._sync_folder(at_once=True)
+        status = await self._sync_folder(at_once=True)
         await self._moot.remember_if_possible(session)
-        return found
+        return status
 
     async def _follow_ledger(self, session: SessionId) -> None:
-        """Write to the folder what comes into the ledger."""
+        """Write new ledger entries to the folder."""
         seen = 0
         while True:
             seen = await self._moot.engine.wait_for_change(session, seen)
             await self._sync_folder()
 
     async def _watch_folder(self) -> None:
-        """Take in what comes into the folder."""
+        """Record new files of the folder."""
         async for _ in watch_changes(self._hall.table / self._name, self._look_seconds):
             await self._sync_folder()
 
     async def _sync_folder(self, *, at_once: bool = False) -> ConferenceStatus:
-        """Bring folder and ledger together; damage that stays is mended, so that nobody waits for it."""
+        """Synchronize folder and ledger; lasting damage is repaired, so that nobody waits for it."""
         async with self._hall.open_conference(self._name, self._session) as conference:
-            found = await conference.sync(held=frozenset(self._held))
+            status = await conference.sync(held=frozenset(self._held))
             now = asyncio.get_running_loop().time()
-            if not found.damage or self._held:
+            # A running agent may be in the middle of its writes: nothing counts as damage until it is done.
+            if not status.damage or self._held:
                 self._damaged_since = None
-                return found
+                return status
             if self._damaged_since is None:
                 self._damaged_since = now
             if at_once or now - self._damaged_since > SETTLE_SECONDS:
@@ -90,7 +92,7 @@ class Relay:
                     self._told(line)
                 self._damaged_since = None
                 return await conference.sync()
-            return found
+            return status
 
     def _seat_participant(self, seat: Seat) -> Participant | None:
         kind, _, name = seat.platform.partition(":")
@@ -98,7 +100,7 @@ class Relay:
             return self._moot.seating(seat)
         environ = self._moot.environ
         recipe = build_wake_recipe(name)
-        # What an agent does with `moot` itself must go into the same ledger.
+        # What an agent does with `moot` itself must reach the same ledger.
         known = {variable: environ[variable] for variable in PASSED if variable in environ}
         recipe = replace(recipe, environ={**recipe.environ, **known})
         return FileAgentParticipant(
@@ -106,10 +108,10 @@ class Relay:
         )
 
     async def build_wake_prompt(self, brief: Brief, recipe: Recipe) -> str:
-        found = await self._sync_folder(at_once=True)
+        status = await self._sync_folder(at_once=True)
         words = PROMPT_TEXT[brief.language]
         wake = words.wake if brief.ask.kind == "speech" else words.wake_moderator
-        prompt = one_line(found.turn.prompt_for_speaker)
+        prompt = one_line(status.turn.prompt_for_speaker)
         return build_wake_text(recipe, brief, wake.format(conference=self._name, role=brief.seat.id, prompt=prompt))
 
     def hold(self, role: str) -> None:
@@ -119,19 +121,19 @@ class Relay:
         self._held.discard(role)
 
     async def is_written(self) -> bool:
-        """Whether the files have the next step, whole."""
+        """Whether the files hold the complete next step."""
         async with self._hall.open_conference(self._name, self._session) as conference:
-            found = await conference.sync(held=frozenset(self._held))
-            return bool(found.writing) and conference.is_turn_changed()
+            status = await conference.sync(held=frozenset(self._held))
+            return bool(status.writing) and conference.is_turn_changed()
 
     async def collect_answer(self) -> tuple[dict[str, object] | None, tuple[Damage, ...]]:
-        """What an agent left in the files as its answer; what it broke is mended."""
+        """Return what an agent left in the files as its answer; damage that it caused is repaired."""
         async with self._hall.open_conference(self._name, self._session) as conference:
             before = await conference.load_conference()
             raw = conference.collect_answer(before)
             if raw is not None:
                 return raw, ()
-            found = await conference.sync(whole=True)
-            for line in await conference.repair() if found.damage else []:
+            status = await conference.sync(whole=True)
+            for line in await conference.repair() if status.damage else []:
                 self._told(line)
-            return None, found.damage
+            return None, status.damage

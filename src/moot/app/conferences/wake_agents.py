@@ -1,4 +1,4 @@
-"""Agents that are woken for their turn: what they are told, and how what they did becomes an answer."""
+"""Agents that are woken for their turn: their prompt, and how their files or output become an answer."""
 
 import asyncio
 from collections.abc import Mapping
@@ -25,10 +25,10 @@ DONE_SECONDS: Final = 20.0
 """How long an agent that has written its files may take to end by itself."""
 
 WITHOUT_TOOLS: Final = frozenset({"claude", "copilot", "qwen"})
-"""Known agents whose recipes leave them no tool: they can neither read nor write the files."""
+"""Known agents whose recipes give them no tools: they can neither read nor write the files."""
 
 MENTIONING: Final = frozenset({"gemini", "qwen"})
-"""Programs that put a file of the folder into the prompt where the prompt says `@` and its name."""
+"""Programs that insert a file of the folder into the prompt where it says `@` and the file's name."""
 
 _NO_TOOLS: Final[Mapping[Language, str]] = {
     "en": (
@@ -52,7 +52,7 @@ _CUT: Final[Mapping[Language, str]] = {
 
 
 class Waker(Protocol):
-    """Who carries the conference on while an agent is at work."""
+    """What a woken agent needs from the conference."""
 
     async def build_wake_prompt(self, brief: Brief, recipe: Recipe) -> str: ...
 
@@ -68,7 +68,7 @@ class Waker(Protocol):
 
 
 class FileAgentParticipant:
-    """A role that a program fills: woken in the project's folder, it commits its files itself, or answers with its speech."""
+    """A role filled by a program: run in the project's folder, it writes its files itself, or answers with its speech."""
 
     def __init__(self, command: CommandParticipant, recipe: Recipe, relay: Waker) -> None:
         self._command = command
@@ -85,6 +85,7 @@ class FileAgentParticipant:
         relay.hold(name)
         try:
             ended = await self._wait_for_end(prompt)
+            # Files come before output: an agent that wrote them also prints a summary, which is not the speech.
             raw, damage = await relay.collect_answer()
         finally:
             relay.release(name)
@@ -98,7 +99,7 @@ class FileAgentParticipant:
         return _parse_spoken_answer(brief, ended[0], usage, on_text)
 
     async def _wait_for_end(self, prompt: str) -> tuple[str, Usage] | NoAnswer:
-        """Wait for the program's end; one that has written its files gets a little time for it."""
+        """Wait for the program's end; one that has written its files gets a little more time."""
         running = asyncio.create_task(self._command.run_prompt(prompt))
         try:
             while not running.done():
@@ -114,10 +115,10 @@ class FileAgentParticipant:
 
 
 def _parse_spoken_answer(brief: Brief, text: str, usage: Usage, on_text: OnText) -> Answer | NoAnswer:
-    """The answer of an agent that wrote no files, if it has the form of one."""
+    """Parse the answer of an agent that wrote no files, if it has the form of one."""
     if brief.ask.kind == "speech" and not is_speechlike(text):
-        told = f"it wrote no speech, neither as a file nor as its answer: {one_line(text)[:200]}"
-        return NoAnswer(reason="malformed", detail=told, usage=usage)
+        fault = f"it wrote no speech, neither as a file nor as its answer: {one_line(text)[:200]}"
+        return NoAnswer(reason="malformed", detail=fault, usage=usage)
     try:
         said = parse_answer(brief.form, text)
     except BadAnswer as cause:
@@ -127,31 +128,33 @@ def _parse_spoken_answer(brief: Brief, text: str, usage: Usage, on_text: OnText)
 
 
 def build_wake_recipe(name: str) -> Recipe:
-    """How an agent is run in the project's folder."""
+    """Return the recipe for running an agent in the project's folder."""
     recipe = find_recipe(name)
-    # Between its looks it may say what it is doing: its last word is the speech.
+    # Between tool calls the agent may say what it is doing: only its last text is the speech.
     return replace(recipe, texts=tuple(path.removeprefix("+") for path in recipe.texts)) if _is_known(recipe) else recipe
 
 
 def build_wake_text(recipe: Recipe, brief: Brief, wake: str) -> str:
-    """All that a woken agent is told: the sentence that wakes it, how it may answer, and what it would find in the files.
+    """Build the prompt of a woken agent: the wake-up sentence, how it may answer, and what it would find in the files.
 
-    Not every agent can read them, and what the user told the speakers meanwhile stands in none. A program that takes its prompt
-    as an argument is told as much of the record as fits.
+    Not every agent can read the files, and inputs of the user are in none of them. For a program that takes its prompt as an
+    argument the record is cut to fit.
     """
     how = _NO_TOOLS[brief.language] if is_without_tools(recipe) else PROMPT_TEXT[brief.language].woken
     parts = [fix_surrogates(part) for part in (wake, how, brief.system, _BELOW[brief.language], brief.shared, brief.own)]
     if Path(recipe.argv[0]).name in MENTIONING:
+        # Escaped, because text of participants must not pull files into the prompt.
         parts = [part.replace("@", "\\@") for part in parts]
     return _fit_argument(parts, _CUT[brief.language]) if recipe.words is None else "\n\n".join(parts)
 
 
 def _fit_argument(parts: list[str], cut: str) -> str:
-    """The parts as one argument: of the last but one, the record, as much as there is room for."""
+    """Join the parts into one argument; of the last but one, the record, as much as fits."""
     *head, shared, own = parts
     over = len("\n\n".join(parts).encode()) - LONGEST_ARGUMENT
     if over <= 0:
         return "\n\n".join(parts)
+    # Counted in bytes: the limit of an argument is in bytes, and one character may take four.
     room = len(shared.encode()) - over - len(f"\n{cut}".encode())
     if room < 0:
         return "\n\n".join(head[:2])
@@ -163,6 +166,6 @@ def is_without_tools(recipe: Recipe) -> bool:
 
 
 def _is_known(recipe: Recipe) -> bool:
-    """Whether it is one of Moot's own recipes, with a model chosen or not, rather than a file of that name."""
+    """Whether it is one of Moot's own recipes, with or without a chosen model, and not a file of that name."""
     known = AGENTS.get(recipe.name)
     return known is not None and recipe.argv[: len(known.argv)] == known.argv

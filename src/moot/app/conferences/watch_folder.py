@@ -1,4 +1,4 @@
-"""Notice that a folder has changed, without asking for it all the time."""
+"""Notices changes in a folder without constant polling."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -9,14 +9,14 @@ from typing import Final
 from watchfiles import Change, awatch
 
 LOOK_SECONDS: Final = 3.0
-"""How often a folder is looked at whose disk tells of no changes; that is one look at a handful of files."""
+"""How often a folder is polled if its file system reports no changes; one poll reads a handful of files."""
 
 QUIET_MILLISECONDS: Final = 100
 _OWN: Final = frozenset({".moot", "aside"})
 
 
 async def watch_changes(folder: Path, look_seconds: float = LOOK_SECONDS) -> AsyncIterator[None]:
-    """Something may have changed: at once where the disk tells, and else every few seconds."""
+    """Yield whenever something may have changed: at once if the file system reports it, else every few seconds."""
 
     def is_theirs(change: Change, path: str) -> bool:
         parts = Path(path).relative_to(folder).parts
@@ -24,7 +24,7 @@ async def watch_changes(folder: Path, look_seconds: float = LOOK_SECONDS) -> Asy
 
     yield
     while True:
-        # It fails on names that are no text, on too many watches, and when the folder goes away.
+        # It fails on names that are not valid text, on too many watches, and when the folder disappears.
         with suppress(Exception):
             async for _ in awatch(
                 folder,

@@ -105,7 +105,7 @@ class ConsultingRulebook:
         is_gate = state.rules.gate or ask.kind in self.gates
         return add_consultation_prompt(state, replace(brief, ask=ask, form=self.forms[ask.kind]), is_gate=is_gate)
 
-    # What is to be done
+    # Decide: the effects that follow from the state.
 
     def _build_effects(self, state: ConsultingState, asks: tuple[Ask, ...]) -> tuple[Effect, ...]:
         """Return the protocol's asks without those that wait for a consultation, and the director's next step."""
@@ -165,7 +165,7 @@ class ConsultingRulebook:
             return "seat_limit"
         return "session_limit" if state.begun >= state.rules.per_session else None
 
-    # What happened
+    # Evolve: the state that follows from an entry.
 
     def _apply_entry(self, state: ConsultingState, entry: Entry) -> ConsultingState:
         """Return the director's state after an entry; the wrapped state is not touched here."""

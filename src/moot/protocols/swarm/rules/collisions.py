@@ -42,7 +42,7 @@ def build_invitations(state: Swarm) -> tuple[Invitation, ...]:
     if state.settings.mode == "classic" or not most or len(state.board.findings) < FEWEST_FINDINGS or state.stop:
         return ()
     idle = [seat for seat in state.active if seat in state.answered and not state.agents[seat].subtask]
-    # Seeded order: otherwise the first seats of the roster would get every collision where there are fewer than agents.
+    # Seeded order: otherwise the first seats of the roster would always get the few collisions of a round.
     idle.sort(key=lambda seat: (random_unit(state.opened.seed, "collide", state.round, seat), seat))
     crowd: dict[str, int] = {}
     invitations: list[Invitation] = []
