@@ -154,7 +154,8 @@ async def _write_all_files(moot: Moot, session: str, folder: RunFolder) -> None:
 async def _write_rounds(moot: Moot, plugin: AnyPlugin, session: str, folder: RunFolder) -> None:
     """Write after every round. A failure is retried with the next round, and reported at the end."""
     timeline = plugin.timeline(parse_session_id(session))
-    timeline = unwrap_timeline(timeline)
+    # Entries go to the outer timeline, which hides consultations from the swarm's own.
+    own = unwrap_timeline(timeline)
     async for event in moot.watch(session):
         if not isinstance(event, EntryAdded):
             continue
@@ -163,6 +164,6 @@ async def _write_rounds(moot: Moot, plugin: AnyPlugin, session: str, folder: Run
             return
         if isinstance(event.entry.fact, ConvergenceMeasured):
             try:
-                await asyncio.to_thread(folder.write_round, timeline)
+                await asyncio.to_thread(folder.write_round, own)
             except FolderUnwritable as error:
                 log.warning("%s", error)

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 
+from moot.codec.chain import to_datetime
 from moot.domain.ids import SessionId, parse_session_id
 from moot.domain.records import StoredRecord
 from moot.errors import BadImport
@@ -30,9 +31,9 @@ def parse_export(text: str) -> tuple[SessionId, list[StoredRecord]]:
         ]
         session = parse_session_id(head["session"])
         version = head["moot"]
-        if not all(-(2**62) < record.at < 2**62 for record in records):
-            raise ValueError("a time beyond the calendar")
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as cause:
+        for record in records:
+            to_datetime(record.at)  # a time beyond the calendar is refused here, before anything is imported
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as cause:
         raise BadImport(f"the file is no Moot export ({cause}); expected what `moot export SESSION jsonl` writes") from cause
     if version != 1 or not records:
         raise BadImport("the file is an export of a newer Moot, or holds no entries; expected `moot export SESSION jsonl`")

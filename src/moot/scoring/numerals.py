@@ -46,7 +46,8 @@ def _parse_chinese(numeral: str) -> int:
             section += (digit or 1) * _TENS[sign]
             digit = 0
         else:
-            # 万 (10⁴) and 亿 (10⁸) multiply everything read so far.
-            whole = (whole + (section + digit or 1)) * _MYRIADS[sign]
+            # 亿 (10⁸) multiplies everything read so far (一万亿), 万 (10⁴) only what stands after it (一亿二千万).
+            read = section + digit or (0 if whole else 1)
+            whole = (whole + read) * _MYRIADS[sign] if whole < _MYRIADS[sign] else whole + read * _MYRIADS[sign]
             section = digit = 0
     return whole + section + digit

@@ -46,7 +46,7 @@ class ConsultationSummary:
             return "failed"
         if self.advice is None:
             return "open"
-        return "answered" if self.advice.known == "known" else "unknown"
+        return "unknown" if self.advice.is_unknown else "answered"
 
 
 def unwrap_timeline(timeline: Any) -> Any:
