@@ -104,6 +104,7 @@ def test_the_example_of_a_protocol_is_short_and_imports_only_the_public_names() 
 
 
 def test_a_protocol_of_another_package_runs_everywhere(machine: Machine) -> None:
+    """D-10: in the terminal, in exports, in replays, in decision memory."""
     seats = install_delphi(machine)
     told = machine.run("run", "How many tuners?", "--protocol", "delphi", *seats, "--session", "d1", "--set", "rounds=3")
     assert "= round 1: median 160, spread 60" in told

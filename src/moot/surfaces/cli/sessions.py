@@ -44,7 +44,7 @@ def list_sessions(as_json: bool) -> None:
 @click.option("--report", "as_report", is_flag=True, help="Print the whole report as terminal lines instead of Markdown.")
 @output.json_option
 def show(session: str, as_report: bool, as_json: bool) -> None:
-    """Show a session: its decision, and the whole record behind it.
+    """Show a session: its decision and the whole record behind it.
 
     \b
     moot show think_20261115_001
