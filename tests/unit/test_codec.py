@@ -24,6 +24,7 @@ from moot.codec.chain import (
     to_microseconds,
     validate_chain,
 )
+from moot.codec.export import parse_export
 from moot.codec.stored import FactCodec
 from moot.domain.budget import Budget, Usage
 from moot.domain.consult import ConsultRequest, ConsultRules
@@ -46,7 +47,7 @@ from moot.domain.ids import AskId, SeatId, SessionId
 from moot.domain.records import StoredRecord
 from moot.domain.roster import Seat, Swap
 from moot.domain.topic import ErrorCorrelation, Topic
-from moot.errors import LedgerDamaged, LedgerNewer
+from moot.errors import BadImport, LedgerDamaged, LedgerNewer
 from moot.protocols.consultation import facts as consultation
 from moot.protocols.council import facts as council
 from moot.protocols.council.advisory import AdvisoryOpened, AdvisorySettings
@@ -677,3 +678,10 @@ def test_any_changed_byte_of_a_body_is_found(data: st.DataObject) -> None:
     other = bytes([record.body[place] ^ data.draw(st.integers(1, 255))])
     records[index] = record._replace(body=record.body[:place] + other + record.body[place + 1 :])
     assert find_chain_fault(ONE, records) == changed(index + 1)
+
+
+@pytest.mark.parametrize("at", [10**18, -(10**18), 2**70])
+def test_an_export_with_a_time_beyond_the_calendar_is_refused(at: int) -> None:
+    line = json.dumps({"seq": 1, "at": at, "hash": "00", "body": "{}"})
+    with pytest.raises(BadImport, match="Moot export"):
+        parse_export(f'{{"moot": 1, "session": "s"}}\n{line}\n')

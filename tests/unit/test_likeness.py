@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from moot.participants.semantic_similarity import SemanticSimilarity
 from moot.scoring.likeness import JOIN_AT, Judgement, is_same_idea, judge_by_words, normalize_idea, scale_likeness
+from moot.scoring.numerals import find_numbers
 from moot.scoring.stance import is_opposed
 
 MEANING = SemanticSimilarity()
@@ -172,3 +173,17 @@ def test_text_that_is_no_text_is_judged_too() -> None:
     """S-8"""
     assert len(MEANING.judge("\ud800", ["", "\udfff half", "。", "a" * 5_000])) == 4
     assert MEANING.judge("alone", []) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("一亿二千万", "120000000"),
+        ("一万亿", "1000000000000"),
+        ("三万五千亿", "3500000000000"),
+        ("二十万", "200000"),
+        ("十五", "15"),
+    ],
+)
+def test_a_chinese_numeral_is_one_number(text: str, number: str) -> None:
+    assert list(find_numbers(text)) == [number]

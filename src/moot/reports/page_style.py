@@ -38,12 +38,13 @@ margin:.4rem 0}.track{height:.7rem;border-radius:.3rem;background:var(--line);ov
 border-radius:.2rem;margin-right:.35rem;vertical-align:-.08rem}
 .table{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:.93rem}
 th,td{text-align:left;padding:.35rem .6rem;border-bottom:1px solid var(--line);vertical-align:top}
-th,td:not(.wide){overflow-wrap:normal}td.wide{min-width:16ch}tbody tr:last-child td{border-bottom:0}
+th{overflow-wrap:normal}td:not(.wide){overflow-wrap:normal;white-space:nowrap}td.wide{min-width:16ch}tbody tr:last-child td{border-bottom:0}
 @media(max-width:600px){dl{grid-template-columns:1fr}dd{margin-bottom:.4rem}
 .bar{grid-template-columns:1fr auto}.bar .track{grid-column:1/-1;grid-row:2}
 .card.table{background:none;border:0;padding:0}.card.table thead{display:none}.card.table table,.card.table tbody{display:block}
 .card.table tr{display:block;background:var(--card);border:1px solid var(--line);border-radius:.6rem;padding:.5rem .9rem;margin:.5rem 0}
 .card.table td{display:flow-root;border:0;padding:.15rem 0;min-width:0}
 .card.table td::before{content:attr(data-name);color:var(--soft);float:left;width:8rem;margin-right:.8rem}
-.card.table td.wide::before{display:block;float:none;width:auto}}
+.card.table td.wide::before{display:block;float:none;width:auto}
+.card.table td:not(.wide){white-space:normal}}
 """
