@@ -9,10 +9,13 @@ from typing import Any, TypeVar
 
 import pytest
 
+from moot.app.deliberations import Deliberations
+from moot.app.moot import Moot
 from moot.app.protocols import collect_kinds, load_protocols
+from moot.codec.answers import parse_answer
 from moot.codec.stored import FactCodec
 from moot.domain.budget import Budget
-from moot.domain.effects import Brief
+from moot.domain.effects import AnswerForm, Brief
 from moot.domain.facts import AsksPut, BudgetExhausted, CloseCalled, Fact, SeatLost, SessionResumed
 from moot.domain.ids import AskId, SeatId, SessionId
 from moot.domain.records import StoredRecord
@@ -616,3 +619,36 @@ def test_a_call_for_the_end_reaches_a_council_that_another_process_runs() -> Non
         assert (await running).is_closed
 
     bounded(work())
+
+
+def test_a_contribution_reads_the_ledger_once_and_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call over the wire: one read, one append, one parse; the state in its result needs no further look."""
+    reads: list[str] = []
+    parsed: list[object] = []
+    read = MemoryLedger.read
+
+    async def count_read(self: MemoryLedger, session: SessionId, after: int = 0, limit: int | None = None) -> list[StoredRecord]:
+        reads.append(session)
+        return await read(self, session, after, limit)
+
+    def count_parse(form: AnswerForm, raw: object) -> object:
+        parsed.append(raw)
+        return parse_answer(form, raw)
+
+    def proposal(text: str) -> dict[str, Any]:
+        return {"type": "propose", "text": text, "choice": text, "confidence": 0.6}
+
+    async def work() -> None:
+        async with Moot(environ={"MOOT_LEDGER": "memory:"}) as running:
+            session = await running.open("Q?", protocol="debate", seats={"ada": "mailbox", "bob": "mailbox"})
+            deliberations = Deliberations(running)
+            await deliberations.contribute(session, "ada", proposal("A."))
+            monkeypatch.setattr(MemoryLedger, "read", count_read)
+            for module in ("moot.app.deliberations", "moot.engine.outside_answers"):
+                monkeypatch.setattr(f"{module}.parse_answer", count_parse)
+            recorded = await deliberations.contribute(session, "bob", proposal("B."))
+            assert [line.said.text for line in recorded.state.council.lines] == ["A.", "B."]
+
+    asyncio.run(work())
+    assert len(reads) == 1
+    assert [raw for raw in parsed if isinstance(raw, dict)] == [proposal("B.")]

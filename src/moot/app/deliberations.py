@@ -76,6 +76,14 @@ class WaitResult:
     ask: OutstandingAsk | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class RecordedContribution:
+    """The entry that holds a contribution, and the state after it."""
+
+    entry: Entry
+    state: DeliberationState
+
+
 class Deliberations:
     """Works on the sessions of one `Moot`; `nudge` signals whoever runs sessions that one has changed."""
 
@@ -114,13 +122,12 @@ class Deliberations:
         """Return the state of a deliberation; raises UnknownSession also for sessions of other protocols."""
         return _build_state(await self._moot.engine.load_snapshot(parse_session_id(session)))
 
-    async def contribute(self, session: str, seat: str, said: dict[str, Any], key: str = "") -> Entry:
-        """Record what a seat says; the same content, or the same key, counts once.
+    async def contribute(self, session: str, seat: str, said: dict[str, Any], key: str = "") -> RecordedContribution:
+        """Record what a seat says; the same content, or the same key, counts once. The ledger is read once.
 
         Raises OutOfTurn, UnknownSeat, BadAnswer, KeyReused, SessionClosed, UnknownSession.
         """
         name, speaker = parse_session_id(session), parse_seat_id(seat)
-        await self.load_state(name)
         contribution = parse_answer(FORMS["free"], said)
         assert isinstance(contribution, Contribution)
 
@@ -132,9 +139,9 @@ class Deliberations:
             _check_turn(place, speaker, contribution)
             return None
 
-        entry = await self._moot.engine.contribute(name, speaker, said, key, said_before=find_earlier)
-        await self._follow_up(name)
-        return entry
+        # What was parsed here is not parsed again: a value of the right shape is taken as it is.
+        entry = await self._moot.engine.contribute(name, speaker, contribution, key, said_before=find_earlier)
+        return RecordedContribution(entry, _build_state(await self._follow_up(name)))
 
     async def close(self, session: str, *, by: str = "", force: bool = False) -> DeliberationState:
         """Compute and record the decision from the existing votes; a closed one is returned unchanged. Raises OutOfTurn."""
@@ -222,11 +229,13 @@ class Deliberations:
             return await self._load_turn(session, seat, reader, cursor)
         return pending if ask is None or ask.ask.invited else replace(pending, status="your_turn", ask=ask)
 
-    async def _follow_up(self, session: SessionId) -> None:
-        """Let the session continue after a change, and remember it when it has ended."""
+    async def _follow_up(self, session: SessionId) -> Snapshot:
+        """Let the session continue after a change, remember it when it has ended, and return its snapshot."""
         self._nudge(session)
-        if (await self._moot.engine.load_snapshot(session)).is_closed:
+        snapshot = await self._moot.engine.load_recent(session)
+        if snapshot.is_closed:
             await self._moot.remember_if_possible(session)
+        return snapshot
 
 
 def _normalize_opening(opened: Opened) -> Opened:

@@ -65,6 +65,10 @@ class Sessions:
         self._cache_snapshot(snapshot)
         return snapshot
 
+    async def load_recent(self, session: SessionId) -> Snapshot:
+        """Return the snapshot that this process saw last, without a look at the ledger: for whoever has just written or read."""
+        return self._known.get(session) or await self.load_snapshot(session)
+
     async def entries(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[Entry]:
         """Return the entries after `after`."""
         return [self._writer.entry(record) for record in await self._world.ledger.read(session, after, limit)]

@@ -143,8 +143,8 @@ async def contribute(call: Call, params: ContributeParams) -> ContributedOut:
     session = params.deliberation_id
     seat = call.caller.seat_for(session, params.participant)
     said = params.model_dump(exclude={"deliberation_id", "participant", "idempotency_key"})
-    entry = await call.deliberations.contribute(session, seat, said, params.idempotency_key)
-    place = await call.deliberations.load_state(session)
+    recorded = await call.deliberations.contribute(session, seat, said, params.idempotency_key)
+    entry, place = recorded.entry, recorded.state
     line = next((line for line in place.council.lines if line.seq == entry.seq), None)
     return ContributedOut(
         deliberation_id=session,
