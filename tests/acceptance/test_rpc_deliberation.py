@@ -483,7 +483,7 @@ def test_openings_that_make_no_sense_are_refused(server: Server) -> None:
         ({"participants": ["twin", "twin"]}, "twin"),
         ({"participants": ["USER", "bob"]}, "reserved"),
         ({"participants": [f"s{number}" for number in range(65)]}, "at most 64 items"),
-        ({"protocol": "shouting"}, "roundtable, structured_debate, swarm"),
+        ({"protocol": "shouting"}, "known: advisory, consensus, consultation, debate"),
         ({"stakes": "enormous"}, "'low', 'medium', 'high' or 'critical'"),
         ({"protocol": "consensus", "threshold": 1.2}, "threshold"),
         ({"threshold": 0.9}, "threshold"),

@@ -33,8 +33,7 @@ def get_protocol(name: str) -> AnyPlugin:
     plugin = plugins.get(name) or next((plugin for plugin in plugins.values() if plugin.wire_name == name), None)
     if plugin is None:
         fault = next((f"; {fault}" for fault in load_plugins().faults if fault.name == name), "")
-        known = sorted({*plugins, *(plugin.wire_name for plugin in plugins.values() if plugin.wire_name)})
-        raise UnknownProtocol(f"unknown protocol {name!r}; known: {', '.join(known)}{fault}")
+        raise UnknownProtocol(f"unknown protocol {name!r}; known: {', '.join(sorted(plugins))}{fault}")
     return plugin
 
 
