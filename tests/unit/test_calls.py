@@ -30,4 +30,4 @@ def test_only_waiting_may_be_broken_off() -> None:
 
 
 def test_every_tool_says_what_it_does() -> None:
-    assert all(len(method.does) > 20 for method in TOOLS.values())
+    assert all(len(method.summary) > 20 for method in TOOLS.values())

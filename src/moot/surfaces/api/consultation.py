@@ -154,7 +154,7 @@ def _build_consult_out(session: str, line: ConsultationSummary | None, *, is_ove
 CONSULT = Method(
     name="moot.consult",
     tool="consult",
-    does=(
+    summary=(
         "Ask another participant when you are not sure, instead of guessing. In a session that asks you something (get_asks, wait_for_turn), "
         "the director puts your question to another seat, records it and hands you the reply; then you are asked again. Without a "
         "session: a single question to one of `seats`."

@@ -292,7 +292,7 @@ async def find_result(call: Call, session: str) -> ResultOut | None:
 OPEN = Method(
     name="cstp.openDeliberation",
     tool="open_deliberation",
-    does=(
+    summary=(
         "Open a deliberation: a question that several participants decide together. Participants given by name come from outside and "
         "contribute by their own calls; those with a platform are models that Moot asks. Next: each participant calls wait_for_turn."
     ),
@@ -305,7 +305,7 @@ OPEN = Method(
 CONTRIBUTE = Method(
     name="cstp.contribute",
     tool="contribute",
-    does=(
+    summary=(
         "Say something in a deliberation: propose, support, challenge, synthesize, vote, or pass. Speak when wait_for_turn says that it "
         "is your turn, with one of the types that it expects. Give an idempotencyKey, so that a retry counts once."
     ),
@@ -317,7 +317,7 @@ CONTRIBUTE = Method(
 CLOSE = Method(
     name="cstp.closeDeliberation",
     tool="close_deliberation",
-    does=(
+    summary=(
         "Close a deliberation and compute its decision from the votes: decision, confidence, consensusType, participantVotes, dissent. "
         "One that has ended by itself answers with its result."
     ),
@@ -329,7 +329,7 @@ CLOSE = Method(
 GET = Method(
     name="cstp.getDeliberation",
     tool="get_deliberation",
-    does="Read a deliberation: everything that was said, who was silent and why, the challenges, and the result once it has ended.",
+    summary="Read a deliberation: everything that was said, who was silent and why, the challenges, and the result once it has ended.",
     params=GetParams,
     result=DeliberationOut,
     handler=get_deliberation,
@@ -338,7 +338,7 @@ GET = Method(
 WAIT = Method(
     name="cstp.waitForTurn",
     tool="wait_for_turn",
-    does=(
+    summary=(
         "Wait until it is your turn in a deliberation. Answers within timeoutSeconds (45): 'your_turn' with what is asked and what is new "
         "(then call contribute), 'pending' (nothing yet: call again with the cursor), or 'closed' with the result."
     ),
@@ -351,7 +351,7 @@ WAIT = Method(
 JOIN = Method(
     name="cstp.joinDeliberation",
     tool="join_deliberation",
-    does=(
+    summary=(
         "Take your seat in a deliberation, for the first time or after an absence: gives all that was said so far and, if it is your "
         "turn, what is asked of you. Next: contribute, or wait_for_turn."
     ),
@@ -363,7 +363,7 @@ JOIN = Method(
 LIST = Method(
     name="cstp.listDeliberations",
     tool="list_deliberations",
-    does="List deliberations, the newest first: open ones, closed ones, or those in which a participant has a seat.",
+    summary="List deliberations, the newest first: open ones, closed ones, or those in which a participant has a seat.",
     params=ListParams,
     result=ListOut,
     handler=list_deliberations,

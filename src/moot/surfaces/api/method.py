@@ -142,7 +142,7 @@ class Method(Generic[P, R]):
     """
 
     name: str
-    does: str
+    summary: str
     params: type[P]
     result: type[R]
     handler: Callable[[Call, P], Awaitable[R]]
@@ -193,11 +193,13 @@ def _build_output_schema(shape: type[Wire]) -> dict[str, Any]:
 
 
 def build_method(
-    name: str, does: str, handler: Callable[[Call, Any], Awaitable[Any]], needs: Needs, tool: str = ""
+    name: str, summary: str, handler: Callable[[Call, Any], Awaitable[Any]], needs: Needs, tool: str = ""
 ) -> Method[Any, Any]:
     """A call whose shapes are those of its handler."""
     shapes = handler.__annotations__
-    return Method(name=name, does=does, params=shapes["params"], result=shapes["return"], handler=handler, needs=needs, tool=tool)
+    return Method(
+        name=name, summary=summary, params=shapes["params"], result=shapes["return"], handler=handler, needs=needs, tool=tool
+    )
 
 
 def explain_validation_error(cause: ValidationError) -> str:

@@ -285,7 +285,7 @@ _METHODS: tuple[Method[Any, Any], ...] = (
     Method(
         name="moot.joinConference",
         tool="join_conference",
-        does="What a role should read now: the agenda, what is expected of it, the last three speeches. With timeoutSeconds it waits "
+        summary="What a role should read now: the agenda, what is expected of it, the last three speeches. With timeoutSeconds it waits "
         "for the role's turn. Next: say_in_conference when it is your turn, else call again.",
         params=JoinConferenceParams,
         result=JoinedOut,

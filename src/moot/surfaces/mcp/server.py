@@ -154,7 +154,7 @@ def build_join_prompt(session: str, seat: str) -> str:
 def _build_tool(name: str, method: Method[Any, Any]) -> types.Tool:
     return types.Tool(
         name=name,
-        description=method.does,
+        description=method.summary,
         input_schema=method.input_schema(),
         output_schema=method.output_schema(),
         annotations=types.ToolAnnotations(

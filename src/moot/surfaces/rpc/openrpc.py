@@ -38,7 +38,7 @@ def _describe_method(method: Method[Any, Any]) -> dict[str, Any]:
     required = set(taken.get("required", ()))
     return {
         "name": method.name,
-        "summary": method.does,
+        "summary": method.summary,
         "paramStructure": "either",
         "params": [
             {
