@@ -112,7 +112,12 @@ def _build_bids(turn: PersonaTurn, words: PersonaReportText) -> Block:
         what = f"{words.floor}: {given[bid.seat]}" if bid.seat in given else what
         score = bid.intent.reaction_score
         bars.append(
-            Bar(name=f"{bid.seat} {score:.2f}", value=score, text=f"{what} · {one_line(bid.intent.reason)}", seat=bid.seat)
+            Bar(
+                name=f"{bid.seat} {score:.2f}",
+                value=score,
+                text=" · ".join(part for part in (what, one_line(bid.intent.reason)) if part),
+                seat=bid.seat,
+            )
         )
     floors = ", ".join(f"{seat}: {reason}" for seat, reason in given.items())
     return Details(f"{words.turn_bids.format(number=turn.number)} · {words.floor}: {floors or '–'}", (Bars(tuple(bars)),))

@@ -17,17 +17,15 @@ from moot.errors import BadImport, BadRoster, BadSetting
 from moot.memory.register import is_register
 from moot.surfaces.cli import output as out
 
-FORMS = ("context", "jsonl", "minutes", "html", "artefacts")
-
 
 @click.command()
 @click.argument("session")
-@click.argument("form", type=click.Choice(FORMS))
+@click.argument("form")
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="A file, written atomically. Default: standard output.")
 @out.json_option
 def export(session: str, form: str, output: str | None, as_json: bool) -> None:
     """Write a session as minutes (Markdown), html (one page) or jsonl (the ledger, record for record); a persona meeting also as
-    context (context_ledger.json), a pipeline also as artefacts (JSON).
+    context (context_ledger.json), a pipeline as artefacts (JSON), a swarm as blackboard, operations, convergence or config.
 
     \b
     moot export think_20261115_001 minutes

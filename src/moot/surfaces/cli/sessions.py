@@ -14,8 +14,6 @@ from moot.errors import BadSetting, SessionClosed, UnknownAsk
 from moot.surfaces.cli import output
 from moot.surfaces.cli.render import show_report, show_sessions
 
-FORMS = ("context", "jsonl", "minutes", "html")
-
 
 @click.command("list")
 @output.json_option
