@@ -139,6 +139,9 @@ def test_a_program_gives_participants_names_of_its_own() -> None:
         ({"seats": {"ada": ada}, "budget": 3}, "expected a Budget"),
         ({"seats": {"ada": ada}, "budget": Budget(turns="six")}, "the budget of turns is 'six', a str; expected a number"),  # type: ignore[arg-type]
         ({"seats": {"ada": 3}}, "seat 'ada' is filled by a int"),
+        ({"seats": {"ada": "mailbox:bob"}}, "unknown platform 'mailbox:bob'; known: mailbox, human, script:FILE"),
+        ({"seats": {"ada": "human:bob"}}, "unknown platform 'human:bob'"),
+        ({"seats": {"ada": "python:os"}}, "Python function 'os', which this process does not have"),
         ({"seats": "ada=embedded"}, "is one text; expected a dict"),
         ({"seats": {"ada": ada}, "language": "de"}, "expected 'en' or 'zh'"),
         ({"seats": {"ada": ada}, "seed": "7"}, "seed = '7' is a str; expected a whole number"),

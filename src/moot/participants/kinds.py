@@ -84,8 +84,9 @@ def build_command(request: SeatRequest) -> CommandParticipant:
     return CommandParticipant(recipe, folder / recipe.name / request.seat.id, request.environ, folder)
 
 
-def _make_nobody(request: SeatRequest) -> None:
-    return None
+def _make_nobody(request: SeatRequest) -> Participant | None:
+    # A mailbox takes no argument: `mailbox:x` names nothing, and is refused like any other unknown platform.
+    return _make_model(request) if request.argument else None
 
 
 def _make_script(request: SeatRequest) -> Participant:
