@@ -47,10 +47,11 @@ class Cem:
 
 
 def test_functions_coroutines_and_callables_fill_seats() -> None:
-    decision = moot.hold(TOPIC, seats={"ada": ada, "bob": bob, "cem": Cem()}, budget=Budget(turns=2))
+    seats: Any = {"ada": ada, "bob": bob, "cem": Cem(), "dan": lambda brief: SAID[brief.ask.kind]}
+    decision = moot.hold(TOPIC, seats=seats, budget=Budget(turns=2))
     assert decision.decision is not None
     assert decision.decision.text == "Ship it."
-    assert {position.seat for position in decision.positions} == {"ada", "bob", "cem"}
+    assert {position.seat for position in decision.positions} == {"ada", "bob", "cem", "dan"}
     assert decision.lost == ()
 
 

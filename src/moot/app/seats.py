@@ -78,6 +78,7 @@ class Seating:
     def add_function(self, seat: str, function: AnswerFunction) -> str:
         """The platform of a seat that a function fills: the function's name, and the seat's where another has that name."""
         name = getattr(function, "__name__", type(function).__name__)
+        name = name if name.isidentifier() else "function"  # a lambda has no name of its own
         for platform in (f"{FUNCTION}:{name}", f"{FUNCTION}:{seat}.{name}", f"{FUNCTION}:{seat}.{name}.{id(function)}"):
             if self._functions.setdefault(platform, function) is function:
                 self.kinds.add(_build_kind(platform, function))
