@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.acceptance.doors import Cli
 from tests.acceptance.tables import MINUTES_TEXT, Desk, Files, Table, aged, digests, speech
@@ -385,6 +385,7 @@ def harmed(folder: Path, harm: tuple[Any, ...], serial: int) -> None:
 
 @settings(max_examples=15, suppress_health_check=list(HealthCheck))
 @given(turns=st.integers(0, 5), harms=st.lists(HARMS, min_size=1, max_size=6))
+@example(turns=2, harms=[("swap", "001", "002"), ("rename", "001", "004_a")])
 def test_whatever_is_done_to_a_folder_it_is_mended_without_loss(turns: int, harms: list[tuple[Any, ...]]) -> None:
     """R-11: a random conference, random damages; afterwards nothing is wrong, nothing is lost, and it goes on to its end."""
     with tempfile.TemporaryDirectory() as place, Desk(Path(place)) as desk:

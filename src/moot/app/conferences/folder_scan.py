@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -195,16 +195,27 @@ def _find_missing_name(folder: Folder, name: str, seen: FolderScan, conference: 
     return next((home for home, text in missing if content is not None and content == normalize_speech(text)), "")
 
 
+def _find_renamed(folder: Folder, seen: FolderScan, text: str, recorded: Mapping[str, str]) -> str:
+    """Return the file that a missing speech was renamed to, or an empty text.
+
+    A file that holds what the record says of it is in its place, even if it says the same: to move it away would make it the
+    next missing one, without end.
+    """
+    wanted = normalize_speech(text)
+    for other in (*seen.speeches, *seen.misnamed):
+        is_in_place = other in recorded and normalize_speech(recorded[other]) == wanted
+        if not is_in_place and read_normalized(folder, other) == wanted:
+            return other
+    return ""
+
+
 def _find_old_damage(folder: Folder, seen: FolderScan, conference: Conference, *, whole: bool) -> Iterator[Damage]:
-    for turn in conference.turns:
-        name, text = render_finished_turn(conference, turn)
+    recorded = dict(render_finished_turn(conference, turn) for turn in conference.turns)
+    for turn, (name, text) in zip(conference.turns, recorded.items(), strict=True):
         file = seen.files.get(name)
         if file is None:
-            others = [*seen.speeches, *seen.misnamed]
-            moved = (
-                # Comparing contents reads every file, hence only for a full check.
-                next((other for other in others if read_normalized(folder, other) == normalize_speech(text)), "") if whole else ""
-            )
+            # Comparing contents reads every file, hence only for a full check.
+            moved = _find_renamed(folder, seen, text, recorded) if whole else ""
             if moved:
                 yield Damage(file=name, line=1, kind="speech_renamed", said=f"was renamed to {moved}", rename=moved)
             else:
