@@ -37,6 +37,7 @@ from moot.domain.facts import (
     Fact,
     InputGiven,
     Origin,
+    Reply,
     SeatLost,
     SessionCancelled,
     SessionForked,
@@ -111,7 +112,7 @@ CONSULT = ConsultRules(folder="/项目", token="5f2c", per_seat=2, per_session=9
 REQUEST = ConsultRequest(to="鲍勃", question="多少钱？", background="不确定。", understanding="五元？", kind="confirmation")
 HELD: dict[str, Any] = {"blind": False, "early_stop": True, "order": "round_robin", "patience": 45.5}
 
-SAMPLES: tuple[Fact, ...] = (
+OWN_SAMPLES: tuple[Fact, ...] = (
     AsksPut(asks=(AskId("1.position.ada"), AskId("1.position.鲍勃")), deadline=AT, outside=True),
     AsksPut(asks=()),
     SeatLost(ask=ASK, seat=ADA, reason="timeout", detail='it said "no"\n\tand left \\', usage=USAGE),
@@ -368,6 +369,12 @@ SAMPLES: tuple[Fact, ...] = (
     *SWARM_SAMPLES,
     SwarmOpened(topic="?", language="en", seed=1, seats=SEATS, consult=CONSULT),
     *NEWER_SAMPLES,
+)
+# Added to every answer since: what was mended, the door, the model. One sample per kind of answer.
+_ANSWERS = {type(sample): sample for sample in OWN_SAMPLES if isinstance(sample, Reply)}
+SAMPLES: tuple[Fact, ...] = (
+    *OWN_SAMPLES,
+    *(replace(each, mends=("left out: refers_to 9",), via="token:t1", model="m-1") for each in _ANSWERS.values()),
 )
 
 

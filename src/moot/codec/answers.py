@@ -2,12 +2,13 @@
 
 import json
 import re
+from dataclasses import dataclass
 from functools import cache
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypedDict, Unpack, runtime_checkable
 
 from pydantic import TypeAdapter, ValidationError
 
-from moot.domain.effects import Alternative, AnswerForm
+from moot.domain.effects import Alternative, AnswerForm, Brief
 from moot.domain.facts import Reply
 from moot.domain.safe_text import fix_surrogates
 from moot.errors import BadAnswer
@@ -28,6 +29,15 @@ class FromText(Protocol):
 
     @classmethod
     def from_text(cls, text: str) -> object: ...
+
+
+class ReplyDetails(TypedDict, total=False):
+    """What the record says of an answer beside its words: see `Reply`."""
+
+    key: str
+    mends: tuple[str, ...]
+    via: str
+    model: str
 
 
 @cache
@@ -63,6 +73,22 @@ def _inline_references(node: Any, definitions: dict[str, Any]) -> Any:
     if "$ref" in node:
         return _inline_references(definitions[node["$ref"].rpartition("/")[2]], definitions)
     return {key: _inline_references(value, definitions) for key, value in node.items() if key not in {"$defs", "title"}}
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """An answer that counts, and what was changed to read it."""
+
+    said: object
+    mends: tuple[str, ...] = ()
+
+
+def read_answer(brief: Brief, raw: object) -> Reading:
+    """Read an answer to a brief (text, decoded JSON, or a value of its shape); raises BadAnswer with what was expected."""
+    said = raw if isinstance(raw, brief.form.shape) else parse_answer(brief.form, raw)
+    if fault := brief.fault(said):
+        raise BadAnswer(fault)
+    return Reading(said)
 
 
 def parse_answer(form: AnswerForm, raw: object) -> object:
@@ -114,14 +140,14 @@ def strip_thoughts(text: str) -> str:
     return _THOUGHT_END.split(_THOUGHT.sub("", text))[-1].strip()
 
 
-def build_reply(form: AnswerForm, ask: str, seat: str, said: object, usage: object, *, key: str = "") -> Reply:
+def build_reply(form: AnswerForm, ask: str, seat: str, said: object, usage: object, **details: Unpack[ReplyDetails]) -> Reply:
     """Build the fact that stores an answer; raises BadAnswer if the value has another type than was asked for."""
     if form.instead is not None and type(said) is form.instead.shape:
-        instead: Reply = form.instead.reply(ask=ask, seat=seat, said=said, usage=usage, key=key)  # type: ignore[arg-type]
+        instead: Reply = form.instead.reply(ask=ask, seat=seat, said=said, usage=usage, **details)  # type: ignore[arg-type]
         return instead
     if type(said) is not form.shape:
         raise BadAnswer(f"{form.kind}: a {form.shape.__name__} was expected, not a {type(said).__name__}")
-    return form.reply(ask=ask, seat=seat, said=said, usage=usage, key=key)  # type: ignore[arg-type]  # `parse_answer` validates it
+    return form.reply(ask=ask, seat=seat, said=said, usage=usage, **details)  # type: ignore[arg-type]  # `parse_answer` validates it
 
 
 def as_json(value: object) -> object:

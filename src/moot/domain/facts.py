@@ -53,13 +53,20 @@ class Opened(Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply(Fact):
-    """A seat's answer to an ask, validated against its shape. Subclasses narrow `said`. `key` makes a retried call count once."""
+    """A seat's answer to an ask, validated against its shape. Subclasses narrow `said`. `key` makes a retried call count once.
+
+    `mends` are the changes that were made to read the answer, `via` is the door through which it came in, and `model` is the
+    model that answered, as its provider names it.
+    """
 
     ask: AskId
     seat: SeatId
     said: object
     usage: Usage = FREE
     key: str = ""
+    mends: tuple[str, ...] = ()
+    via: str = ""
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from moot.codec.answers import build_reply, parse_answer
+from moot.codec.answers import build_reply, parse_answer, read_answer
 from moot.domain.budget import FREE
 from moot.domain.effects import Ask, Brief
 from moot.domain.facts import (
@@ -20,7 +20,6 @@ from moot.engine.sessions import Sessions
 from moot.engine.snapshot import Snapshot
 from moot.engine.step import StepResult
 from moot.errors import (
-    BadAnswer,
     BadSetting,
     KeyReused,
     OutOfTurn,
@@ -183,11 +182,9 @@ class OutsideAnswers(Sessions):
         return f"waited for: {waiting or 'nobody'}"
 
     def _build_reply(self, outstanding: OutstandingAsk, raw: object, key: str) -> Reply:
-        said = parse_answer(outstanding.brief.form, raw)
-        fault = outstanding.brief.fault(said)
-        if fault is not None:
-            raise BadAnswer(fault)
-        return build_reply(outstanding.brief.form, outstanding.ask.id, outstanding.ask.seat, said, FREE, key=key)
+        read = read_answer(outstanding.brief, raw)
+        form, ask = outstanding.brief.form, outstanding.ask
+        return build_reply(form, ask.id, ask.seat, read.said, FREE, key=key, mends=read.mends)
 
     async def _get_earlier_answer(self, snapshot: Snapshot, ask: AskId, raw: object) -> Entry:
         for entry in await self.entries(snapshot.session):

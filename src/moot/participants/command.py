@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
-from moot.codec.answers import parse_answer
+from moot.codec.answers import read_answer
 from moot.disk.atomic_write import write_atomically
 from moot.domain.budget import FREE, Usage
 from moot.domain.effects import Brief
@@ -79,13 +79,13 @@ class CommandParticipant:
             # The program may choose its own session id.
             usage, session = usage + Usage(calls=1) + _build_usage(output), output.session or session
             try:
-                said = _parse_answer(brief, output.text)
+                read = read_answer(brief, output.text)
             except BadAnswer as cause:
                 complaint = str(cause)
                 continue
             if brief.form.form == "text":
                 on_text(output.text)
-            return Answer(said=said, usage=usage)
+            return Answer(said=read.said, mends=read.mends, usage=usage)
         return NoAnswer(reason="malformed", detail=complaint, usage=usage)
 
     async def run_prompt(self, prompt: str) -> tuple[str, Usage] | NoAnswer:
@@ -150,14 +150,6 @@ def _build_environ(recipe: Recipe, environ: Mapping[str, str]) -> dict[str, str]
     """Return the variables that the program may see; never the whole environment, which may contain other keys."""
     kept = {name: value for name, value in environ.items() if name in PASSED or name.startswith(recipe.passes)}
     return {"PATH": os.defpath, **kept, "TERM": "dumb", "NO_COLOR": "1", **recipe.environ}
-
-
-def _parse_answer(brief: Brief, text: str) -> object:
-    said = parse_answer(brief.form, text)
-    fault = brief.fault(said)
-    if fault is not None:
-        raise BadAnswer(fault)
-    return said
 
 
 def _build_usage(output: AgentOutput) -> Usage:

@@ -12,7 +12,7 @@ from functools import partial
 from threading import Event
 from typing import Any, Final
 
-from moot.codec.answers import build_form_schema, build_schema, parse_answer
+from moot.codec.answers import build_form_schema, build_schema, read_answer
 from moot.domain.budget import FREE, Usage
 from moot.domain.context import extract_first_sentence
 from moot.domain.effects import AnswerForm, Brief
@@ -82,13 +82,12 @@ class EmbeddedParticipant:
             if not small:
                 return await self._answer_in_full(brief, on_text)
             said, usage = await (self._generate_speech(brief, on_text) if brief.form.form == "text" else self._fill_form(brief))
-            answer = parse_answer(brief.form, said)
-            fault = brief.fault(answer)
+            read = read_answer(brief, said)
         except BadAnswer as error:
             return NoAnswer(reason="malformed", detail=str(error))
         except MootError as error:
             return NoAnswer(reason="error", detail=str(error))
-        return NoAnswer(reason="malformed", detail=fault, usage=usage) if fault else Answer(said=answer, usage=usage)
+        return Answer(said=read.said, mends=read.mends, usage=usage)
 
     async def _answer_in_full(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
         """Answer with a capable model: the full prompt, JSON constrained by a grammar, one correction."""
@@ -96,7 +95,7 @@ class EmbeddedParticipant:
         sampling: dict[str, object] = {"temperature": 0.7, "seed": model_seed(brief.seed, brief.ask.id)}
         if not is_text:
             sampling["json_schema"] = build_form_schema(brief.form)
-        usage, complaint, fault = FREE, "", None
+        usage, complaint, fault = FREE, "", ""
         for _ in range(2):
             messages = [
                 {"role": "system", "content": brief.system},
@@ -105,15 +104,13 @@ class EmbeddedParticipant:
             done = await self._generate_text(messages, brief.form.max_tokens, sampling, on_text if is_text else _discard_text)
             usage += _build_usage(done)
             try:
-                answer = parse_answer(brief.form, done.text)
-                fault = brief.fault(answer)
+                read = read_answer(brief, done.text)
             except BadAnswer as error:
                 fault = str(error)
-            else:
-                if fault is None:
-                    return Answer(said=answer, usage=usage)
-            complaint = f"\n\n({fault})"
-        return NoAnswer(reason="malformed", detail=fault or "", usage=usage)
+                complaint = f"\n\n({fault})"
+                continue
+            return Answer(said=read.said, mends=read.mends, usage=usage)
+        return NoAnswer(reason="malformed", detail=fault, usage=usage)
 
     async def _generate_speech(self, brief: Brief, on_text: OnText) -> tuple[object, Usage]:
         who = brief.seat.stance or brief.seat.id

@@ -10,7 +10,7 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
 
-from moot.codec.answers import parse_answer
+from moot.codec.answers import read_answer
 from moot.domain.effects import Brief
 from moot.errors import BadAnswer
 from moot.ports.participant import Answer, NoAnswer, OnText
@@ -34,15 +34,12 @@ class FunctionParticipant:
         if isinstance(said, Answer | NoAnswer):
             return said
         try:
-            answer = said if isinstance(said, brief.form.shape) else parse_answer(brief.form, said)
+            read = read_answer(brief, said)
         except BadAnswer as error:
             return NoAnswer(reason="malformed", detail=str(error))
-        fault = brief.fault(answer)
-        if fault is not None:
-            return NoAnswer(reason="malformed", detail=fault)
         if brief.form.form == "text" and isinstance(said, str):
             on_text(said)
-        return Answer(said=answer)
+        return Answer(said=read.said, mends=read.mends)
 
     async def _call(self, brief: Brief) -> object:
         if inspect.iscoroutinefunction(self._function) or inspect.iscoroutinefunction(type(self._function).__call__):

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from moot.codec.answers import build_schema, parse_alternative, parse_answer
+from moot.codec.answers import build_schema, parse_alternative, read_answer
 from moot.domain.effects import Brief, FieldPrompt
 from moot.errors import BadAnswer
 from moot.ports.participant import Answer, NoAnswer, OnText
@@ -62,13 +62,11 @@ class HumanParticipant:
             if raw is None:
                 return NoAnswer(reason="refused", detail="the person left")
             try:
-                said = parse_answer(brief.form, raw)
+                read = read_answer(brief, raw)
             except BadAnswer as error:
                 complaint, context = str(error), ""
                 continue
-            complaint, context = brief.fault(said) or "", ""
-            if not complaint:
-                return Answer(said=said)
+            return Answer(said=read.said, mends=read.mends)
 
     async def _ask_fields(self, ask: AskPerson, brief: Brief, context: str, complaint: str) -> object | None:
         """Ask for the fields that count; an empty line leaves out an optional one."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from moot.codec.answers import build_schema, parse_answer
+from moot.codec.answers import Reading, build_schema, read_answer
 from moot.domain.effects import Brief
 from moot.domain.facts import Language
 from moot.domain.safe_text import one_line
@@ -83,14 +83,14 @@ class ModelParticipant:
         sampling = Sampling(temperature=self._platform.temperature, is_seeded=self._platform.is_local)
         asking = BriefRequest(brief, on_text, self._pace, sampling)
         try:
-            said = await self._probe_intent(asking, brief)
-            if said is None:
-                said = await asking.run_with_retries(lambda now: self._attempt_answer(asking, brief, now))
+            read = await self._probe_intent(asking, brief)
+            if read is None:
+                read = await asking.run_with_retries(lambda now: self._attempt_answer(asking, brief, now))
         except ModelFailure as failure:
             return NoAnswer(
                 reason=to_loss(failure.kind), detail=explain_failure(failure, self._describe_endpoint()), usage=asking.usage
             )
-        return Answer(said=said, usage=asking.usage)
+        return Answer(said=read.said, mends=read.mends, usage=asking.usage)
 
     async def ready(self) -> str | None:
         await asyncio.to_thread(_import_libraries)
@@ -110,7 +110,7 @@ class ModelParticipant:
         if line is not None and line.model is not None and line.loop is asyncio.get_running_loop():
             await line.model.__aexit__(None, None, None)
 
-    async def _attempt_answer(self, asking: BriefRequest, brief: Brief, now: Attempt) -> object:
+    async def _attempt_answer(self, asking: BriefRequest, brief: Brief, now: Attempt) -> Reading:
         user = build_user_prompt(brief, now.complaint)
         model = await self._open_model()
         if brief.form.form == "text":
@@ -139,7 +139,7 @@ class ModelParticipant:
         self._takes_schema = False
         return response
 
-    async def _probe_intent(self, asking: BriefRequest, brief: Brief) -> object | None:
+    async def _probe_intent(self, asking: BriefRequest, brief: Brief) -> Reading | None:
         """Derive an intent from the probability of one token; None if it must be asked in full."""
         if not self._tells_tokens or not brief.probe or brief.form.kind != "intent":
             return None
@@ -159,7 +159,7 @@ class ModelParticipant:
         if probe.yes is None:
             return None
         said = {"reaction_score": probe.yes, "intent_to_speak": probe.yes >= 0.5, "reason": f"p(yes) = {probe.yes:.2f}"}
-        return parse_answer(brief.form, said)
+        return read_answer(brief, said)
 
     async def _open_model(self) -> "Model":
         loop = asyncio.get_running_loop()
@@ -219,16 +219,13 @@ class ModelParticipant:
         return ModelEndpoint(name=name, address=address, variable=key.variable, secret=key.value)
 
 
-def _parse_response(brief: Brief, response: "ModelResponse") -> object:
+def _parse_response(brief: Brief, response: "ModelResponse") -> Reading:
     """Parse the answer from a response; raises ModelFailure with what is wrong with it."""
     try:
-        said = parse_answer(brief.form, extract_text(response))
+        return read_answer(brief, extract_text(response))
     except BadAnswer as error:
         is_cut = response.finish_reason == "length"
         raise ModelFailure(FailureKind.MALFORMED, "the answer was cut off" if is_cut else str(error), is_cut=is_cut) from error
-    if fault := brief.fault(said):
-        raise ModelFailure(FailureKind.MALFORMED, fault)
-    return said
 
 
 def _import_libraries() -> None:

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from moot.codec.answers import parse_answer
+from moot.codec.answers import read_answer
 from moot.disk.atomic_write import sync_folder, write_atomically
 from moot.disk.locks import take_lock
 from moot.domain.consult import RecordFileRequest
@@ -56,7 +56,7 @@ class RecorderParticipant:
             line = await asyncio.to_thread(write_record, request)
         except (OSError, ValueError) as cause:
             return NoAnswer(reason="error", detail=f"the record cannot be written: {cause}")
-        return Answer(said=parse_answer(brief.form, {"number": line.number, "path": "/".join((*PLACE, line.name))}))
+        return Answer(said=read_answer(brief, {"number": line.number, "path": "/".join((*PLACE, line.name))}).said)
 
 
 @dataclass(frozen=True, slots=True)

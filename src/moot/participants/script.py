@@ -30,7 +30,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
-from moot.codec.answers import parse_answer
+from moot.codec.answers import parse_answer, read_answer
 from moot.domain.effects import AnswerForm, Brief
 from moot.domain.facts import Loss
 from moot.domain.ids import SeatId
@@ -79,16 +79,13 @@ class ScriptParticipant:
             return NoAnswer(reason=item["fail"], detail="scripted")
         raw: object = item["raw"] if "raw" in item else _strip_controls(item)
         try:
-            said = parse_answer(brief.form, raw)
-            fault = brief.fault(said)
+            read = read_answer(brief, raw)
         except BadAnswer as error:
             return NoAnswer(reason="malformed", detail=str(error))
-        if fault is not None:
-            return NoAnswer(reason="malformed", detail=fault)
-        text = getattr(said, "content", "") if brief.form.form == "text" else ""
+        text = getattr(read.said, "content", "") if brief.form.form == "text" else ""
         for at in range(0, len(text), PIECE):
             on_text(text[at : at + PIECE])
-        return Answer(said=said)
+        return Answer(said=read.said, mends=read.mends)
 
     def _find_item(self, brief: Brief) -> dict[str, Any] | None:
         items = self._items.get(brief.form.kind, [])

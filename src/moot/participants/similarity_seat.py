@@ -8,7 +8,7 @@ measure:words      by words alone, always available
 import asyncio
 from typing import Final, Literal
 
-from moot.codec.answers import parse_answer
+from moot.codec.answers import read_answer
 from moot.domain.effects import Brief, CompareTexts
 from moot.errors import BadAnswer, UnknownPlatform
 from moot.participants.semantic_similarity import SemanticSimilarity
@@ -41,7 +41,7 @@ class MeasureParticipant:
         # Arithmetic over many pairs: on a thread, so that other sessions continue.
         pairs = await asyncio.to_thread(self._compare_pairs, by, brief.comparing)
         try:
-            return Answer(said=parse_answer(brief.form, {"by": by, "pairs": pairs}))
+            return Answer(said=read_answer(brief, {"by": by, "pairs": pairs}).said)
         except BadAnswer as error:
             return NoAnswer(reason="malformed", detail=str(error))
 

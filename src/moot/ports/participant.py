@@ -13,10 +13,12 @@ OnText = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """An answer in the requested shape."""
+    """An answer in the requested shape. `mends` says what was changed to read it, `model` which model the provider names."""
 
     said: object
     usage: Usage = FREE
+    mends: tuple[str, ...] = ()
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

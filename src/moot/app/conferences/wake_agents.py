@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 from moot.app.conferences.folder_scan import Damage
 from moot.app.conferences.watch_folder import LOOK_SECONDS
-from moot.codec.answers import parse_answer
+from moot.codec.answers import read_answer
 from moot.domain.budget import FREE, Usage
 from moot.domain.effects import Brief
 from moot.domain.facts import Language
@@ -91,7 +91,7 @@ class FileAgentParticipant:
             relay.release(name)
         usage = ended.usage if isinstance(ended, NoAnswer) else ended[1]
         if raw is not None:
-            return Answer(said=parse_answer(brief.form, raw), usage=usage)
+            return Answer(said=read_answer(brief, raw).said, usage=usage)
         if damage:
             return NoAnswer(reason="malformed", detail=f"it broke the files: {damage[0]}", usage=usage)
         if isinstance(ended, NoAnswer):
@@ -120,11 +120,11 @@ def _parse_spoken_answer(brief: Brief, text: str, usage: Usage, on_text: OnText)
         fault = f"it wrote no speech, neither as a file nor as its answer: {one_line(text)[:200]}"
         return NoAnswer(reason="malformed", detail=fault, usage=usage)
     try:
-        said = parse_answer(brief.form, text)
+        read = read_answer(brief, text)
     except BadAnswer as cause:
         return NoAnswer(reason="malformed", detail=str(cause), usage=usage)
     on_text(text)
-    return Answer(said=said, usage=usage)
+    return Answer(said=read.said, mends=read.mends, usage=usage)
 
 
 def build_wake_recipe(name: str) -> Recipe:
