@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Protocol, TypedDict, Unpack, runtime_checkable
+from typing import Protocol, TypedDict, Unpack, runtime_checkable
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -18,7 +18,6 @@ from moot.errors import BadAnswer
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 _THOUGHT_END = re.compile(r"</think(?:ing)?>")
 LONGEST_ANSWER = 100_000
-_LOSING: Final = ("left_out", "cut", "words")
 
 
 @runtime_checkable
@@ -72,14 +71,12 @@ def _parse(
         raise BadAnswer(f"the answer has {len(raw)} characters; at most {LONGEST_ANSWER} are taken")
     if form.instead is not None and (instead := parse_alternative(form, form.instead, raw)) is not None:
         return instead, []
-    mender = AnswerMender(schema)
+    mender = AnswerMender(schema, is_strict=is_strict)
     if isinstance(raw, str):
         text = strip_thoughts(fix_surrogates(raw))
         value = _read_text(form.shape, text, mender) if form.form == "text" else mender.mend_text(text)
     else:
         value = mender.mend_value(raw)
-    if is_strict and (left := next((note for note in mender.notes if note.startswith(_LOSING)), None)):
-        raise BadAnswer(f"{form.kind}: {left.replace('left_out', 'no place for', 1)}")
     if isinstance(value, dict):
         value = {**value, **fills}
     try:

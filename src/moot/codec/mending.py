@@ -31,6 +31,7 @@ LONGEST_REPAIRED: Final = 30_000
 DEEPEST: Final = 8
 LONGEST_GIVEN: Final = 60
 _MISSING: Final = object()
+_NO_OBJECT: Final = "a JSON object was expected, and none was found in the answer"
 # The possessive `*+` prevents backtracking through a long run of spaces after the fence.
 _FENCE: Final = re.compile(r"```(?:json)?[ \t]*+\n(.*?)(?:```|\Z)", re.DOTALL)
 # An unquoted `#3` is a comment to a JSON repairer, which would drop the rest of the line.
@@ -39,10 +40,14 @@ _BULLET: Final = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)、])\s+")
 
 
 class AnswerMender:
-    """Brings one answer into a schema; `notes` collects what was changed, each with its code, its field and what was given."""
+    """Brings one answer into a schema; `notes` collects what was changed, each with its code, its field and what was given.
 
-    def __init__(self, schema: Schema) -> None:
+    With `is_strict` nothing is left out or cut: then the fault is raised.
+    """
+
+    def __init__(self, schema: Schema, *, is_strict: bool = False) -> None:
         self._schema = schema
+        self._is_strict = is_strict
         self.notes: list[str] = []
 
     def mend_text(self, text: str) -> object:
@@ -50,8 +55,8 @@ class AnswerMender:
         found = self._find_object(text)
         if found is not None:
             return self.mend_value(found)
-        if "{" in text[:20]:
-            raise BadAnswer(f"a JSON object was expected, and what was given cannot be read (given: {_show(text)})")
+        if self._is_strict or "{" in text[:20]:
+            raise BadAnswer(_NO_OBJECT)
         return self._read_words(text)
 
     def mend_value(self, value: object) -> object:
@@ -168,6 +173,8 @@ class AnswerMender:
             raise BadAnswer(f"{path}: a text was expected, and it is empty")
         longest = schema.get("maxLength")
         if longest is not None and len(text) > longest:
+            if self._is_strict:
+                raise BadAnswer(f"{path}: a text of at most {longest} characters was expected, and it has {len(text)}")
             self._note("cut", path, f"{len(text)} > {longest}")
             text = cut_text(text, longest)
         return text
@@ -213,9 +220,13 @@ class AnswerMender:
             try:
                 mended.append(self._mend(item, each, f"{path}.{number}", depth + 1))
             except BadAnswer:
+                if self._is_strict:
+                    raise
                 self._note("left_out", f"{path}.{number}", each)
         most = schema.get("maxItems")
         if most is not None and len(mended) > most:
+            if self._is_strict:
+                raise BadAnswer(f"{path}: at most {most} items were expected, and there are {len(mended)}")
             self._note("cut", path, f"{len(mended)} > {most}")
         return mended[:most]
 
@@ -239,6 +250,8 @@ class AnswerMender:
                 mended[name] = self._mend(field, given[name], where, depth + 1)
             except BadAnswer as error:
                 faults[name] = error
+                if self._is_strict:
+                    raise
                 if name not in required:
                     self._note("left_out", where, given[name])
         for name in required:
@@ -391,7 +404,7 @@ class AnswerMender:
         fields: Mapping[str, Schema] = schema.get("properties", {})
         required: Sequence[str] = schema.get("required", ())
         if is_blank(text) or schema.get("type") != "object":
-            raise BadAnswer("a JSON object was expected, and none was found in the answer")
+            raise BadAnswer(_NO_OBJECT)
         read: dict[str, object] = {}
         words = next((name for name in (*required, *fields) if _is_free_text(fields[name])), None)
         for name in required:
@@ -406,9 +419,9 @@ class AnswerMender:
             elif field.get("type") == "array" and _find_item_text(field) is not None:
                 read[name] = [{_find_item_text(field): each} for each in _split_lines(text)]
             else:
-                raise BadAnswer("a JSON object was expected, and none was found in the answer")
+                raise BadAnswer(_NO_OBJECT)
         if not read:
-            raise BadAnswer("a JSON object was expected, and none was found in the answer")
+            raise BadAnswer(_NO_OBJECT)
         if words is not None:
             read.setdefault(words, text.strip())
         self._note("words", "")
@@ -472,6 +485,8 @@ def _unwrap_one(value: object) -> object:
 
 def _takes_empty(schema: Schema, value: object) -> bool:
     """Whether an empty value is a value of this field: an empty text or an empty list."""
+    if any(_takes_empty(each, value) for each in schema.get("anyOf", ())):
+        return True
     if value == []:
         return schema.get("type") == "array"
     return isinstance(value, str) and schema.get("type") == "string" and "enum" not in schema and not schema.get("minLength")

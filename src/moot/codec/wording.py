@@ -55,8 +55,8 @@ _DEGREES: Final[dict[str, float]] = {
 _NEGATIONS: Final = re.compile(r"\b(?:not|no|never|neither|against|don['’]?t|isn['’]?t|without)\b|不|非|别|否", re.IGNORECASE)
 _NUMBER: Final = re.compile(r"[-+]?\d+(?:[.,]\d+)?")
 _LINE: Final = re.compile(
-    r"\W*(?:(?:line|entry|lines|entries|finding|idea|number|no|nr|id|challenge|第|条目|编号)[\s.:#-]*)*"
-    r"#?\s*(\d{1,9})(?:\.0+)?\s*[条号]?\W*",
+    r"(?:(?:lines?|entry|entries|finding|idea|number|no|nr|id|challenge|第|条目|编号)[ .:#-]{0,3}){0,2}"
+    r"#?[ ]?(\d{1,9})(?:\.0{1,3})?[ ]?[条号]?",
     re.IGNORECASE,
 )
 _EMPTY: Final = frozenset({"", "null", "none", "nil", "n/a", "na", "undefined", "-", "—", "无", "没有", "空", "[]", "{}"})
@@ -86,7 +86,7 @@ def read_integer(value: object) -> int | None:
         return int(value) if value.is_integer() else None
     if not isinstance(value, str) or len(value) > LONGEST_CHOICE:
         return None
-    match = _LINE.fullmatch(value)
+    match = _LINE.fullmatch(value.strip(" \t\n\"'`*#()[]{}.,;:（）【】"))
     if match is not None:
         return int(match[1])
     spelled = _read_spelled(value)
