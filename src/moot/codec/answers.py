@@ -71,14 +71,16 @@ def _parse(
         raise BadAnswer(f"the answer has {len(raw)} characters; at most {LONGEST_ANSWER} are taken")
     if form.instead is not None and (instead := parse_alternative(form, form.instead, raw)) is not None:
         return instead, []
-    mender = AnswerMender(schema, is_strict=is_strict)
+    mender = AnswerMender(schema, fills, is_strict=is_strict)
     if isinstance(raw, str):
         text = strip_thoughts(fix_surrogates(raw))
         value = _read_text(form.shape, text, mender) if form.form == "text" else mender.mend_text(text)
     else:
         value = mender.mend_value(raw)
+    if is_strict and isinstance(raw, dict):
+        _check_fills(raw, fills)
     if isinstance(value, dict):
-        value = {**value, **fills}
+        value = {**fills, **value}
     try:
         return get_adapter(form.shape).validate_python(value), mender.notes
     except ValidationError as cause:
@@ -129,6 +131,13 @@ def build_reply(form: AnswerForm, ask: str, seat: str, said: object, usage: obje
 def as_json(value: object) -> object:
     """Return the plain JSON form of a value, without the fields that have their default."""
     return TypeAdapter(type(value)).dump_python(value, mode="json", exclude_defaults=True)
+
+
+def _check_fills(raw: Mapping[str, object], fills: Mapping[str, object]) -> None:
+    """Refuse a value that contradicts what code knows: it was meant for another ask."""
+    for name, known in fills.items():
+        if known and raw.get(name, known) != known:
+            raise BadAnswer(f"{name} {raw[name]!r} has no place here; expected: {known}")
 
 
 def _read_text(shape: type, text: str, mender: AnswerMender) -> object:
