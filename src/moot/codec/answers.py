@@ -48,11 +48,13 @@ class Reading:
 def read_answer(brief: Brief, raw: object, *, is_strict: bool = False) -> Reading:
     """Read an answer to a brief (text, decoded JSON, or a value of its shape); raises BadAnswer with what was expected.
 
-    With `is_strict` nothing is left out or filled in: whoever sent it can be told, and send it again.
+    With `is_strict` nothing is left out: whoever sent it is told what is wrong, by the brief's own check of the state, and can
+    send it again.
     """
     said, notes = raw, list[str]()
     if not isinstance(raw, brief.form.shape):
-        said, notes = _parse(brief.form, raw, get_own_schema(brief), brief.fills, is_strict=is_strict)
+        schema = build_schema(brief.form.shape) if is_strict else get_own_schema(brief)
+        said, notes = _parse(brief.form, raw, schema, brief.fills, is_strict=is_strict)
     mended, more = brief.mend(said) if isinstance(said, brief.form.shape) else (said, ())
     if fault := brief.fault(mended):
         raise BadAnswer(fault)
@@ -62,6 +64,18 @@ def read_answer(brief: Brief, raw: object, *, is_strict: bool = False) -> Readin
 def parse_answer(form: AnswerForm, raw: object) -> object:
     """Parse a raw answer by its form alone, whatever was asked; raises BadAnswer with what was expected."""
     return _parse(form, raw, build_schema(form.shape), {}, is_strict=True)[0]
+
+
+def is_same_answer(form: AnswerForm, raw: object, said: object) -> bool:
+    """Whether a raw answer says what was recorded; fields that code filled in count only where the raw answer has them too."""
+    if isinstance(raw, str) or not isinstance(said, form.shape):
+        return parse_answer(form, raw) == said
+    shape: type = form.shape
+    recorded = get_adapter(shape).dump_python(said, by_alias=True)
+    given = AnswerMender(build_schema(shape), recorded, is_strict=True).mend_value(raw)
+    assert isinstance(given, dict)
+    same: bool = get_adapter(shape).validate_python({**recorded, **given}) == said
+    return same
 
 
 def _parse(
