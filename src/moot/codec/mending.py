@@ -492,8 +492,12 @@ def _takes_empty(schema: Schema, value: object) -> bool:
     """Whether an empty value is a value of this field: an empty text or an empty list."""
     if any(_takes_empty(each, value) for each in schema.get("anyOf", ())):
         return True
+    if value in schema.get("enum", ()):
+        return True
     if value == []:
         return schema.get("type") == "array"
+    if value == {}:
+        return schema.get("type") == "object" and not schema.get("required")
     return isinstance(value, str) and schema.get("type") == "string" and "enum" not in schema and not schema.get("minLength")
 
 

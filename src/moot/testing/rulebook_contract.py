@@ -10,17 +10,20 @@ A session goes through the engine's own `step`: answers come in a drawn order an
 from nobody who was asked, with the user's words, budgets, resumes, forks and cancellations in between.
 """
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import UTC, datetime, timedelta
+from random import Random
 from typing import Any, Final, Generic, TypeVar
 
 from hypothesis import strategies as st
 
-from moot.codec.answers import build_reply
+from moot.codec.answers import LONGEST_ANSWER, build_reply, read_answer
+from moot.codec.schemas import get_own_schema
 from moot.codec.stored import FactCodec
 from moot.domain.budget import FREE, BudgetKind, Usage
-from moot.domain.effects import Ask
+from moot.domain.effects import Ask, Brief
 from moot.domain.facts import (
     AsksPut,
     AsksWithdrawn,
@@ -43,6 +46,7 @@ from moot.domain.roster import DIRECTOR, Swap
 from moot.domain.rulebook import Rulebook, fold
 from moot.engine.snapshot import RecordWriter, Snapshot
 from moot.engine.step import step
+from moot.testing.schema_values import draw_value
 
 S = TypeVar("S")
 
@@ -57,6 +61,7 @@ _SESSION: Final = SessionId("think_20240520_001")
 _LOSSES: Final[tuple[Loss, ...]] = ("timeout", "error", "malformed", "refused", "rejected_key", "gave_up", "passed_over")
 _BUDGETS: Final[tuple[BudgetKind, ...]] = ("turns", "tokens", "money", "time")
 _USAGES: Final = (FREE, Usage(tokens_in=40, tokens_out=9, cost=12, calls=1), Usage(tokens_in=7, calls=2))
+SCHEMA_SAMPLES: Final = 2
 _TEXTS: Final = ("And the cost?", "# Now\n[#9 bob]\u2028| x", "那预算呢？", "\x1b[2J\u202eevil", " ")
 
 DrawFact = Callable[[st.DataObject, Ask], Fact]
@@ -216,6 +221,20 @@ def _check_brief(contract: RulebookContract[S], state: S, ask: Ask) -> None:
     assert (brief.ask, brief.seat.id, brief.form) == (ask, ask.seat, contract.rules.forms[ask.kind])
     size = sum(len(part) for part in (brief.system, brief.shared, brief.own, brief.probe, brief.subject))
     assert 0 < size <= contract.longest_brief, f"the brief of {ask.id!r} has {size} characters"
+    check_schema(brief)
+
+
+def check_schema(brief: Brief) -> None:
+    """M-1: what fits the schema of an ask is taken as it is, from whoever comes, as JSON and as text."""
+    schema = get_own_schema(brief)
+    random = Random(f"{brief.ask.id} {json.dumps(schema, sort_keys=True)}")  # noqa: S311
+    for _ in range(SCHEMA_SAMPLES):
+        value = draw_value(schema, random)
+        text = json.dumps(value, ensure_ascii=False)
+        for raw in (value, text) if len(text) <= LONGEST_ANSWER else (value,):
+            read = read_answer(brief, raw, is_strict=brief.seat.is_outside)
+            lost = [note for note in read.mends if note.startswith(("left_out", "cut"))]
+            assert not lost, f"{brief.ask.id!r} was changed to be read: {lost} of {raw}"
 
 
 def check_folding(contract: RulebookContract[S], played: PlayedSession, at: int) -> None:

@@ -129,7 +129,7 @@ def mend_answer(state: Swarm, ask: Ask, compared: CompareTexts, said: object) ->
         # Each pair must name a new text and an earlier one, so that every pair is compared once.
         pairs = tuple(pair for pair in said.pairs if first <= pair.one < end and pair.other < pair.one)
         stray = len(said.pairs) - len(pairs)
-        return (replace(said, pairs=pairs), (f"left_out pairs {stray}",)) if stray else (said, ())
+        return (replace(said, pairs=pairs), (f"skipped pairs {stray}",)) if stray else (said, ())
     agent = state.agents.get(ask.seat)
     if not isinstance(said, RoundReport) or agent is None or state.seat(ask.seat).is_outside or state.settings.mode == "classic":
         return said, ()
