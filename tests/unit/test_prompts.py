@@ -136,7 +136,7 @@ def test_the_shared_part_holds_nothing_of_a_seats_own() -> None:
     table, name = _meeting("speech", "en")
     brief = table.brief(name)
     assert "Your seat" not in brief.system + brief.shared
-    assert "critic" not in brief.system + brief.shared
+    assert "Your stance" not in brief.system + brief.shared
     assert brief.own.startswith("# You\nYour seat: bob.\nYour stance: critic.\nYour instructions: Keep R&D.\n")
 
 
@@ -147,7 +147,7 @@ def test_only_a_bid_has_a_probe_and_not_the_deciders() -> None:
         assert not table.brief(name).probe
     table, decider = _meeting("intent_of_the_decider", "en")
     assert not table.brief(decider).probe
-    assert table.brief("ada").probe == "Do you need to speak now about #4, from your stance? Answer with one word, yes or no."
+    assert table.brief("ada").probe == "Do you need to speak now about #3, from your stance? Answer with one word, yes or no."
 
 
 def test_the_nth_of_a_kind_counts_for_scripts_and_seeds() -> None:
@@ -280,9 +280,12 @@ def test_what_falls_out_of_the_window_becomes_a_line_of_the_digest() -> None:
     memory = ContextWindow(window=2)
     assert memory.latest is None
     for number in range(1, 5):
-        memory = memory.add(Utterance(id=number, speaker=USER, text=f"Entry {number}. And more."), number / 10)
+        memory = memory.add(Utterance(id=number, speaker=USER, text=f"{'Well, well. ' * 30}Entry {number} costs 5."), number / 10)
     assert [heard.id for heard in memory.recent] == [3, 4]
-    assert [(line.id, line.text, line.weight) for line in memory.older] == [(1, "Entry 1.", 0.1), (2, "Entry 2.", 0.2)]
+    assert [(line.id, line.text, line.weight) for line in memory.older] == [
+        (1, "… Entry 1 costs 5.", 0.1),
+        (2, "… Entry 2 costs 5.", 0.2),
+    ]
     assert memory.latest == memory.recent[-1]
 
 
