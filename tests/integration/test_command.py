@@ -35,7 +35,7 @@ TOPIC = "Shall we $(touch x) `touch x`; \"build\" 'the' bridge?\n--help\n👩‍
 INTENT = '{"reaction_score": 0.8, "intent_to_speak": true, "reason": "costs"}'
 MEANT = Intent(reaction_score=0.8, intent_to_speak=True, reason="costs")
 WRONG = '{"reaction_score": 7, "intent_to_speak": true}'
-COMPLAINT = "intent: reaction_score: Input should be less than or equal to 1 (given: '7')"
+COMPLAINT = "reaction_score: a number from 0 to 1 was expected (given: 7)"
 ONE = Usage(calls=1)
 DEADLINE = 120.0
 

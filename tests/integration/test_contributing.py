@@ -241,7 +241,7 @@ def test_nobody_speaks_for_a_seat_that_is_filled_here_or_is_none(seat: str, told
     ("said", "told"),
     [
         (says("vote"), "type 'vote' has no place in the phase 'propose'; expected: propose, pass"),
-        (says("propose", confidence=2), "less than or equal to 1"),
+        (says("propose", confidence=2), "a number from 0 to 1 was expected"),
         (says("propose", text=" "), "a propose needs a text"),
         (says("propose", refers_to=9), "line 9 does not exist; the lines are 1 to 1"),
         ("no JSON", "a JSON object was expected"),

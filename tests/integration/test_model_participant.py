@@ -198,7 +198,7 @@ def test_an_answer_that_does_not_fit_is_mended_once() -> None:
     response, _ = respond(stub, brief("intent"))
     assert told(response).said == Intent(reaction_score=0.8, intent_to_speak=True, reason="costs")
     assert told(response).usage == Usage(tokens_in=20, tokens_out=10, calls=2)
-    assert "Your previous reply could not be used: intent: reaction_score" in stub.asked[1].text
+    assert "Your previous reply could not be used: reaction_score" in stub.asked[1].text
 
 
 def test_an_answer_that_the_protocol_faults_is_mended_once() -> None:

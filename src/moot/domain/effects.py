@@ -1,8 +1,8 @@
 """Effects: what a rulebook wants done. Rulebooks only return them; the engine carries them out."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from moot.domain.consult import ConsultRequest
 from moot.domain.context import Perception
@@ -71,6 +71,18 @@ class AnswerForm:
     silence: tuple[tuple[str, object], ...] | None = None
 
 
+Schema = Mapping[str, Any]
+"""A JSON schema."""
+
+Mended = tuple[object, tuple[str, ...]]
+"""An answer, and what was changed in it."""
+
+
+def keep_answer(said: object) -> Mended:
+    """Change nothing: the default."""
+    return said, ()
+
+
 def no_fault(said: object) -> str | None:
     """Accept every answer: the default for answers that their shape validates completely."""
     return None
@@ -106,7 +118,9 @@ class Brief:
     The prompt is `system`, then `shared` (equal for all seats), then `own`. `probe` is a yes-or-no question; the probability of
     its answer can replace the full answer. `subject` is the text that the answer is about. `fault` returns what is wrong with an
     answer of the right shape, or None. `wanted` lists the fields that count here, in order; empty means all of them. `again`
-    counts how often this same question was asked before. `file_request` is a file that Moot itself writes, where no participant
+    counts how often this same question was asked before. `schema` narrows the form of the answer to this one ask; None leaves it
+    as the shape is. `fills` are fields that code knows, `hints` says in words what a field holds, and `mend` brings an answer of
+    the right shape into line with the state. `file_request` is a file that Moot itself writes, where no participant
     is asked. `comparing` holds the texts for a similarity measure.
     """
 
@@ -128,3 +142,7 @@ class Brief:
     again: int = 0
     file_request: object = None
     comparing: CompareTexts = CompareTexts()
+    schema: Schema | None = None
+    fills: Mapping[str, object] = field(default_factory=dict)
+    hints: Mapping[str, str] = field(default_factory=dict)
+    mend: Callable[[object], Mended] = keep_answer

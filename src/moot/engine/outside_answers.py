@@ -182,7 +182,7 @@ class OutsideAnswers(Sessions):
         return f"waited for: {waiting or 'nobody'}"
 
     def _build_reply(self, outstanding: OutstandingAsk, raw: object, key: str) -> Reply:
-        read = read_answer(outstanding.brief, raw)
+        read = read_answer(outstanding.brief, raw, is_strict=True)
         form, ask = outstanding.brief.form, outstanding.ask
         return build_reply(form, ask.id, ask.seat, read.said, FREE, key=key, mends=read.mends)
 

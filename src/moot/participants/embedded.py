@@ -12,7 +12,8 @@ from functools import partial
 from threading import Event
 from typing import Any, Final
 
-from moot.codec.answers import build_form_schema, build_schema, read_answer
+from moot.codec.answers import read_answer
+from moot.codec.schemas import build_brief_schema, build_wire_schema, get_own_schema
 from moot.domain.budget import FREE, Usage
 from moot.domain.context import extract_first_sentence
 from moot.domain.effects import AnswerForm, Brief
@@ -94,7 +95,7 @@ class EmbeddedParticipant:
         is_text = brief.form.form == "text"
         sampling: dict[str, object] = {"temperature": 0.7, "seed": model_seed(brief.seed, brief.ask.id)}
         if not is_text:
-            sampling["json_schema"] = build_form_schema(brief.form)
+            sampling["json_schema"] = build_wire_schema(build_brief_schema(brief))
         usage, complaint, fault = FREE, "", ""
         for _ in range(2):
             messages = [
@@ -140,7 +141,7 @@ class EmbeddedParticipant:
 
     async def _fill_form(self, brief: Brief) -> tuple[object, Usage]:
         """Fill a form field by field: sentences by the model, numbers and choices by the encoder."""
-        shape = build_schema(brief.form.shape)
+        shape = get_own_schema(brief)
         filler = _FormFiller(brief, self._measure)
         if not filler.wants_text(shape):
             return await asyncio.to_thread(filler.fill_fields, shape, ""), FREE

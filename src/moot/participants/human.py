@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from moot.codec.answers import build_schema, parse_alternative, read_answer
+from moot.codec.answers import parse_alternative, read_answer
+from moot.codec.schemas import get_own_schema
 from moot.domain.effects import Brief, FieldPrompt
 from moot.errors import BadAnswer
 from moot.ports.participant import Answer, NoAnswer, OnText
@@ -73,7 +74,7 @@ class HumanParticipant:
         seat = brief.seat.id
         if brief.form.form == "text":
             return await ask(PersonQuestion(seat, brief.form.kind, "text", context, complaint))
-        shape = build_schema(brief.form.shape)
+        shape = get_own_schema(brief)
         values: dict[str, Any] = {}
         for wanted in brief.wanted or _list_fields(shape):
             kind = shape["properties"][wanted.field]

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from moot.codec.answers import Reading, build_schema, read_answer
+from moot.codec.answers import Reading, read_answer
+from moot.codec.schemas import build_brief_schema, build_wire_schema
 from moot.domain.effects import Brief
 from moot.domain.facts import Language
 from moot.domain.safe_text import one_line
@@ -127,7 +128,7 @@ class ModelParticipant:
         is_choice = brief.form.instead is not None
         if is_choice or not self._takes_schema or not model.profile.get("supports_json_schema_output", False):
             return await asking.request_whole(model, user, room, None)
-        wanted = OutputObjectDefinition(json_schema=build_schema(brief.form.shape), name=brief.form.kind)
+        wanted = OutputObjectDefinition(json_schema=build_wire_schema(build_brief_schema(brief)), name=brief.form.kind)
         native = ModelRequestParameters(output_mode="native", output_object=wanted, prompted_output_template=False)
         try:
             return await asking.request_whole(model, user, room, native)

@@ -11,7 +11,8 @@ from moot.app.consultations import Consult
 from moot.app.deliberations import MOST_WAIT_SECONDS, PROGRESS_SECONDS
 from moot.app.moot import Options
 from moot.app.protocols import load_protocols
-from moot.codec.answers import as_json, build_form_schema
+from moot.codec.answers import as_json
+from moot.codec.schemas import build_brief_schema
 from moot.domain.facts import Language
 from moot.domain.ids import parse_seat_id, parse_session_id
 from moot.domain.safe_text import strip_control
@@ -274,7 +275,7 @@ def _build_ask_out(each: OutstandingAsk) -> AskOut:
         kind=each.ask.kind,
         deadline=each.pending.deadline,
         form=each.brief.form.form,
-        answer_schema=build_form_schema(each.brief.form),
+        answer_schema=build_brief_schema(each.brief),
         instructions=strip_control(each.brief.own),
         briefing=strip_control(each.brief.shared),
     )

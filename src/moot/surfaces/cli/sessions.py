@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from moot.app.moot import Moot
-from moot.codec.answers import build_form_schema
+from moot.codec.schemas import build_brief_schema
 from moot.domain.ids import parse_seat_id, parse_session_id
 from moot.domain.safe_text import strip_control
 from moot.engine.outside_answers import OutstandingAsk
@@ -211,7 +211,7 @@ def _build_ask_json(each: OutstandingAsk) -> dict[str, Any]:
         "kind": each.ask.kind,
         "deadline": each.pending.deadline,
         "form": each.brief.form.form,
-        "schema": build_form_schema(each.brief.form),
+        "schema": build_brief_schema(each.brief),
         "system": each.brief.system,
         "shared": each.brief.shared,
         "own": each.brief.own,

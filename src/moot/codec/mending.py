@@ -1,0 +1,519 @@
+"""Reads an answer kindly: brings what somebody wrote into the schema of its ask, and says what was changed.
+
+| given | read as | code of the note |
+|---|---|---|
+| `"#3"`, `"line 3"`, `"three"`, `[3]` for 3; `"80%"`, `"high"` for a share | the number | `read` |
+| `"B. Postgres"`, `"赞成"` for an option; `"yes"` for true | the option | `read` |
+| another spelling of a field, a field under another name, one object around the answer | the field | `read` |
+| a text, list or number over its limit | cut at a word, the first items | `cut` |
+| a reference to nothing, a field of another ask, a list item or optional value that cannot be read | left out | `left_out` |
+| one value for a list, a list for one text, a field given twice | the list, the text, the last | `read` |
+| broken JSON: a comma too many, single quotes, no end | what it holds | `repaired` |
+| words without any JSON | the text of the answer; its choice, if the words begin with one | `words` |
+
+What is not there is not invented. An answer in which something that is needed cannot be read is asked for again.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from moot.codec.wording import find_option, is_blank, is_empty, read_flag, read_integer, read_option, read_share
+from moot.domain.effects import Schema
+from moot.domain.safe_text import one_line
+from moot.errors import BadAnswer
+
+MOST_NOTES: Final = 20
+MOST_STARTS: Final = 200
+"""At how many places of an answer parsing a JSON object is attempted: this bounds the work on hostile input."""
+LONGEST_REPAIRED: Final = 30_000
+DEEPEST: Final = 8
+LONGEST_GIVEN: Final = 60
+_MISSING: Final = object()
+_NO_OBJECT: Final = "a JSON object was expected, and none was found in the answer"
+# The possessive `*+` prevents backtracking through a long run of spaces after the fence.
+_FENCE: Final = re.compile(r"```(?:json)?[ \t]*+\n(.*?)(?:```|\Z)", re.DOTALL)
+# An unquoted `#3` is a comment to a JSON repairer, which would drop the rest of the line.
+_BARE_LINE: Final = re.compile(r'([:\[,]\s*)#(\d{1,6})(?=\s*(?:[,\]}]\s*["\]}]|[}\]]|,\s*#|\Z))')
+_BULLET: Final = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)、])\s+")
+
+
+class AnswerMender:
+    """Brings one answer into a schema; `notes` collects what was changed, each with its code, its field and what was given.
+
+    With `is_strict` nothing is left out or cut: then the fault is raised.
+    """
+
+    def __init__(self, schema: Schema, *, is_strict: bool = False) -> None:
+        self._schema = schema
+        self._is_strict = is_strict
+        self.notes: list[str] = []
+
+    def mend_text(self, text: str) -> object:
+        """Read an answer from text: the JSON object in it, or its words; raises BadAnswer with what was expected."""
+        found = self._find_object(text)
+        if found is not None:
+            return self.mend_value(found)
+        if self._is_strict or "{" in text[:20]:
+            raise BadAnswer(_NO_OBJECT)
+        return self._read_words(text)
+
+    def mend_value(self, value: object) -> object:
+        """Read an answer from decoded JSON; raises BadAnswer with what was expected."""
+        if isinstance(value, list) and len(value) == 1 and self._schema.get("type") != "array":
+            value = value[0]
+            self._note("read", "the answer", "[…]")
+        return self._mend(self._choose_branch(value), value, "", 0)
+
+    def find_fields(self, text: str) -> dict[str, object] | None:
+        """Return the fields of an answer in words that came as JSON; None if it holds none of them."""
+        found = self._find_object(text)
+        fields: Mapping[str, Schema] = self._schema.get("properties", {})
+        if not isinstance(found, dict) or not any(_fold_name(key) in {_fold_name(name) for name in fields} for key in found):
+            return None
+        self._note("read", "", "JSON")
+        return self._mend_object(self._schema, found, "", 0)
+
+    def _choose_branch(self, value: object) -> Schema:
+        """Return the form of the answer that a value means: the one whose `type` it names, else the first."""
+        branches = self._schema.get("anyOf")
+        if not branches:
+            return self._schema
+        given = value.get("type") if isinstance(value, dict) else None
+        for branch in branches:
+            kinds = branch.get("properties", {}).get("type", {}).get("enum", ())
+            if given in kinds or read_option(given, kinds) is not None:
+                return dict(branch)
+        return dict(branches[0])
+
+    def _note(self, code: str, path: str, given: object = _MISSING, result: object = _MISSING) -> None:
+        if len(self.notes) < MOST_NOTES:
+            parts = [code, path or "the answer"]
+            parts += [_show(given)] if given is not _MISSING else []
+            parts += ["→", _show(result)] if result is not _MISSING else []
+            self.notes.append(" ".join(parts))
+
+    # Values
+
+    def _mend(self, schema: Schema, value: object, path: str, depth: int) -> object:
+        if depth > DEEPEST:
+            raise BadAnswer(f"{path}: nested too deeply")
+        if "anyOf" in schema and depth:
+            return self._mend_any(schema["anyOf"], value, path, depth)
+        if "const" in schema or "enum" in schema:
+            return self._mend_choice(schema.get("enum") or [schema["const"]], value, path)
+        match schema.get("type"):
+            case "object" if "properties" in schema:
+                return self._mend_object(schema, value, path, depth)
+            case "array":
+                return self._mend_list(schema, value, path, depth)
+            case "string":
+                return self._mend_string(schema, value, path)
+            case "number" | "integer":
+                return self._mend_number(schema, value, path)
+            case "boolean":
+                return self._mend_flag(value, path)
+            case "null":
+                if is_empty(value):
+                    return None
+                raise BadAnswer(f"{path}: nothing was expected (given: {_show(value)})")
+            case _:
+                return value
+
+    def _mend_any(self, branches: Sequence[Schema], value: object, path: str, depth: int) -> object:
+        if value is None and any(each.get("type") == "null" for each in branches):
+            return None
+        fault: BadAnswer | None = None
+        # A branch that takes the value as it is comes before one that would have to change it.
+        for is_exact in (True, False):
+            for branch in branches:
+                before = len(self.notes)
+                try:
+                    mended = self._mend(branch, value, path, depth)
+                except BadAnswer as error:
+                    fault = fault or error
+                else:
+                    if not is_exact or len(self.notes) == before:
+                        return mended
+                del self.notes[before:]
+        assert fault is not None
+        raise fault
+
+    def _mend_choice(self, allowed: Sequence[object], value: object, path: str) -> object:
+        if any(value == each and type(value) is type(each) for each in allowed):
+            return value
+        value = _unwrap_one(value)
+        found: object | None = None
+        if all(isinstance(each, int) for each in allowed):
+            number = read_integer(value)
+            found = number if number in allowed else None
+        elif isinstance(value, str | int | float):
+            found = read_option(str(value), [str(each) for each in allowed])
+        if found is None:
+            shown = ", ".join(str(each) for each in allowed[:12]) or "none"
+            raise BadAnswer(f"{path}: expected one of: {shown} (given: {_show(value)})")
+        self._note("read", path, value, found)
+        return found
+
+    def _mend_string(self, schema: Schema, value: object, path: str) -> str:
+        text = value
+        if isinstance(value, list) and value and all(isinstance(each, str | int | float) for each in value):
+            text = "\n".join(str(each) for each in value)
+        elif isinstance(value, dict):
+            inner = [each for each in value.values() if isinstance(each, str) and not is_blank(each)]
+            text = max(inner, key=len, default=value)
+        elif isinstance(value, bool | int | float):
+            text = json.dumps(value)
+        if not isinstance(text, str):
+            raise BadAnswer(f"{path}: a text was expected (given: {_show(value)})")
+        if text is not value:
+            self._note("read", path, value)
+        if schema.get("minLength") and is_blank(text):
+            raise BadAnswer(f"{path}: a text was expected, and it is empty")
+        longest = schema.get("maxLength")
+        if longest is not None and len(text) > longest:
+            if self._is_strict:
+                raise BadAnswer(f"{path}: a text of at most {longest} characters was expected, and it has {len(text)}")
+            self._note("cut", path, f"{len(text)} > {longest}")
+            text = cut_text(text, longest)
+        return text
+
+    def _mend_number(self, schema: Schema, value: object, path: str) -> float | int:
+        is_whole = schema.get("type") == "integer"
+        low, high = schema.get("minimum"), schema.get("maximum")
+        low = schema.get("exclusiveMinimum") if low is None else low
+        high = schema.get("exclusiveMaximum") if high is None else high
+        plain = _unwrap_one(value)
+        least, most = (-float("inf") if low is None else low), (float("inf") if high is None else high)
+        number: float | int | None = read_integer(plain) if is_whole else read_share(plain, least, most)
+        # NaN is within no limits, and infinity is no JSON.
+        if number is None or not least <= number <= most or number in {float("inf"), -float("inf")}:
+            limits = f" from {low:g} to {high:g}" if low is not None and high is not None else ""
+            raise BadAnswer(f"{path}: a number{limits} was expected (given: {_show(value)})")
+        if number == value and not isinstance(value, bool):
+            return value
+        self._note("read", path, value, number)
+        return number
+
+    def _mend_flag(self, value: object, path: str) -> bool:
+        if isinstance(value, bool):
+            return value
+        flag = read_flag(_unwrap_one(value))
+        if flag is None:
+            raise BadAnswer(f"{path}: true or false was expected (given: {_show(value)})")
+        self._note("read", path, value, flag)
+        return flag
+
+    def _mend_list(self, schema: Schema, value: object, path: str, depth: int) -> list[object]:
+        item = schema.get("items", {})
+        if not isinstance(value, list | tuple):
+            given = [] if is_empty(value) else _split_list(item, value)
+            if value is not None:
+                self._note("read", path, value)
+            value = given
+        mended: list[object] = []
+        for number, each in enumerate(value):
+            if is_empty(each) and not _takes_empty(item, each):
+                self._note("left_out", f"{path}.{number}", each)
+                continue
+            try:
+                mended.append(self._mend(item, each, f"{path}.{number}", depth + 1))
+            except BadAnswer:
+                if self._is_strict:
+                    raise
+                self._note("left_out", f"{path}.{number}", each)
+        most = schema.get("maxItems")
+        if most is not None and len(mended) > most:
+            if self._is_strict:
+                raise BadAnswer(f"{path}: at most {most} items were expected, and there are {len(mended)}")
+            self._note("cut", path, f"{len(mended)} > {most}")
+        return mended[:most]
+
+    # Objects
+
+    def _mend_object(self, schema: Schema, value: object, path: str, depth: int) -> dict[str, object]:
+        fields: Mapping[str, Schema] = schema["properties"]
+        required: Sequence[str] = schema.get("required", ())
+        given, extra = self._match_names(fields, self._open_object(fields, required, value, path), path)
+        mended: dict[str, object] = {}
+        faults: dict[str, BadAnswer] = {}
+        for name, field in fields.items():
+            if name not in given:
+                continue
+            where = f"{path}.{name}" if path else name
+            if is_empty(given[name]) and name not in required and not _takes_empty(field, given[name]):
+                if given[name] not in ("", None):
+                    self._note("left_out", where, given[name])
+                continue
+            try:
+                mended[name] = self._mend(field, given[name], where, depth + 1)
+            except BadAnswer as error:
+                faults[name] = error
+                if self._is_strict:
+                    raise
+                if name not in required:
+                    self._note("left_out", where, given[name])
+        for name in required:
+            if name not in mended:
+                where = f"{path}.{name}" if path else name
+                found = self._find_elsewhere(where, fields[name], extra, given.get(name), depth)
+                if found is _MISSING:
+                    found = self._find_in_words(where, fields[name], [each for key, each in given.items() if key != name])
+                if found is _MISSING:
+                    raise faults.get(name) or BadAnswer(f"{where}: it is needed, and missing")
+                mended[name] = found
+        for name, left in extra.items():
+            if name not in {"$schema", "additionalProperties"}:
+                self._note("left_out", f"{path}.{name}" if path else name, left)
+        return {name: mended[name] for name in fields if name in mended}
+
+    def _open_object(self, fields: Mapping[str, Schema], required: Sequence[str], value: object, path: str) -> dict[str, object]:
+        """Return the object that holds the fields: unwrapped from a list, from text, or from one object around it."""
+        value = _unwrap_one(value)
+        if isinstance(value, str):
+            inner = self._find_object(value) if "{" in value else None
+            if inner is None and len(required) == 1 and not is_blank(value):
+                # One word where an object with one needed field was expected.
+                self._note("read", f"{path}.{required[0]}" if path else required[0], value)
+                return {required[0]: value}
+            value = inner
+        if not isinstance(value, dict):
+            raise BadAnswer(f"{path or 'the answer'}: an object was expected (given: {_show(value)})")
+        names = {_fold_name(name) for name in fields}
+        if not any(_fold_name(str(key)) in names for key in value):
+            wrapped = [each for each in value.values() if isinstance(each, dict)]
+            if len(wrapped) == 1 and any(_fold_name(str(key)) in names for key in wrapped[0]):
+                self._note("read", path, dict.fromkeys(value, "…"))
+                return {str(key): each for key, each in wrapped[0].items()}
+        return {str(key): each for key, each in value.items()}
+
+    def _match_names(
+        self, fields: Mapping[str, Schema], value: dict[str, object], path: str
+    ) -> tuple[dict[str, object], dict[str, object]]:
+        """Return the values of the known fields, in whatever spelling, and the others."""
+        spellings = {_fold_name(name): name for name in fields}
+        given: dict[str, object] = {}
+        extra: dict[str, object] = {}
+        for key, each in value.items():
+            name = key if key in fields else spellings.get(_fold_name(key))
+            if name is None or (name in given and name != key):
+                extra[key] = each
+                continue
+            if name != key:
+                self._note("read", f"{path}.{name}" if path else name, key)
+            given[name] = each
+        return given, extra
+
+    def _find_elsewhere(self, where: str, field: Schema, extra: dict[str, object], given: object, depth: int) -> object:
+        """Find a needed value under another name; takes it out of `extra`."""
+        for key, each in sorted(extra.items(), key=lambda pair: -len(str(pair[1]))):
+            if is_empty(each) or (_is_free_text(field) and not _says_something(each)):
+                continue
+            before = len(self.notes)
+            try:
+                found = self._mend(field, each, where, depth + 1)
+            except BadAnswer:
+                del self.notes[before:]
+                continue
+            del self.notes[before:], extra[key]
+            self._note("read", where, f"{key}: {each}")
+            return found
+        item = field.get("items", {}).get("properties", {}) if field.get("type") == "array" and given is None else {}
+        inner = {key: each for key, each in extra.items() if _fold_name(key) in {_fold_name(name) for name in item}}
+        if not inner:
+            return _MISSING
+        self._note("read", where, "{…}")
+        for key in inner:
+            del extra[key]
+        return self._mend_list(field, [inner], where, depth + 1)
+
+    def _find_in_words(self, where: str, field: Schema, others: Sequence[object]) -> object:
+        """Find a needed choice in the first words of another field; the only choice needs no words."""
+        allowed = field.get("enum", ())
+        if not allowed or not all(isinstance(each, str) for each in allowed):
+            return _MISSING
+        for each in others:
+            option = find_option(each, allowed) if isinstance(each, str) else None
+            if option is not None:
+                self._note("words", where, each, option)
+                return option
+        if len(allowed) > 1:
+            return _MISSING
+        self._note("filled", where, _MISSING, allowed[0])
+        return allowed[0]
+
+    # Words
+
+    def _find_object(self, text: str) -> object | None:
+        """Return the JSON object in a text, whether it is bare, fenced, surrounded by prose or broken; None if there is none."""
+        fenced = _FENCE.search(text)
+        source = fenced[1] if fenced and "{" in fenced[1] else text
+        start = source.find("{")
+        if start < 0:
+            return None
+        found = self._list_objects(source, start)
+        if found:
+            branches = self._schema.get("anyOf", [self._schema])
+            names = {_fold_name(name) for branch in branches for name in branch.get("properties", {})}
+            # Several: the one that answers is the one with the most of the fields.
+            return max(found, key=lambda each: sum(_fold_name(key) in names for key in each))
+        return self._repair(source[start:])
+
+    def _list_objects(self, source: str, start: int) -> list[dict[str, object]]:
+        doubled: list[str] = []
+        decoder = json.JSONDecoder(object_pairs_hook=lambda pairs: _join_pairs(pairs, doubled))
+        found: list[dict[str, object]] = []
+        for _ in range(MOST_STARTS):
+            if start < 0:
+                break
+            try:
+                value, end = decoder.raw_decode(source, start)
+            # Thousands of nested brackets: every later start would fail in the same way.
+            except RecursionError:
+                break
+            except ValueError:
+                # A brace in prose: a valid object may still follow. Inside a broken one only parts would be found.
+                if not found and _looks_like_object(source, start):
+                    break
+                start = source.find("{", start + 1)
+                continue
+            found.append(value)
+            start = source.find("{", end)
+        for name in doubled:
+            self._note("read", name, "twice")
+        return found
+
+    def _repair(self, source: str) -> object | None:
+        from json_repair import repair_json
+
+        try:
+            value = repair_json(_BARE_LINE.sub(r"\1\2", source[:LONGEST_REPAIRED]), return_objects=True)
+        except (RecursionError, ValueError):
+            return None
+        if isinstance(value, list):
+            value = next((each for each in value if isinstance(each, dict) and each), None)
+        if not isinstance(value, dict) or not value:
+            return None
+        self._note("repaired", "", source[-LONGEST_GIVEN:])
+        return value
+
+    def _read_words(self, text: str) -> object:
+        """Read an answer without any JSON: its words are the text, and a choice must be in its first words."""
+        schema = self._choose_branch(None)
+        fields: Mapping[str, Schema] = schema.get("properties", {})
+        required: Sequence[str] = schema.get("required", ())
+        if is_blank(text) or schema.get("type") != "object":
+            raise BadAnswer(_NO_OBJECT)
+        read: dict[str, object] = {}
+        words = next((name for name in (*required, *fields) if _is_free_text(fields[name])), None)
+        for name in required:
+            field = fields[name]
+            if name == words:
+                read[name] = text.strip()
+            elif "enum" in field and all(isinstance(each, str) for each in field["enum"]):
+                option = field["enum"][0] if len(field["enum"]) == 1 else find_option(text, field["enum"])
+                if option is None:
+                    raise BadAnswer(f"a JSON object was expected, or words that begin with one of: {', '.join(field['enum'])}")
+                read[name] = option
+            elif field.get("type") == "array" and _find_item_text(field) is not None:
+                read[name] = [{_find_item_text(field): each} for each in _split_lines(text)]
+            else:
+                raise BadAnswer(_NO_OBJECT)
+        if not read:
+            raise BadAnswer(_NO_OBJECT)
+        if words is not None:
+            read.setdefault(words, text.strip())
+        self._note("words", "")
+        return self._mend_object(schema, read, "", 0)
+
+
+def extract_object(text: str) -> object | None:
+    """Return the JSON object in a text; None if there is none."""
+    return AnswerMender({})._find_object(text)
+
+
+def cut_text(text: str, longest: int) -> str:
+    """Cut a text at the last word that fits."""
+    if len(text) <= longest:
+        return text
+    cut = text[: max(0, longest - 1)]
+    # Chinese has no spaces: then it is cut where the room ends.
+    at = max(cut.rfind(" "), cut.rfind("\n"))
+    return f"{(cut[:at] if at > longest // 2 else cut).rstrip()}…"
+
+
+def _is_free_text(schema: Schema) -> bool:
+    return schema.get("type") == "string" and "enum" not in schema
+
+
+def _says_something(value: object) -> bool:
+    """Whether it is a sentence rather than a word for a choice."""
+    return isinstance(value, str) and (len(value.split()) > 1 or len(value.encode()) >= 12)
+
+
+def _find_item_text(schema: Schema) -> str | None:
+    """Return the one text that an item of a list needs; None if it needs more."""
+    item = schema.get("items", {})
+    needed = item.get("required", ())
+    return needed[0] if len(needed) == 1 and _is_free_text(item["properties"][needed[0]]) else None
+
+
+def _split_lines(text: str) -> list[str]:
+    lines = [_BULLET.sub("", line).strip() for line in text.strip().splitlines() if not is_blank(line)]
+    return lines if any(_BULLET.match(line) for line in text.splitlines()) else [" ".join(lines)]
+
+
+def _split_list(item: Schema, value: object) -> list[object]:
+    """Return the items that one value stands for: "3, 5" are two lines, a text is one item."""
+    kinds = item.get("enum", ())
+    is_number = item.get("type") in {"integer", "number"} or (kinds and all(isinstance(each, int) for each in kinds))
+    if isinstance(value, str) and is_number:
+        return [each for each in re.split(r"[,;、，；\s]+|\band\b|和", value) if each.strip()]
+    return [value]
+
+
+def _unwrap_one(value: object) -> object:
+    """Return the one item of a list, or the one number of a small object such as {"line": 3}."""
+    if isinstance(value, list) and len(value) == 1:
+        return value[0]
+    if isinstance(value, dict) and len(value) == 1:
+        inner = next(iter(value.values()))
+        return inner if isinstance(inner, int) else value
+    return value
+
+
+def _takes_empty(schema: Schema, value: object) -> bool:
+    """Whether an empty value is a value of this field: an empty text or an empty list."""
+    if any(_takes_empty(each, value) for each in schema.get("anyOf", ())):
+        return True
+    if value == []:
+        return schema.get("type") == "array"
+    return isinstance(value, str) and schema.get("type") == "string" and "enum" not in schema and not schema.get("minLength")
+
+
+def _fold_name(name: str) -> str:
+    return re.sub(r"[\W_]+", "", name).casefold()
+
+
+def _join_pairs(pairs: Sequence[tuple[str, Any]], doubled: list[str]) -> dict[str, Any]:
+    joined: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in joined:
+            doubled.append(key)
+            # The last one that says something.
+            if is_empty(value):
+                continue
+        joined[key] = value
+    return joined
+
+
+def _looks_like_object(source: str, start: int) -> bool:
+    return re.match(r"\{\s*(?:[\"'“]|\w+\s*:|//|/\*|\})", source[start : start + 80]) is not None
+
+
+def _show(value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    line = one_line(text)
+    line = line if len(line) <= LONGEST_GIVEN else f"{line[: LONGEST_GIVEN - 1]}…"
+    return repr(line) if isinstance(value, str) else line
