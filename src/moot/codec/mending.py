@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from moot.codec.wording import find_option, is_blank, is_empty, read_flag, read_integer, read_option, read_share
+from moot.domain.claims import cut_text
 from moot.domain.effects import Schema
 from moot.domain.safe_text import one_line
 from moot.errors import BadAnswer
@@ -431,16 +432,6 @@ class AnswerMender:
 def extract_object(text: str) -> object | None:
     """Return the JSON object in a text; None if there is none."""
     return AnswerMender({})._find_object(text)
-
-
-def cut_text(text: str, longest: int) -> str:
-    """Cut a text at the last word that fits."""
-    if len(text) <= longest:
-        return text
-    cut = text[: max(0, longest - 1)]
-    # Chinese has no spaces: then it is cut where the room ends.
-    at = max(cut.rfind(" "), cut.rfind("\n"))
-    return f"{(cut[:at] if at > longest // 2 else cut).rstrip()}…"
 
 
 def _is_free_text(schema: Schema) -> bool:

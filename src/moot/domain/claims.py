@@ -59,15 +59,15 @@ def extract_claim(text: str, longest: int = LONGEST_CLAIM) -> str:
         if len(_join_parts(parts, [*chosen, place])) <= longest:
             chosen.append(place)
     # Not one part fits: a text without any punctuation.
-    return _join_parts(parts, chosen) if chosen else cut_at_word(line, longest)
+    return _join_parts(parts, chosen) if chosen else cut_text(line, longest)
 
 
-def cut_at_word(text: str, longest: int) -> str:
+def cut_text(text: str, longest: int) -> str:
     """Return the text cut to this many characters, at the end of a word where it has words, with `…` for the rest."""
     if len(text) <= longest:
         return text
-    head = text[: longest - 1]
-    at = head.rfind(" ")
+    head = text[: max(0, longest - 1)]
+    at = max(head.rfind(" "), head.rfind("\n"))
     # Chinese has no spaces, and one far back would throw away half of the text: then the cut is where the room ends.
     return f"{(head[:at] if at > longest // 2 else head).rstrip()}…"
 

@@ -1,12 +1,14 @@
-"""What is mended in an answer that has its substance: what it refers to and was not shown is left out, and noted.
+"""What is mended in an answer of the right shape: what it refers to and was not shown is left out, and noted.
 
-Pure functions of the meeting and the answer; each returns the answer that counts and a note for each change.
+Pure functions of the meeting and the answer; each returns the answer that counts and a note for each change, in the form of
+`moot.codec.mending`. A claim that names no entry is taken; reports mark it.
 """
 
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
+from moot.domain.safe_text import one_line
 from moot.protocols.persona.facts import Draft, DraftClaim, InputReply, JointBids, PersonaSpeech, Stand
 from moot.protocols.persona.state import Meeting, list_joint_bidders
 
@@ -37,20 +39,20 @@ def bind_mending(state: Meeting) -> Callable[[object], tuple[object, Notes]]:
 def _mend_speech(state: Meeting, said: PersonaSpeech) -> tuple[PersonaSpeech, Notes]:
     if said.refers_to is None or said.refers_to <= state.last_id:
         return said, ()
-    return replace(said, refers_to=None, view="none"), (f"refers_to: there is no entry {said.refers_to}; left out",)
+    return replace(said, refers_to=None, view="none"), (f"left_out refers_to {said.refers_to}",)
 
 
 def _mend_bids(state: Meeting, said: JointBids) -> tuple[JointBids, Notes]:
     seated = {seat.id for group in list_joint_bidders(state) for seat in group}
     unknown = [bid.node_id for bid in said.bids if bid.node_id not in seated]
-    notes = tuple(f"bids: {name[:64]!r} was not asked; left out" for name in unknown)
+    notes = tuple(f"left_out bids {one_line(name)!r}" for name in unknown)
     return replace(said, bids=tuple(bid for bid in said.bids if bid.node_id in seated)), notes
 
 
 def _mend_stand(state: Meeting, said: Stand) -> tuple[Stand, Notes]:
     if said.moved_by is None or said.moved_by <= state.last_id:
         return said, ()
-    return replace(said, moved_by=None), (f"moved_by: there is no entry {said.moved_by}; left out",)
+    return replace(said, moved_by=None), (f"left_out moved_by {said.moved_by}",)
 
 
 def _mend_draft(state: Meeting, said: Draft) -> tuple[Draft, Notes]:
@@ -77,8 +79,5 @@ def _mend_draft(state: Meeting, said: Draft) -> tuple[Draft, Notes]:
 def _mend_claim(claim: C, name: str, shown: frozenset[int], notes: list[str]) -> C:
     unknown = [entry for entry in claim.entries if entry not in shown]
     if unknown:
-        notes.append(f"{name}: {', '.join(f'#{entry}' for entry in unknown)} was not shown; left out")
-    kept = tuple(entry for entry in claim.entries if entry in shown)
-    if not kept:
-        notes.append(f"{name}: {claim.text[:60]!r} names no entry")
-    return replace(claim, entries=kept) if unknown else claim
+        notes.append(f"left_out {name}.entries {', '.join(str(entry) for entry in unknown)}")
+    return replace(claim, entries=tuple(entry for entry in claim.entries if entry in shown)) if unknown else claim

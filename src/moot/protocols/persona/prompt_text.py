@@ -1,7 +1,7 @@
 """The words of prompts in both languages.
 
 Short on purpose: what one ask sends beyond the matter itself (question, turns, the seat's own state) has at most 350 tokens. The
-fields of an answer are named in words; its JSON schema follows the prompt.
+form of the answer, with its `hints`, follows the prompt.
 """
 
 from moot.reports.two_languages import TwoLanguages, both, in_each_language
@@ -39,8 +39,8 @@ class PersonaPromptText(TwoLanguages):
         "用户刚刚补充了 #{input}：请针对它发言。",
     )
     position = both(
-        "Before you hear anyone: your position on the question in one or two sentences, and your confidence in it (0 to 1).",
-        "在听到任何人发言之前：用一两句话说明你对议题的看法（position），以及你的把握（confidence，0 到 1）。",
+        "Before you hear anyone: where do you stand on the question, and how sure are you?",
+        "在听到任何人发言之前：你对这个议题的看法是什么，你有多大把握？",
     )
     intent = both(
         "Does {about} move you, seen from your stance, and do you need to speak now (intent_to_speak)? Silence is welcome when you would only repeat or "
@@ -54,10 +54,8 @@ class PersonaPromptText(TwoLanguages):
         "每席一个，以 node_id 注明。\n{fields}",
     )
     fields = both(
-        "reaction_score: 0.2 a detail to add, 0.5 worth hearing, 0.9 the meeting goes wrong without it. reason: one short sentence. "
-        "view: agree with #{viewed}, contest it, or none.{decider}",
-        "reaction_score：0.2 只是补充细节，0.5 值得一听，0.9 不说会议就会走偏。reason：一句话。view：对 #{viewed} 是 agree、contest 还是 "
-        "none。{decider}",
+        "reaction_score: 0.2 a detail to add, 0.5 worth hearing, 0.9 the meeting goes wrong without it. view: of #{viewed}.{decider}",
+        "reaction_score：0.2 只是补充细节，0.5 值得一听，0.9 不说会议就会走偏。view：针对 #{viewed}。{decider}",
     )
     about_newest = both("the newest entry (#{entry})", "最新一条（#{entry}）")
     about_input = both(
@@ -74,21 +72,23 @@ class PersonaPromptText(TwoLanguages):
         "要说出还没有人说过的东西。",
     )
     draft = both(
-        "The talk is over: write the conclusion. Each claim has its text and entries: the numbers, of those shown above, that it "
-        "rests on. List every dissent that was voiced (who holds what) and every question left open. confidence: 0 to 1.{answers}",
-        "讨论结束，请写结论。每个论断有 text 和 entries：它所依据的、上面出现过的条目编号。列出所有异议（谁持何见）和悬而未决的问题。"
-        "confidence：0 到 1。{answers}",
+        "The talk is over: write the conclusion. entries are the numbers, of those shown above, that a claim rests on. List every "
+        "dissent that was voiced (who holds what) and every question left open.{answers}",
+        "讨论结束，请写结论。entries 是论断所依据的、上面出现过的条目编号。列出所有出现过的异议（谁持何见）和所有悬而未决的问题。{answers}",
     )
     draft_answers = both(
         " In answers, say to each of the user's inputs ({inputs}) what the conclusion answers.",
         "在 answers 中逐一答复用户的补充（{inputs}）。",
     )
     stand = both(
-        "The decision above was written by {author}. Your last word: verdict support, conditional (name the condition), oppose or "
-        "abstain; confidence 0 to 1; position in one sentence; moved_by: the entry that changed your mind since the beginning, or "
-        "null.",
-        "上面的决定由 {author} 写成。你的最后意见 verdict：support 支持、conditional 有条件（写明 condition）、oppose 反对或 abstain 弃权；"
-        "confidence 0 到 1；position 一句话；moved_by：改变了你最初看法的条目编号，没有则为 null。",
+        "The decision above was written by {author}. Your last word on it: do you support it, support it on a condition, oppose it or "
+        "abstain? If an entry changed your mind since the beginning, name it in moved_by.",
+        "上面的决定由 {author} 写成。请给出你的最后意见：支持、有条件支持、反对，还是弃权？如果某一条发言改变了你最初的看法，"
+        "请在 moved_by 中写出它的编号。",
+    )
+    hints = both(
+        {"position": "one or two sentences", "reason": "one short sentence", "condition": "only with conditional"},
+        {"position": "一两句话", "reason": "一句话", "condition": "仅在有条件支持时填写"},
     )
     probe = both(
         "Do you need to speak now about #{newest}, from your stance? Answer with one word, yes or no.",

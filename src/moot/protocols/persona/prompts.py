@@ -6,14 +6,16 @@ that a provider's prefix cache hits.
 
 from functools import lru_cache
 
-from moot.domain.claims import cut_at_word, extract_claim
+from moot.domain.claims import cut_text, extract_claim
 from moot.domain.context import ContextWindow, Digest, Perception, Utterance
 from moot.domain.effects import Ask, Brief
 from moot.domain.facts import Language
 from moot.domain.ids import SeatId
 from moot.domain.roster import Seat
 from moot.domain.safe_text import FENCE, one_line, quote_lines
+from moot.protocols.persona.answer_schemas import build_answer_schema
 from moot.protocols.persona.facts import FORMS
+from moot.protocols.persona.mending import bind_mending
 from moot.protocols.persona.prompt_text import PROMPT_TEXT, PersonaPromptText
 from moot.protocols.persona.state import Meeting, compute_confidence, list_joint_bidders
 from moot.reports.figures import format_percent
@@ -27,6 +29,7 @@ def build_brief(state: Meeting, ask: Ask) -> Brief:
     """Build the brief of an ask."""
     words = PROMPT_TEXT[state.opened.language]
     seat = state.seat(ask.seat)
+    seats = _find_group(state, seat) if ask.kind == "bids" else (seat,)
     memory = _choose_memory(state, ask.kind)
     # Who answers blind is not told who else sits there.
     table = () if ask.kind == "position" else tuple((other.id, other.stance) for other in state.seats)
@@ -42,10 +45,15 @@ def build_brief(state: Meeting, ask: Ask) -> Brief:
         perception=Perception(goal=state.opened.topic, memory=memory, own_words=own_words),
         system=words.system,
         shared=build_shared_prompt(state.opened.language, state.opened.topic, table, memory),
-        own=build_own_prompt(words, state, seat, ask.kind),
+        own=build_own_prompt(words, state, seats, ask.kind),
         subject=_find_subject(state, ask.kind),
         # The decider's bid also says whether enough was said, which a yes-or-no probe cannot express.
         probe=words.probe.format(newest=state.about) if ask.kind == "intent" and seat.id != state.decider else "",
+        schema=build_answer_schema(state, ask.kind, seats),
+        # The source's shape has the seat's own id, which code knows.
+        fills={"node_id": seat.id} if ask.kind == "intent" else {},
+        hints=words.hints,
+        mend=bind_mending(state),
     )
 
 
@@ -77,9 +85,8 @@ def build_shared_prompt(language: Language, goal: str, table: tuple[tuple[SeatId
     return "\n\n".join(parts)
 
 
-def build_own_prompt(words: PersonaPromptText, state: Meeting, seat: Seat, kind: str) -> str:
-    """Return what only this seat reads: who it is, what it stands for, and what it is asked for."""
-    seats = _find_group(state, seat) if kind == "bids" else (seat,)
+def build_own_prompt(words: PersonaPromptText, state: Meeting, seats: tuple[Seat, ...], kind: str) -> str:
+    """Return what only these seats read (one, but for joint bids): who it is, what it stands for, and what it is asked for."""
     lines = [words.you]
     for each in seats:
         lines += _format_self(words, state, each, kind)
@@ -190,7 +197,7 @@ def _format_fields(words: PersonaPromptText, state: Meeting, seats: tuple[Seat, 
 
 
 def _format_seat(seat: SeatId, stance: str) -> str:
-    return f"{seat} ({cut_at_word(one_line(stance), LONGEST_STANCE)})" if stance.strip() else seat
+    return f"{seat} ({cut_text(one_line(stance), LONGEST_STANCE)})" if stance.strip() else seat
 
 
 def _format_utterance(words: PersonaPromptText, utterance: Utterance) -> str:

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import Final, assert_never
 
-from moot.domain.context import ContextWindow, Utterance, clip_utterance
+from moot.domain.claims import extract_claim
+from moot.domain.context import ContextWindow, Utterance, clip_utterance, extract_first_sentence
 from moot.domain.effects import AnswerForm, Ask, Brief, Effect, Record
 from moot.domain.facts import (
     BudgetExhausted,
@@ -219,7 +220,8 @@ def _apply_utterance(state: Meeting, speaker: SeatId, text: str, refers_to: int 
     points = state.points
     # The user's words are not a claim that seats could agree on or contest.
     if speaker != USER:
-        points = consensus.add_point(points, number, speaker, text, len(state.seats))
+        claim = extract_claim(text) if state.opened.edition >= 2 else extract_first_sentence(text)
+        points = consensus.add_point(points, number, speaker, claim, len(state.seats))
     elif number > 1:
         state = fast_replace(state, inputs=(*state.inputs, clip_utterance(utterance, LONGEST_INPUT))[-MOST_INPUTS:])
     return fast_replace(
