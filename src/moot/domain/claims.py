@@ -30,7 +30,7 @@ _STAND: Final = re.compile(
 )
 _FIGURE: Final = re.compile(
     r"\d|\b(?:half|twice|third|quarter|percent|dozen|hundred|thousand|million|billion)\b"
-    r"|百分之|[一二两三四五六七八九十百千半][个成倍年月天周人次万亿元季度分]",
+    r"|百分之|[二两三四五六七八九十百千半][个成倍年月天周人万亿元季分]|一[成倍半年季月周万亿]",
     re.IGNORECASE,
 )
 _REASON: Final = re.compile(

@@ -16,7 +16,6 @@ class PersonaReportText(SharedReportText):
     nobody_spoke = both("Nobody spoke: no argument was heard before the decision.", "无人发言：决定之前没有听到任何论点。")
     inputs = both("The user's inputs, and what the decision answers", "用户的补充，以及决定的答复")
     no_answer = both("the decision says nothing to it", "决定未作答复")
-    not_stated = both("not stated", "未说明")
     waited = both("waited {turns} turns", "已等待 {turns} 轮")
     turn_bids = both("Turn {number}", "第 {number} 轮")
     speaks = both("wants to speak", "想发言")
