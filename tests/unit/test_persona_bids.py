@@ -50,7 +50,7 @@ def test_a_bid_that_waits_grows_until_it_gets_the_floor() -> None:
     for speaker, other in (("ada", "bob"), ("bob", "ada")):
         table.bids(**{speaker: bid_to_speak(0.8), other: bid_silence(0.4), "cy": bid_to_speak(0.5)}).speaks(speaker, "Yes.")
     table.bids(ada=bid_to_speak(0.8), bob=bid_silence(0.4), cy=bid_to_speak(0.5))
-    assert table.last == FloorGiven(turn=3, seat=SeatId("cy"), score=pytest.approx(0.9), reason="waited", waited=2)
+    assert table.last == FloorGiven(turn=3, seat=SeatId("cy"), score=0.5 + 2 * 0.2, reason="waited", waited=2)
     assert "highest with what waiting added, waited 2 turns" in PERSONA.export(table.speaks("cy", "At last.").timeline, "minutes")
     assert SeatId("cy") not in table.state.waited
 

@@ -136,11 +136,12 @@ def test_older_meetings_are_computed_by_their_own_edition() -> None:
     """P-15: what a ledger recorded before is derived again in the same way."""
     opened = replace(build_opening(build_seat("ada", stance="decider"), build_seat("bob", weight=2)), edition=1)
     table = quiet(MeetingRun(opened=opened))
-    assert table.last == TalkEnded(turn=1, reason="quiet")
+    assert TalkEnded(turn=1, reason="quiet") in table.facts
     table.drafts("ada").give_input("And R&D?")
     quiet(table).drafts("ada").stands(bob=build_stand("oppose"))
-    assert isinstance(table.last, MeetingConcluded)
-    assert (table.last.overruled, table.last.unanswered) == (False, ())
+    closed = table.facts[-1]
+    assert isinstance(closed, MeetingConcluded)
+    assert (closed.overruled, closed.unanswered) == (False, ())
 
 
 def test_a_confidence_that_was_not_stated_is_not_invented_and_weighs_as_an_ordinary_one() -> None:
