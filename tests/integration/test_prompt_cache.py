@@ -61,7 +61,7 @@ def marked(body: dict[str, Any]) -> list[str]:
 
 def test_what_all_seats_read_is_marked_once_and_then_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """P-8: the first of the requests that are sent together writes, a later one reads."""
-    pytest.importorskip("anthropic")
+    pytest.importorskip("pydantic_ai.models.anthropic")
     ada, bob = bids()
 
     async def ask() -> tuple[list[object], list[dict[str, Any]]]:

@@ -45,7 +45,6 @@ def build_persona_report(timeline: PersonaTimeline) -> Report:
         words,
         decision_blocks=_build_decision(timeline, decision, words),
         record=(
-            *_build_answers(decision, words),
             *build_claims(words.reasons, decision.reasons, words),
             *build_claims(words.open_questions, decision.open_questions, words),
             *build_positions(decision, words),
@@ -65,11 +64,12 @@ def _build_decision(timeline: PersonaTimeline, decision: Decision, words: Person
     if timeline.closed is not None and decision.decision is not None and timeline.state.last_speaker is None:
         doubts.append(words.nobody_spoke)
     shown = tuple(Line(doubt, "bad") for doubt in doubts)
+    answers = _build_answers(decision, words)
     if not is_imported or decision.decision is None:
-        return (*shown, *build_decision_blocks(timeline, decision, words))
+        return (*shown, *build_decision_blocks(timeline, decision, words), *answers)
     read_back = Line(words.read_back, "dim")
     outcome = build_section(words.decision, (build_outcome(timeline, decision, words), read_back))
-    return (*shown, *outcome, *build_dissent(decision, words))
+    return (*shown, *outcome, *build_dissent(decision, words), *answers)
 
 
 def _build_answers(decision: Decision, words: PersonaReportText) -> tuple[Block, ...]:
