@@ -12,7 +12,7 @@ import pytest
 from moot.app.deliberations import Deliberations
 from moot.app.moot import Moot
 from moot.app.protocols import collect_kinds, load_protocols
-from moot.codec.answers import parse_answer
+from moot.codec.answers import Reading, parse_answer, read_answer
 from moot.codec.stored import FactCodec
 from moot.domain.budget import Budget
 from moot.domain.effects import AnswerForm, Brief
@@ -635,6 +635,11 @@ def test_a_contribution_reads_the_ledger_once_and_is_parsed_once(monkeypatch: py
         parsed.append(raw)
         return parse_answer(form, raw)
 
+    def count_read_answer(brief: Brief, raw: object, *, is_strict: bool = False) -> Reading:
+        if not isinstance(raw, brief.form.shape):
+            parsed.append(raw)
+        return read_answer(brief, raw, is_strict=is_strict)
+
     def proposal(text: str) -> dict[str, Any]:
         return {"type": "propose", "text": text, "choice": text, "confidence": 0.6}
 
@@ -644,8 +649,8 @@ def test_a_contribution_reads_the_ledger_once_and_is_parsed_once(monkeypatch: py
             deliberations = Deliberations(running)
             await deliberations.contribute(session, "ada", proposal("A."))
             monkeypatch.setattr(MemoryLedger, "read", count_read)
-            for module in ("moot.app.deliberations", "moot.engine.outside_answers"):
-                monkeypatch.setattr(f"{module}.parse_answer", count_parse)
+            monkeypatch.setattr("moot.app.deliberations.parse_answer", count_parse)
+            monkeypatch.setattr("moot.engine.outside_answers.read_answer", count_read_answer)
             recorded = await deliberations.contribute(session, "bob", proposal("B."))
             assert [line.said.text for line in recorded.state.council.lines] == ["A.", "B."]
 

@@ -37,22 +37,12 @@ def mind(request: Request) -> StubReply:
         return StubReply(text='{"targetFindingId": "finding-001", "action": "extend", "content": "And it is cheap."}')
     if "Vote on each" in prompt:
         return StubReply(text='{"votes": [{"idea": 1, "position": "support", "confidence": 0.9, "reason": "It is measured."}]}')
-    threshold = re.search(r'"threshold": ([0-9.]+)', prompt)
     name = re.search(r"You are (\w+)", prompt.rpartition("# The blackboard")[2])
-    assert threshold is not None
     assert name is not None
     report = {
         "direction": "caching",
         "findings": [{"coreIdea": IDEA, "perspective": name[1], "needsValidation": True, "confidence": "low"}],
         "operations": [{"operation": "deposit_pheromone", "params": {"direction": f"way of {name[1]}", "amount": 0.2}}],
-        "decisionReport": {
-            "threshold": float(threshold[1]),
-            "candidates": [],
-            "selectedDirection": "caching",
-            "selectionReason": "It promises most.",
-        },
-        "conflictReview": {"conflictsFound": 0},
-        "randomExploreForced": True,
     }
     return StubReply(text=f"Here is my report:\n```json\n{json.dumps(report)}\n```")
 

@@ -419,9 +419,17 @@ PERSONA_SAMPLES: tuple[Fact, ...] = (
 )
 # Added to every answer since: what was mended, the door, the model. One sample per kind of answer.
 _ANSWERS = {type(sample): sample for sample in OWN_SAMPLES if isinstance(sample, Reply)}
+# Later fields of the shapes inside a fact: one sample with each.
+_LATER: tuple[Fact, ...] = (
+    replace(
+        next(sample for sample in OWN_SAMPLES if isinstance(sample, council.DeliberationClosed) and sample.ballots),
+        ballots=(council.CouncilBallot(seat=ADA, position="support", confidence=0.8, weight=0.4, stated=False),),
+    ),
+)
 SAMPLES: tuple[Fact, ...] = (
     *OWN_SAMPLES,
     *(replace(each, mends=("left out: refers_to 9",), via="token:t1", model="m-1") for each in _ANSWERS.values()),
+    *_LATER,
     *PERSONA_SAMPLES,
 )
 

@@ -67,7 +67,7 @@ def test_blind_positions_that_differ_or_name_no_choice_are_argued(choices: tuple
 @pytest.mark.parametrize("third", [PASS, None])
 def test_a_seat_that_wrote_nothing_agrees_to_nothing(third: Contribution | None) -> None:
     """D-19"""
-    assert debate(ADA, BOB, CY).say(ada=propose("yes"), bob=propose("yes"), cy=third).phase == (1, "argue")
+    assert debate(*AWAY).say(ada=propose("yes"), bob=propose("yes"), cy=third).phase == (1, "argue")
 
 
 def test_a_seat_that_went_on_to_support_wrote_nothing_blind() -> None:

@@ -56,7 +56,7 @@ def test_the_phases_follow_one_another_and_everyone_has_a_turn_in_each() -> None
 
 def test_a_pass_and_a_loss_are_turns_and_are_on_record() -> None:
     """D-7"""
-    table = debate(ADA, BOB, CY).say(ada=propose("yes"), bob=PASS, cy=None)
+    table = debate(*AWAY).say(ada=propose("yes"), bob=PASS, cy=None)
     assert table.last == PhaseBegun(round=1, phase="argue", passed=ids("bob"), lost=ids("cy"))
     assert [(one.seat, one.phase, one.is_implied) for one in table.timeline.passes] == [("bob", "propose", False)]
     table.say(ada=PASS, bob=PASS).say_for_all(PASS)
@@ -132,9 +132,12 @@ def test_an_owner_who_does_not_sit_at_the_table_is_refused() -> None:
 
 
 @pytest.mark.parametrize("opener", [debate, consensus])
-def test_where_nobody_proposes_there_is_nothing_to_decide(opener: Opener) -> None:
-    """D-7"""
-    closed = opener(ADA, BOB, CY).say(ada=PASS, bob=PASS, cy=None).closed
+def test_where_nobody_proposes_they_are_asked_once_more_and_then_there_is_nothing_to_decide(opener: Opener) -> None:
+    """D-7, M-1"""
+    table = opener(*AWAY).say(ada=PASS, bob=PASS, cy=None)
+    assert table.last == PhaseBegun(round=1, phase="propose", passed=ids("ada", "bob"), lost=ids("cy"))
+    assert table.state.is_sealed
+    closed = table.say(ada=PASS, bob=PASS, cy=None).closed
     assert (closed.reason, closed.consensus_type, closed.carried, closed.motion, closed.confidence, closed.support) == (
         "nothing_proposed",
         "no_consensus",
@@ -143,7 +146,31 @@ def test_where_nobody_proposes_there_is_nothing_to_decide(opener: Opener) -> Non
         None,
         None,
     )
-    assert closed.lost == (CouncilLostSeat(seat=SeatId("cy"), times=1, last="timeout", weight_share=1 / 3),)
+    assert closed.lost == (CouncilLostSeat(seat=SeatId("cy"), times=2, last="timeout", weight_share=1 / 3),)
+
+
+def test_whoever_proposes_when_asked_once_more_is_heard() -> None:
+    """M-1"""
+    table = debate(ADA, BOB, CY).say(ada=None, bob=None, cy=None)
+    assert table.asked == ["2.propose.ada", "2.propose.bob", "2.propose.cy"]
+    assert table.say(ada=propose("yes"), bob=None, cy=propose("no")).phase == (1, "argue")
+
+
+def test_a_first_pass_is_not_offered_to_a_seat_that_moot_asks() -> None:
+    """M-1"""
+    table = debate(ADA, BOB, CY)
+    assert table.fault("ada", PASS) is not None
+    assert "pass" not in str(table.brief("ada").schema)
+    assert debate(*AWAY).fault("ada", PASS) is None
+
+
+def test_an_owner_who_gave_nothing_is_asked_once_more_and_nobody_else_is() -> None:
+    """M-1, M-2"""
+    table = advisory(ADA, BOB, CY).say(ada=None, bob=propose("no"), cy=propose("no"))
+    assert table.asked == ["2.propose.ada"]
+    table.say(ada=propose("yes")).pass_until("decide").say(ada=None)
+    assert table.asked == ["5.decide.ada"]
+    assert table.say(ada=synthesize("yes")).closed.reason == "decided"
 
 
 # What is voted on

@@ -366,8 +366,12 @@ def _check_turns(contract: RulebookContract[Council], played: PlayedSession) -> 
                 assert line.phase in {before.phase, course.find_next_phase(before)}
                 assert line.phase in PHASE_OF[line.said.type]
         if isinstance(fact, PhaseBegun) and before.stop is None:
-            expected = course.find_next_phase(before)
-            assert (fact.round, fact.phase) == ((before.round, expected) if expected else (before.round + 1, course.again[0]))
+            following = course.find_next_phase(before)
+            expected = (before.round, following) if following else (before.round + 1, *course.again[:1])
+            is_again = (fact.round, fact.phase) == (before.round, before.phase)
+            # M-1: a phase that brought nothing is repeated, once.
+            assert is_again or (fact.round, fact.phase) == expected
+            assert not is_again or (after.repeated and not before.repeated and before.phase in {"propose", "decide"})
             one_is_enough = course.one_synthesis and before.phase == "synthesize"
             assert one_is_enough or set(before.had) >= set(course.list_phase_seats(before, before.phase))
             assert set(fact.lost) == {seat for seat, line in before.had.items() if line is None}

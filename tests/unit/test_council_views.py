@@ -113,7 +113,7 @@ def _advised(language: Language) -> DeliberationRun:
     held.say(
         emerson=propose("redis", say("Redis.", "用 Redis。")),
         minski=propose("files", say("Files.", "用文件。"), 0.4),
-        reviewer=PASS,
+        reviewer=None,
     )
     held.says("minski", challenge(2, say("One more server.", "多一台服务器。")), USAGE)
     held.says("reviewer", support(2, say("With a limit.", "要有上限。")), USAGE)
@@ -360,7 +360,7 @@ def _ends() -> dict[str, tuple[DeliberationRun, str]]:
         "cancelled later": (table().say(ada=propose(), bob=propose()).put(SessionCancelled()), "Cancelled before a decision."),
         "called while sealed": (table().says("ada", propose("a", "Mine.")).put(CloseCalled()), "its owner called for the end"),
         "called with nothing": (table().put(CloseCalled()), "No decision"),
-        "nothing proposed": (table().say(ada=PASS, bob=None), "nobody having proposed anything"),
+        "nothing proposed": (table().say(ada=None, bob=None).say(ada=None, bob=None), "nobody having proposed anything"),
         "agreed blind": (table().say(ada=propose("a"), bob=propose("A.")), "Nobody was asked to vote"),
         "budget": (
             table()
@@ -374,7 +374,10 @@ def _ends() -> dict[str, tuple[DeliberationRun, str]]:
             table().say(ada=propose("a"), bob=propose("b")).pass_until("vote").say(ada=None, bob=None),
             "Did not vote: ada, bob.",
         ),
-        "owner lost": (advisory(build_seat("ada"), build_seat("bob")).say(ada=None, bob=propose()), "the owner having been lost"),
+        "owner lost": (
+            advisory(build_seat("ada"), build_seat("bob")).say(ada=None, bob=propose()).say(ada=None),
+            "the owner having been lost",
+        ),
         "voting": (table().say(ada=propose("a", "Mine."), bob=propose("b")).pass_until("vote"), "Mine."),
     }
 

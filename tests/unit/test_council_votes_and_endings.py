@@ -364,12 +364,12 @@ OPTIONS = Topic(options=("Adopt it", "Leave it"))
         ("argue", replace(support(2), text=""), "a support needs a text"),
         ("argue", replace(challenge(2), text=""), "a challenge needs a text"),
         ("synthesize", replace(synthesize(), text=""), "a synthesize needs a text"),
-        ("propose", replace(propose("yes"), confidence=None), "a propose needs a confidence between 0 and 1"),
-        ("argue", replace(support(2), confidence=None), "a support needs a confidence between 0 and 1"),
-        ("vote", replace(vote(), confidence=None), "a vote needs a confidence between 0 and 1"),
+        ("propose", replace(propose("yes"), confidence=None), None),
+        ("argue", replace(support(2), confidence=None), None),
+        ("vote", replace(vote(), confidence=None), None),
         ("vote", replace(vote("abstain"), confidence=None), None),
         ("vote", replace(vote(), position=None), "a vote needs a position: support, conditional_support, oppose or abstain"),
-        ("vote", vote("conditional_support", condition="  "), "a conditional_support names its condition"),
+        ("vote", vote("conditional_support", condition="  "), None),
         ("vote", vote("conditional_support", condition="a pilot"), None),
         ("vote", vote(), None),
         ("propose", propose("yes", position="support"), "a position belongs to a vote, not to a propose"),
@@ -393,6 +393,12 @@ OPTIONS = Topic(options=("Adopt it", "Leave it"))
 def test_a_fault_says_what_was_expected(phase: str, said: Contribution, fault: str | None) -> None:
     """D-6"""
     assert at(phase).fault("ada", said) == fault
+
+
+def test_a_conditional_vote_from_outside_names_its_condition() -> None:
+    """D-2"""
+    table = at("vote", debate, *AWAY)
+    assert table.fault("ada", vote("conditional_support", condition="  ")) == "a conditional_support names its condition"
 
 
 def test_an_answer_to_what_is_no_challenge_is_told_which_there_are() -> None:

@@ -48,11 +48,13 @@ class Reading:
 def read_answer(brief: Brief, raw: object, *, is_strict: bool = False) -> Reading:
     """Read an answer to a brief (text, decoded JSON, or a value of its shape); raises BadAnswer with what was expected.
 
-    With `is_strict` nothing is left out or filled in: whoever sent it can be told, and send it again.
+    With `is_strict` nothing is left out: whoever sent it is told what is wrong, by the brief's own check of the state, and can
+    send it again.
     """
     said, notes = raw, list[str]()
     if not isinstance(raw, brief.form.shape):
-        said, notes = _parse(brief.form, raw, get_own_schema(brief), brief.fills, is_strict=is_strict)
+        schema = build_schema(brief.form.shape) if is_strict else get_own_schema(brief)
+        said, notes = _parse(brief.form, raw, schema, brief.fills, is_strict=is_strict)
     mended, more = brief.mend(said) if isinstance(said, brief.form.shape) else (said, ())
     if fault := brief.fault(mended):
         raise BadAnswer(fault)
@@ -64,6 +66,18 @@ def parse_answer(form: AnswerForm, raw: object) -> object:
     return _parse(form, raw, build_schema(form.shape), {}, is_strict=True)[0]
 
 
+def is_same_answer(form: AnswerForm, raw: object, said: object) -> bool:
+    """Whether a raw answer says what was recorded; fields that code filled in count only where the raw answer has them too."""
+    if isinstance(raw, str) or not isinstance(said, form.shape):
+        return parse_answer(form, raw) == said
+    shape: type = form.shape
+    recorded = get_adapter(shape).dump_python(said, by_alias=True)
+    given = AnswerMender(build_schema(shape), recorded, is_strict=True).mend_value(raw)
+    assert isinstance(given, dict)
+    same: bool = get_adapter(shape).validate_python({**recorded, **given}) == said
+    return same
+
+
 def _parse(
     form: AnswerForm, raw: object, schema: Schema, fills: Mapping[str, object], *, is_strict: bool
 ) -> tuple[object, list[str]]:
@@ -71,14 +85,16 @@ def _parse(
         raise BadAnswer(f"the answer has {len(raw)} characters; at most {LONGEST_ANSWER} are taken")
     if form.instead is not None and (instead := parse_alternative(form, form.instead, raw)) is not None:
         return instead, []
-    mender = AnswerMender(schema, is_strict=is_strict)
+    mender = AnswerMender(schema, fills, is_strict=is_strict)
     if isinstance(raw, str):
         text = strip_thoughts(fix_surrogates(raw))
         value = _read_text(form.shape, text, mender) if form.form == "text" else mender.mend_text(text)
     else:
         value = mender.mend_value(raw)
+    if is_strict and isinstance(raw, dict):
+        _check_fills(raw, fills)
     if isinstance(value, dict):
-        value = {**value, **fills}
+        value = {**fills, **value}
     try:
         # What code fills in is not missed where somebody has sent it along.
         notes = [note for note in mender.notes if not any(note.startswith(f"left_out {name} ") for name in fills)]
@@ -131,6 +147,13 @@ def build_reply(form: AnswerForm, ask: str, seat: str, said: object, usage: obje
 def as_json(value: object) -> object:
     """Return the plain JSON form of a value, without the fields that have their default."""
     return TypeAdapter(type(value)).dump_python(value, mode="json", exclude_defaults=True)
+
+
+def _check_fills(raw: Mapping[str, object], fills: Mapping[str, object]) -> None:
+    """Refuse a value that contradicts what code knows: it was meant for another ask."""
+    for name, known in fills.items():
+        if known and raw.get(name, known) != known:
+            raise BadAnswer(f"{name} {raw[name]!r} has no place here; expected: {known}")
 
 
 def _read_text(shape: type, text: str, mender: AnswerMender) -> object:

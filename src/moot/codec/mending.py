@@ -43,11 +43,12 @@ _BULLET: Final = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)、])\s+")
 class AnswerMender:
     """Brings one answer into a schema; `notes` collects what was changed, each with its code, its field and what was given.
 
-    With `is_strict` nothing is left out or cut: then the fault is raised.
+    With `is_strict` nothing is left out or cut: then the fault is raised. `known` are fields that code has a value for.
     """
 
-    def __init__(self, schema: Schema, *, is_strict: bool = False) -> None:
+    def __init__(self, schema: Schema, known: Mapping[str, object] | None = None, *, is_strict: bool = False) -> None:
         self._schema = schema
+        self._known = known or {}
         self._is_strict = is_strict
         self.notes: list[str] = []
 
@@ -77,16 +78,13 @@ class AnswerMender:
         return self._mend_object(self._schema, found, "", 0)
 
     def _choose_branch(self, value: object) -> Schema:
-        """Return the form of the answer that a value means: the one whose `type` it names, else the first."""
+        """Return the form of the answer that a value means: the one whose choices it names, else the first."""
         branches = self._schema.get("anyOf")
         if not branches:
             return self._schema
-        given = value.get("type") if isinstance(value, dict) else None
-        for branch in branches:
-            kinds = branch.get("properties", {}).get("type", {}).get("enum", ())
-            if given in kinds or read_option(given, kinds) is not None:
-                return dict(branch)
-        return dict(branches[0])
+        given: dict[str, object] = value if isinstance(value, dict) else {}
+        found: Schema = max(branches, key=lambda branch: _count_matches(branch, given))
+        return found
 
     def _note(self, code: str, path: str, given: object = _MISSING, result: object = _MISSING) -> None:
         if len(self.notes) < MOST_NOTES:
@@ -261,6 +259,8 @@ class AnswerMender:
                 found = self._find_elsewhere(where, fields[name], extra, given.get(name), depth)
                 if found is _MISSING:
                     found = self._find_in_words(where, fields[name], [each for key, each in given.items() if key != name])
+                if found is _MISSING and not path and name in self._known:
+                    continue
                 if found is _MISSING:
                     raise faults.get(name) or BadAnswer(f"{where}: it is needed, and missing")
                 mended[name] = found
@@ -271,7 +271,7 @@ class AnswerMender:
 
     def _open_object(self, fields: Mapping[str, Schema], required: Sequence[str], value: object, path: str) -> dict[str, object]:
         """Return the object that holds the fields: unwrapped from a list, from text, or from one object around it."""
-        value = _unwrap_one(value)
+        value = value[0] if isinstance(value, list) and len(value) == 1 else value
         if isinstance(value, str):
             inner = self._find_object(value) if "{" in value else None
             if inner is None and len(required) == 1 and not is_blank(value):
@@ -432,6 +432,11 @@ class AnswerMender:
 def extract_object(text: str) -> object | None:
     """Return the JSON object in a text; None if there is none."""
     return AnswerMender({})._find_object(text)
+
+
+def _count_matches(branch: Schema, given: dict[str, object]) -> int:
+    choices = {name: each["enum"] for name, each in branch.get("properties", {}).items() if "enum" in each and name in given}
+    return sum(1 if given[name] in allowed else -1 for name, allowed in choices.items())
 
 
 def _is_free_text(schema: Schema) -> bool:

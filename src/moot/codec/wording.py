@@ -52,7 +52,12 @@ _DEGREES: Final[dict[str, float]] = {
     **dict.fromkeys(("low", "unsure", "低", "不确定"), 0.2),
     **dict.fromkeys(("very low", "very unsure", "很低"), 0.1),
 }
-_NEGATIONS: Final = re.compile(r"\b(?:not|no|never|neither|against|don['’]?t|isn['’]?t|without)\b|不|非|别|否", re.IGNORECASE)
+# Words that turn what they stand beside into something else: a denial, or a condition.
+_QUALIFIERS: Final = re.compile(
+    r"\b(?:not|no|never|neither|against|don['’]?t|isn['’]?t|without|conditional|conditionally|if|unless|provided|but)\b"
+    r"|不|非|别|否|有条件|如果|除非|前提|但",
+    re.IGNORECASE,
+)
 _NUMBER: Final = re.compile(r"[-+]?\d+(?:[.,]\d+)?")
 _LINE: Final = re.compile(
     r"(?:(?:lines?|entry|entries|finding|idea|number|no|nr|id|challenge|第|条目|编号)[ .:#-]{0,3}){0,2}"
@@ -183,7 +188,7 @@ def find_option(text: str, options: Sequence[str]) -> str | None:
 
 
 def _find_synonym(head: str, options: Sequence[str]) -> str | None:
-    if _NEGATIONS.search(head):
+    if _QUALIFIERS.search(head):
         return None
     found = {option for option in options for word in (option, *_SYNONYMS.get(option, ())) if _holds(head, _fold(word))}
     return found.pop() if len(found) == 1 else None
@@ -200,7 +205,10 @@ def _fold(text: str) -> str:
 def _starts_with(given: str, option: str) -> bool:
     """Whether it begins with the option as a label: "b. postgres" for "b"."""
     rest = given[len(option) :]
-    return bool(option) and given.startswith(option) and bool(re.match(r"\s*[.):,;\-–—。、，：）]", rest))
+    if not option or not given.startswith(option) or not re.match(r"\s*[.):,;\-–—。、，：）]", rest):
+        return False
+    # A letter or a number is a label, whatever follows it; a word may be denied or made conditional.
+    return len(option) <= 2 or not _QUALIFIERS.search(rest)
 
 
 def _names_label(given: str, option: str) -> bool:
@@ -219,7 +227,7 @@ def _find_named(given: str, folded: dict[str, str]) -> str | None:
     if len(named) != 1 or len(given.split()) > len(named[0].split()) + 4:
         return None
     outside = given.replace(named[0], " ")
-    return None if _NEGATIONS.search(outside) else folded[named[0]]
+    return None if _QUALIFIERS.search(outside) else folded[named[0]]
 
 
 def _holds(text: str, part: str) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from moot.codec.answers import build_reply, parse_answer, read_answer
+from moot.codec.answers import build_reply, is_same_answer, read_answer
 from moot.domain.budget import FREE
 from moot.domain.effects import Ask, Brief
 from moot.domain.facts import (
@@ -170,7 +170,7 @@ class OutsideAnswers(Sessions):
         assert isinstance(entry.fact, Reply)
         # The kind is the second part of the ask id; it names the form in which the earlier answer was parsed.
         form = snapshot.rules.forms[entry.fact.ask.split(".", 2)[1]]
-        if parse_answer(form, raw) != entry.fact.said:
+        if not is_same_answer(form, raw, entry.fact.said):
             raise KeyReused(f"the key {key!r} came before, with other words (entry {seq}); a new contribution needs a new key")
         return entry
 
@@ -190,7 +190,7 @@ class OutsideAnswers(Sessions):
         for entry in await self.entries(snapshot.session):
             if isinstance(entry.fact, Reply) and entry.fact.ask == ask:
                 form = snapshot.rules.forms[ask.split(".", 2)[1]]
-                if parse_answer(form, raw) == entry.fact.said:
+                if is_same_answer(form, raw, entry.fact.said):
                     return entry
                 raise UnknownAsk(f"ask {ask!r} has been answered already (entry {entry.seq}), with other words")
         if snapshot.is_closed:

@@ -13,7 +13,7 @@ from typing import Annotated, Final
 from annotated_types import MaxLen
 
 from moot.domain.budget import FREE, Usage
-from moot.domain.effects import Brief, no_fault
+from moot.domain.effects import Brief, keep_answer, no_fault
 from moot.domain.facts import Language
 from moot.domain.safe_text import one_line, quote_lines
 from moot.ports.participant import Answer, NoAnswer, OnText, Participant, VerifiableAnswer
@@ -172,7 +172,8 @@ def _build_query_brief(brief: Brief) -> Brief:
     form = replace(brief.form, kind="queries", shape=Queries, form="json", max_tokens=200, instead=None, looks_up=False)
     ask = replace(brief.ask, patience=brief.ask.patience * SHARE)
     own = f"{brief.own}\n\n{_QUERIES[brief.language].format(most=MOST_QUERIES)}"
-    return replace(brief, ask=ask, form=form, own=own, probe="", fault=no_fault, wanted=())
+    plain = replace(brief, schema=None, fills={}, hints={}, mend=keep_answer, fault=no_fault, wanted=(), probe="")
+    return replace(plain, ask=ask, form=form, own=own)
 
 
 def _with_results(brief: Brief, results: list[SearchResult], left: float) -> Brief:

@@ -1,7 +1,4 @@
-"""The facts of a deliberation, and the shape of contributions.
-
-Pydantic copies the docstrings of `Contribution` and `AdviceResponse` into the JSON schema that models receive.
-"""
+"""The facts of a deliberation, and the shape of contributions."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -107,12 +104,13 @@ class PhaseBegun(Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CouncilBallot:
-    """One seat's part in the tally: its last vote, or None, and its weight."""
+    """One seat's part in the tally: its last vote, or None, and its weight. Without `stated` the confidence is presumed."""
 
     seat: SeatId
     position: VotePosition | None
     confidence: float
     weight: float
+    stated: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,7 +161,7 @@ SHARED_KINDS: dict[str, type[Fact]] = {
 }
 
 _SILENCE: dict[str, tuple[tuple[str, object], ...]] = {
-    **dict.fromkeys(("propose", "argue", "synthesize"), (("type", "pass"),)),
+    **dict.fromkeys(("argue", "synthesize"), (("type", "pass"),)),
     "vote": (("type", "vote"), ("position", "abstain")),
 }
 FORMS: dict[str, AnswerForm] = {

@@ -34,64 +34,54 @@ class CouncilPromptText(TwoLanguages):
     instructions = both("Your instructions: {instructions}", "给你的说明：{instructions}")
     now = both("# Now", "# 现在")
     propose = both(
-        "You have read nobody yet. What do you propose, and why? If you have nothing to propose, pass.\n"
-        'Answer with JSON only: {"type": "propose", "text": "your proposal and its reasons", "choice": "your answer in one to five words '
-        '(yes or no to a yes-or-no question)", "confidence": 0.0 to 1.0, "evidence": ["a fact or source", …]} or {"type": "pass"}',
-        "你尚未读过任何人的发言。你提议什么？理由是什么？没有提议就跳过（pass）。\n"
-        '只用 JSON 回答：{"type": "propose", "text": "提议及理由", "choice": "用一到五个词给出你的答案（是非题答“是”或“否”）", '
-        '"confidence": 0.0 到 1.0, "evidence": ["事实或来源", …]} 或 {"type": "pass"}',
-    )
-    propose_options = both(
-        "`choice` must be one of the answers to choose among, word for word.", "`choice` 必须逐字取自可选的答案之一。"
+        "You have read nobody yet. What do you propose, and why?",
+        "你尚未读过任何人的发言。你提议什么？理由是什么？",
     )
     argue = both(
         "Support or challenge one line on the table: add evidence that is not there yet, or raise the one concern that matters most. "
-        "Speak to what is disputed. Pass if you would only repeat.\n"
-        'Answer with JSON only: {"type": "support" or "challenge", "text": "…", "refers_to": number of the line, "confidence": 0.0 to 1.0, '
-        '"evidence": [], "answers": [challenges that this answers], "accepts": [challenges that you give way to]} or {"type": "pass"}',
-        "支持或质疑桌上的一条：补充尚未出现的证据，或提出最要紧的一点顾虑。只谈有分歧之处。若只是重复，就跳过。\n"
-        '只用 JSON 回答：{"type": "support" 或 "challenge", "text": "…", "refers_to": 条目编号, "confidence": 0.0 到 1.0, "evidence": [], '
-        '"answers": [本条所回应的质疑], "accepts": [你接受的质疑]} 或 {"type": "pass"}',
+        "Speak to what is disputed. Only if you would merely repeat: pass.",
+        "支持或质疑桌上的一条：补充尚未出现的证据，或提出最要紧的一点顾虑。只谈有分歧之处。仅当只能重复时才跳过（pass）。",
     )
     advise = both(
-        "Advise {owner}, who decides. Support the proposal, or challenge what is wrong with it and say what would be better. Pass if you "
-        "have nothing to add.\n"
-        'Answer with JSON only: {{"type": "support" or "challenge", "text": "…", "refers_to": number of the line, "confidence": 0.0 to 1.0, '
-        '"evidence": []}} or {{"type": "pass"}}',
-        "向作决定的 {owner} 提出建议。支持提案，或指出问题并说明怎样更好。没有补充就跳过。\n"
-        '只用 JSON 回答：{{"type": "support" 或 "challenge", "text": "…", "refers_to": 条目编号, "confidence": 0.0 到 1.0, "evidence": []}} '
-        '或 {{"type": "pass"}}',
+        "Advise {owner}, who decides. Support the proposal, or challenge what is wrong with it and say what would be better. Only if "
+        "you have nothing to add: pass.",
+        "向作决定的 {owner} 提出建议。支持提案，或指出问题并说明怎样更好。仅当没有补充时才跳过（pass）。",
     )
     synthesize = both(
         "Write the one resolution that the group should vote on: combine what holds, and meet every challenge, or say which you leave "
-        "open. If a resolution on the table says it already, pass.\n"
-        'Answer with JSON only: {"type": "synthesize", "text": "the resolution", "choice": "its answer in one to five words", "confidence": '
-        '0.0 to 1.0, "answers": [challenges that it answers], "accepts": [challenges that it gives way to]} or {"type": "pass"}',
-        "写出供全体表决的一份决议：综合成立的内容，回应每一项质疑，或说明哪些仍未解决。若桌上已有这样的决议，就跳过。\n"
-        '只用 JSON 回答：{"type": "synthesize", "text": "决议", "choice": "用一到五个词概括答案", "confidence": 0.0 到 1.0, "answers": '
-        '[所回应的质疑], "accepts": [所接受的质疑]} 或 {"type": "pass"}',
+        "open. Only if a resolution on the table says it already: pass.",
+        "写出供全体表决的一份决议：综合成立的内容，回应每一项质疑，或说明哪些仍未解决。仅当桌上已有这样的决议时才跳过（pass）。",
+    )
+    hints = both(
+        {
+            "text": "in your own words, with the reason",
+            "choice": "the answer in one to five words; yes or no to a yes-or-no question",
+            "confidence": "0 … 1",
+            "evidence": "a fact or source",
+            "condition": "what must hold",
+            "why": "…",
+        },
+        {
+            "text": "用你自己的话，并说明理由",
+            "choice": "用一到五个词给出答案；是非题答“是”或“否”",
+            "confidence": "0 … 1",
+            "evidence": "事实或来源",
+            "condition": "须满足的条件",
+            "why": "…",
+        },
     )
     objections = both(
         "The last vote did not carry. These are the objections; find a resolution that meets them:",
         "上一次表决未获通过。以下是反对意见；请写出能够回应它们的决议：",
     )
     decide = both(
-        "You own this decision. Decide, and say of every piece of advice how you took it and why: {advice}.\n"
-        'Answer with JSON only: {{"type": "synthesize", "text": "the decision", "choice": "its answer in one to five words", "confidence": 0.0 '
-        'to 1.0, "taken": [{{"entry": number, "how": "adopted" or "partly" or "declined", "why": "…"}}, …]}}',
-        "这个决定由你负责。作出决定，并对每一条建议说明你如何采纳、为什么：{advice}。\n"
-        '只用 JSON 回答：{{"type": "synthesize", "text": "决定", "choice": "用一到五个词概括答案", "confidence": 0.0 到 1.0, "taken": '
-        '[{{"entry": 编号, "how": "adopted" 或 "partly" 或 "declined", "why": "…"}}, …]}}',
+        "You own this decision. Decide, and say of each piece of advice how you took it and why: {advice}.",
+        "这个决定由你负责。作出决定，并对每一条建议说明你如何采纳、为什么：{advice}。",
     )
     vote = both(
-        "Vote on the motion. `confidence` is the chance that the motion is right. A conditional vote names its condition. If a line "
-        "changed your mind, name it in `moved_by`.\n"
-        'Answer with JSON only: {"type": "vote", "position": "support", "conditional_support", "oppose" or "abstain", "confidence": 0.0 to '
-        '1.0, "text": "your reason in a sentence", "condition": "", "moved_by": number or null, "accepts": [challenges of others that you '
-        "share]}",
-        "对动议投票。`confidence` 是动议正确的概率。有条件的支持须写明条件。若某一条改变了你的看法，在 `moved_by` 中写出编号。\n"
-        '只用 JSON 回答：{"type": "vote", "position": "support"、"conditional_support"、"oppose" 或 "abstain", "confidence": 0.0 到 1.0, '
-        '"text": "一句话理由", "condition": "", "moved_by": 编号或 null, "accepts": [你认同的他人质疑]}',
+        "Vote on the motion. `confidence` is the chance that it is right. A conditional vote names its condition. If a line changed your "
+        "mind, name it in `moved_by`.",
+        "对动议投票。`confidence` 是动议正确的概率。有条件的支持须写明条件。若某一条改变了你的看法，在 `moved_by` 中写出编号。",
     )
     types = both(
         {

@@ -5,7 +5,7 @@ prefix cache hits. The lines together have a bounded length, however many there 
 """
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final
 
 from moot.domain.context import ContextWindow, Perception, Utterance
@@ -15,11 +15,18 @@ from moot.domain.ids import USER, SeatId
 from moot.domain.roster import Seat
 from moot.domain.safe_text import one_line, quote_lines
 from moot.domain.topic import normalize_label
+from moot.protocols.council.answer_schemas import build_answer_schema, find_fills
 from moot.protocols.council.facts import FORMS
 from moot.protocols.council.motions import find_blind_positions, find_motion, list_challenges
 from moot.protocols.council.prompt_text import PROMPT_TEXT, CouncilPromptText
 from moot.protocols.council.state import Council, CouncilLine, Course
-from moot.protocols.council.validation import PHASE_TYPES, ContributionValidator, list_allowed_types
+from moot.protocols.council.validation import (
+    PHASE_TYPES,
+    ContributionValidator,
+    list_advice,
+    list_allowed_types,
+    mend_contribution,
+)
 
 LONGEST_TABLE: Final = 40_000
 """The most characters that all lines together may take."""
@@ -48,6 +55,10 @@ def build_brief(course: Course, state: Council, ask: Ask) -> Brief:
         subject=_find_subject(course, state),
         fault=ContributionValidator(course, state, seat.id),
         wanted=_list_field_prompts(course, state, seat.id, ask.kind),
+        schema=build_answer_schema(course, state, seat.id, ask.kind),
+        fills=find_fills(state, seat.id, ask.kind),
+        hints=words.hints,
+        mend=partial(mend_contribution, state, seat.id),
     )
 
 
@@ -164,14 +175,14 @@ def _format_objections(state: Council, words: CouncilPromptText) -> list[str]:
 def _format_request(course: Course, state: Council, phase: str, words: CouncilPromptText) -> str:
     match phase:
         case "propose":
-            return f"{words.propose}\n{words.propose_options}" if state.opened.subject.options else words.propose
+            return words.propose
         case "argue":
             owner = course.owner(state.opened)
             return words.argue if owner is None else words.advise.format(owner=owner)
         case "synthesize":
-            return f"{words.synthesize}\n{words.propose_options}" if state.opened.subject.options else words.synthesize
+            return words.synthesize
         case "decide":
-            advice = [f"#{line.id}" for line in state.lines if line.phase == "argue" and line.seat != USER]
+            advice = [f"#{number}" for number in list_advice(state)]
             return words.decide.format(advice=" ".join(advice) or words.nothing)
         case _:
             return words.vote
@@ -190,7 +201,7 @@ def _list_field_prompts(course: Course, state: Council, seat: SeatId, kind: str)
         case "argue":
             return (first, FieldPrompt(field="refers_to"), text, sure)
         case "decide":
-            advice = tuple(line.id for line in state.lines if line.phase == "argue" and line.seat != USER)
+            advice = tuple(list_advice(state))
             return (first, text, choice, sure, FieldPrompt(field="taken", entries=advice))
         case "vote":
             position = FieldPrompt(field="position", is_needed=True)

@@ -71,8 +71,8 @@ class CouncilRules:
             case SeatLost():
                 return _apply_loss(state, fact) if fact.ask in {ask.id for ask in self._build_asks(state)} else state
             case PhaseBegun(round=number, phase=phase, motion=line):
-                # Blind contributions become readable when the first phase ends, and stay so.
-                revealed_at = state.revealed_at or entry.seq
+                # Blind contributions become readable when the first phase ends, and stay so; asking once more does not end it.
+                revealed_at = state.revealed_at or (0 if phase == "propose" else entry.seq)
                 return fast_replace(_apply_phase(state, number, phase, line), revealed_at=revealed_at)
             case InputGiven(text=text):
                 return _apply_input(state, entry, text)
@@ -122,10 +122,11 @@ class CouncilRules:
     def _end_proposing(self, state: Council) -> Fact | None:
         owner = self.course.owner(state.opened)
         # In advisory the owner must have proposed something: nobody else can decide.
-        if owner is not None and all(line.seat != owner for line in list_proposals(state)):
-            return build_closing(self.course, state, "owner_lost" if owner in state.losses else "nothing_proposed")
-        if not list_proposals(state):
-            return build_closing(self.course, state, "nothing_proposed")
+        is_missing = owner is not None and all(line.seat != owner for line in list_proposals(state))
+        if is_missing or not list_proposals(state):
+            is_lost = is_missing and owner in state.losses
+            # Everyone has a position: whoever gave none is asked once more before the session ends over it.
+            return _repeat_phase(state) or build_closing(self.course, state, "owner_lost" if is_lost else "nothing_proposed")
         if not _is_early_stop_allowed(state) or not is_blind_agreement(state):
             return None
         agreed = build_closing(self.course, state, "agreed_blind")
@@ -134,8 +135,9 @@ class CouncilRules:
 
     def _end_round(self, state: Council) -> Fact:
         if state.phase == "decide":
-            is_decided = any(line.phase == "decide" and line.said.type == "synthesize" for line in state.lines)
-            return build_closing(self.course, state, "decided" if is_decided else "owner_lost")
+            if any(line.phase == "decide" and line.said.type == "synthesize" for line in state.lines):
+                return build_closing(self.course, state, "decided")
+            return _repeat_phase(state) or build_closing(self.course, state, "owner_lost")
         # Without any vote another round would only repeat the failure.
         is_last = state.round >= state.opened.settings.rounds or not state.votes or state.stop is not None
         if is_last or compute_outcome(self.course, state).carried:
@@ -244,6 +246,14 @@ def _apply_loss(state: Council, fact: SeatLost) -> Council:
     return fast_replace(state, losses=losses, had={**state.had, fact.seat: None})
 
 
+def _repeat_phase(state: Council) -> PhaseBegun | None:
+    """Return the fact that asks once more those who gave nothing in this phase; None if they were asked twice."""
+    assert state.phase != "closed"
+    if state.repeated or state.stop is not None:
+        return None
+    return PhaseBegun(round=state.round, phase=state.phase, passed=_list_passed_seats(state), lost=_list_lost_seats(state))
+
+
 def _list_passed_seats(state: Council) -> tuple[SeatId, ...]:
     return tuple(seat for seat, line in state.had.items() if line == PASSED)
 
@@ -256,9 +266,14 @@ def _apply_phase(state: Council, number: int, phase: Phase, motion: int | None) 
     # Lines that were written ahead count as the turn of their seat, if they belong to this phase.
     ahead = {seat: line for seat, line in state.ahead.items() if (spoken := state.line(line)) and spoken.phase == phase}
     had: dict[SeatId, int | None] = dict(ahead)
+    repeated = phase == state.phase and number == state.round
+    if repeated:
+        had |= {seat: line for seat, line in state.had.items() if line}
     # Kept for advisory, where a pass during the argument is an abstention at the end.
     argued = state.had if state.phase == "argue" else state.argued
-    after = fast_replace(state, round=number, phase=phase, step=state.step + 1, had=had, ahead={}, argued=argued)
+    after = fast_replace(
+        state, round=number, phase=phase, step=state.step + 1, had=had, ahead={}, argued=argued, repeated=repeated
+    )
     if phase != "vote":
         return after
     votes = find_early_votes(state, state.line(motion))

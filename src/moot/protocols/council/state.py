@@ -37,7 +37,8 @@ class Council:
 
     `had` holds who has had a turn in this phase: the number of the line, `PASSED`, or None for a seat that was lost. `ahead` are
     lines that already belong to the next phase; `argued` is `had` of the last argue phase that ended. `votes` are those of the
-    last vote that began, on `motion`. `revealed_at` is the ledger entry from which on blind contributions can be read.
+    last vote that began, on `motion`. `revealed_at` is the ledger entry from which on blind contributions can be read. With
+    `repeated` the phase began a second time, for those who gave nothing.
     """
 
     opened: CouncilOpened
@@ -55,6 +56,7 @@ class Council:
     counts: Mapping[SeatId, int] = field(default_factory=dict)
     losses: Mapping[SeatId, Losses] = field(default_factory=dict)
     stop: EndReason | None = None
+    repeated: bool = False
 
     def seat(self, name: SeatId) -> Seat:
         return next(seat for seat in self.seats if seat.id == name)

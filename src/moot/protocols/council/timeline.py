@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from moot.domain.facts import Entry, SessionCancelled
 from moot.domain.ids import USER, SeatId, SessionId
-from moot.protocols.council.facts import Contributed, DeliberationClosed, Phase, PhaseBegun
+from moot.protocols.council.facts import Contributed, CouncilBallot, DeliberationClosed, Phase, PhaseBegun
 from moot.protocols.council.motions import Challenge, find_blind_positions, list_challenges
 from moot.protocols.council.rules import CouncilRules
 from moot.protocols.council.state import PASSED, QUESTION, Council, CouncilLine
@@ -136,13 +136,20 @@ def build_positions(timeline: CouncilTimeline) -> tuple[SeatPosition, ...]:
                 confidence_before=before.said.confidence if before else None,
                 after=vote.said.text or None if vote else None,
                 verdict=verdict,
-                confidence_after=ballot.confidence if ballot and verdict else vote.said.confidence if vote else None,
+                confidence_after=_find_confidence(ballot, vote),
                 weight=ballot.weight if ballot else 0.0,
                 moved_by=vote.said.moved_by if vote else None,
                 choice_before=before.said.choice if before else "",
             )
         )
     return tuple(positions)
+
+
+def _find_confidence(ballot: CouncilBallot | None, vote: CouncilLine | None) -> float | None:
+    """Return how sure a seat said it is of its vote; None if it did not say."""
+    if ballot is not None and ballot.position is not None:
+        return ballot.confidence if ballot.stated else None
+    return vote.said.confidence if vote else None
 
 
 def build_dissent(timeline: CouncilTimeline) -> tuple[Dissent, ...]:

@@ -1,7 +1,10 @@
 """Validates contributions of the right shape against the current state of a deliberation."""
 
+from dataclasses import replace
 from typing import Final
 
+from moot.codec.mending import cut_text
+from moot.domain.effects import Mended
 from moot.domain.ids import SeatId
 from moot.domain.topic import normalize_label
 from moot.protocols.council.facts import Contribution, ContributionType
@@ -15,6 +18,9 @@ PHASE_TYPES: Final[dict[str, tuple[ContributionType, ...]]] = {
     "decide": ("synthesize",),
     "vote": ("vote",),
 }
+
+
+LONGEST_CONDITION: Final = 2_000
 
 
 class ContributionValidator:
@@ -34,7 +40,7 @@ class ContributionValidator:
             return None
         checks = (
             _check_text(said),
-            _check_vote(said),
+            _check_vote(said, is_outside=self._state.seat(self._seat).is_outside),
             self._check_choice(said),
             self._check_references(said),
             self._check_advice(said),
@@ -66,20 +72,37 @@ class ContributionValidator:
         return None
 
     def _check_advice(self, said: Contribution) -> str | None:
-        if self._state.phase != "decide":
+        # An owner that Moot asks is not refused over it: what it says nothing about stays open, and the record says so.
+        if self._state.phase != "decide" or not self._state.seat(self._seat).is_outside:
             return None
-        advice = {line.id for line in self._state.lines if line.phase == "argue" and line.said.type in {"support", "challenge"}}
-        missing = sorted(advice - {taken.entry for taken in said.taken})
+        missing = sorted({*list_advice(self._state)} - {taken.entry for taken in said.taken})
         if missing:
             lines = ", ".join(map(str, missing))
             return f"'taken' leaves out the advice in line {lines}; say of each piece of advice how it was taken, and why"
         return None
 
 
+def mend_contribution(state: Council, seat: SeatId, said: object) -> Mended:
+    """Bring a contribution into line with the state: a condition that stands in its text, and advice that it does not mention."""
+    assert isinstance(said, Contribution)
+    if state.seat(seat).is_outside:
+        return said, ()
+    if said.position == "conditional_support" and not said.condition.strip() and said.text.strip():
+        return replace(said, condition=cut_text(said.text.strip(), LONGEST_CONDITION)), ("read condition text",)
+    taken = {each.entry for each in said.taken}
+    missing = [f"#{number}" for number in list_advice(state) if number not in taken] if state.phase == "decide" else []
+    return said, (f"missing taken {' '.join(missing)}",) if missing else ()
+
+
+def list_advice(state: Council) -> list[int]:
+    """Return the lines that an owner says something about when it decides."""
+    return [line.id for line in state.lines if line.phase == "argue" and line.said.type in {"support", "challenge"}]
+
+
 def list_allowed_types(course: Course, state: Council, seat: SeatId) -> tuple[ContributionType, ...]:
     """Return what a seat may contribute now: the types of this phase, a pass, and the types of the next phase.
 
-    The next phase is open to a seat only once there is something to respond to.
+    The next phase is open to a seat from outside, once there is something to respond to.
     """
     if state.phase == "closed":
         return ()
@@ -87,10 +110,12 @@ def list_allowed_types(course: Course, state: Council, seat: SeatId) -> tuple[Co
     if seat in course.list_phase_seats(state, state.phase):
         allowed += PHASE_TYPES[state.phase]
         is_owner = course.owner(state.opened) == seat
-        # An owner cannot pass: without its proposal or decision there is no result.
-        if seat not in state.had and not is_owner:
+        # An owner cannot pass: without its proposal or decision there is no result. And everyone has a first position: only who
+        # speaks from outside may keep it to itself.
+        is_first = state.phase == "propose" and not state.seat(seat).is_outside
+        if seat not in state.had and not is_owner and not is_first:
             allowed.append("pass")
-    following = course.find_next_phase(state)
+    following = course.find_next_phase(state) if state.seat(seat).is_outside else None
     if following is not None and following != "decide" and seat in course.list_phase_seats(state, following):
         # A synthesis sums up the arguments: it must wait until all others have spoken.
         others = [name for name in course.list_phase_seats(state, state.phase) if name != seat and name not in state.had]
@@ -102,19 +127,17 @@ def list_allowed_types(course: Course, state: Council, seat: SeatId) -> tuple[Co
 def _check_text(said: Contribution) -> str | None:
     if said.type != "vote" and not said.text.strip():
         return f"a {said.type} needs a text"
-    if said.confidence is None and said.position != "abstain":
-        return f"a {said.type} needs a confidence between 0 and 1"
     if said.type != "vote" and said.position is not None:
         return f"a position belongs to a vote, not to a {said.type}"
     return None
 
 
-def _check_vote(said: Contribution) -> str | None:
+def _check_vote(said: Contribution, *, is_outside: bool) -> str | None:
     if said.type != "vote":
         return None
     if said.position is None:
         expected = "support, conditional_support, oppose or abstain"
         return f"a vote needs a position: {expected}"
-    if said.position == "conditional_support" and not said.condition.strip():
+    if said.position == "conditional_support" and not said.condition.strip() and is_outside:
         return "a conditional_support names its condition"
     return None

@@ -5,15 +5,16 @@ bounded, however large the blackboard grows.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from moot.domain.context import ContextWindow, Perception, Utterance
-from moot.domain.effects import Ask, Brief, CompareTexts, no_fault
+from moot.domain.effects import Ask, Brief, CompareTexts
 from moot.domain.ids import SeatId
 from moot.domain.roster import MEASURE, parse_kind
 from moot.domain.safe_text import one_line, quote_lines
-from moot.protocols.swarm.answers import SimilarityReport
+from moot.protocols.swarm.answer_schemas import build_answer_schema, find_fills, mend_answer
 from moot.protocols.swarm.facts import FORMS, LIKENESS, VALIDATOR, OperationResult, RoundOrder
 from moot.protocols.swarm.prompt_text import DISPLAY_NAMES, PROMPT_TEXT, SwarmPromptText
 from moot.protocols.swarm.rules.collisions import find_invitation
@@ -40,6 +41,7 @@ def build_brief(state: Swarm, ask: Ask) -> Brief:
     words = PROMPT_TEXT[state.opened.language]
     agent = state.agents.get(ask.seat)
     own = _build_own_prompt(state, words, ask, agent)
+    compared = build_comparison(state) if ask.kind == "compare" else CompareTexts()
     last = next((each for each in reversed(state.board.findings[-200:]) if each.seat == ask.seat), None)
     return Brief(
         ask=ask,
@@ -53,8 +55,11 @@ def build_brief(state: Swarm, ask: Ask) -> Brief:
         shared=_build_shared_prompt(state, words, ask),
         own=own,
         subject=state.opened.topic,
-        fault=_build_validator(state, ask),
-        comparing=build_comparison(state) if ask.kind == "compare" else CompareTexts(),
+        comparing=compared,
+        schema=build_answer_schema(state, ask),
+        fills=find_fills(state, ask),
+        hints=words.hints,
+        mend=partial(mend_answer, state, ask, compared),
     )
 
 
@@ -69,21 +74,6 @@ def _build_memory(state: Swarm) -> ContextWindow:
     for finding in state.board.findings[-MOST_FINDINGS:]:
         memory = memory.add(Utterance(id=finding.number, speaker=finding.seat, text=finding.core_idea), 0.5)
     return memory
-
-
-def _build_validator(state: Swarm, ask: Ask) -> Callable[[object], str | None]:
-    if ask.kind != "compare":
-        return no_fault
-    compared = build_comparison(state)
-    first, end = len(compared.known), len(compared.known) + len(compared.new)
-
-    def find_fault(said: object) -> str | None:
-        assert isinstance(said, SimilarityReport)
-        # Each pair must name a new text and an earlier one, so that every pair is compared once.
-        stray = next((pair for pair in said.pairs if not (first <= pair.one < end and pair.other < pair.one)), None)
-        return None if stray is None else f"there is no pair {stray.one}, {stray.other} to compare"
-
-    return find_fault
 
 
 def _build_shared_prompt(state: Swarm, words: SwarmPromptText, ask: Ask) -> str:
@@ -226,7 +216,8 @@ def _format_round_start(state: Swarm, words: SwarmPromptText, agent: Agent) -> s
     if state.settings.mode == "classic":
         return "\n".join([you, words.perspective.format(perspective=order.perspective), words.explore_classic])
     message = [quote_lines(_dump_json(each)) for each in _build_message(state, agent, order)]
-    return "\n".join([you, *message, *_format_news(state, words, agent), *_format_orders(state, words, order), words.explore])
+    news = [*_format_news(state, words, agent), *_format_orders(state, words, order)]
+    return "\n".join([you, *message, *news, words.explore_outside if state.seat(agent.seat).is_outside else words.explore])
 
 
 def _build_message(state: Swarm, agent: Agent, order: RoundOrder) -> list[dict[str, object]]:

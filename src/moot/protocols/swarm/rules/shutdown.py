@@ -7,6 +7,7 @@ from moot.domain.ids import SeatId
 from moot.domain.replace import fast_replace
 from moot.protocols.swarm.facts import FEWEST_AGENTS, AgentEnd, EndReason, IdeaResolution, SwarmCompleted, Termination
 from moot.protocols.swarm.state import Agent, Swarm
+from moot.scoring.confidence import ORDINARY_CONFIDENCE
 from moot.scoring.independence import build_seat_correlations, detect_family
 from moot.scoring.positions import VotePosition
 from moot.scoring.resolution import SeatVote, resolve_open_vote
@@ -43,7 +44,10 @@ def find_vote(state: Swarm, seat: SeatId, idea: int) -> tuple[VotePosition | Non
         # No ballot at all is a missing vote, not an abstention: it counts for `could_differ`.
         return None, 0.0
     vote = next((vote for vote in ballot.votes if vote.idea == idea), None)
-    return ("abstain", 0.0) if vote is None else (vote.position, vote.confidence)
+    if vote is None or vote.position == "abstain":
+        return "abstain", 0.0
+    # A vote that takes a side with no confidence at all did not state one: it weighs as an ordinary one (M-2).
+    return vote.position, vote.confidence or ORDINARY_CONFIDENCE
 
 
 def build_resolutions(state: Swarm) -> tuple[IdeaResolution, ...]:
