@@ -179,7 +179,7 @@ def test_a_lost_position_is_no_position(cli: Cli, tmp_path: Path) -> None:
     """P-17: the others' positions stand; the lost seat has none before the talk."""
     talk: Script = {
         "a": {"position": [position("for")], "draft": [draft()]},
-        "b": {"position": [{"raw": "?"}], "stand": [stand("oppose", position="against")]},
+        "b": {"position": [{"raw": "{}"}], "stand": [stand("oppose", position="against")]},
         "c": {"position": [position("unsure", 0.1)], "stand": [stand("abstain")]},
     }
     platform = write_script(tmp_path / "s.toml", talk)
