@@ -9,21 +9,11 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from moot.app.clock import SystemClock
-from moot.app.protocols import collect_kinds, get_protocol, load_protocols
-from moot.codec.stored import FactCodec
-from moot.domain.budget import Budget
+from bench.calls.persona import report_asks, report_settings
+from bench.calls.sessions import SEATS, hold_session
 from moot.domain.effects import Brief
-from moot.domain.ids import SeatId
-from moot.domain.roster import Seat
-from moot.domain.topic import Topic
-from moot.engine.engine import Engine
-from moot.ledgers.memory import MemoryLedger
 from moot.ports.participant import Answer, NoAnswer, OnText
-from moot.ports.plugin import Plan
 from moot.protocols.council.facts import AdviceResponse, Contribution
-
-SEATS = 5
 
 
 @dataclass
@@ -73,27 +63,8 @@ agree blind, the proposals are all there is."""
 
 async def counted(name: str, *, agrees: bool) -> Counter[str]:
     """The calls of one whole session, by what was asked for."""
-    plugin, mind = get_protocol(name), Mind(agrees)
-    engine = Engine(
-        ledger=MemoryLedger(),
-        rulebooks=[each.rules for each in load_protocols().values()],
-        codec=FactCodec(collect_kinds()),
-        clock=SystemClock(),
-    )
-    seats = tuple(Seat(id=SeatId(f"seat{number}"), platform="counted") for number in range(1, SEATS + 1))
-    plan = Plan(
-        topic="Shall we?",
-        language="en",
-        seed=1,
-        seats=seats,
-        budget=Budget(),
-        outside_patience=60.0,
-        settings=plugin.settings(),
-        subject=Topic(),
-    )
-    session = await engine.open(plugin.open(plan))
-    snapshot = await engine.run(session, lambda seat: mind)
-    assert snapshot.is_closed
+    mind = Mind(agrees)
+    await hold_session(name, mind)
     return mind.calls
 
 
@@ -103,6 +74,10 @@ async def main() -> None:
         calls = await counted(name, agrees=agrees)
         told = ", ".join(f"{kind} {count}" for kind, count in calls.items())
         print(f"{name:<12}{'agree' if agrees else 'differ':<16}{calls.total():>6}{needed(SEATS):>8}   {told}")
+    print("\nPersona meetings of five seats of one model, ten turns:\n")
+    print("\n".join(await report_settings()))
+    print("\nWhat one ask sends:\n")
+    print("\n".join(await report_asks()))
 
 
 if __name__ == "__main__":

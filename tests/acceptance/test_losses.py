@@ -92,18 +92,20 @@ def test_a_lost_speech_hands_the_floor_to_the_next(cli: Cli, tmp_path: Path) -> 
     assert decided["decision"]["text"] == "So."
 
 
-def test_a_draft_that_names_no_entry_or_one_that_is_not_there_hands_the_pen_on(cli: Cli, tmp_path: Path) -> None:
-    """P-15: each claim names entries that exist; a draft that does not is lost, the next by weight writes."""
+def test_a_draft_without_a_decision_hands_the_pen_on_and_one_without_grounds_does_not(cli: Cli, tmp_path: Path) -> None:
+    """P-15, M-2: the next by weight writes; what rests on an entry that is not there is taken without it, and noted."""
     talk: Script = {
-        "a": {"intent": [wants()], "speech": [speech("x")], "draft": [draft("No grounds.", [])], "stand": [stand()]},
-        "b": {"draft": [draft("Grounds that are not there.", [9])], "stand": [stand()]},
-        "c": {"draft": [draft("Grounds.", [2])], "stand": [stand()]},
+        "a": {"intent": [wants()], "speech": [speech("x")], "draft": [{"raw": '{"confidence": 0.9}'}], "stand": [stand()]},
+        "b": {"draft": [draft("Grounds, and some that are not there.", [2, 9])], "stand": [stand()]},
+        "c": {"stand": [stand()]},
     }
     platform = write_script(tmp_path / "s.toml", talk)
     decided = cli.json("run", "Grounds?", *seat_words(platform, "abc"), "--set", "summarizer=a", "--session", "s")
-    assert lost(cli) == [("2.draft.a", "malformed"), ("2.draft.b", "malformed")]
-    assert (decided["author"], decided["decision"]) == ("c", {"text": "Grounds.", "entries": [2]})
-    assert [each["voiceless"] for each in decided["lost"]] == [False, False]
+    assert lost(cli) == [("2.draft.a", "malformed")]
+    assert (decided["author"], decided["decision"]) == ("b", {"text": "Grounds, and some that are not there.", "entries": [2]})
+    assert [each["voiceless"] for each in decided["lost"]] == [False]
+    (drafted,) = [fact for fact in record(cli) if fact["fact"] == "persona.conclusion_drafted"]
+    assert drafted["mends"] == ["left_out decision.entries.1 9"]
 
 
 def test_a_meeting_that_loses_everyone_ends_without_a_decision(cli: Cli, tmp_path: Path) -> None:
@@ -177,7 +179,7 @@ def test_a_lost_position_is_no_position(cli: Cli, tmp_path: Path) -> None:
     """P-17: the others' positions stand; the lost seat has none before the talk."""
     talk: Script = {
         "a": {"position": [position("for")], "draft": [draft()]},
-        "b": {"position": [{"raw": "?"}], "stand": [stand("oppose", position="against")]},
+        "b": {"position": [{"raw": "{}"}], "stand": [stand("oppose", position="against")]},
         "c": {"position": [position("unsure", 0.1)], "stand": [stand("abstain")]},
     }
     platform = write_script(tmp_path / "s.toml", talk)

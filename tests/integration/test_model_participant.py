@@ -201,12 +201,12 @@ def test_an_answer_that_does_not_fit_is_mended_once() -> None:
     assert "Your previous reply could not be used: reaction_score" in stub.asked[1].text
 
 
-def test_an_answer_that_the_protocol_faults_is_mended_once() -> None:
-    draft = '{{"decision": {{"text": "Build it.", "entries": [{entry}]}}, "confidence": 0.5}}'
-    stub = StubServer([StubReply(text=draft.format(entry=9)), StubReply(text=draft.format(entry=1))])
+def test_a_reference_to_nothing_is_left_out_without_another_request() -> None:
+    """M-2"""
+    stub = StubServer([StubReply(text='{"decision": {"text": "Build it.", "entries": [9, 1]}, "confidence": 0.5}')])
     response, _ = respond(stub, brief("draft"))
-    told(response)
-    assert "entry 9 does not exist" in stub.asked[1].text
+    assert told(response).mends == ("left_out decision.entries.0 9",)
+    assert len(stub.asked) == 1
 
 
 def test_two_answers_that_do_not_fit_are_a_malformed_one() -> None:

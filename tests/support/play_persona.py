@@ -14,6 +14,7 @@ from moot.domain.facts import Entry, Fact, InputGiven, Language, Loss, SeatLost
 from moot.domain.ids import AskId, SeatId, SessionId, ask_id
 from moot.domain.roster import NEUTRAL_TRUST, Seat
 from moot.protocols.persona.facts import (
+    EDITION,
     ConclusionDrafted,
     Draft,
     DraftClaim,
@@ -64,6 +65,7 @@ def build_opening(
         seats=seats,
         budget=budget or Budget(),
         settings=settings or PersonaSettings(blind=False),
+        edition=EDITION,
     )
 
 

@@ -55,16 +55,20 @@ from moot.protocols.council.advisory import AdvisoryOpened, AdvisorySettings
 from moot.protocols.council.consensus import ConsensusOpened, ConsensusSettings
 from moot.protocols.council.debate import DebateOpened
 from moot.protocols.persona.facts import (
+    BidsDeclared,
     ConclusionDrafted,
     Draft,
     DraftClaim,
     FloorGiven,
     ImportedTurn,
     ImportedView,
+    InputReply,
     Intent,
     IntentDeclared,
+    JointBids,
     MeetingConcluded,
     MeetingOpened,
+    NamedIntent,
     PersonaLostSeat,
     PersonaSettings,
     PersonaSpeech,
@@ -370,6 +374,49 @@ OWN_SAMPLES: tuple[Fact, ...] = (
     SwarmOpened(topic="?", language="en", seed=1, seats=SEATS, consult=CONSULT),
     *NEWER_SAMPLES,
 )
+PERSONA_SAMPLES: tuple[Fact, ...] = (
+    MeetingOpened(
+        topic="?",
+        language="en",
+        seed=0,
+        seats=SEATS,
+        settings=PersonaSettings(ageing=0.1, bids="together"),
+        imported=(ImportedTurn(timestamp="", speaker=BOB, content="No.", unaware_of=1),),
+        edition=2,
+    ),
+    PositionTaken(ask=AskId("1.position.ada"), seat=ADA, said=Position(position="Yes.")),
+    BidsDeclared(
+        ask=AskId("2.bids.ada"),
+        seat=ADA,
+        said=JointBids(
+            bids=(
+                NamedIntent(
+                    node_id="ada", reaction_score=0.9, intent_to_speak=True, reason="costs", view="agree", sufficient=True
+                ),
+                NamedIntent(node_id="鲍勃", reaction_score=0.0, intent_to_speak=False),
+            )
+        ),
+        usage=USAGE,
+        key="k",
+        mends=("left_out bids 'eve'",),
+        via="token:t1",
+        model="m-1",
+    ),
+    FloorGiven(turn=2, seat=ADA, score=0.75, reason="waited", waited=3),
+    TalkEnded(turn=1, reason="nobody_spoke"),
+    ConclusionDrafted(
+        ask=AskId("6.draft.ada"),
+        seat=ADA,
+        said=Draft(
+            decision=DraftClaim(text="No."),
+            answers=(InputReply(input=3, text="R&D stays.", entries=(2, 3)), InputReply(input=5, text="Later.")),
+        ),
+    ),
+    StandTaken(ask=AskId("6.stand.鲍勃"), seat=BOB, said=Stand(verdict="oppose")),
+    MeetingConcluded(
+        reason="nobody_spoke", author=ADA, support=0.25, turnout=1.0, positions=(), overruled=True, unanswered=(3, 5)
+    ),
+)
 # Added to every answer since: what was mended, the door, the model. One sample per kind of answer.
 _ANSWERS = {type(sample): sample for sample in OWN_SAMPLES if isinstance(sample, Reply)}
 # Later fields of the shapes inside a fact: one sample with each.
@@ -383,6 +430,7 @@ SAMPLES: tuple[Fact, ...] = (
     *OWN_SAMPLES,
     *(replace(each, mends=("left out: refers_to 9",), via="token:t1", model="m-1") for each in _ANSWERS.values()),
     *_LATER,
+    *PERSONA_SAMPLES,
 )
 
 

@@ -12,13 +12,18 @@ from moot.domain.ids import SeatId
 from moot.domain.roster import Seat
 from moot.protocols.persona.context import ContextLedger, render_context_ledger
 from moot.protocols.persona.facts import (
+    EDITION,
+    BidsDeclared,
     Draft,
     DraftClaim,
     FloorGiven,
+    InputReply,
     Intent,
     IntentDeclared,
+    JointBids,
     MeetingConcluded,
     MeetingOpened,
+    NamedIntent,
     PersonaSettings,
     PersonaSpeech,
     Position,
@@ -55,26 +60,38 @@ TEXTS = st.sampled_from(
 SCORES = st.sampled_from((0.9, 0.5, 0.5, 0.3, 0.95, 1.0, 0.29999, 0.1, 0.0))
 VIEWS = st.sampled_from(("agree", "contest", "none"))
 ENTRIES = st.none() | st.integers(1, 12)
+CONFIDENCES = st.none() | SCORES
 CLAIMS = st.builds(DraftClaim, text=TEXTS, entries=st.lists(st.integers(1, 12), max_size=3).map(tuple))
 SOME_CLAIMS = st.lists(CLAIMS, max_size=2).map(tuple)
+INTENT = {
+    "reaction_score": SCORES,
+    "intent_to_speak": st.sampled_from((True, True, False)),
+    "reason": st.sampled_from(("", "I agree.", "| no |")),
+    "view": VIEWS,
+    "sufficient": st.sampled_from((False,) * 7 + (True,)),
+}
+NAMES = st.sampled_from(("ada", "bob", "cy", "甲", "乙", "丙", "丁", "ghost"))
 SAID: dict[str, st.SearchStrategy[object]] = {
-    "position": st.builds(Position, position=TEXTS, confidence=SCORES),
-    "intent": st.builds(
-        Intent,
-        reaction_score=SCORES,
-        intent_to_speak=st.sampled_from((True, True, False)),
-        reason=st.sampled_from(("", "I agree.", "| no |")),
-        view=VIEWS,
-        sufficient=st.sampled_from((False,) * 7 + (True,)),
+    "bids": st.builds(
+        JointBids,
+        bids=st.lists(st.builds(NamedIntent, node_id=NAMES, **INTENT), min_size=1, max_size=6).map(tuple),
     ),
+    "position": st.builds(Position, position=TEXTS, confidence=CONFIDENCES),
+    "intent": st.builds(Intent, **INTENT),
     "speech": st.builds(PersonaSpeech, content=TEXTS, refers_to=ENTRIES, view=VIEWS),
     "draft": st.builds(
-        Draft, decision=CLAIMS, confidence=SCORES, reasons=SOME_CLAIMS, dissent=SOME_CLAIMS, open_questions=SOME_CLAIMS
+        Draft,
+        decision=CLAIMS,
+        confidence=CONFIDENCES,
+        reasons=SOME_CLAIMS,
+        dissent=SOME_CLAIMS,
+        open_questions=SOME_CLAIMS,
+        answers=st.lists(st.builds(InputReply, input=st.integers(1, 9), text=TEXTS), max_size=3).map(tuple),
     ),
     "stand": st.builds(
         Stand,
         verdict=st.sampled_from(("support", "conditional", "oppose", "abstain")),
-        confidence=SCORES,
+        confidence=CONFIDENCES,
         position=st.sampled_from(("", "Fine.")),
         condition=st.sampled_from(("", "If the board agrees.")),
         moved_by=ENTRIES,
@@ -88,7 +105,7 @@ def openings(draw: st.DrawFn) -> MeetingOpened:
     seats = tuple(
         Seat(
             id=SeatId(name),
-            platform=f"script:{name}",
+            platform=draw(st.sampled_from((f"script:{name}", "openai:m", "openai:m"))),
             stance=draw(st.sampled_from(("", "radical", "decider", "决策者"))),
             weight=draw(st.sampled_from((0.1, 1.0, 1.0, 3.5))),
             trust=draw(st.sampled_from((0.0, 0.5, 1.0))),
@@ -111,7 +128,10 @@ def openings(draw: st.DrawFn) -> MeetingOpened:
             threshold=draw(st.sampled_from((0.3, 0.3, 0.0, 1.0))),
             blind=draw(st.booleans()),
             summarizer=draw(st.sampled_from((None, SeatId(names[-1])))),
+            ageing=draw(st.sampled_from((0.0, 0.0, 0.2))),
+            bids=draw(st.sampled_from(("apart", "together"))),
         ),
+        edition=draw(st.sampled_from((EDITION, EDITION, 1))),
     )
 
 
@@ -156,22 +176,33 @@ def _check_timeline(played: PlayedSession) -> None:
     facts = [entry.fact for entry in played.entries]
     assert len(timeline.losses) == sum(isinstance(fact, SeatLost) for fact in facts)
     bids = [bid for turn in timeline.turns for bid in turn.bids]
-    assert len([bid for bid in bids if bid.intent is not None]) == sum(isinstance(fact, IntentDeclared) for fact in facts)
+    declared = [bid for bid in bids if bid.intent is not None]
+    if not any(isinstance(fact, BidsDeclared) for fact in facts):
+        assert len(declared) == sum(isinstance(fact, IntentDeclared) for fact in facts)
+    for turn in timeline.turns:
+        assert len({bid.seat for bid in turn.bids}) == len(turn.bids), "a seat has one bid in a turn"
     assert build_decision(timeline).turns == sum(isinstance(fact, TurnTaken) for fact in facts)
 
 
 def _check_floors(played: PlayedSession) -> None:
     """P-10: the floor goes to one who wants it, and to the last speaker only if nobody else does."""
     timeline = _told(played.entries)
+    assert isinstance(played.opened, MeetingOpened)
+    ageing = played.opened.settings.ageing
     speakers = {line.id: line.speaker for line in timeline.lines}
     last: str | None = None
+    waited: dict[str, int] = {}
     for turn in timeline.turns:
-        wanting = {bid.seat: bid.intent.reaction_score for bid in turn.bids if bid.intent and bid.intent.intent_to_speak}
+        raw = {bid.seat: bid.intent.reaction_score for bid in turn.bids if bid.intent and bid.intent.intent_to_speak}
+        wanting = {seat: score + ageing * waited.get(seat, 0) for seat, score in raw.items()}
         for floor in turn.floors:
             field = {seat: score for seat, score in wanting.items() if seat != last} or wanting
             assert floor.score == wanting[floor.seat] == max(field.values())
             assert floor.seat in field
+            assert floor.waited == (waited.get(floor.seat, 0) if ageing else 0)
             del wanting[floor.seat]
+        had = {floor.seat for floor in turn.floors}
+        waited = {seat: waited.get(seat, 0) + 1 for seat in raw if seat not in had}
         last = speakers[turn.spoken] if turn.spoken else last
 
 

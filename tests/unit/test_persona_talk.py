@@ -254,7 +254,7 @@ def test_an_input_while_the_conclusion_is_written_takes_the_meeting_back_to_talk
     assert "(#2)" in table.brief("ada").own
     quiet(table)
     assert table.asked == ["2.draft.ada"]
-    assert table.last == TalkEnded(turn=2, reason="quiet")
+    assert table.last == TalkEnded(turn=2, reason="nobody_spoke")
 
 
 def test_a_drafter_that_was_lost_may_write_again_after_an_input() -> None:
@@ -311,13 +311,13 @@ def test_a_perception_holds_goal_digest_and_the_last_turns() -> None:
     table = MeetingRun(ADA, BOB)
     assert table.state.memory.window == 6
     for number in range(10):
-        table.turn(("ada", "bob")[number % 2], f"Speech {number}. More of it.")
+        table.turn(("ada", "bob")[number % 2], f"Speech {number}. {'More of it. ' * 30}")
     brief = table.brief("ada")
     assert [heard.id for heard in brief.perception.memory.recent] == [6, 7, 8, 9, 10, 11]
     assert [gist.id for gist in brief.perception.memory.older] == [1, 2, 3, 4, 5]
-    assert "| Speech 9. More of it." in brief.shared
-    assert "[#2 ada]\n| Speech 0.\n" in brief.shared
-    assert "Speech 0. More of it." not in brief.shared
+    assert f"| Speech 9. {'More of it. ' * 30}" in brief.shared
+    assert "[#2 ada]\n| Speech 0. More of it. " in brief.shared
+    assert f"Speech 0. {'More of it. ' * 30}" not in brief.shared
 
 
 @pytest.mark.parametrize("window", [1, 3, 50])

@@ -40,6 +40,7 @@ from moot.domain.running_time import PendingAsk
 from moot.domain.safe_text import FENCE, one_line, quote_lines, strip_control
 from moot.domain.seeded_random import model_seed, random_unit
 from moot.domain.session_state import REMEMBERED_KEYS, SessionState, apply, build_session_state
+from moot.participants.prompt_assembly import build_user_prompt
 from moot.protocols.persona.facts import IntentDeclared, PersonaSettings
 from moot.protocols.persona.rules import RULES
 from moot.testing.snapshots import check_snapshot
@@ -136,7 +137,7 @@ def test_the_shared_part_holds_nothing_of_a_seats_own() -> None:
     table, name = _meeting("speech", "en")
     brief = table.brief(name)
     assert "Your seat" not in brief.system + brief.shared
-    assert "critic" not in brief.system + brief.shared
+    assert "Your stance" not in brief.system + brief.shared
     assert brief.own.startswith("# You\nYour seat: bob.\nYour stance: critic.\nYour instructions: Keep R&D.\n")
 
 
@@ -147,7 +148,7 @@ def test_only_a_bid_has_a_probe_and_not_the_deciders() -> None:
         assert not table.brief(name).probe
     table, decider = _meeting("intent_of_the_decider", "en")
     assert not table.brief(decider).probe
-    assert table.brief("ada").probe == "Do you need to speak now about #4, from your stance? Answer with one word, yes or no."
+    assert table.brief("ada").probe == "Do you need to speak now about #3, from your stance? Answer with one word, yes or no."
 
 
 def test_the_nth_of_a_kind_counts_for_scripts_and_seeds() -> None:
@@ -280,9 +281,12 @@ def test_what_falls_out_of_the_window_becomes_a_line_of_the_digest() -> None:
     memory = ContextWindow(window=2)
     assert memory.latest is None
     for number in range(1, 5):
-        memory = memory.add(Utterance(id=number, speaker=USER, text=f"Entry {number}. And more."), number / 10)
+        memory = memory.add(Utterance(id=number, speaker=USER, text=f"{'Well, well. ' * 30}Entry {number} costs 5."), number / 10)
     assert [heard.id for heard in memory.recent] == [3, 4]
-    assert [(line.id, line.text, line.weight) for line in memory.older] == [(1, "Entry 1.", 0.1), (2, "Entry 2.", 0.2)]
+    assert [(line.id, line.text, line.weight) for line in memory.older] == [
+        (1, "… Entry 1 costs 5.", 0.1),
+        (2, "… Entry 2 costs 5.", 0.2),
+    ]
     assert memory.latest == memory.recent[-1]
 
 
@@ -488,3 +492,64 @@ def test_a_resume_moves_deadlines_past_all_the_time_nobody_ran_the_session() -> 
     deadline = session_state.pending[FIRST].deadline
     assert deadline is not None
     assert deadline > session_state.at
+
+
+# What an ask costs
+
+MOST_TOKENS = 350
+
+
+def _count_tokens(text: str) -> float:
+    """Roughly: four characters a token, one and a half in Chinese."""
+    chinese = sum("\u3000" <= char <= "\u9fff" or "\uff00" <= char <= "\uffef" for char in text)
+    return chinese / 1.5 + (len(text) - chinese) / 4
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("kind", ["position", "intent", "intent_of_the_decider", "bids", "speech", "draft", "stand"])
+def test_what_an_ask_sends_beyond_the_matter_is_short(kind: str, language: Language) -> None:
+    """M-4: the question, the turns and what the seats hold are one letter each here; all the rest is ours."""
+    seats = [build_seat(name, platform="openai:m", stance="decider" if name == "c" else "x", instructions="x") for name in "abc"]
+    table = MeetingRun(
+        *seats,
+        topic="x",
+        language=language,
+        settings=PersonaSettings(blind=True, window=1, bids="together" if kind == "bids" else "apart"),
+        budget=Budget(turns=9),
+    )
+    if kind != "position":
+        for seat in seats:
+            table.position(seat.id, "x")
+    if kind not in {"position", "bids"}:
+        table.bids(a=bid_to_speak(0.9, "x"), b=bid_silence(0.4), c=bid_silence(0.4)).give_input("x").speaks("a", "x")
+    if kind == "speech":
+        table.bids(a=bid_to_speak(0.9, "x")).give_input("x").bids(b=bid_silence(0.4), c=bid_silence(0.4))
+    if kind in {"draft", "stand"}:
+        table.bids(a=bid_silence(0.1), b=bid_silence(0.1, view="contest"), c=bid_silence(0.1, view="agree"))
+    if kind == "stand":
+        table.drafts("c", build_draft("x"))
+    brief = table.brief({"intent_of_the_decider": "c", "draft": "c"}.get(kind, "a"))
+    assert brief.ask.kind == kind.partition("_")[0]
+    sent = f"{brief.system}\n{build_user_prompt(brief)}"
+    assert _count_tokens(sent) <= MOST_TOKENS, sent
+
+
+def test_a_seat_is_told_who_sits_there_what_is_left_and_what_it_said() -> None:
+    """P-8"""
+    table = MeetingRun(
+        build_seat("ada", stance="radical"),
+        build_seat("bob"),
+        settings=PersonaSettings(blind=True, window=2),
+        budget=Budget(turns=5),
+    )
+    table.position("ada", "Never.").position("bob", "Well.").turn("ada", "It costs 5.").turn("bob", "So what?")
+    brief = table.brief("ada")
+    assert "# At the table\nada (radical), bob" in brief.shared
+    assert "Your position before the talk:\n| Never.\nYour last words are #2.\nTurns left, with this one: 3." in brief.own
+    for mark in ("0.2", "0.5", "0.9"):
+        assert mark in brief.own
+    table.turn("bob", "Nothing.").bids(ada=bid_to_speak(0.9, "It is not true."), bob=bid_silence(0.1))
+    own = table.brief("ada").own
+    # Its words have left the window, so it reads them again.
+    assert "What you said last (#2):\n| It costs 5." in own
+    assert "You asked for the floor because:\n| It is not true.\nTurns left, with this one: 2." in own

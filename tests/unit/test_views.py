@@ -352,6 +352,7 @@ def test_what_ended_a_meeting_is_told_without_a_decision_too() -> None:
     """P-14"""
     held = (
         MeetingRun(build_seat("ada"), build_seat("bob"))
+        .turn("ada", "Yes.")
         .bids(ada=bid_silence(0.1), bob=bid_silence(0.1))
         .lose("draft", "ada")
         .lose("draft", "bob")

@@ -96,7 +96,9 @@ def _parse(
     if isinstance(value, dict):
         value = {**fills, **value}
     try:
-        return get_adapter(form.shape).validate_python(value), mender.notes
+        # What code fills in is not missed where somebody has sent it along.
+        notes = [note for note in mender.notes if not any(note.startswith(f"left_out {name} ") for name in fills)]
+        return get_adapter(form.shape).validate_python(value), notes
     except ValidationError as cause:
         raise BadAnswer(_explain(form, cause)) from cause
 

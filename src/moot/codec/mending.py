@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from moot.codec.wording import find_option, is_blank, is_empty, read_flag, read_integer, read_option, read_share
+from moot.domain.claims import cut_text
 from moot.domain.effects import Schema
 from moot.domain.safe_text import one_line
 from moot.errors import BadAnswer
@@ -436,16 +437,6 @@ def extract_object(text: str) -> object | None:
 def _count_matches(branch: Schema, given: dict[str, object]) -> int:
     choices = {name: each["enum"] for name, each in branch.get("properties", {}).items() if "enum" in each and name in given}
     return sum(1 if given[name] in allowed else -1 for name, allowed in choices.items())
-
-
-def cut_text(text: str, longest: int) -> str:
-    """Cut a text at the last word that fits."""
-    if len(text) <= longest:
-        return text
-    cut = text[: max(0, longest - 1)]
-    # Chinese has no spaces: then it is cut where the room ends.
-    at = max(cut.rfind(" "), cut.rfind("\n"))
-    return f"{(cut[:at] if at > longest // 2 else cut).rstrip()}…"
 
 
 def _is_free_text(schema: Schema) -> bool:

@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass, replace
 
+from moot.domain.claims import extract_claim
 from moot.domain.ids import SeatId
 from moot.domain.replace import fast_replace
 
@@ -39,13 +40,20 @@ class Digest:
 
 @dataclass(frozen=True, kw_only=True)
 class ContextWindow:
-    """The last turns word for word, the older ones as a bounded digest, and the number of entries that the digest dropped."""
+    """The last turns word for word, the older ones as a bounded digest, and the number of entries that the digest dropped.
+
+    `room` is how many characters the last turns may have together (0: any number), `longest` how many of one entry are shown, and
+    `digests` how many lines the digest has.
+    """
 
     window: int
     recent: tuple[Utterance, ...] = ()
     older: tuple[Digest, ...] = ()
     left_out: int = 0
     weights: tuple[float, ...] = ()
+    room: int = 0
+    longest: int = LONGEST_UTTERANCE
+    digests: int = MOST_DIGESTS
 
     def __hash__(self) -> int:
         # Deliberately weak: it still separates the windows of one session, and no text is hashed for every prompt.
@@ -53,34 +61,39 @@ class ContextWindow:
 
     def add(self, utterance: Utterance, weight: float) -> "ContextWindow":
         """Return the window with one more entry; an entry that leaves the window becomes a line of the digest."""
-        recent = (*self.recent, clip_utterance(utterance))
-        weights = (*self.weights, weight)
-        if len(recent) <= self.window:
-            return fast_replace(self, recent=recent, weights=weights)
-        passed, recent = recent[0], recent[1:]
-        older = (
-            *self.older,
-            Digest(id=passed.id, speaker=passed.speaker, text=extract_first_sentence(passed.text), weight=weights[0]),
-        )
-        left_out = self.left_out
-        if len(older) > MOST_DIGESTS:
-            # Entry 1 is the question and always stays. Of the rest the line with the lowest weight goes; among equals the oldest.
-            dropped = min(older[1:], key=lambda line: (line.weight, line.id))
-            older = tuple(line for line in older if line.id != dropped.id)
-            left_out += 1
-        return ContextWindow(window=self.window, recent=recent, older=older, left_out=left_out, weights=weights[1:])
+        recent = (*self.recent, clip_utterance(utterance, self.longest))
+        weights, older, left_out = (*self.weights, weight), self.older, self.left_out
+        while len(recent) > self.window or (self.room and len(recent) > 1 and sum(len(each.text) for each in recent) > self.room):
+            passed, recent = recent[0], recent[1:]
+            older = (*older, Digest(id=passed.id, speaker=passed.speaker, text=extract_claim(passed.text), weight=weights[0]))
+            weights = weights[1:]
+            if len(older) > self.digests:
+                # Entry 1 is the question and always stays. Of the rest the line of the lowest weight goes; of equals the oldest.
+                dropped = min(older[1:], key=lambda line: (line.weight, line.id))
+                older = tuple(line for line in older if line.id != dropped.id)
+                left_out += 1
+        return fast_replace(self, recent=recent, older=older, left_out=left_out, weights=weights)
+
+    @property
+    def whole(self) -> frozenset[int]:
+        """The entries that are shown word for word."""
+        return frozenset(each.id for each in self.recent)
+
+    @property
+    def shown(self) -> frozenset[int]:
+        """The entries that whoever receives this window is shown, whole or as a line of the digest."""
+        return self.whole | {line.id for line in self.older}
 
     @property
     def latest(self) -> Utterance | None:
         return self.recent[-1] if self.recent else None
 
 
-def clip_utterance(utterance: Utterance) -> Utterance:
-    """Return the entry with its text cut to `LONGEST_UTTERANCE`."""
-    if len(utterance.text) <= LONGEST_UTTERANCE:
+def clip_utterance(utterance: Utterance, longest: int = LONGEST_UTTERANCE) -> Utterance:
+    """Return the entry with its text cut to this many characters."""
+    if len(utterance.text) <= longest:
         return utterance
-    rest = len(utterance.text) - LONGEST_UTTERANCE
-    return replace(utterance, text=f"{utterance.text[:LONGEST_UTTERANCE]}… [+{rest}]")
+    return replace(utterance, text=f"{utterance.text[:longest]}… [+{len(utterance.text) - longest}]")
 
 
 def extract_first_sentence(text: str) -> str:

@@ -26,6 +26,7 @@ from moot.participants.model_request import (
     DEFAULT_RETRY_POLICY,
     Attempt,
     BriefRequest,
+    PrefixCache,
     RetryPolicy,
     Sampling,
     TokenProbe,
@@ -78,11 +79,12 @@ class ModelParticipant:
         self._name = platform.model
         self._line: _Connection | None = None
         self._takes_schema = True
+        self._prefixes = PrefixCache()
         self._tells_tokens = platform.intents == "token"
 
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
         sampling = Sampling(temperature=self._platform.temperature, is_seeded=self._platform.is_local)
-        asking = BriefRequest(brief, on_text, self._pace, sampling)
+        asking = BriefRequest(brief, on_text, self._pace, sampling, self._prefixes)
         try:
             read = await self._probe_intent(asking, brief)
             if read is None:

@@ -18,7 +18,7 @@ from moot.participants.failures import FailureKind, ModelFailure, translate_erro
 from moot.ports.participant import OnText
 
 if TYPE_CHECKING:
-    from pydantic_ai.messages import ModelResponse
+    from pydantic_ai.messages import ModelRequest, ModelResponse
     from pydantic_ai.models import Model, ModelRequestParameters
     from pydantic_ai.models.openai import OpenAIChatModelSettings
     from pydantic_ai.settings import ModelSettings
@@ -40,6 +40,9 @@ _ATTEMPTS: Final[Mapping[FailureKind, int]] = {
     FailureKind.MALFORMED: 2,
 }
 """How many failures of each kind are allowed before giving up; one for any other kind."""
+
+_MARKED: Final = frozenset({"anthropic"})
+"""Providers that cache a prompt only up to a mark."""
 
 _YES: Final = frozenset({"yes", "y", "是", "是的"})
 _NO: Final = frozenset({"no", "n", "否", "不", "不是"})
@@ -81,6 +84,29 @@ class TokenProbe:
     yes: float | None = None
 
 
+class PrefixCache:
+    """Decides which requests of one model are marked for the provider's prompt cache, up to the end of what all seats read.
+
+    Writing to the cache costs more than a plain request, reading from it a tenth, and what is being written cannot be read yet.
+    So of the requests that are sent together the first one writes, the others go without a mark, and later ones read.
+    """
+
+    def __init__(self) -> None:
+        self._shared = ""
+        self._is_written = False
+
+    def wants_mark(self, shared: str) -> bool:
+        """Whether the next request with this text is marked."""
+        if shared == self._shared:
+            return self._is_written
+        self._shared, self._is_written = shared, False
+        return True
+
+    def note_answer(self, shared: str) -> None:
+        """Note that a request with this text was answered, so that the cache holds it."""
+        self._is_written = self._is_written or shared == self._shared
+
+
 class BriefRequest:
     """One brief: its deadline, the usage of all attempts, and whether any streamed text was emitted.
 
@@ -88,8 +114,11 @@ class BriefRequest:
     is not started.
     """
 
-    def __init__(self, brief: Brief, on_text: OnText, pace: RetryPolicy, sampling: Sampling) -> None:
+    def __init__(
+        self, brief: Brief, on_text: OnText, pace: RetryPolicy, sampling: Sampling, prefixes: PrefixCache | None = None
+    ) -> None:
         self.usage: Usage = FREE
+        self._prefixes = prefixes or PrefixCache()
         self._brief = brief
         self._on_text = on_text
         self._pace = pace
@@ -131,9 +160,9 @@ class BriefRequest:
             return await self.request_whole(model, user, room, None)
         from pydantic_ai.direct import model_request_stream
         from pydantic_ai.exceptions import AgentRunError, UserError
-        from pydantic_ai.messages import ModelRequest, PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
+        from pydantic_ai.messages import PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
 
-        message = ModelRequest.user_text_prompt(user, instructions=self._brief.system)
+        message = self._build_message(model, user)
         # At most half of the patience per silence: a stream that hangs can be started once more.
         settings = self._build_settings(room, min(self._compute_timeout(), self._brief.ask.patience / 2))
         shown = ThinkFilter()
@@ -152,6 +181,7 @@ class BriefRequest:
             raise translate_error(error) from error
         response = stream.get()
         self.usage += _build_usage(response)
+        self._prefixes.note_answer(self._brief.shared)
         return response
 
     async def probe(self, model: "Model", user: str) -> TokenProbe:
@@ -171,9 +201,8 @@ class BriefRequest:
     ) -> "ModelResponse":
         from pydantic_ai.direct import model_request
         from pydantic_ai.exceptions import AgentRunError, UserError
-        from pydantic_ai.messages import ModelRequest
 
-        message = ModelRequest.user_text_prompt(user, instructions=self._brief.system)
+        message = self._build_message(model, user)
         try:
             response = await model_request(model, [message], model_settings=settings, model_request_parameters=parameters)
         except (AgentRunError, UserError) as error:
@@ -182,7 +211,18 @@ class BriefRequest:
             # pydantic-ai 2.66 fails on some well-formed JSON that is not a completion, such as `"choices": []`.
             raise ModelFailure(FailureKind.MALFORMED, "the server's answer is not a completion") from error
         self.usage += _build_usage(response)
+        self._prefixes.note_answer(self._brief.shared)
         return response
+
+    def _build_message(self, model: "Model", user: str) -> "ModelRequest":
+        from pydantic_ai.messages import CachePoint, ModelRequest, UserPromptPart
+
+        shared = self._brief.shared
+        # Only where the provider has marks: other servers may not know a prompt in parts.
+        if model.system not in _MARKED or not user.startswith(shared) or not self._prefixes.wants_mark(shared):
+            return ModelRequest.user_text_prompt(user, instructions=self._brief.system)
+        content = UserPromptPart(content=[shared, CachePoint(), user.removeprefix(shared)])
+        return ModelRequest(parts=[content], instructions=self._brief.system)
 
     def _build_settings(self, room: int, silence: float) -> "ModelSettings":
         # Reasoning models spend tokens before they answer: the limit only stops one that runs away, the prompt sizes the answer.

@@ -28,6 +28,16 @@ class Dissent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AnsweredInput:
+    """An input of the user, and what the decision answers to it: None where it says nothing to it."""
+
+    input: int
+    asked: str
+    answer: str | None
+    entries: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SeatPosition:
     """Where a seat stood before and after, and what its last word weighed."""
 
@@ -62,7 +72,8 @@ class Decision:
 
     `support` is the supporting side's share among those who took a side, `turnout` their share of all weight. `choice` is the
     decision in a word or two, where it has one. `effective` is how many independent votes the `heads` that took a side are worth.
-    `overturned`: it is not what most had written blind, and nobody who changed named a reason.
+    `overturned`: it is not what most had written blind, and nobody who changed named a reason. `overruled`: most of the weight
+    that took a side opposes it. `answers` say what it answers to each input of the user.
     """
 
     session: SessionId
@@ -88,3 +99,5 @@ class Decision:
     effective: float | None = None
     open_challenges: tuple[SourcedClaim, ...] = ()
     overturned: bool = False
+    overruled: bool = False
+    answers: tuple[AnsweredInput, ...] = ()

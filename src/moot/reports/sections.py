@@ -209,16 +209,21 @@ def build_positions(decision: Decision, words: SharedReportText) -> tuple[Block,
         (
             position.seat,
             position.before or "–",
-            format_percent(position.confidence_before),
+            format_confidence(position.confidence_before, words, is_due=position.before is not None),
             position.after or "–",
             words.verdicts.get(position.verdict or "", position.verdict or "–"),
-            format_percent(position.confidence_after),
+            format_confidence(position.confidence_after, words, is_due=position.verdict is not None),
             f"{position.weight:.2f}",
             References((position.moved_by,)) if position.moved_by else "–",
         )
         for position in decision.positions
     ]
     return build_section(words.positions, (build_table(words.position_heads, rows),))
+
+
+def format_confidence(stated: float | None, words: SharedReportText, *, is_due: bool) -> str:
+    """How sure somebody is; whoever took a position and did not say so has not stated it."""
+    return words.not_stated if stated is None and is_due else format_percent(stated)
 
 
 def build_line_card(line: TimelineLine, *marks: Text, blocks: Iterable[Block] = ()) -> Card:

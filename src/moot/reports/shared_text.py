@@ -37,6 +37,7 @@ class SharedReportText(TwoLanguages):
         {"support": "support", "conditional": "conditional", "oppose": "oppose", "abstain": "abstain"},
         {"support": "支持", "conditional": "有条件支持", "oppose": "反对", "abstain": "弃权"},
     )
+    not_stated = both("not stated", "未说明")
     lost = both("Lost seats", "失联席位")
     lost_line = both(
         "{seat}: failed {times} ×, last by {last}; holds {share} of the weight",

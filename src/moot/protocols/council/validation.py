@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Final
 
-from moot.codec.mending import cut_text
+from moot.domain.claims import cut_text
 from moot.domain.effects import Mended
 from moot.domain.ids import SeatId
 from moot.domain.topic import normalize_label

@@ -2,7 +2,7 @@
 
 from moot.domain.ids import SeatId
 from moot.protocols.persona.facts import MeetingConcluded, PersonaLostSeat, Stand, WeighedStand
-from moot.protocols.persona.state import Meeting
+from moot.protocols.persona.state import Meeting, compute_confidence
 from moot.scoring.positions import compute_balance, compute_weight, could_differ
 
 
@@ -13,7 +13,7 @@ def build_conclusion(state: Meeting) -> MeetingConcluded:
         WeighedStand(
             seat=seat.id,
             verdict=stands[seat.id].verdict,
-            weight=compute_weight(seat.weight, stands[seat.id].confidence, seat.trust),
+            weight=compute_weight(seat.weight, compute_confidence(stands[seat.id].confidence), seat.trust),
         )
         for seat in state.seats
         if seat.id in stands
@@ -21,6 +21,7 @@ def build_conclusion(state: Meeting) -> MeetingConcluded:
     balance = compute_balance((position.verdict, position.weight) for position in positions)
     # A missing seat could have voted with full confidence, so its weight counts without one.
     missing = sum(seat.weight * seat.trust for seat in state.seats if seat.id not in stands)
+    is_new = state.opened.edition >= 2
     return MeetingConcluded(
         reason=state.stop or "seats_lost",
         author=state.author,
@@ -29,7 +30,15 @@ def build_conclusion(state: Meeting) -> MeetingConcluded:
         positions=positions,
         lost=_list_lost_seats(state, stands),
         could_differ=bool(state.losses) if state.draft is None else could_differ(balance, missing),
+        overruled=is_new and balance.oppose > balance.support,
+        unanswered=list_unanswered(state) if is_new else (),
     )
+
+
+def list_unanswered(state: Meeting) -> tuple[int, ...]:
+    """Return the user's inputs that the conclusion says nothing to."""
+    answered = {reply.input for reply in state.draft.answers} if state.draft is not None else set()
+    return tuple(each.id for each in state.inputs if each.id not in answered)
 
 
 def _compute_turnout(state: Meeting, stands: dict[SeatId, Stand]) -> float:

@@ -7,7 +7,6 @@ the entry that it answers.
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from moot.domain.context import extract_first_sentence
 from moot.domain.ids import SeatId
 from moot.protocols.persona.facts import View
 
@@ -37,9 +36,9 @@ class DiscussionPoint:
 DiscussionPoints = tuple[DiscussionPoint, ...]
 
 
-def add_point(points: DiscussionPoints, entry: int, speaker: SeatId, text: str, seats: int) -> DiscussionPoints:
+def add_point(points: DiscussionPoints, entry: int, speaker: SeatId, claim: str, seats: int) -> DiscussionPoints:
     """Return the points with one more; above the limit the oldest is dropped, agreed before open before contested."""
-    grown = (*points, DiscussionPoint(entry=entry, speaker=speaker, claim=extract_first_sentence(text)))
+    grown = (*points, DiscussionPoint(entry=entry, speaker=speaker, claim=claim))
     if len(grown) <= MOST_POINTS:
         return grown
     rank = {"agreed": 0, "open": 1, "contested": 2}

@@ -12,7 +12,7 @@ from moot.domain.language import detect_language
 from moot.domain.roster import Seat, validate_seats
 from moot.domain.safe_text import fix_surrogates
 from moot.errors import BadImport, MootError
-from moot.protocols.persona.facts import ImportedTurn, ImportedView, MeetingOpened, PersonaSettings, View
+from moot.protocols.persona.facts import EDITION, ImportedTurn, ImportedView, MeetingOpened, PersonaSettings, View
 from moot.protocols.persona.timeline import PersonaTimeline, PersonaTimelineLine, build_decision
 from moot.reports.json_text import dump_json
 
@@ -54,6 +54,7 @@ def _build_line(line: PersonaTimelineLine) -> dict[str, Any]:
         "type": line.type or None,
         "relevance_score": line.relevance_score,
         "refers_to": line.refers_to,
+        "unaware_of": line.unaware_of,
     }
     return {key: value for key, value in values.items() if value is not None}
 
@@ -83,7 +84,9 @@ def _build_conclusion(timeline: PersonaTimeline) -> Any:
     decision = asdict(build_decision(timeline))
     if isinstance(timeline.closed, SessionCancelled):
         return {"ended_by": "cancelled", "reason": timeline.closed.reason}
-    return {key: value for key, value in decision.items() if key not in {"session", "topic", "status"}}
+    # Fields that came later are written only where they say something: what was exported before is exported in the same bytes.
+    empty = {key for key in ("overruled", "answers") if not decision[key]}
+    return {key: value for key, value in decision.items() if key not in {"session", "topic", "status", *empty}}
 
 
 class ContextLedger:
@@ -118,6 +121,7 @@ class ContextLedger:
             settings=PersonaSettings(blind=False),
             imported=timeline,
             views=_parse_views(document, len(timeline)),
+            edition=EDITION,
         )
 
 
@@ -181,11 +185,9 @@ def _parse_turn(line: Any, number: int) -> ImportedTurn:
         raise BadImport(f"timeline entry {number}: 'speaker' and 'content' must be texts")
     if not isinstance(line.get("timestamp"), str) or not _STAMP.fullmatch(line["timestamp"]):
         raise BadImport(f"timeline entry {number}: timestamp is {line.get('timestamp')!r}; expected such as 2026-11-15T10:00:01Z")
-    score, refers_to = line.get("relevance_score"), line.get("refers_to")
+    score = line.get("relevance_score")
     if score is not None and (isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1):
         raise BadImport(f"timeline entry {number}: relevance_score is {score!r}; expected 0 to 1")
-    if refers_to is not None and (isinstance(refers_to, bool) or not isinstance(refers_to, int) or not 1 <= refers_to < number):
-        raise BadImport(f"timeline entry {number}: refers_to is {refers_to!r}; expected the id of an earlier entry")
     return ImportedTurn(
         timestamp=line["timestamp"],
         speaker=USER if speaker == USER else _parse_seat_id(speaker, number),
@@ -193,8 +195,17 @@ def _parse_turn(line: Any, number: int) -> ImportedTurn:
         platform=_read_optional_text(line, "platform"),
         type=_read_optional_text(line, "type"),
         relevance_score=score,
-        refers_to=refers_to,
+        refers_to=_parse_earlier(line, "refers_to", number),
+        unaware_of=_parse_earlier(line, "unaware_of", number),
     )
+
+
+def _parse_earlier(line: dict[str, Any], key: str, number: int) -> int | None:
+    """Return the id of an earlier entry that a line names; raises BadImport for any other."""
+    entry = line.get(key)
+    if entry is not None and (isinstance(entry, bool) or not isinstance(entry, int) or not 1 <= entry < number):
+        raise BadImport(f"timeline entry {number}: {key} is {entry!r}; expected the id of an earlier entry")
+    return entry
 
 
 def _parse_views(document: dict[str, Any], entries: int) -> tuple[ImportedView, ...]:

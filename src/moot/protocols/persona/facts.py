@@ -5,7 +5,7 @@ Pydantic copies the docstrings of the answer shapes into the JSON schema that mo
 
 import re
 from dataclasses import dataclass
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
@@ -16,12 +16,17 @@ from moot.domain.ids import SeatId
 Score = Annotated[float, Ge(0), Le(1)]
 View = Literal["agree", "contest", "none"]
 StandVerdict = Literal["support", "conditional", "oppose", "abstain"]
-EndReason = Literal["quiet", "nobody_speaks", "sufficient", "turns", "tokens", "money", "time", "seats_lost", "called"]
-FloorReason = Literal["highest", "longest_silent", "first_by_id", "only_one", "nobody_else", "others_first"]
+EndReason = Literal[
+    "quiet", "nobody_speaks", "sufficient", "turns", "tokens", "money", "time", "seats_lost", "called", "nobody_spoke"
+]
+FloorReason = Literal["highest", "longest_silent", "first_by_id", "only_one", "nobody_else", "others_first", "waited"]
 EntryRef = Annotated[int, Ge(1)]
 Seconds = Annotated[float, Gt(0), Le(31_536_000)]
 Line = Annotated[str, MaxLen(2_000)]
 Text = Annotated[str, MinLen(1), MaxLen(20_000)]
+
+EDITION: Final = 2
+"""The edition of the rules that new meetings are held by. Facts that older meetings recorded are derived by their own edition."""
 
 # Possessive quantifiers (`*+`): without them a long run of spaces would cause catastrophic backtracking.
 _REFERENCE = re.compile(
@@ -42,7 +47,11 @@ _VIEWS: dict[str, View] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonaSettings:
-    """The settings of a meeting, recorded in the opening."""
+    """The settings of a meeting, recorded in the opening.
+
+    `ageing` is what a bid gains for each turn in a row that its seat wanted the floor and did not get it. With `bids` together,
+    the seats of one model bid in one call.
+    """
 
     window: Annotated[int, Ge(1), Le(50)] = 6
     threshold: Score = 0.3
@@ -50,6 +59,8 @@ class PersonaSettings:
     summarizer: SeatId | None = None
     intent_patience: Seconds = 60.0
     speech_patience: Seconds = 180.0
+    ageing: Score = 0.0
+    bids: Literal["apart", "together"] = "apart"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +68,7 @@ class Position:
     """Where a seat stands before it has heard anyone."""
 
     position: Text
-    confidence: Score
+    confidence: Score | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +80,20 @@ class Intent:
     reason: Line = ""
     view: View = "none"
     sufficient: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedIntent(Intent):
+    """The bid of the seat `node_id`."""
+
+    node_id: Annotated[str, MinLen(1), MaxLen(64)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointBids:
+    """One bid for each of several seats."""
+
+    bids: Annotated[tuple[NamedIntent, ...], MinLen(1), MaxLen(64)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,14 +123,24 @@ class DraftClaim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class InputReply:
+    """What the conclusion answers to the user's input, and the entries that this rests on."""
+
+    input: EntryRef
+    text: Text
+    entries: Annotated[tuple[EntryRef, ...], MaxLen(500)] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
     """What the decider concludes."""
 
     decision: DraftClaim
-    confidence: Score
+    confidence: Score | None = None
     reasons: Annotated[tuple[DraftClaim, ...], MaxLen(20)] = ()
     dissent: Annotated[tuple[DraftClaim, ...], MaxLen(20)] = ()
     open_questions: Annotated[tuple[DraftClaim, ...], MaxLen(20)] = ()
+    answers: Annotated[tuple[InputReply, ...], MaxLen(20)] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +148,7 @@ class Stand:
     """A seat's last word on the decision; `moved_by` is the entry that changed its mind, if any did."""
 
     verdict: StandVerdict
-    confidence: Score
+    confidence: Score | None = None
     position: Line = ""
     condition: Line = ""
     moved_by: EntryRef | None = None
@@ -121,14 +156,17 @@ class Stand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeetingOpened(Opened):
+    """`edition` is that of the rules by which facts are computed; 1 in meetings that were opened before it was recorded."""
+
     settings: PersonaSettings = PersonaSettings()
     imported: "tuple[ImportedTurn, ...]" = ()
     views: "tuple[ImportedView, ...]" = ()
+    edition: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedTurn:
-    """A timeline entry that was read from a context ledger."""
+    """A timeline entry that was read from a context ledger. `unaware_of` is the input that came while it was being spoken."""
 
     timestamp: str
     speaker: SeatId
@@ -137,6 +175,7 @@ class ImportedTurn:
     type: str = ""
     relevance_score: float | None = None
     refers_to: int | None = None
+    unaware_of: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,12 +198,22 @@ class IntentDeclared(Reply):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BidsDeclared(Reply):
+    """The bids of all seats of one model, given by one of them."""
+
+    said: JointBids
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FloorGiven(Fact):
+    """`score` is what the bid counted for: its reaction, and what it gained in the `waited` turns."""
+
     turn: int
     seat: SeatId
     score: float
     reason: FloorReason
     lost: tuple[SeatId, ...] = ()
+    waited: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,7 +270,8 @@ class PersonaLostSeat:
 class MeetingConcluded(Closed):
     """The figures of the conclusion, computed from the record.
 
-    `support` is the supporting side's share among those who took a side, `turnout` their share of all bias weight.
+    `support` is the supporting side's share among those who took a side, `turnout` their share of all bias weight. `overruled`:
+    most of that weight opposes the decision. `unanswered` are the user's inputs that the conclusion says nothing to.
     """
 
     reason: EndReason
@@ -231,6 +281,8 @@ class MeetingConcluded(Closed):
     positions: tuple[WeighedStand, ...]
     lost: tuple[PersonaLostSeat, ...] = ()
     could_differ: bool = False
+    overruled: bool = False
+    unanswered: tuple[int, ...] = ()
 
 
 # These names are stored in every ledger: a released one never changes.
@@ -238,6 +290,7 @@ KINDS: dict[str, type[Fact]] = {
     "persona.meeting_opened": MeetingOpened,
     "persona.position_taken": PositionTaken,
     "persona.intent_declared": IntentDeclared,
+    "persona.bids_declared": BidsDeclared,
     "persona.floor_given": FloorGiven,
     "persona.turn_passed": TurnPassed,
     "persona.turn_taken": TurnTaken,
@@ -268,6 +321,7 @@ FORMS: dict[str, AnswerForm] = {
             is_simple=True,
             silence=(("reaction_score", 0.0), ("intent_to_speak", False)),
         ),
+        AnswerForm(kind="bids", reply=BidsDeclared, shape=JointBids, form="json", max_tokens=1_200, is_simple=True),
         AnswerForm(kind="speech", reply=TurnTaken, shape=PersonaSpeech, form="text", max_tokens=600, is_simple=True),
         AnswerForm(kind="draft", reply=ConclusionDrafted, shape=Draft, form="json", max_tokens=1_200, is_simple=True),
         AnswerForm(

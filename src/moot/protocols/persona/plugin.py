@@ -7,7 +7,7 @@ from moot.domain.roster import Seat, validate_seats
 from moot.errors import BadSetting
 from moot.ports.plugin import Plan, ProtocolPlugin
 from moot.protocols.persona.context import ContextLedger, render_context_ledger
-from moot.protocols.persona.facts import MeetingOpened, PersonaSettings
+from moot.protocols.persona.facts import EDITION, MeetingOpened, PersonaSettings
 from moot.protocols.persona.live_lines import add_and_describe_entry
 from moot.protocols.persona.report import build_persona_report
 from moot.protocols.persona.rules import RULES
@@ -22,7 +22,7 @@ def open_session(plan: Plan) -> MeetingOpened:
     if settings.summarizer is not None and settings.summarizer not in {seat.id for seat in seats}:
         known = ", ".join(seat.id for seat in seats)
         raise BadSetting(f"summarizer = {settings.summarizer!r} is no seat; the seats are: {known}")
-    return plan.opening(MeetingOpened, seats=seats, settings=settings)
+    return plan.opening(MeetingOpened, seats=seats, settings=settings, edition=EDITION)
 
 
 def parse_context_ledger(text: str, seats: tuple[Seat, ...], budget: Budget) -> ContextLedger:

@@ -1,30 +1,40 @@
 """The prompts of a persona meeting: pure functions of what the seat may see.
 
-All seats share the first part, word for word (system, question, summary, last turns); the seat's own part comes last, so that a
-provider's prefix cache hits.
+All seats share the first part, word for word (system, question, table, summary, last turns); the seat's own part comes last, so
+that a provider's prefix cache hits.
 """
 
 from functools import lru_cache
 
+from moot.domain.claims import cut_text, extract_claim
 from moot.domain.context import ContextWindow, Digest, Perception, Utterance
-from moot.domain.effects import Ask, Brief, no_fault
+from moot.domain.effects import Ask, Brief
 from moot.domain.facts import Language
 from moot.domain.ids import SeatId
 from moot.domain.roster import Seat
 from moot.domain.safe_text import FENCE, one_line, quote_lines
-from moot.protocols.persona.facts import FORMS, Draft
+from moot.protocols.persona.answer_schemas import build_answer_schema
+from moot.protocols.persona.facts import FORMS
+from moot.protocols.persona.mending import bind_mending
 from moot.protocols.persona.prompt_text import PROMPT_TEXT, PersonaPromptText
-from moot.protocols.persona.state import Meeting
+from moot.protocols.persona.state import Meeting, compute_confidence, list_joint_bidders
+from moot.reports.figures import format_percent
+from moot.scoring.positions import compute_weight
+
+LONGEST_STANCE = 60
+"""How much of its stance the others are told about a seat."""
 
 
 def build_brief(state: Meeting, ask: Ask) -> Brief:
     """Build the brief of an ask."""
     words = PROMPT_TEXT[state.opened.language]
     seat = state.seat(ask.seat)
-    memory = ContextWindow(window=state.memory.window) if ask.kind == "position" else state.memory
+    seats = _find_group(state, seat) if ask.kind == "bids" else (seat,)
+    memory = _choose_memory(state, ask.kind)
+    # Who answers blind is not told who else sits there.
+    table = () if ask.kind == "position" else tuple((other.id, other.stance) for other in state.seats)
     before = state.positions.get(seat.id)
     own_words = state.own_words.get(seat.id, "" if before is None else before.position)
-    perception = Perception(goal=state.opened.topic, memory=memory, own_words=own_words)
     return Brief(
         ask=ask,
         seat=seat,
@@ -32,82 +42,162 @@ def build_brief(state: Meeting, ask: Ask) -> Brief:
         language=state.opened.language,
         seed=state.opened.seed,
         nth=_count_ask(state, ask),
-        perception=perception,
+        perception=Perception(goal=state.opened.topic, memory=memory, own_words=own_words),
         system=words.system,
-        shared=build_shared_prompt(state.opened.language, perception.goal, memory),
-        own=build_own_prompt(words, state, seat, ask.kind),
+        shared=build_shared_prompt(state.opened.language, state.opened.topic, table, memory),
+        own=build_own_prompt(words, state, seats, ask.kind),
         subject=_find_subject(state, ask.kind),
         # The decider's bid also says whether enough was said, which a yes-or-no probe cannot express.
         probe=words.probe.format(newest=state.about) if ask.kind == "intent" and seat.id != state.decider else "",
-        fault=_DraftValidator(state.last_id) if ask.kind == "draft" else no_fault,
+        schema=build_answer_schema(state, ask.kind, seats),
+        # The source's shape has the seat's own id, which code knows.
+        fills={"node_id": seat.id} if ask.kind == "intent" else {},
+        hints=words.hints,
+        mend=bind_mending(state),
     )
 
 
+def _choose_memory(state: Meeting, kind: str) -> ContextWindow:
+    match kind:
+        case "position":
+            return ContextWindow(window=state.memory.window)
+        case "draft":
+            return state.record
+        case _:
+            return state.memory
+
+
 @lru_cache(maxsize=32)
-def build_shared_prompt(language: Language, goal: str, memory: ContextWindow) -> str:
+def build_shared_prompt(language: Language, goal: str, table: tuple[tuple[SeatId, str], ...], memory: ContextWindow) -> str:
     """Return what every seat reads, in the same words: built once per turn, not once per seat."""
     words = PROMPT_TEXT[language]
     parts = [f"{words.question}\n{quote_lines(goal)}"]
+    if table:
+        parts.append(f"{words.table}\n{', '.join(_format_seat(seat, stance) for seat, stance in table)}")
     if memory.older:
         lines = [_format_digest(line) for line in memory.older]
         if memory.left_out:
             lines.append(words.left_out.format(count=memory.left_out))
         parts.append("\n".join([words.earlier, *lines]))
     if memory.recent:
-        parts.append("\n".join([words.last_turns, *(_format_utterance(words, utterance) for utterance in memory.recent)]))
+        title = words.record if memory.room else words.last_turns
+        parts.append("\n".join([title, *(_format_utterance(words, utterance) for utterance in memory.recent)]))
     return "\n\n".join(parts)
 
 
-def build_own_prompt(words: PersonaPromptText, state: Meeting, seat: Seat, kind: str) -> str:
-    """Return what only this seat reads: who it is, and what it is asked for."""
-    lines = [words.you, words.seat.format(seat=seat.id)]
+def build_own_prompt(words: PersonaPromptText, state: Meeting, seats: tuple[Seat, ...], kind: str) -> str:
+    """Return what only these seats read (one, but for joint bids): who it is, what it stands for, and what it is asked for."""
+    lines = [words.you]
+    for each in seats:
+        lines += _format_self(words, state, each, kind)
+    lines += _format_context(words, state, kind)
+    return "\n".join([*lines, "", words.now, _format_request(words, state, seats, kind)])
+
+
+def _find_group(state: Meeting, seat: Seat) -> tuple[Seat, ...]:
+    return next((group for group in list_joint_bidders(state) if group[0].id == seat.id), (seat,))
+
+
+def _format_self(words: PersonaPromptText, state: Meeting, seat: Seat, kind: str) -> list[str]:
+    """Return who a seat is, and what it has said and thought so far."""
+    lines = [words.seat.format(seat=seat.id)]
     if seat.stance:
         lines.append(words.stance.format(stance=one_line(seat.stance)))
     if seat.instructions:
         lines.append(words.instructions.format(instructions=seat.instructions.strip()))
-    lines += _format_context(words, state, seat, kind)
-    return "\n".join([*lines, "", words.now, _format_request(words, state, seat, kind)])
+    before, spoken = state.positions.get(seat.id), state.last_spoke.get(seat.id)
+    if before is not None:
+        lines += [words.before, FENCE + one_line(extract_claim(before.position))]
+    if spoken is not None and spoken in _choose_memory(state, kind).whole:
+        lines.append(words.own_entry.format(entry=spoken))
+    elif spoken is not None:
+        own = state.own_words[seat.id]
+        lines += [words.own_words.format(entry=spoken), quote_lines(own if kind == "speech" else extract_claim(own))]
+    return lines
 
 
-def _format_context(words: PersonaPromptText, state: Meeting, seat: Seat, kind: str) -> list[str]:
-    if kind == "speech" and seat.id in state.own_words:
-        return [words.own_words, quote_lines(state.own_words[seat.id])]
-    if kind == "draft":
-        return _format_consensus(words, state)
-    if kind == "stand" and state.draft is not None:
-        before = state.positions.get(seat.id)
-        taken = [] if before is None else [words.taken_before, quote_lines(before.position)]
-        return [*taken, words.decision, quote_lines(state.draft.decision.text)]
-    return []
+def _format_context(words: PersonaPromptText, state: Meeting, kind: str) -> list[str]:
+    turns = state.opened.budget.turns
+    left = [words.turns_left.format(turns=turns - state.turn + 1)] if turns is not None and state.is_talking else []
+    match kind:
+        case "intent" | "bids":
+            return left
+        case "speech":
+            bid = state.intents.get(state.floor) if state.floor is not None else None
+            reason = [words.won_by, FENCE + one_line(bid.reason)] if bid is not None and bid.reason.strip() else []
+            return [*reason, *left]
+        case "draft":
+            return [*_format_consensus(words, state), *_format_weights(words, state), *_format_inputs(words, state)]
+        case "stand" if state.draft is not None:
+            return [words.decision, quote_lines(state.draft.decision.text)]
+        case _:
+            return []
 
 
 def _format_consensus(words: PersonaPromptText, state: Meeting) -> list[str]:
-    seats = len(state.seats)
-    agreed = [f"#{point.entry} {point.speaker}" for point in state.points if point.compute_status(seats) == "agreed"]
-    contested = [
-        f"#{point.entry} {point.speaker} ✗ {', '.join(point.contested)}"
-        for point in state.points
-        if point.compute_status(seats) == "contested"
-    ]
-    return [
-        f"{words.agreed} {'; '.join(agreed) or words.nothing}",
-        f"{words.contested} {'; '.join(contested) or words.nothing}",
-    ]
+    """Return what is agreed and what is contested, in words."""
+    lines: list[str] = []
+    for point in state.points:
+        status = point.compute_status(len(state.seats))
+        if status != "open":
+            title = words.agreed if status == "agreed" else words.contested.format(by=", ".join(point.contested))
+            lines += [f"{title} #{point.entry} {point.speaker}", FENCE + one_line(point.claim)]
+    return lines
 
 
-def _format_request(words: PersonaPromptText, state: Meeting, seat: Seat, kind: str) -> str:
+def _format_weights(words: PersonaPromptText, state: Meeting) -> list[str]:
+    """Return what each seat weighs and holds, as far as it is known before the last words."""
+    weights = {}
+    for seat in state.seats:
+        before = state.positions.get(seat.id)
+        weights[seat.id] = compute_weight(seat.weight, compute_confidence(before.confidence if before else None), seat.trust)
+    total = sum(weights.values())
+    lines = [words.weight]
+    for seat in state.seats:
+        before = state.positions.get(seat.id)
+        held = state.own_words.get(seat.id) or (before.position if before else "")
+        share = format_percent(weights[seat.id] / total) if total > 0 else "–"
+        lines.append(f"{seat.id} {weights[seat.id]:.2f} ({share})" + ("" if held else f" {words.unheard}"))
+        if held:
+            lines.append(FENCE + one_line(extract_claim(held)))
+    return lines
+
+
+def _format_inputs(words: PersonaPromptText, state: Meeting) -> list[str]:
+    asked = [f"[#{each.id}]\n{FENCE}{one_line(each.text)}" for each in state.inputs]
+    return [words.inputs, *asked] if asked else []
+
+
+def _format_request(words: PersonaPromptText, state: Meeting, seats: tuple[Seat, ...], kind: str) -> str:
     match kind:
         case "position":
-            return words.position.format()
+            return words.position
         case "intent":
-            extra = words.intent_decider if state.decider == seat.id else ""
-            return words.intent.format(newest=state.about, seat=seat.id, decider=extra)
+            return words.intent.format(about=_format_about(words, state), fields=_format_fields(words, state, seats))
+        case "bids":
+            names = ", ".join(seat.id for seat in seats)
+            return words.bids.format(seats=names, about=_format_about(words, state), fields=_format_fields(words, state, seats))
         case "speech":
-            return words.speech
+            return words.speech.format(input=f"{words.input.format(input=state.new_input)} " if state.new_input else "")
         case "draft":
-            return words.draft.format(newest=state.last_id)
+            inputs = ", ".join(f"#{each.id}" for each in state.inputs)
+            return words.draft.format(answers=words.draft_answers.format(inputs=inputs) if inputs else "")
         case _:
             return words.stand.format(author=state.author)
+
+
+def _format_about(words: PersonaPromptText, state: Meeting) -> str:
+    about = words.about_newest if state.about == state.heard else words.about_input
+    return about.format(entry=state.about)
+
+
+def _format_fields(words: PersonaPromptText, state: Meeting, seats: tuple[Seat, ...]) -> str:
+    is_decider = any(seat.id == state.decider for seat in seats)
+    return words.fields.format(viewed=state.viewed, decider=words.sufficient.format(seat=state.decider) if is_decider else "")
+
+
+def _format_seat(seat: SeatId, stance: str) -> str:
+    return f"{seat} ({cut_text(one_line(stance), LONGEST_STANCE)})" if stance.strip() else seat
 
 
 def _format_utterance(words: PersonaPromptText, utterance: Utterance) -> str:
@@ -120,33 +210,18 @@ def _format_digest(line: Digest) -> str:
 
 
 def _find_subject(state: Meeting, kind: str) -> str:
+    """Return the text that the answer is about: a bid is on the entry `about`, which need not be the newest."""
     if kind == "stand" and state.draft is not None:
         return state.draft.decision.text
+    if kind in {"intent", "bids"}:
+        return next((each.text for each in state.memory.recent if each.id == state.about), state.opened.topic)
     latest = state.memory.latest
     return state.opened.topic if latest is None or kind in {"position", "draft"} else latest.text
 
 
 def _count_ask(state: Meeting, ask: Ask) -> int:
-    if ask.kind == "intent":
+    if ask.kind in {"intent", "bids"}:
         return state.turn
     if ask.kind == "speech":
         return state.speeches.get(SeatId(ask.seat), 0) + 1
     return max(1, state.endings)
-
-
-class _DraftValidator:
-    """Validates a draft: every claim must name existing entries."""
-
-    def __init__(self, newest: int) -> None:
-        self._newest = newest
-
-    def __call__(self, said: object) -> str | None:
-        assert isinstance(said, Draft)
-        claims = (said.decision, *said.reasons, *said.dissent, *said.open_questions)
-        unknown = sorted({entry for claim in claims for entry in claim.entries if entry > self._newest})
-        if unknown:
-            return f"draft: entry {unknown[0]} does not exist; the entries are 1 to {self._newest}"
-        bare = next((claim.text for claim in claims if not claim.entries), None)
-        if bare is not None:
-            return f"draft: {bare[:60]!r} names no entries; every claim names those (1 to {self._newest}) that it rests on"
-        return None

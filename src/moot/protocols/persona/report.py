@@ -2,6 +2,7 @@
 
 from moot.domain.facts import SessionImported
 from moot.domain.safe_text import one_line
+from moot.protocols.persona.facts import FloorGiven
 from moot.protocols.persona.report_text import REPORT_TEXT, PersonaReportText
 from moot.protocols.persona.timeline import PersonaTimeline, PersonaTimelineLine, PersonaTurn, build_decision
 from moot.reports.blocks import (
@@ -9,24 +10,25 @@ from moot.reports.blocks import (
     Bars,
     Block,
     Bullets,
-    Card,
     Details,
     Line,
     Muted,
-    Quote,
     References,
     Report,
+    Span,
     Strong,
     Text,
     build_section,
 )
-from moot.reports.decision import Decision
+from moot.reports.decision import Decision, SourcedClaim
 from moot.reports.sections import (
     build_claims,
     build_costs,
     build_decision_blocks,
+    build_dissent,
     build_line_card,
     build_losses,
+    build_outcome,
     build_positions,
     build_report,
     build_seats,
@@ -56,13 +58,28 @@ def build_persona_report(timeline: PersonaTimeline) -> Report:
 
 
 def _build_decision(timeline: PersonaTimeline, decision: Decision, words: PersonaReportText) -> tuple[Block, ...]:
-    if not isinstance(timeline.closed, SessionImported) or decision.decision is None:
-        return build_decision_blocks(timeline, decision, words)
-    claim = decision.decision
-    card = Card(
-        blocks=(Quote(claim.text, "strong"), Line(format_sources(claim, words)), Line(words.read_back, "dim")), kind="decision"
-    )
-    return build_section(words.decision, (card,))
+    """The decision, with what makes it worth less than it seems before everything else."""
+    doubts = [words.overruled] if decision.overruled else []
+    is_imported = isinstance(timeline.closed, SessionImported)
+    if timeline.closed is not None and decision.decision is not None and timeline.state.last_speaker is None:
+        doubts.append(words.nobody_spoke)
+    shown = tuple(Line(doubt, "bad") for doubt in doubts)
+    answers = _build_answers(decision, words)
+    if not is_imported or decision.decision is None:
+        return (*shown, *build_decision_blocks(timeline, decision, words), *answers)
+    read_back = Line(words.read_back, "dim")
+    outcome = build_section(words.decision, (build_outcome(timeline, decision, words), read_back))
+    return (*shown, *outcome, *build_dissent(decision, words), *answers)
+
+
+def _build_answers(decision: Decision, words: PersonaReportText) -> tuple[Block, ...]:
+    """What the decision answers to each input of the user, and which it left out."""
+    items: list[Text] = []
+    for each in decision.answers:
+        answer: Span = Muted(words.no_answer) if each.answer is None else one_line(each.answer)
+        sources = () if each.answer is None else (" ", format_sources(SourcedClaim(text="", entries=each.entries), words))
+        items.append((References((each.input,)), f" {one_line(each.asked)} → ", answer, *sources))
+    return build_section(words.inputs, (Bullets(tuple(items)),))
 
 
 def _build_consensus(timeline: PersonaTimeline, words: PersonaReportText) -> tuple[Block, ...]:
@@ -94,13 +111,14 @@ def _build_timeline(timeline: PersonaTimeline, words: PersonaReportText) -> list
 def _build_line(line: PersonaTimelineLine, turn: PersonaTurn | None, words: PersonaReportText) -> Block:
     score = () if line.relevance_score is None else (Muted(f"{line.relevance_score:.2f}"),)
     answers = (References((line.refers_to,), f"{words.answers} {{line}}"),) if line.refers_to else ()
+    unaware = (References((line.unaware_of,), words.unaware),) if line.unaware_of else ()
     platform = (Muted(line.platform),) if line.platform else ()
-    return build_line_card(line, *score, *answers, *platform, blocks=(_build_bids(turn, words),) if turn else ())
+    return build_line_card(line, *score, *answers, *unaware, *platform, blocks=(_build_bids(turn, words),) if turn else ())
 
 
 def _build_bids(turn: PersonaTurn, words: PersonaReportText) -> Block:
     """Who wanted the floor how much, who was silent and why, and who got it."""
-    given = {floor.seat: words.floors[floor.reason] for floor in turn.floors}
+    given = {floor.seat: _describe_floor(floor, words) for floor in turn.floors}
     bars = []
     for bid in turn.bids:
         if bid.intent is None:
@@ -121,3 +139,8 @@ def _build_bids(turn: PersonaTurn, words: PersonaReportText) -> Block:
         )
     floors = ", ".join(f"{seat}: {reason}" for seat, reason in given.items())
     return Details(f"{words.turn_bids.format(number=turn.number)} · {words.floor}: {floors or '–'}", (Bars(tuple(bars)),))
+
+
+def _describe_floor(floor: FloorGiven, words: PersonaReportText) -> str:
+    waited = f", {words.waited.format(turns=floor.waited)}" if floor.waited else ""
+    return f"{words.floors[floor.reason]}{waited}"

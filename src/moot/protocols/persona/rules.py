@@ -3,13 +3,16 @@
     blind → (intents → floor → speech)* → draft → stands → closed
 
 A lost bid counts as silence for the turn; a lost speech gives the floor to the next seat; a lost draft makes the next seat the
-author. A user input while the conclusion is being written returns the meeting to talking.
+author. The next bids after a user's input are about the input; one that comes while the conclusion is being written returns the
+meeting to talking.
 """
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Final, assert_never
 
-from moot.domain.context import ContextWindow, Utterance, clip_utterance
+from moot.domain.claims import extract_claim
+from moot.domain.context import ContextWindow, Utterance, clip_utterance, extract_first_sentence
 from moot.domain.effects import AnswerForm, Ask, Brief, Effect, Record
 from moot.domain.facts import (
     BudgetExhausted,
@@ -21,6 +24,7 @@ from moot.domain.facts import (
     Opened,
     SeatLost,
     SessionForked,
+    SessionResumed,
 )
 from moot.domain.ids import USER, SeatId, ask_id
 from moot.domain.losses import count_loss
@@ -31,13 +35,17 @@ from moot.protocols.persona.conclusion import build_conclusion
 from moot.protocols.persona.facts import (
     FORMS,
     KINDS,
+    BidsDeclared,
     ConclusionDrafted,
     Draft,
+    EndReason,
     FloorGiven,
     FloorReason,
     Intent,
     IntentDeclared,
+    JointBids,
     MeetingOpened,
+    NamedIntent,
     PersonaSpeech,
     Position,
     PositionTaken,
@@ -48,11 +56,13 @@ from moot.protocols.persona.facts import (
     TurnTaken,
 )
 from moot.protocols.persona.prompts import build_brief
-from moot.protocols.persona.state import Meeting, Phase, find_decider, list_drafters
+from moot.protocols.persona.state import MOST_INPUTS, Meeting, Phase, find_decider, list_drafters, list_joint_bidders
 
 MOST_TURNS: Final = 100_000
 IDLE_TURNS: Final = 2
 """How many turns in a row may pass without a speaker before the talk ends."""
+LONGEST_INPUT: Final = 400
+"""How much of an input the writer of the conclusion is told beside the record."""
 
 
 class PersonaRules:
@@ -86,7 +96,7 @@ class PersonaRules:
             if turn.speaker != USER:
                 meeting = _record_speaker(meeting, turn.speaker, turn.content)
         # Seats bid on the newest entry, so an imported meeting continues from its end.
-        return fast_replace(meeting, about=meeting.last_id)
+        return fast_replace(meeting, about=meeting.last_id, heard=meeting.last_id)
 
     def evolve(self, state: Meeting, entry: Entry) -> Meeting:
         if state.phase == "closed":
@@ -95,10 +105,12 @@ class PersonaRules:
         match fact:
             case IntentDeclared(seat=seat, said=Intent() as intent):
                 return _apply_bid(state, seat, intent) if _is_awaited(state, fact, "intents", "intent") else state
+            case BidsDeclared(seat=seat, said=JointBids(bids=bids)):
+                return _apply_joint_bids(state, seat, bids) if _is_awaited(state, fact, "intents", "bids") else state
             case TurnTaken(said=PersonaSpeech() as speech):
                 return _apply_speech(state, fact.seat, speech) if _is_awaited(state, fact, "speech", "speech") else state
             case FloorGiven(seat=seat):
-                return fast_replace(state, phase="speech", floor=seat)
+                return fast_replace(state, phase="speech", floor=seat, floor_heard=state.last_id)
             case PositionTaken(seat=seat, said=Position() as position):
                 return _apply_position(state, seat, position) if _is_awaited(state, fact, "blind", "position") else state
             case SeatLost():
@@ -121,6 +133,9 @@ class PersonaRules:
                 return fast_replace(state, stop=budget if state.is_talking else state.stop, is_spent=True)
             case CloseCalled():
                 return fast_replace(state, stop="called" if state.is_talking else state.stop, is_spent=True)
+            case SessionResumed():
+                # A speaker that the dead process had asked is asked again, and is then told all that was said.
+                return fast_replace(state, floor_heard=state.last_id)
             case SessionForked(swaps=swaps):
                 return fast_replace(state, seats=swap_seats(state.seats, swaps))
             case Closed():
@@ -138,7 +153,7 @@ class PersonaRules:
             case "intents":
                 if state.turn > (state.opened.budget.turns or MOST_TURNS):
                     return (Record(fact=TalkEnded(turn=state.turn, reason="turns")),)
-                return _build_asks(state, "intent", state.intents)
+                return _build_bid_asks(state)
             case "floor":
                 return (Record(fact=_settle_bids(state)),)
             case "speech":
@@ -174,9 +189,16 @@ def _build_asks(state: Meeting, kind: str, answered: Mapping[SeatId, object]) ->
     return tuple(_build_ask(state, kind, seat.id) for seat in state.seats if seat.id not in answered)
 
 
+def _build_bid_asks(state: Meeting) -> tuple[Ask, ...]:
+    groups = list_joint_bidders(state)
+    joint = tuple(_build_ask(state, "bids", group[0].id) for group in groups)
+    bidding = {seat.id: None for seat in chain.from_iterable(groups)}
+    return (*joint, *_build_asks(state, "intent", {**state.intents, **bidding}))
+
+
 def _is_awaited(
     state: Meeting,
-    fact: IntentDeclared | TurnTaken | PositionTaken | ConclusionDrafted | StandTaken | SeatLost,
+    fact: IntentDeclared | BidsDeclared | TurnTaken | PositionTaken | ConclusionDrafted | StandTaken | SeatLost,
     phase: str,
     kind: str,
 ) -> bool:
@@ -185,6 +207,8 @@ def _is_awaited(
         return False
     if kind == "speech":
         return fact.seat == state.floor
+    if kind == "bids":
+        return any(group[0].id == fact.seat for group in list_joint_bidders(state))
     return kind != "draft" or fact.seat == list_drafters(state)[0]
 
 
@@ -196,8 +220,17 @@ def _apply_utterance(state: Meeting, speaker: SeatId, text: str, refers_to: int 
     points = state.points
     # The user's words are not a claim that seats could agree on or contest.
     if speaker != USER:
-        points = consensus.add_point(points, number, speaker, text, len(state.seats))
-    return fast_replace(state, last_id=number, memory=state.memory.add(utterance, weight), points=points)
+        claim = extract_claim(text) if state.opened.edition >= 2 else extract_first_sentence(text)
+        points = consensus.add_point(points, number, speaker, claim, len(state.seats))
+    elif number > 1:
+        state = fast_replace(state, inputs=(*state.inputs, clip_utterance(utterance, LONGEST_INPUT))[-MOST_INPUTS:])
+    return fast_replace(
+        state,
+        last_id=number,
+        memory=state.memory.add(utterance, weight),
+        record=state.record.add(utterance, weight),
+        points=points,
+    )
 
 
 def _record_speaker(state: Meeting, seat: SeatId, text: str) -> Meeting:
@@ -215,15 +248,33 @@ def _apply_position(state: Meeting, seat: SeatId, position: Position | None) -> 
     positions = {**state.positions, seat: position}
     if len(positions) < len(state.seats):
         return fast_replace(state, positions=positions)
-    return fast_replace(state, positions=positions, phase="intents", about=state.last_id)
+    return fast_replace(state, positions=positions, phase="intents", about=state.last_id, heard=state.last_id)
 
 
 def _apply_bid(state: Meeting, seat: SeatId, intent: Intent | None) -> Meeting:
     intents = {**state.intents, seat: intent}
     phase = "floor" if len(intents) == len(state.seats) else state.phase
-    # The bid is a reaction to the entry `about`, so its view counts for that one.
-    points = state.points if intent is None else consensus.apply_view(state.points, state.about, seat, intent.view)
+    points = state.points if intent is None else consensus.apply_view(state.points, state.viewed, seat, intent.view)
     return fast_replace(state, intents=intents, phase=phase, points=points)
+
+
+def _apply_joint_bids(state: Meeting, asked: SeatId, bids: tuple[NamedIntent, ...]) -> Meeting:
+    """Apply one answer for several seats; a seat that it leaves out is asked apart."""
+    group = next(group for group in list_joint_bidders(state) if group[0].id == asked)
+    named = {bid.node_id: bid for bid in reversed(bids)}
+    for seat in group:
+        if (bid := named.get(seat.id)) is not None:
+            intent = Intent(
+                reaction_score=bid.reaction_score,
+                intent_to_speak=bid.intent_to_speak,
+                reason=bid.reason,
+                view=bid.view,
+                sufficient=bid.sufficient,
+            )
+            state = _apply_bid(state, seat.id, intent)
+        else:
+            state = fast_replace(state, apart=(*state.apart, seat.id))
+    return state
 
 
 def _apply_speech(state: Meeting, seat: SeatId, speech: PersonaSpeech) -> Meeting:
@@ -237,7 +288,29 @@ def _apply_speech(state: Meeting, seat: SeatId, speech: PersonaSpeech) -> Meetin
 
 
 def _begin_next_turn(state: Meeting) -> Meeting:
-    return fast_replace(state, phase="intents", turn=state.turn + 1, about=state.last_id, intents={}, floor=None, fallen=())
+    return fast_replace(
+        state,
+        phase="intents",
+        turn=state.turn + 1,
+        # An input that no bid was about yet comes before a speech that was under way when it came.
+        about=state.new_input or state.last_id,
+        heard=state.last_id,
+        intents={},
+        floor=None,
+        fallen=(),
+        waited=_count_waiting(state),
+        apart=(),
+    )
+
+
+def _count_waiting(state: Meeting) -> dict[SeatId, int]:
+    """Count one more turn for each seat that wanted the floor and was not given it."""
+    had = {state.floor, *state.fallen}
+    return {
+        seat: state.waited.get(seat, 0) + 1
+        for seat, intent in state.intents.items()
+        if intent is not None and intent.intent_to_speak and seat not in had
+    }
 
 
 def _apply_draft(state: Meeting, seat: SeatId, draft: Draft) -> Meeting:
@@ -257,6 +330,8 @@ def _apply_loss(state: Meeting, fact: SeatLost) -> Meeting:
     state = fast_replace(state, losses=count_loss(state.losses, fact))
     if _is_awaited(state, fact, "intents", "intent"):
         return _apply_bid(state, seat, None)
+    if _is_awaited(state, fact, "intents", "bids"):
+        return _apply_joint_bids(state, seat, ())
     if _is_awaited(state, fact, "blind", "position"):
         return _apply_position(state, seat, None)
     if _is_awaited(state, fact, "speech", "speech"):
@@ -291,19 +366,24 @@ def _settle_bids(state: Meeting) -> FloorGiven | TurnPassed | TalkEnded:
             return TalkEnded(turn=state.turn, reason="sufficient", lost=lost)
         # Quiet at the start with seats lost is not agreement: the lost seats may be those that wanted to speak.
         if _is_quiet(state, bids) and not (lost and state.last_speaker is None):
-            return TalkEnded(turn=state.turn, reason="quiet", lost=lost)
+            return TalkEnded(turn=state.turn, reason=_name_silence(state, "quiet"), lost=lost)
     wanting = {seat: bid.reaction_score for seat, bid in bids.items() if bid.intent_to_speak and seat not in state.fallen}
     if wanting:
         return _give_floor(state, wanting, lost)
     if state.idle_turns + 1 < IDLE_TURNS or _is_overtaken(state):
         return TurnPassed(turn=state.turn, lost=lost)
     is_lost = bool(state.fallen) or not _is_majority_present(state, bids)
-    return TalkEnded(turn=state.turn, reason="seats_lost" if is_lost else "nobody_speaks", lost=lost)
+    return TalkEnded(turn=state.turn, reason="seats_lost" if is_lost else _name_silence(state, "nobody_speaks"), lost=lost)
+
+
+def _name_silence(state: Meeting, reason: EndReason) -> EndReason:
+    """Return why a talk ends that nobody wants to go on with: one that nobody ever spoke in has not gone quiet."""
+    return "nobody_spoke" if state.opened.edition >= 2 and state.last_speaker is None else reason
 
 
 def _is_overtaken(state: Meeting) -> bool:
     """Whether an input arrived after the bids of this turn were requested."""
-    return state.last_id > state.about
+    return state.last_id > state.heard
 
 
 def _is_quiet(state: Meeting, bids: Mapping[SeatId, Intent]) -> bool:
@@ -317,16 +397,20 @@ def _is_majority_present(state: Meeting, bids: Mapping[SeatId, Intent]) -> bool:
 
 
 def _give_floor(state: Meeting, wanting: Mapping[SeatId, float], lost: tuple[SeatId, ...]) -> FloorGiven:
+    ageing = state.opened.settings.ageing
+    # Beyond 1, on purpose: where all react as strongly as they can, the one that has waited longest goes first.
+    aged = {seat: score + ageing * state.waited.get(seat, 0) for seat, score in wanting.items()}
     # The last speaker gives way to the others, unless nobody else wants to speak.
-    others = {seat: score for seat, score in wanting.items() if seat != state.last_speaker}
-    field = others or wanting
+    others = {seat: score for seat, score in aged.items() if seat != state.last_speaker}
+    field = others or aged
     best = max(field.values())
     highest = [seat for seat, score in field.items() if score == best]
     # 0 for a seat that never spoke: it has been silent the longest.
     earliest = min(state.last_spoke.get(seat, 0) for seat in highest)
     # Sorted by id, so that a tie is decided in the same way on every machine.
     silent = sorted(seat for seat in highest if state.last_spoke.get(seat, 0) == earliest)
-    reason: FloorReason = "highest" if best == max(wanting.values()) else "others_first"
+    winner = silent[0]
+    reason: FloorReason = "highest" if best == max(aged.values()) else "others_first"
     if not others:
         reason = "nobody_else"
     elif len(wanting) == 1:
@@ -335,4 +419,7 @@ def _give_floor(state: Meeting, wanting: Mapping[SeatId, float], lost: tuple[Sea
         reason = "first_by_id"
     elif len(highest) > 1:
         reason = "longest_silent"
-    return FloorGiven(turn=state.turn, seat=silent[0], score=best, reason=reason, lost=lost)
+    elif wanting[winner] < max(wanting[seat] for seat in field):
+        reason = "waited"
+    waited = state.waited.get(winner, 0) if ageing else 0
+    return FloorGiven(turn=state.turn, seat=winner, score=best, reason=reason, lost=lost, waited=waited)

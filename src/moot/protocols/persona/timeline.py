@@ -3,28 +3,29 @@
 It grows with the meeting, and each entry is added once.
 """
 
-import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from moot.domain.facts import Entry, Loss, SeatLost, SessionCancelled, SessionImported
 from moot.domain.ids import USER, SeatId, SessionId
 from moot.protocols.persona import facts
 from moot.protocols.persona.conclusion import collect_last_words
-from moot.protocols.persona.facts import FloorGiven, Intent, IntentDeclared, MeetingConcluded, TurnTaken
+from moot.protocols.persona.facts import BidsDeclared, FloorGiven, Intent, IntentDeclared, MeetingConcluded, TurnTaken
+from moot.protocols.persona.imported_conclusion import apply_conclusion
 from moot.protocols.persona.rules import RULES
 from moot.protocols.persona.state import Meeting
-from moot.reports.decision import Decision, Dissent, SeatLoss, SeatPosition, SourcedClaim
+from moot.reports.decision import AnsweredInput, Decision, Dissent, SeatLoss, SeatPosition, SourcedClaim
 from moot.reports.timeline import TimelineBase, TimelineLine, format_time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonaTimelineLine(TimelineLine):
-    """A speech, or an input of the user."""
+    """A speech, or an input of the user. `unaware_of` is the input that came while the speech was under way."""
 
     type: str
     platform: str = ""
     relevance_score: float | None = None
     refers_to: int | None = None
+    unaware_of: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +60,9 @@ class PersonaTimeline(TimelineBase[Meeting]):
         match fact:
             case IntentDeclared(seat=seat, said=intent) if before.phase == "intents":
                 self._find_or_add_turn(before.turn).bids.append(SeatBid(seat=seat, intent=intent))
+            case BidsDeclared() if before.phase == "intents":
+                new = [seat for seat in after.intents if seat not in before.intents]
+                self._find_or_add_turn(before.turn).bids += [SeatBid(seat=seat, intent=after.intents[seat]) for seat in new]
             case SeatLost(seat=seat, reason=reason) if self.losses[-1].asked_for == "intent" and before.phase == "intents":
                 self._find_or_add_turn(before.turn).bids.append(SeatBid(seat=seat, intent=None, lost=reason))
             case FloorGiven(turn=turn):
@@ -86,6 +90,7 @@ class PersonaTimeline(TimelineBase[Meeting]):
                     platform=turn.platform,
                     relevance_score=turn.relevance_score,
                     refers_to=turn.refers_to,
+                    unaware_of=turn.unaware_of,
                 )
             )
 
@@ -119,6 +124,7 @@ class PersonaTimeline(TimelineBase[Meeting]):
                 platform=before.seat(entry.fact.seat).platform,
                 relevance_score=None if intent is None else intent.reaction_score,
                 refers_to=utterance.refers_to,
+                unaware_of=before.inputs[-1].id if before.inputs and before.inputs[-1].id > before.floor_heard else None,
             )
         )
 
@@ -133,43 +139,63 @@ def build_decision(timeline: PersonaTimeline) -> Decision:
     meeting, closed = timeline.state, timeline.closed
     concluded = closed if isinstance(closed, MeetingConcluded) else None
     draft = meeting.draft if concluded is not None else None
-    return Decision(
+    shared = Decision(
         session=timeline.session,
         topic=meeting.opened.topic,
         status="thinking" if closed is None else "cancelled" if isinstance(closed, SessionCancelled) else "concluded",
-        ended_by=concluded.reason if concluded else "cancelled" if isinstance(closed, SessionCancelled) else None,
-        decision=_build_claim(draft.decision, timeline) if draft else _find_imported_decision(closed),
-        author=concluded.author if concluded else None,
-        confidence=draft.confidence if draft else None,
-        support=concluded.support if concluded else None,
-        turnout=concluded.turnout if concluded else None,
-        reasons=tuple(_build_claim(claim, timeline) for claim in draft.reasons) if draft else (),
+        ended_by="cancelled" if isinstance(closed, SessionCancelled) else None,
         positions=_build_positions(meeting, concluded),
-        dissent=_build_dissent(timeline, concluded),
-        open_questions=tuple(_build_claim(claim, timeline) for claim in draft.open_questions) if draft else (),
-        lost=tuple(
-            SeatLoss(seat=lost.seat, times=lost.times, last=lost.last, weight_share=lost.weight_share, voiceless=lost.voiceless)
-            for lost in (concluded.lost if concluded else ())
-        ),
-        could_differ=concluded.could_differ if concluded else False,
         turns=sum(turn.spoken is not None for turn in timeline.turns),
         spent=timeline.spent,
     )
+    if isinstance(closed, SessionImported):
+        return apply_conclusion(shared, closed.conclusion)
+    if concluded is None:
+        return shared
+    return replace(
+        shared,
+        ended_by=concluded.reason,
+        decision=_build_claim(draft.decision, timeline) if draft else None,
+        author=concluded.author,
+        confidence=draft.confidence if draft else None,
+        support=concluded.support,
+        turnout=concluded.turnout,
+        reasons=tuple(_build_claim(claim, timeline) for claim in draft.reasons) if draft else (),
+        dissent=_build_dissent(timeline, draft) if draft else (),
+        open_questions=tuple(_build_claim(claim, timeline) for claim in draft.open_questions) if draft else (),
+        lost=tuple(
+            SeatLoss(seat=lost.seat, times=lost.times, last=lost.last, weight_share=lost.weight_share, voiceless=lost.voiceless)
+            for lost in concluded.lost
+        ),
+        could_differ=concluded.could_differ,
+        overruled=concluded.overruled,
+        answers=_build_answers(timeline, concluded, draft),
+    )
 
 
-def _find_imported_decision(closed: object) -> SourcedClaim | None:
-    """Return the decision of an imported session, if its conclusion names one."""
-    conclusion = json.loads(closed.conclusion) if isinstance(closed, SessionImported) else None
-    decision = conclusion.get("decision") if isinstance(conclusion, dict) else conclusion
-    if isinstance(decision, dict):
-        entries = tuple(entry for entry in decision.get("entries") or () if isinstance(entry, int))
-        return SourcedClaim(text=str(decision.get("text", "")), entries=entries)
-    return SourcedClaim(text=decision) if isinstance(decision, str) and decision else None
+def _build_answers(
+    timeline: PersonaTimeline, concluded: MeetingConcluded, draft: facts.Draft | None
+) -> tuple[AnsweredInput, ...]:
+    """Return what the conclusion answers to each of the user's inputs; one that it left out stands there without an answer."""
+    replies = {reply.input: reply for reply in reversed(draft.answers)} if draft else {}
+    known = {line.id: line for line in timeline.lines if line.speaker == USER and line.id > 1}
+    return tuple(
+        AnsweredInput(
+            input=number,
+            asked=known[number].content,
+            answer=replies[number].text if number in replies else None,
+            entries=_keep_known(replies[number].entries, timeline) if number in replies else (),
+        )
+        for number in sorted({*replies, *concluded.unanswered} & set(known))
+    )
+
+
+def _keep_known(entries: tuple[int, ...], timeline: PersonaTimeline) -> tuple[int, ...]:
+    return tuple(sorted({entry for entry in entries if 1 <= entry <= len(timeline.lines)}))
 
 
 def _build_claim(claim: facts.DraftClaim, timeline: PersonaTimeline) -> SourcedClaim:
-    known = tuple(sorted({entry for entry in claim.entries if 1 <= entry <= len(timeline.lines)}))
-    return SourcedClaim(text=claim.text, entries=known)
+    return SourcedClaim(text=claim.text, entries=_keep_known(claim.entries, timeline))
 
 
 def _build_positions(meeting: Meeting, concluded: MeetingConcluded | None) -> tuple[SeatPosition, ...]:
@@ -197,17 +223,15 @@ def _build_positions(meeting: Meeting, concluded: MeetingConcluded | None) -> tu
     return tuple(positions)
 
 
-def _build_dissent(timeline: PersonaTimeline, concluded: MeetingConcluded | None) -> tuple[Dissent, ...]:
+def _build_dissent(timeline: PersonaTimeline, draft: facts.Draft) -> tuple[Dissent, ...]:
     meeting = timeline.state
-    if concluded is None or meeting.draft is None:
-        return ()
     voiced: list[Dissent] = []
     for seat, stand in collect_last_words(meeting).items():
         if stand.verdict == "oppose":
             voiced.append(Dissent(seat=seat, kind="oppose", text=stand.position))
         if stand.verdict == "conditional":
             voiced.append(Dissent(seat=seat, kind="conditional", text=stand.condition or stand.position))
-    for claim in meeting.draft.dissent:
+    for claim in draft.dissent:
         known = _build_claim(claim, timeline)
         voiced.append(Dissent(seat=None, kind="reported", text=known.text, entries=known.entries))
     return tuple(voiced)

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final, get_args
 
-from moot.codec.mending import cut_text
 from moot.codec.schemas import allow_list, allow_text, allow_values, narrow_schema
+from moot.domain.claims import cut_text
 from moot.domain.effects import Ask, CompareTexts, Mended, Schema
 from moot.protocols.swarm.answers import (
     MOST_FINDINGS,

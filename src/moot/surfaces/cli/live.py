@@ -19,6 +19,7 @@ from moot.protocols.consultation.asks import to_inner_entry
 from moot.protocols.consultation.timeline import ConsultingTimeline
 from moot.protocols.consultation.timeline import add_and_describe_consultation as told_consultations
 from moot.protocols.persona.facts import (
+    BidsDeclared,
     ConclusionDrafted,
     FloorGiven,
     IntentDeclared,
@@ -205,6 +206,11 @@ class MeetingView(MovingView):
             case IntentDeclared(seat=seat, said=intent):
                 self._score[seat] = intent.reaction_score
                 self._status[seat] = one_line(intent.reason)
+            case BidsDeclared(said=said):
+                for bid in said.bids:
+                    if bid.node_id in self._timeline.state.intents:
+                        self._score[SeatId(bid.node_id)] = bid.reaction_score
+                        self._status[SeatId(bid.node_id)] = one_line(bid.reason)
             case FloorGiven(seat=seat):
                 self._status[seat] = f"{words.floor} · {words.floors[fact.reason]}"
                 self._speaker, self._words = seat, ""
@@ -234,9 +240,8 @@ class MeetingView(MovingView):
         return COLORS[seats.index(SeatId(seat)) % len(COLORS)] if seat in seats else "white"
 
     def _render_contribution(self, line: PersonaTimelineLine) -> RenderableType:
-        head = Text.assemble(
-            (f"#{line.id} ", "dim"), (line.speaker, f"bold {self._choose_color(line.speaker)}"), (format_line_marks(line), "dim")
-        )
+        marks = format_line_marks(line, REPORT_TEXT[self._timeline.language])
+        head = Text.assemble((f"#{line.id} ", "dim"), (line.speaker, f"bold {self._choose_color(line.speaker)}"), (marks, "dim"))
         return Group(head, Padding(Text(strip_control(line.content)), (0, 0, 1, 2)))
 
     def _render(self) -> RenderableType:

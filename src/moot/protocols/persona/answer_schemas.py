@@ -1,0 +1,52 @@
+"""The JSON schema of each ask: the fields that count there, and the entries and seats that can be named."""
+
+from moot.codec.schemas import allow_list, allow_values, narrow_schema
+from moot.domain.effects import Schema
+from moot.domain.roster import Seat
+from moot.protocols.persona.facts import Draft, DraftClaim, InputReply, Intent, JointBids, NamedIntent, Position, Stand
+from moot.protocols.persona.state import MOST_INPUTS, Meeting
+
+_CLAIMS = ("reasons", "dissent", "open_questions")
+
+
+def build_answer_schema(state: Meeting, kind: str, seats: tuple[Seat, ...]) -> Schema | None:
+    """Return the schema of the answer to an ask of these seats; None where the shape says it all."""
+    match kind:
+        case "position":
+            return narrow_schema(Position, ["position"], ["confidence"])
+        case "intent":
+            return narrow_schema(Intent, ["reaction_score", "intent_to_speak"], _list_extras(state, seats))
+        case "bids":
+            node = allow_values(seat.id for seat in seats)
+            needed = ["node_id", "reaction_score", "intent_to_speak"]
+            bid = narrow_schema(NamedIntent, needed, _list_extras(state, seats), node_id=node)
+            return narrow_schema(JointBids, ["bids"], bids={**allow_list(bid, len(seats)), "minItems": 1})
+        case "draft":
+            return _build_draft_schema(state)
+        case "stand":
+            return narrow_schema(
+                Stand, ["verdict"], ["confidence", "position", "condition", "moved_by"], moved_by=_allow_entry(state)
+            )
+        case _:
+            return None
+
+
+def _list_extras(state: Meeting, seats: tuple[Seat, ...]) -> list[str]:
+    """Only the decider says whether enough was said."""
+    return ["reason", "view", *(["sufficient"] if any(seat.id == state.decider for seat in seats) else [])]
+
+
+def _build_draft_schema(state: Meeting) -> Schema:
+    # A range, not a list of numbers: what lies in it and was not shown is left out when the answer is read.
+    entries = allow_list(_allow_entry(state), 500)
+    claim = narrow_schema(DraftClaim, ["text"], ["entries"], entries=entries)
+    changes: dict[str, Schema] = {"decision": claim, **{name: allow_list(claim, 20) for name in _CLAIMS}}
+    if state.inputs:
+        named = allow_values(each.id for each in state.inputs)
+        reply = narrow_schema(InputReply, ["input", "text"], ["entries"], input=named, entries=entries)
+        changes["answers"] = allow_list(reply, MOST_INPUTS)
+    return narrow_schema(Draft, ["decision"], ["confidence", *_CLAIMS, *(["answers"] if state.inputs else [])], **changes)
+
+
+def _allow_entry(state: Meeting) -> Schema:
+    return {"type": "integer", "minimum": 1, "maximum": state.last_id}
