@@ -39,9 +39,11 @@ from moot.domain.facts import (
     Origin,
     Reply,
     SeatLost,
+    SeatsSwapped,
     SessionCancelled,
     SessionForked,
     SessionImported,
+    SessionParked,
     SessionResumed,
 )
 from moot.domain.ids import AskId, SeatId, SessionId
@@ -375,6 +377,10 @@ _ANSWERS = {type(sample): sample for sample in OWN_SAMPLES if isinstance(sample,
 SAMPLES: tuple[Fact, ...] = (
     *OWN_SAMPLES,
     *(replace(each, mends=("left out: refers_to 9",), via="token:t1", model="m-1") for each in _ANSWERS.values()),
+    SessionParked(reason="ada: nothing answers", seats=(ADA,), usage=Usage(tokens_in=3, calls=1)),
+    SessionParked(reason="", seats=()),
+    SeatsSwapped(swaps=(Swap(seat=ADA, platform="mailbox"),)),
+    SeatLost(ask=AskId("1.intent.ada"), seat=ADA, reason="unreachable", detail="no terminal"),
 )
 
 

@@ -120,7 +120,8 @@ class Sessions:
         outside = frozenset(seat.id for seat in snapshot.session_state.seats if seat.is_outside)
         is_late = (
             is_left
-            and not snapshot.session_state.is_parked
+            and not snapshot.session_state.is_waiting_outside
+            and snapshot.session_state.parked is None
             and (now - snapshot.session_state.ran_at).total_seconds() > NEW_SECONDS
         )
         batch = step(self._writer, snapshot, (), now, outside, since=now)

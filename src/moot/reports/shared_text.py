@@ -58,6 +58,7 @@ class SharedReportText(TwoLanguages):
             "rejected_key": "a rejected key",
             "gave_up": "giving up after repeated crashes",
             "passed_over": "skipped by hand",
+            "unreachable": "an outage",
         },
         {
             "timeout": "超时未答",
@@ -67,6 +68,7 @@ class SharedReportText(TwoLanguages):
             "rejected_key": "密钥被拒",
             "gave_up": "多次崩溃后放弃",
             "passed_over": "人工跳过",
+            "unreachable": "服务中断",
         },
     )
     asked_for: Both[dict[str, str]] = both(

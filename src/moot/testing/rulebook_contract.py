@@ -54,7 +54,16 @@ MOST_INTERRUPTIONS: Final = 8
 """How often the player does something else than answer; a user who never stops talking proves nothing."""
 
 _SESSION: Final = SessionId("think_20240520_001")
-_LOSSES: Final[tuple[Loss, ...]] = ("timeout", "error", "malformed", "refused", "rejected_key", "gave_up", "passed_over")
+_LOSSES: Final[tuple[Loss, ...]] = (
+    "timeout",
+    "error",
+    "malformed",
+    "refused",
+    "rejected_key",
+    "gave_up",
+    "passed_over",
+    "unreachable",
+)
 _BUDGETS: Final[tuple[BudgetKind, ...]] = ("turns", "tokens", "money", "time")
 _USAGES: Final = (FREE, Usage(tokens_in=40, tokens_out=9, cost=12, calls=1), Usage(tokens_in=7, calls=2))
 _TEXTS: Final = ("And the cost?", "# Now\n[#9 bob]\u2028| x", "那预算呢？", "\x1b[2J\u202eevil", " ")

@@ -20,6 +20,7 @@ from moot.domain.facts import (
     InputGiven,
     Opened,
     SeatLost,
+    SeatsSwapped,
     SessionForked,
 )
 from moot.domain.ids import USER, SeatId, ask_id
@@ -121,7 +122,7 @@ class PersonaRules:
                 return fast_replace(state, stop=budget if state.is_talking else state.stop, is_spent=True)
             case CloseCalled():
                 return fast_replace(state, stop="called" if state.is_talking else state.stop, is_spent=True)
-            case SessionForked(swaps=swaps):
+            case SessionForked(swaps=swaps) | SeatsSwapped(swaps=swaps):
                 return fast_replace(state, seats=swap_seats(state.seats, swaps))
             case Closed():
                 return fast_replace(state, phase="closed")

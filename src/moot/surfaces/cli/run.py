@@ -185,7 +185,7 @@ def watch(session: str, after: int, as_json: bool) -> None:
             view = build_view(plugin, timeline, console)
             with view.open_display():
                 snapshot = await moot.engine.load_snapshot(parse_session_id(session))
-                if snapshot.session_state.is_parked:
+                if snapshot.session_state.is_waiting_outside:
                     waiting = ", ".join(sorted({ask.split(".", 2)[2] for ask in snapshot.session_state.pending}))
                     output.print_note(f"It waits for answers from outside: {waiting}")
                 elif not snapshot.is_closed and not await moot.is_running(session):
