@@ -51,7 +51,7 @@ class Counted(Engine):
 
     runs = 0
 
-    async def run(self, session: SessionId, seating: ParticipantFactory, *, wait_outside: bool = False) -> Snapshot:
+    async def run(self, session: SessionId, seating: ParticipantFactory, *, wait_outside: bool | float = False) -> Snapshot:
         self.runs += 1
         return await super().run(session, seating, wait_outside=wait_outside)
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from moot.app.parking import CHECK_SECONDS
 from moot.app.plugins import load_kinds, load_plugins
 from moot.domain.effects import AnswerForm
 from moot.domain.facts import Language
@@ -23,8 +24,6 @@ from moot.participants.lookup import Lookup, LookupParticipant
 from moot.participants.record_writer import RecorderParticipant
 from moot.ports.participant import Participant
 
-CHECK_SECONDS = 120.0
-"""How long `ready` may take, including imports on a busy machine; a participant's requests have their own deadlines."""
 SEARCH = "MOOT_SEARCH"
 """The variable that names the search program: an agent's name, or a recipe file."""
 

@@ -1,6 +1,7 @@
 """The run loop of one session: step, append, ask, wait; until it is closed or this process has nothing left to do."""
 
 import asyncio
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -47,11 +48,13 @@ class EngineContext:
 class SessionRun:
     """Runs one session in this process. `run` may be cancelled at any time: the ledger stays consistent."""
 
-    def __init__(self, world: EngineContext, snapshot: Snapshot, seating: ParticipantFactory, *, wait_outside: bool) -> None:
+    def __init__(
+        self, world: EngineContext, snapshot: Snapshot, seating: ParticipantFactory, *, wait_outside: bool | float
+    ) -> None:
         self.snapshot = snapshot
         self._world = world
         self._seating = seating
-        self._wait_outside = wait_outside
+        self._waits_until = math.inf if wait_outside is True else asyncio.get_running_loop().time() + wait_outside
         self._participants: dict[SeatId, Participant | None] = {}
         self._outside: frozenset[SeatId] = frozenset()
         # `_arrived` and `_woken` connect the participants' tasks with the loop: a task appends its fact and wakes the loop, and
@@ -106,7 +109,7 @@ class SessionRun:
             if await self._settle_outages():
                 return
             is_waiting = self._tasks or self._arrived or self._is_stale
-            if not is_waiting and not (self._wait_outside and self.snapshot.session_state.pending):
+            if not is_waiting and not (self._is_waiting_allowed() and self.snapshot.session_state.pending):
                 return
             await self._wait()
 
@@ -127,6 +130,10 @@ class SessionRun:
         if len(batch.written) == 1 and not has_asked:
             return StepResult(self.snapshot, [], batch.asks)
         return batch
+
+    def _is_waiting_allowed(self) -> bool:
+        """Whether outside seats are still to be waited for here."""
+        return asyncio.get_running_loop().time() < self._waits_until
 
     def _seat_all(self) -> None:
         seats = self.snapshot.session_state.seats
@@ -338,6 +345,8 @@ class SessionRun:
             for ask, pending in session_state.pending.items()
             if pending.deadline and ask not in held
         ]
+        if session_state.is_waiting_outside and asyncio.get_running_loop().time() < self._waits_until < math.inf:
+            waits.append(self._waits_until - asyncio.get_running_loop().time())
         # The time budget is a deadline, too; while only outside seats are awaited its clock stands still.
         if (
             session_state.opened.budget.seconds is not None

@@ -6,7 +6,7 @@ from typing import Literal
 from moot.domain.budget import Spent
 from moot.domain.ids import SeatId, SessionId
 
-Status = Literal["thinking", "concluded", "cancelled"]
+Status = Literal["thinking", "parked", "concluded", "cancelled"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,8 @@ class Decision:
 
     `support` is the supporting side's share among those who took a side, `turnout` their share of all weight. `choice` is the
     decision in a word or two, where it has one. `effective` is how many independent votes the `heads` that took a side are worth.
-    `overturned`: it is not what most had written blind, and nobody who changed named a reason.
+    `overturned`: it is not what most had written blind, and nobody who changed named a reason. `parked` says why a parked session
+    cannot go on now.
     """
 
     session: SessionId
@@ -88,3 +89,4 @@ class Decision:
     effective: float | None = None
     open_challenges: tuple[SourcedClaim, ...] = ()
     overturned: bool = False
+    parked: str = ""

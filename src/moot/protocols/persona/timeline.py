@@ -136,7 +136,8 @@ def build_decision(timeline: PersonaTimeline) -> Decision:
     return Decision(
         session=timeline.session,
         topic=meeting.opened.topic,
-        status="thinking" if closed is None else "cancelled" if isinstance(closed, SessionCancelled) else "concluded",
+        status=timeline.status,
+        parked=timeline.parked,
         ended_by=concluded.reason if concluded else "cancelled" if isinstance(closed, SessionCancelled) else None,
         decision=_build_claim(draft.decision, timeline) if draft else _find_imported_decision(closed),
         author=concluded.author if concluded else None,
