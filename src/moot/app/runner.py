@@ -36,12 +36,23 @@ log = logging.getLogger("moot")
 
 
 class LocalRunner:
-    """Runs sessions in the background. Use as an async context manager. `closed` is called for each session that ended here."""
+    """Runs sessions in the background. Use as an async context manager. `closed` is called for each session that ended here.
 
-    def __init__(self, engine: Engine, seating: ParticipantFactory, closed: OnClosed) -> None:
+    `delays` says, by a seed, how long to wait before each look at a parked session.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        seating: ParticipantFactory,
+        closed: OnClosed,
+        *,
+        delays: Callable[[int], Iterator[float]] = iterate_delays,
+    ) -> None:
         self._engine = engine
         self._seating = seating
         self._closed = closed
+        self._delays = delays
         self._workers: dict[SessionId, asyncio.Task[None]] = {}
         self._again: set[SessionId] = set()
         self._alarms: dict[SessionId, asyncio.TimerHandle] = {}
@@ -139,7 +150,7 @@ class LocalRunner:
         loop, session, parked = asyncio.get_running_loop(), snapshot.session, snapshot.session_state.parked
         retry = self._retries.get(session)
         if retry is None:
-            retry = _Retry(iterate_delays(snapshot.session_state.opened.seed), loop.time(), loop.time() + LONGEST_OUTAGE)
+            retry = _Retry(self._delays(snapshot.session_state.opened.seed), loop.time(), loop.time() + LONGEST_OUTAGE)
             self._retries[session] = retry
             log.warning("session %s is parked: %s", session, parked.reason if parked is not None else "")
         if loop.time() >= retry.due:

@@ -93,11 +93,14 @@ async def _probe(participant: Participant, seconds: float) -> str | None:
         return f"{type(error).__name__}: {error}"
 
 
-def build_parking(held: Sequence[SeatLost], unready: Mapping[SeatId, str]) -> SessionParked:
-    """Build the fact that says who cannot be asked, and why: seats with the same cause together."""
+def build_parking(held: Sequence[SeatLost], shared: Iterable[SeatId], unready: Mapping[SeatId, str]) -> SessionParked:
+    """Build the fact that says who cannot be asked, and why: seats with the same cause together.
+
+    `shared` are seats that the participant of a held one fills, `unready` those that said themselves why they cannot be asked.
+    """
     seats_of: dict[str, list[SeatId]] = {}
     for seat, cause in (*((fact.seat, fact.detail or fact.reason) for fact in held), *unready.items()):
         seats_of.setdefault(one_line(cause), []).append(seat)
     reason = "; ".join(f"{', '.join(dict.fromkeys(seats))}: {cause}" for cause, seats in seats_of.items())
-    seats = tuple(dict.fromkeys((*(fact.seat for fact in held), *unready)))
+    seats = tuple(dict.fromkeys((*(fact.seat for fact in held), *sorted(shared), *unready)))
     return SessionParked(reason=reason[:LONGEST_REASON], seats=seats, usage=sum((fact.usage for fact in held), FREE))

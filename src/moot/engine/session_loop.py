@@ -279,7 +279,8 @@ class SessionRun:
         self._is_parking = True
         if self._tasks or self._arrived or self._is_stale:
             return False
-        parked = build_parking(list(self._outages.held.values()), self._unready)
+        shared = self._outages.find_out_seats((), self._participants)
+        parked = build_parking(list(self._outages.held.values()), shared, self._unready)
         after, written = self._world.writer.write(self.snapshot, self._world.clock.now(), parked)
         return await self._commit(StepResult(after, [written]))
 
@@ -291,10 +292,9 @@ class SessionRun:
         is_alone = not self._outages.answered and not any(each.outside for each in session_state.pending.values())
         if holds_half(session_state.seats, out) or (is_alone and len(lost) > 1):
             return True
-        # Asked one by one, every seat would look like the only one that is out: so the others are asked whether they are ready.
-        others = {
-            seat: each for seat, each in self._participants.items() if seat not in out and seat not in self._outages.answered
-        }
+        # Asked one by one, every seat would look like the only one that is out, and who answered a moment ago may be out by now:
+        # so all others are asked whether they are ready.
+        others = {seat: each for seat, each in self._participants.items() if seat not in out}
         self._unready = await explain_unready(others, PROBE_SECONDS)
         if holds_half(session_state.seats, {*out, *self._unready}):
             return True

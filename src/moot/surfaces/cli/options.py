@@ -17,7 +17,6 @@ swap_option = click.option(
 wait_option = click.option(
     WAIT,
     type=Duration(),
-    default=0.0,
     metavar="[DURATION]",
     help=f"Wait here for mailbox seats and for the end of an outage; without a duration up to {WAIT_UNSAID}.",
 )

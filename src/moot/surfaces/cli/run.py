@@ -83,7 +83,7 @@ def run(
     seed: int | None,
     session: str | None,
     patience: float,
-    wait: float,
+    wait: float | None,
     consult: bool,
     consult_limit: int | None,
     consult_total: int | None,
@@ -135,7 +135,7 @@ def run(
                 )
             if not seats and not models and not as_json:
                 await print_discovered(moot, table.session)
-            return await table.hold(moot, as_json=as_json, wait=wait)
+            return await table.hold(moot, as_json=as_json, wait=wait or False)
 
     exit_with(output.run(work, as_json=as_json, stopped=table.describe_stop))
 
@@ -149,7 +149,7 @@ def run(
 @swap_option
 @click.option("--no-check", is_flag=True, help="Skip the check that every seat can answer.")
 @output.json_option
-def resume(*, session: str, wait: float, runs: Path | None, swaps: tuple[str, ...], no_check: bool, as_json: bool) -> None:
+def resume(*, session: str, wait: float | None, runs: Path | None, swaps: tuple[str, ...], no_check: bool, as_json: bool) -> None:
     """Resume a session where it stopped: after Ctrl-C, a crash, an outage that parked it, or an answer from outside.
 
     Every seat is checked first, as by `moot run`; a seat that cannot answer any more can be given to another participant.
@@ -166,8 +166,8 @@ def resume(*, session: str, wait: float, runs: Path | None, swaps: tuple[str, ..
     async def work() -> int:
         async with table.open_moot() as moot:
             # With --wait an outage is waited out, not refused.
-            await moot.prepare_resume(session, swaps=parse_swaps(swaps), check=not (no_check or wait))
-            return await table.hold(moot, as_json=as_json, wait=wait)
+            await moot.prepare_resume(session, swaps=parse_swaps(swaps), check=not no_check and wait is None)
+            return await table.hold(moot, as_json=as_json, wait=wait or False)
 
     exit_with(output.run(work, as_json=as_json, stopped=table.describe_stop))
 
