@@ -27,6 +27,15 @@ def told_json(name: str) -> Any:
     return json.loads(told(name))
 
 
+NEWER = {"parked": ""}
+"""Fields that 0.1.0 did not have, with the value that its sessions have in them."""
+
+
+def without_newer(told: dict[str, Any]) -> dict[str, Any]:
+    assert {name: told[name] for name in NEWER} == NEWER
+    return {name: value for name, value in told.items() if name not in NEWER}
+
+
 LINES = {line["session"]: line for line in told_json("list.json")}
 CONFERENCES = {each["conference"]: each for each in told_json("conferences.json")}
 SERVED = told_json("served.json")
@@ -109,7 +118,7 @@ def records(project: Path) -> list[str]:
 
 def test_all_sessions_are_listed_and_whole(library: Cli) -> None:
     """The same list and the same heads of all chains, registers and all."""
-    assert library("list", "--json").out == told("list.json")
+    assert [without_newer(line) for line in library.json("list")] == told_json("list.json")
     assert library("verify", "--json").out == told("verify.json")
     assert {line["status"] for line in LINES.values()} == {"thinking", "concluded", "cancelled"}
     finished = {line["protocol"] for line in LINES.values() if line["status"] == "concluded"}
@@ -127,7 +136,7 @@ def test_every_session_has_the_same_decision_and_replays(library: Cli) -> None:
         async with library.moot() as moot:
             for session in LINES:
                 decision = asdict(await moot.decision(session))
-                assert json.loads(json.dumps(decision)) == told_json(f"{session}/show.json")
+                assert without_newer(json.loads(json.dumps(decision))) == told_json(f"{session}/show.json")
                 found, before = await moot.replay(session), told_json(f"{session}/replay.json")
                 counts = (before["entries"], before["answers"], before["computed"])
                 assert (found.entries, found.answers, found.computed) == counts
@@ -140,9 +149,9 @@ SHOWN = {line["protocol"]: name for name, line in LINES.items() if line["status"
 
 @pytest.mark.parametrize("protocol", SHOWN)
 def test_the_commands_tell_a_session_of_each_protocol_as_before(library: Cli, protocol: str) -> None:
-    """The decision byte for byte; the replay calls no model and counts the same."""
+    """Every field of the decision; the replay calls no model and counts the same."""
     session = SHOWN[protocol]
-    assert library("show", session, "--json").out == told(f"{session}/show.json")
+    assert without_newer(library.json("show", session)) == told_json(f"{session}/show.json")
     found, before = library.json("replay", session), told_json(f"{session}/replay.json")
     assert {**found, "state": ""} == {**before, "state": ""}
 

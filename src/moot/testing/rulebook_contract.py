@@ -33,9 +33,11 @@ from moot.domain.facts import (
     Opened,
     Reply,
     SeatLost,
+    SeatsSwapped,
     SessionCancelled,
     SessionForked,
     SessionImported,
+    SessionParked,
     SessionResumed,
 )
 from moot.domain.ids import AskId, SeatId, SessionId
@@ -263,6 +265,8 @@ def build_stray_facts(played: PlayedSession) -> list[Fact]:
         InputGiven(text=""),
         BudgetExhausted(budget="turns", spent=""),
         SessionForked(source=_SESSION, at=10**9, swaps=(Swap(seat=GHOST, platform=""),)),
+        SessionParked(reason="out", seats=(GHOST,)),
+        SeatsSwapped(swaps=(Swap(seat=GHOST, platform=""),)),
         *own,
         SessionImported(conclusion="null"),
         SessionCancelled(),

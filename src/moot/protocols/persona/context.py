@@ -83,7 +83,7 @@ def _build_conclusion(timeline: PersonaTimeline) -> Any:
     decision = asdict(build_decision(timeline))
     if isinstance(timeline.closed, SessionCancelled):
         return {"ended_by": "cancelled", "reason": timeline.closed.reason}
-    return {key: value for key, value in decision.items() if key not in {"session", "topic", "status"}}
+    return {key: value for key, value in decision.items() if key not in {"session", "topic", "status", "parked"}}
 
 
 class ContextLedger:
