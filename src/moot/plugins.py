@@ -19,8 +19,10 @@ from moot.domain.facts import (
     Opened,
     Reply,
     SeatLost,
+    SeatsSwapped,
     SessionCancelled,
     SessionForked,
+    SessionParked,
     SessionResumed,
 )
 from moot.domain.ids import USER, AskId, SeatId, SessionId, ask_id
@@ -124,10 +126,12 @@ __all__ = [
     "SeatLost",
     "SeatPosition",
     "SeatRequest",
+    "SeatsSwapped",
     "Series",
     "SessionCancelled",
     "SessionForked",
     "SessionId",
+    "SessionParked",
     "SessionResumed",
     "SessionTimeline",
     "SharedReportText",

@@ -27,6 +27,15 @@ def told_json(name: str) -> Any:
     return json.loads(told(name))
 
 
+NEWER = {"parked": ""}
+"""Fields that 0.1.0 did not have, with the value that its sessions have in them."""
+
+
+def without_newer(told: dict[str, Any]) -> dict[str, Any]:
+    assert {name: told[name] for name in NEWER} == NEWER
+    return {name: value for name, value in told.items() if name not in NEWER}
+
+
 LINES = {line["session"]: line for line in told_json("list.json")}
 CONFERENCES = {each["conference"]: each for each in told_json("conferences.json")}
 SERVED = told_json("served.json")
@@ -109,7 +118,7 @@ def records(project: Path) -> list[str]:
 
 def test_all_sessions_are_listed_and_whole(library: Cli) -> None:
     """The same list and the same heads of all chains, registers and all."""
-    assert library("list", "--json").out == told("list.json")
+    assert [without_newer(line) for line in library.json("list")] == told_json("list.json")
     assert library("verify", "--json").out == told("verify.json")
     assert {line["status"] for line in LINES.values()} == {"thinking", "concluded", "cancelled"}
     finished = {line["protocol"] for line in LINES.values() if line["status"] == "concluded"}

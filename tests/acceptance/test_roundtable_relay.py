@@ -240,7 +240,7 @@ def test_agents_that_fail_or_break_the_files_are_skipped(cli: Cli) -> None:
         "skips_ahead": "malformed: it broke the files: turn.json:1: status",
         "trespasses": "malformed: it wrote no speech",
         "links": "malformed: it broke the files: 011_links.md:1: a link",
-        "missing": "error: ",
+        "missing": "unreachable: ",
     }.items():
         assert any(told.startswith(words) for told in found[role]), found[role]
     assert (table.folder / "001_good.md").read_text() == "## Stance\ngood 1\n"

@@ -383,6 +383,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "moot.giveInput": {"text": "Mind the cost.", "idempotencyKey": "letter"},
     "moot.exportSession": {"form": "minutes"},
     "moot.verifySession": {},
+    "moot.resumeSession": {"swaps": {}},
     "moot.closeSession": {},
     "moot.cancelSession": {"reason": "asked the wrong question"},
     "moot.listProtocols": {},

@@ -15,7 +15,7 @@ import pytest
 
 from moot.domain.budget import Usage
 from moot.domain.effects import Ask, Brief
-from moot.domain.facts import Language
+from moot.domain.facts import Language, Loss
 from moot.domain.ids import SeatId, ask_id
 from moot.domain.roster import Seat
 from moot.participants import subprocess_runner
@@ -309,16 +309,18 @@ def test_a_missing_program_is_told_before_and_when_asked(tmp_path: Path) -> None
     table = Table(recipe, tmp_path / "own")
     assert bounded(table.participant.ready()) == "the program 'no-such-agent' is not found; install it: npm install -g agent"
     detail = "no-such-agent cannot be run: No such file or directory"
-    assert table.respond(brief("speech")) == NoAnswer(reason="error", detail=detail)
+    assert table.respond(brief("speech")) == NoAnswer(reason="unreachable", detail=detail)
 
 
-@pytest.mark.parametrize(("mode", "told"), [(0o644, "Permission denied"), (0o755, "Exec format error")])
-def test_a_file_that_is_no_program_is_told(tmp_path: Path, mode: int, told: str) -> None:
+@pytest.mark.parametrize(
+    ("mode", "reason", "told"), [(0o644, "unreachable", "Permission denied"), (0o755, "error", "Exec format error")]
+)
+def test_a_file_that_is_no_program_is_told(tmp_path: Path, mode: int, reason: Loss, told: str) -> None:
     path = tmp_path / "agent"
     path.write_text("touch x\n")
     path.chmod(mode)
     table = Table(Recipe(name="agent", argv=(str(path), "{prompt}")), tmp_path / "own")
-    assert table.respond(brief("speech")) == NoAnswer(reason="error", detail=f"{path} cannot be run: {told}")
+    assert table.respond(brief("speech")) == NoAnswer(reason=reason, detail=f"{path} cannot be run: {told}")
     assert list((tmp_path / "own").iterdir()) == []
     is_ready = bounded(table.participant.ready()) is None
     assert is_ready is (mode == 0o755)

@@ -287,7 +287,7 @@ def test_a_rate_limit_is_waited_out_for_as_long_as_the_server_asks() -> None:
 def test_a_wait_longer_than_the_patience_is_not_begun() -> None:
     stub = StubServer([Fail(status=429, message="slow down", retry_after=60)])
     response, _ = respond(stub, brief("intent", patience=50.0))
-    assert lost(response).reason == "error"
+    assert lost(response).reason == "unreachable"
     assert "is over its rate limit (429): slow down; it asks for 60 s of patience" in lost(response).detail
     assert len(stub.asked) == 1
 
@@ -319,7 +319,7 @@ def test_a_silence_longer_than_the_patience_is_a_timeout() -> None:
 def test_a_dropped_connection_is_tried_three_times(kind: str) -> None:
     stub = StubServer([Drop()])
     response, _ = respond(stub, brief(kind))
-    assert lost(response).reason == "error"
+    assert lost(response).reason == "unreachable"
     assert "broke off" in lost(response).detail
     assert len(stub.asked) == 3
 
@@ -345,9 +345,9 @@ def test_a_refusal_is_not_asked_again(kind: str, reply: StubReply) -> None:
 @pytest.mark.parametrize(
     ("step", "reason", "words"),
     [
-        (Fail(status=404, message="no such model"), "error", "has no such model or address (404): no such model"),
-        (Fail(status=429, code="insufficient_quota"), "error", "out of credit"),
-        (Fail(status=500), "error", "failed (500): scripted failure"),
+        (Fail(status=404, message="no such model"), "unreachable", "has no such model or address (404): no such model"),
+        (Fail(status=429, code="insufficient_quota"), "unreachable", "out of credit"),
+        (Fail(status=500), "unreachable", "failed (500): scripted failure"),
         (Fail(status=413), "error", "would not take the request (413)"),
         (Raw(), "malformed", ""),
         (Raw(body=b'{"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": []}'), "malformed", ""),

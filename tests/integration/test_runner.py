@@ -2,9 +2,10 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from itertools import repeat
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -51,7 +52,7 @@ class Counted(Engine):
 
     runs = 0
 
-    async def run(self, session: SessionId, seating: ParticipantFactory, *, wait_outside: bool = False) -> Snapshot:
+    async def run(self, session: SessionId, seating: ParticipantFactory, *, wait_outside: bool | float = False) -> Snapshot:
         self.runs += 1
         return await super().run(session, seating, wait_outside=wait_outside)
 
@@ -446,5 +447,82 @@ def test_a_session_that_ended_in_the_runner_is_remembered(tmp_path: Path) -> Non
             (kept,) = await moot.memory.list_decisions()
             assert (kept.decision, kept.record.decided) == (session, "All of it.")
             assert len(await moot.engine.records(SessionId("_memory"))) == 1
+
+    bounded(work())
+
+
+class Out(Guest):
+    """Cannot be asked while `is_out`."""
+
+    is_out = True
+
+    async def ready(self) -> str | None:
+        return "the line is dead" if self.is_out else None
+
+    async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
+        if self.is_out:
+            return NoAnswer(reason="unreachable", detail="the line is dead")
+        return await super().respond(brief, on_text)
+
+
+def test_a_parked_session_is_resumed_by_itself_once_its_seats_can_be_asked() -> None:
+    """M-5: looked at again with growing pauses; nobody is asked before `ready` says so, and an outside answer keeps it parked."""
+
+    async def work() -> None:
+        house, ends, ada, bob = engine(), Ends(), Out(), Out()
+        session = await house.open(debate("ada", "bob", elsewhere=["eve"]))
+        looks = [0]
+
+        def delays(seed: int) -> Iterator[float]:
+            while True:
+                looks[0] += 1
+                yield 0.02
+
+        async with LocalRunner(house, seating(ada=ada, bob=bob), ends, delays=delays) as runner:
+            runner.nudge(session)
+            while looks[0] < 3:  # noqa: ASYNC110 - the runner tells nobody
+                await asyncio.sleep(0.01)
+            assert runner.parked == 1
+            await house.contribute(session, EVE, says("propose"))
+            runner.nudge(session)
+            state = (await house.load_snapshot(session)).session_state
+            assert state.parked is not None
+            assert state.parked.seats == ("ada", "bob")
+            assert [type(entry.fact).__name__ for entry in (await house.entries(session))[-2:]] == [
+                "Contributed",
+                "SessionParked",
+            ]
+            ada.is_out = bob.is_out = False
+            for phase in PHASES[1:]:
+                while not any(each.ask.kind == phase for each in await house.list_outstanding(session)):  # noqa: ASYNC110
+                    await asyncio.sleep(0.01)
+                await idle(runner)
+                assert runner.parked == 0
+                await house.contribute(session, EVE, says(phase))
+                runner.nudge(session)
+            await ends.seen()
+        assert (await resolution(house, session)).consensus_type == "unanimous"
+        assert (ada.calls, bob.calls) == (4, 4)
+        assert [entry for entry in await house.entries(session) if isinstance(entry.fact, SeatLost)] == []
+
+    bounded(work())
+
+
+def test_a_parked_session_that_is_resumed_by_hand_is_looked_at_at_once() -> None:
+    """M-6: not when the next pause is over."""
+
+    async def work() -> None:
+        house, ends, ada, bob = engine(), Ends(), Out(), Out()
+        session = await house.open(debate("ada", "bob"))
+        async with LocalRunner(house, seating(ada=ada, bob=bob), ends, delays=lambda seed: repeat(3_600.0)) as runner:
+            runner.nudge(session)
+            await idle(runner)
+            ada.is_out = bob.is_out = False
+            runner.nudge(session)
+            await idle(runner)
+            assert (runner.parked, ends.sessions) == (1, [])
+            runner.resume(session)
+            await ends.seen()
+            assert runner.parked == 0
 
     bounded(work())

@@ -39,9 +39,11 @@ from moot.domain.facts import (
     Origin,
     Reply,
     SeatLost,
+    SeatsSwapped,
     SessionCancelled,
     SessionForked,
     SessionImported,
+    SessionParked,
     SessionResumed,
 )
 from moot.domain.ids import AskId, SeatId, SessionId
@@ -431,6 +433,10 @@ SAMPLES: tuple[Fact, ...] = (
     *(replace(each, mends=("left out: refers_to 9",), via="token:t1", model="m-1") for each in _ANSWERS.values()),
     *_LATER,
     *PERSONA_SAMPLES,
+    SessionParked(reason="ada: nothing answers", seats=(ADA,), usage=Usage(tokens_in=3, calls=1)),
+    SessionParked(reason="", seats=()),
+    SeatsSwapped(swaps=(Swap(seat=ADA, platform="mailbox"),)),
+    SeatLost(ask=AskId("1.intent.ada"), seat=ADA, reason="unreachable", detail="no terminal"),
 )
 
 

@@ -16,6 +16,7 @@ from moot.app.consultations import Consult, build_consult_rules, select_asked_ki
 from moot.app.discovery import DiscoveredPlatforms, discover_platforms
 from moot.app.environment import open_ledger, resolve_home, resolve_ledger_address
 from moot.app.panels import Panel, assign_seats, load_panel, parse_seat_word, resolve_platform_path
+from moot.app.parking import OnParked, run_through_outages
 from moot.app.protocols import collect_kinds, find_plugin, find_rules, get_protocol, load_protocols
 from moot.app.remember import build_decision_record, load_error_correlations, with_recorded_trust
 from moot.app.seats import GivenParticipant, Seating
@@ -24,11 +25,11 @@ from moot.codec.chain import to_datetime, validate_chain
 from moot.codec.export import dump_export, parse_export
 from moot.codec.stored import FactCodec, read_topic
 from moot.domain.budget import Budget
-from moot.domain.facts import Closed, Entry, Language, Opened, SessionCancelled, SessionImported
+from moot.domain.facts import Closed, Entry, Language, Opened, SessionCancelled, SessionImported, SessionParked
 from moot.domain.ids import AskId, SessionId, parse_seat_id, parse_session_id
 from moot.domain.language import detect_language
 from moot.domain.records import Head
-from moot.domain.roster import HELPING_SEATS, MOST_SEATS, Seat, Swap, validate_seats
+from moot.domain.roster import HELPING_SEATS, MOST_SEATS, Seat, Swap, swap_seats, validate_seats, validate_swaps
 from moot.domain.topic import Topic
 from moot.engine.engine import Engine
 from moot.engine.events import Event
@@ -44,6 +45,8 @@ from moot.errors import (
     MootError,
     NotStarted,
     ProtocolMissing,
+    ProviderRefused,
+    SessionClosed,
     SessionExists,
 )
 from moot.memory.decision_memory import DecisionMemory
@@ -77,6 +80,7 @@ class SessionLine:
     last_at: datetime
     entries: int
     is_hosted: bool = False
+    parked: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,12 +228,52 @@ class Moot:
             await self.seating.check_search(find_plugin(opened).rules.forms)
         return PlannedSession(opened=opened, session=wanted)
 
-    async def run(self, session: str, *, wait: bool = False) -> Decision:
-        """Run or resume a session until it ends or, without `wait`, waits only for outside seats; returns the decision so far."""
-        snapshot = await self.engine.run(parse_session_id(session), self.seating, wait_outside=wait)
+    async def run(self, session: str, *, wait: bool | float = False, on_parked: OnParked | None = None) -> Decision:
+        """Run or resume a session until it ends, is parked by an outage, or waits only for outside seats; the decision so far.
+
+        `wait=True` waits here for outside seats. A number of seconds waits as long for them and for the end of an outage;
+        `on_parked` is told each time before it waits for that.
+        """
+        name = parse_session_id(session)
+        if isinstance(wait, bool):
+            snapshot = await self.engine.run(name, self.seating, wait_outside=wait)
+        else:
+            snapshot = await run_through_outages(self.engine, name, self.seating, seconds=wait, on_parked=on_parked)
         if snapshot.is_closed:
             await self.remember(session)
         return await self.decision(session)
+
+    async def prepare_resume(self, session: str, *, swaps: Mapping[str, str] | None = None, check: bool = True) -> None:
+        """Make the checks of `open` for a session that is to be resumed, then record the swaps of seats, if any.
+
+        Raises CallerError or ProviderRefused before anything is recorded.
+        """
+        name = parse_session_id(session)
+        snapshot = await self.engine.load_snapshot(name)
+        changes = self._build_swaps(swaps)
+        if snapshot.is_closed:
+            if changes:
+                raise SessionClosed(f"session {session!r} has ended; continue a copy: moot fork {session} --swap SEAT=PLATFORM")
+            return
+        seats = swap_seats(snapshot.session_state.seats, validate_swaps(snapshot.session_state.seats, changes))
+        opened = snapshot.session_state.opened
+        forms = self._find_plugin(opened).rules.forms
+        self.seating.check_scripts(seats, select_asked_kinds(forms))
+        if check:
+            try:
+                await self.seating.check(seats, opened.language)
+                await self.seating.check_search(forms)
+            except ProviderRefused as cause:
+                raise ProviderRefused(f"{cause}; or seat another participant: --swap SEAT=PLATFORM") from cause
+        if changes:
+            await self.engine.swap(name, changes)
+
+    async def resume(
+        self, session: str, *, swaps: Mapping[str, str] | None = None, check: bool = True, wait: bool | float = False
+    ) -> Decision:
+        """Resume a session after the checks of `prepare_resume`, and run it as `run` does."""
+        await self.prepare_resume(session, swaps=swaps, check=check)
+        return await self.run(session, wait=wait)
 
     async def hold(self, topic: str, **options: Unpack[Options]) -> Decision:
         """Open a session and run it to its end."""
@@ -346,17 +390,30 @@ class Moot:
     async def fork(
         self, session: str, *, at: int | None = None, swaps: Mapping[str, str] | None = None, name: str | None = None
     ) -> SessionId:
-        """Create a session that continues from entry `at` (default: the last before the close), with some seats swapped."""
+        """Create a session that continues from entry `at`, with some seats swapped.
+
+        Default: the last before the close or, if the session ended without a decision because seats were lost, the last before
+        those losses.
+        """
         source = parse_session_id(session)
         if at is None:
-            snapshot = await self.engine.load_snapshot(source)
-            at = snapshot.seq - 1 if snapshot.is_closed else snapshot.seq
-        words = [parse_seat_word(f"{seat}={platform}") for seat, platform in (swaps or {}).items()]
-        for seat in words:
+            at = await self._find_fork_entry(source)
+        changes = self._build_swaps(swaps)
+        return await self.engine.fork(source, at, changes, parse_session_id(name) if name else None)
+
+    async def _find_fork_entry(self, session: SessionId) -> int:
+        plugin, timeline = await self._load_plugin_and_timeline(session)
+        if timeline.closed is None:
+            return int(timeline.seq)
+        is_lost = timeline.lost_since and plugin.decision(timeline).decision is None
+        return int(timeline.lost_since if is_lost and not isinstance(timeline.closed, SessionCancelled) else timeline.seq) - 1
+
+    def _build_swaps(self, swaps: Mapping[str, str] | None) -> list[Swap]:
+        seats = [parse_seat_word(f"{seat}={platform}") for seat, platform in (swaps or {}).items()]
+        for seat in seats:
             # Fails for an unknown platform before anything is recorded.
             self.seating(seat)
-        changes = [Swap(seat=seat.id, platform=seat.platform) for seat in words]
-        return await self.engine.fork(source, at, changes, parse_session_id(name) if name else None)
+        return [Swap(seat=seat.id, platform=seat.platform) for seat in seats]
 
     async def diff(self, left: str, right: str) -> Difference:
         """Compare two sessions."""
@@ -406,7 +463,9 @@ class Moot:
         if not isinstance(opened, Opened):
             return line
         plugin = self._find_plugin(opened)
-        return replace(line, protocol=plugin.name, topic=opened.topic, status=_derive_status(last), is_hosted=opened.hosted)
+        reason = last.reason if isinstance(last, SessionParked) else ""
+        status = _derive_status(last)
+        return replace(line, protocol=plugin.name, topic=opened.topic, status=status, is_hosted=opened.hosted, parked=reason)
 
     def _check_platforms(self, seats: Sequence[Seat]) -> None:
         """Raise BadImport if a seat could not continue."""
@@ -463,4 +522,6 @@ def _require_started(part: T | None) -> T:
 def _derive_status(last: object) -> Status:
     if isinstance(last, SessionCancelled):
         return "cancelled"
+    if isinstance(last, SessionParked):
+        return "parked"
     return "concluded" if isinstance(last, Closed) else "thinking"

@@ -2,12 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Final, Self
 
+from moot.app.parking import LONGEST_OUTAGE, explain_unready_seats, iterate_delays
 from moot.domain.ids import SessionId
 from moot.engine.engine import Engine
 from moot.engine.session_loop import ParticipantFactory
@@ -18,21 +20,43 @@ LOOK_AGAIN_SECONDS: Final = 1.0
 """How soon to retry a session that another process runs, or that could not be written."""
 LONGEST_WAIT_SECONDS: Final = 3_600.0
 
+
+@dataclass(slots=True)
+class _Retry:
+    """When a parked session is looked at again, and until when at all, on the clock of the event loop."""
+
+    delays: Iterator[float]
+    due: float
+    ends: float
+
+
 OnClosed = Callable[[SessionId], Awaitable[object]]
 
 log = logging.getLogger("moot")
 
 
 class LocalRunner:
-    """Runs sessions in the background. Use as an async context manager. `closed` is called for each session that ended here."""
+    """Runs sessions in the background. Use as an async context manager. `closed` is called for each session that ended here.
 
-    def __init__(self, engine: Engine, seating: ParticipantFactory, closed: OnClosed) -> None:
+    `delays` says, by a seed, how long to wait before each look at a parked session.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        seating: ParticipantFactory,
+        closed: OnClosed,
+        *,
+        delays: Callable[[int], Iterator[float]] = iterate_delays,
+    ) -> None:
         self._engine = engine
         self._seating = seating
         self._closed = closed
+        self._delays = delays
         self._workers: dict[SessionId, asyncio.Task[None]] = {}
         self._again: set[SessionId] = set()
         self._alarms: dict[SessionId, asyncio.TimerHandle] = {}
+        self._retries: dict[SessionId, _Retry] = {}
 
     async def __aenter__(self) -> Self:
         return self
@@ -49,6 +73,16 @@ class LocalRunner:
     def running(self) -> int:
         """The number of sessions that are running now."""
         return len(self._workers)
+
+    @property
+    def parked(self) -> int:
+        """The number of sessions whose outage is being waited out."""
+        return len(self._retries)
+
+    def resume(self, session: SessionId) -> None:
+        """Look at once whether the outage of a parked session is over."""
+        self._retries.pop(session, None)
+        self.nudge(session)
 
     def nudge(self, session: SessionId) -> None:
         """Signal that something happened to this session: run it as far as possible."""
@@ -67,11 +101,16 @@ class LocalRunner:
                 # Before the run and not after it: a nudge during the run must cause another one.
                 self._again.discard(session)
                 snapshot = await self._run(session)
+                if snapshot is not None and snapshot.session_state.parked is None:
+                    self._retries.pop(session, None)
                 if snapshot is not None and snapshot.is_closed:
                     await self._closed(session)
                     return
                 if session in self._again:
                     continue
+                if snapshot is not None and snapshot.session_state.parked is not None:
+                    self._set_retry(snapshot)
+                    return
                 if snapshot is not None:
                     self._set_alarm(snapshot)
                     return
@@ -89,6 +128,9 @@ class LocalRunner:
         """Return the snapshot when nothing is left to do here; None if the session must be tried again."""
         with suppress(SessionBusy):
             try:
+                snapshot = await self._engine.load_snapshot(session)
+                if snapshot.session_state.parked is not None and not await self._is_over(snapshot):
+                    return snapshot
                 return await self._engine.run(session, self._seating)
             # Neither heals by itself: retrying every second would only fill the log.
             except (LedgerDamaged, LedgerNewer):
@@ -96,6 +138,27 @@ class LocalRunner:
             except WorldError:
                 log.exception("session %s: trying again", session)
         return None
+
+    async def _is_over(self, snapshot: Snapshot) -> bool:
+        """Whether the outage of a parked session is over; before it is due to be looked at, it is not."""
+        retry = self._retries.get(snapshot.session)
+        if retry is not None and asyncio.get_running_loop().time() < retry.due:
+            return False
+        return not await explain_unready_seats(snapshot, self._seating)
+
+    def _set_retry(self, snapshot: Snapshot) -> None:
+        loop, session, parked = asyncio.get_running_loop(), snapshot.session, snapshot.session_state.parked
+        retry = self._retries.get(session)
+        if retry is None:
+            retry = _Retry(self._delays(snapshot.session_state.opened.seed), loop.time(), loop.time() + LONGEST_OUTAGE)
+            self._retries[session] = retry
+            log.warning("session %s is parked: %s", session, parked.reason if parked is not None else "")
+        if loop.time() >= retry.due:
+            retry.due = loop.time() + next(retry.delays)
+        if retry.due > retry.ends:
+            log.warning("session %s stays parked; resume it with: moot resume %s", session, session)
+            return
+        self._alarms[session] = loop.call_at(retry.due, self.nudge, session)
 
     def _set_alarm(self, snapshot: Snapshot) -> None:
         deadlines = [pending.deadline for pending in snapshot.session_state.pending.values() if pending.deadline is not None]

@@ -6,11 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from moot.app.parking import CHECK_SECONDS
 from moot.app.plugins import load_kinds, load_plugins
 from moot.domain.effects import AnswerForm
 from moot.domain.facts import Language
 from moot.domain.ids import SeatId
 from moot.domain.roster import COMMAND, DIRECTOR, FUNCTION, Seat, parse_kind
+from moot.engine.outages import explain_unready
 from moot.errors import BadRoster, BadSetting, ProviderRefused, UnknownPlatform
 from moot.participants import encoder, local_model, weights
 from moot.participants.agent_recipes import AGENTS
@@ -22,8 +24,6 @@ from moot.participants.lookup import Lookup, LookupParticipant
 from moot.participants.record_writer import RecorderParticipant
 from moot.ports.participant import Participant
 
-CHECK_SECONDS = 120.0
-"""How long `ready` may take, including imports on a busy machine; a participant's requests have their own deadlines."""
 SEARCH = "MOOT_SEARCH"
 """The variable that names the search program: an agent's name, or a recipe file."""
 
@@ -155,11 +155,8 @@ class Seating:
                     f"seat {seat.id!r}: the embedded model speaks English only; for a Chinese meeting set a provider's key, "
                     "start a local model server, or give a GGUF file that speaks Chinese as embedded:FILE"
                 )
-        waiting = {seat: participant for seat, participant in participants.items() if participant is not None}
-        answers = await asyncio.gather(*(_check_ready(participant) for participant in waiting.values()))
-        for seat_id, sentence in zip(waiting, answers, strict=True):
-            if sentence is not None:
-                raise ProviderRefused(f"seat {seat_id!r}: {sentence}")
+        for seat_id, sentence in (await explain_unready(participants, CHECK_SECONDS)).items():
+            raise ProviderRefused(f"seat {seat_id!r}: {sentence}")
 
     async def check_search(self, forms: Mapping[str, AnswerForm]) -> None:
         """Reject a search that cannot work, if the protocol uses one; raises ProviderRefused."""
@@ -192,14 +189,6 @@ class Seating:
     def has_embedded(self) -> bool:
         """Whether the embedded model can answer now."""
         return local_model.is_installed() and encoder.is_installed() and self.weights() is not None
-
-
-async def _check_ready(participant: Participant) -> str | None:
-    try:
-        async with asyncio.timeout(CHECK_SECONDS):
-            return await participant.ready()
-    except TimeoutError:
-        return f"no answer within {CHECK_SECONDS:.0f} s"
 
 
 def _build_kind(name: str, given: GivenParticipant) -> ParticipantKind:

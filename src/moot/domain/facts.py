@@ -6,7 +6,7 @@ facts that its rulebook computes, and one `Closed`; its `kinds` name all of them
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from moot.domain.budget import FREE, Budget, BudgetKind, Usage
 from moot.domain.consult import ConsultRules
@@ -15,7 +15,9 @@ from moot.domain.roster import Seat, Swap
 from moot.domain.topic import Topic
 
 Language = Literal["en", "zh"]
-Loss = Literal["timeout", "error", "malformed", "refused", "rejected_key", "gave_up", "passed_over"]
+Loss = Literal["timeout", "error", "malformed", "refused", "rejected_key", "gave_up", "passed_over", "unreachable"]
+OUTAGES: Final[frozenset[Loss]] = frozenset(("rejected_key", "unreachable"))
+"""Losses whose cause lies outside of the meeting: the seat could not be asked at all, and asking later may succeed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +135,25 @@ class SessionResumed(Fact):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SessionParked(Fact):
+    """An outage left too few seats to decide fairly: nothing is asked, lost or concluded until somebody resumes the session.
+
+    `seats` cannot be asked now, and `reason` says why. `usage` is what their failed asks cost; those are put again later.
+    """
+
+    reason: str
+    seats: tuple[SeatId, ...]
+    usage: Usage = FREE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeatsSwapped(Fact):
+    """Other participants fill these seats from here on; what they were asked is put again."""
+
+    swaps: tuple[Swap, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionForked(Fact):
     """The entries before this one are a copy of another session up to one of its entries."""
 
@@ -167,6 +188,8 @@ CORE_KINDS: dict[str, type[Fact]] = {
     "session_forked": SessionForked,
     "session_cancelled": SessionCancelled,
     "session_imported": SessionImported,
+    "session_parked": SessionParked,
+    "seats_swapped": SeatsSwapped,
 }
 
 

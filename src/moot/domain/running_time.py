@@ -14,8 +14,10 @@ from moot.domain.facts import (
     InputGiven,
     Reply,
     SeatLost,
+    SeatsSwapped,
     SessionCancelled,
     SessionForked,
+    SessionParked,
     SessionResumed,
 )
 from moot.domain.ids import AskId
@@ -34,25 +36,25 @@ class PendingAsk:
 class RunningTime:
     """The time between the last known sign of a running process and this entry (`at`).
 
-    The session ran for `seconds`; for `parked` seconds it waited only for outside seats.
+    The session ran for `seconds`; for `waited` seconds it waited only for outside seats.
     """
 
     at: datetime
     seconds: float = 0.0
-    parked: float = 0.0
+    waited: float = 0.0
 
 
-def is_parked(pending: Mapping[AskId, PendingAsk]) -> bool:
+def is_waiting_outside(pending: Mapping[AskId, PendingAsk]) -> bool:
     """Whether the session waits only for outside seats; no process needs to run it then."""
-    # No pending asks is not parked: the session then has work to compute, and a process must run it.
+    # Without pending asks it does not wait: the session then has work to compute, and a process must run it.
     return bool(pending) and all(each.outside for each in pending.values())
 
 
 def compute_running_time(ran_at: datetime, pending: Mapping[AskId, PendingAsk], entry: Entry) -> RunningTime:
     """Return what an entry says about the time before it, given the asks that were pending then."""
     gap = (entry.at - ran_at).total_seconds()
-    if is_parked(pending):
-        return RunningTime(entry.at, parked=gap)
+    if is_waiting_outside(pending):
+        return RunningTime(entry.at, waited=gap)
     # Such an entry can be written while no process runs the session, so it proves nothing: the interval stays open until the next
     # entry that only a running process writes.
     if _is_from_outside(pending, entry.fact):
@@ -70,6 +72,12 @@ def update_pending(pending: Mapping[AskId, PendingAsk], fact: Fact) -> Mapping[A
             return {**pending, **dict.fromkeys(asks, PendingAsk(deadline, outside))}
         case AsksWithdrawn(asks=asks):
             return remove_asks(pending, asks)
+        # No process holds them any more: whoever resumes the session puts them again, with deadlines of its own.
+        case SessionParked():
+            return {key: value for key, value in pending.items() if value.outside}
+        case SeatsSwapped(swaps=swaps):
+            swapped = {swap.seat for swap in swaps}
+            return {key: value for key, value in pending.items() if key.split(".", 2)[-1] not in swapped}
         # A fork does not inherit its source's asks: its own process sends them again, with deadlines of its own.
         case SessionForked() | Closed():
             return {}
@@ -86,4 +94,4 @@ def _is_from_outside(pending: Mapping[AskId, PendingAsk], fact: Fact) -> bool:
     if isinstance(fact, Reply):
         put = pending.get(fact.ask)
         return put is not None and put.outside
-    return isinstance(fact, InputGiven | CloseCalled | SessionCancelled | SessionForked)
+    return isinstance(fact, InputGiven | CloseCalled | SeatsSwapped | SessionCancelled | SessionForked)

@@ -7,6 +7,7 @@ from typing import Final
 
 from moot.domain.budget import BudgetKind, Spent
 from moot.domain.facts import (
+    OUTAGES,
     BudgetExhausted,
     Closed,
     Entry,
@@ -15,13 +16,15 @@ from moot.domain.facts import (
     Opened,
     Reply,
     SeatLost,
+    SeatsSwapped,
     SessionForked,
+    SessionParked,
     SessionResumed,
 )
 from moot.domain.ids import AskId, SeatId
 from moot.domain.replace import fast_replace
-from moot.domain.roster import DIRECTOR, Seat, swap_seats
-from moot.domain.running_time import PendingAsk, compute_running_time, is_parked, update_pending
+from moot.domain.roster import DIRECTOR, Seat, Swap, swap_seats
+from moot.domain.running_time import PendingAsk, compute_running_time, is_waiting_outside, update_pending
 
 MOST_ATTEMPTS: Final = 10
 """How often an ask is sent again after the process that held it died."""
@@ -36,6 +39,7 @@ class SessionState:
     """A fold of the facts that all protocols share; its size is bounded by the pending asks. It has no slots, for `fast_replace`.
 
     `ran_at` is the time of the last entry that a running process wrote; inputs and outside answers may also come while none runs.
+    `parked` is the outage that the session waits out; `out` are the seats whose last ask failed by an outage.
     """
 
     opened: Opened
@@ -49,11 +53,13 @@ class SessionState:
     input_keys: tuple[str, ...] = ()
     answer_keys: Mapping[tuple[SeatId, str], int] = field(default_factory=dict)
     closed: Closed | None = None
+    parked: SessionParked | None = None
+    out: frozenset[SeatId] = frozenset()
 
     @property
-    def is_parked(self) -> bool:
+    def is_waiting_outside(self) -> bool:
         """Whether the session waits only for outside seats: then no time counts."""
-        return is_parked(self.pending)
+        return is_waiting_outside(self.pending)
 
     def seat(self, name: str) -> Seat:
         return next(seat for seat in (*self.seats, DIRECTOR) if seat.id == name)
@@ -72,7 +78,7 @@ def apply(session_state: SessionState, entry: Entry) -> SessionState:
     spent = session_state.spent.with_seconds(time.seconds) if time.seconds else session_state.spent
     pending = update_pending(session_state.pending, fact)
     gap = (entry.at - session_state.ran_at).total_seconds()
-    if isinstance(fact, Reply | SeatLost):
+    if isinstance(fact, Reply | SeatLost | SessionParked):
         # A failed answer costs money, too: the provider charges for tokens that could not be parsed.
         spent = spent.plus(fact.usage)
     after = fast_replace(session_state, seq=entry.seq, at=entry.at, ran_at=time.at, pending=pending, spent=spent)
@@ -89,22 +95,38 @@ def _with_answer_key(session_state: SessionState, fact: Reply) -> SessionState:
 
 def _apply_rare_fact(session_state: SessionState, fact: Fact, gap: float) -> SessionState:
     match fact:
+        case Reply(seat=seat) if seat in session_state.out:
+            return _apply_rare_fact(fast_replace(session_state, out=session_state.out - {seat}), fact, gap)
         case Reply(key=key) if key:
             return _with_answer_key(session_state, fact)
+        case SeatLost(seat=seat, reason=reason) if reason in OUTAGES:
+            return fast_replace(session_state, out=session_state.out | {seat})
+        case SessionParked():
+            return fast_replace(session_state, parked=fact)
+        case SeatsSwapped(swaps=swaps):
+            return _with_swaps(session_state, swaps)
         case SessionResumed():
             return fast_replace(
-                session_state, pending={key: _renew_pending(value, gap) for key, value in session_state.pending.items()}
+                session_state,
+                parked=None,
+                pending={key: _renew_pending(value, gap) for key, value in session_state.pending.items()},
             )
         case InputGiven(key=key) if key:
             return fast_replace(session_state, input_keys=(*session_state.input_keys, key)[-REMEMBERED_KEYS:])
         case BudgetExhausted(budget=budget):
             return fast_replace(session_state, exhausted=budget)
         case SessionForked(swaps=swaps):
-            return fast_replace(session_state, seats=swap_seats(session_state.seats, swaps))
+            return fast_replace(_with_swaps(session_state, swaps), parked=None)
         case Closed():
-            return fast_replace(session_state, closed=fact)
+            return fast_replace(session_state, closed=fact, parked=None)
         case _:
             return session_state
+
+
+def _with_swaps(session_state: SessionState, swaps: tuple[Swap, ...]) -> SessionState:
+    # Another participant has not failed yet.
+    out = session_state.out - {swap.seat for swap in swaps}
+    return fast_replace(session_state, seats=swap_seats(session_state.seats, swaps), out=out)
 
 
 def _renew_pending(pending: PendingAsk, gap: float) -> PendingAsk:

@@ -10,6 +10,7 @@ from moot.domain.facts import (
     Entry,
     InputGiven,
     Opened,
+    SeatsSwapped,
     SessionCancelled,
     SessionForked,
 )
@@ -73,8 +74,11 @@ class Engine(OutsideAnswers):
         self._numbers[prefix] += 1
         return daily_id(now, self._numbers[prefix])
 
-    async def run(self, session: SessionId, seating: ParticipantFactory, *, wait_outside: bool = False) -> Snapshot:
-        """Run a session until it is closed or waits only for outside seats; raises SessionBusy."""
+    async def run(self, session: SessionId, seating: ParticipantFactory, *, wait_outside: bool | float = False) -> Snapshot:
+        """Run a session until it is closed, is parked, or waits only for outside seats; raises SessionBusy.
+
+        `wait_outside` is for how many seconds from now on outside seats are waited for here; True sets no limit.
+        """
         async with self._world.ledger.claim(session):
             run = SessionRun(self._world, await self.load_snapshot(session), seating, wait_outside=wait_outside)
             self._runs[session] = run
@@ -112,6 +116,15 @@ class Engine(OutsideAnswers):
             )
             if entry is not None:
                 return entry
+
+    async def swap(self, session: SessionId, swaps: Sequence[Swap]) -> None:
+        """Fill seats with other participants from here on; raises BadRoster, SessionBusy, SessionClosed."""
+        async with self._world.ledger.claim(session):
+            while True:
+                snapshot = await self.load_snapshot(session)
+                wanted = validate_swaps(snapshot.session_state.seats, swaps)
+                if await self._append(snapshot, SeatsSwapped(swaps=wanted)) is not None:
+                    return
 
     async def watch(self, session: SessionId, after: int = 0) -> AsyncIterator[Event]:
         """Yield every entry after `after`, and text while this process produces it; ends when the session is closed."""

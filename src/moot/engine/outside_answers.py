@@ -150,9 +150,9 @@ class OutsideAnswers(Sessions):
                 earlier = None if said_before is None else said_before(snapshot)
                 if earlier is not None:
                     return (await self.entries(session, earlier - 1, 1))[0]
-                # While the session is parked no time counts anyway, so the claim of `is_running` (a lock file or a query) is
-                # spared.
-                is_left = not snapshot.session_state.is_parked and not await self.is_running(session)
+                # While only outside seats are awaited no time counts anyway: the claim of `is_running` (a lock file or a query)
+                # is spared.
+                is_left = not snapshot.session_state.is_waiting_outside and not await self.is_running(session)
                 before = self._compute_step(snapshot, is_left=is_left)
                 ask = choose(before)
                 if ask is None:

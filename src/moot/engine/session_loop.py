@@ -1,6 +1,7 @@
 """The run loop of one session: step, append, ask, wait; until it is closed or this process has nothing left to do."""
 
 import asyncio
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,6 +14,7 @@ from moot.domain.roster import Seat
 from moot.domain.safe_text import fix_surrogates
 from moot.domain.session_state import MOST_ATTEMPTS
 from moot.engine.events import EntryAdded, EventHub, TextDelta
+from moot.engine.outages import PROBE_SECONDS, HeldOutages, build_parking, explain_unready, holds_half
 from moot.engine.snapshot import RecordWriter, Snapshot
 from moot.engine.step import StepResult, step
 from moot.errors import BadAnswer, SeqConflict
@@ -46,17 +48,22 @@ class EngineContext:
 class SessionRun:
     """Runs one session in this process. `run` may be cancelled at any time: the ledger stays consistent."""
 
-    def __init__(self, world: EngineContext, snapshot: Snapshot, seating: ParticipantFactory, *, wait_outside: bool) -> None:
+    def __init__(
+        self, world: EngineContext, snapshot: Snapshot, seating: ParticipantFactory, *, wait_outside: bool | float
+    ) -> None:
         self.snapshot = snapshot
         self._world = world
         self._seating = seating
-        self._wait_outside = wait_outside
-        self._participants: dict[str, Participant | None] = {}
+        self._waits_until = math.inf if wait_outside is True else asyncio.get_running_loop().time() + wait_outside
+        self._participants: dict[SeatId, Participant | None] = {}
         self._outside: frozenset[SeatId] = frozenset()
         # `_arrived` and `_woken` connect the participants' tasks with the loop: a task appends its fact and wakes the loop, and
         # only the loop writes to the ledger.
         self._arrived: list[Fact] = []
         self._tasks: dict[AskId, asyncio.Task[None]] = {}
+        self._outages = HeldOutages()
+        self._unready: dict[SeatId, str] = {}
+        self._is_parking = False
         self._woken = asyncio.Event()
         self._alarm: asyncio.TimerHandle | None = None
         self._since = snapshot.session_state.at
@@ -70,7 +77,7 @@ class SessionRun:
         self._woken.set()
 
     async def run(self) -> Snapshot:
-        """Return the snapshot when the session is closed, or waits only for outside seats."""
+        """Return the snapshot when the session is closed, is parked, or waits only for outside seats."""
         self._seat_all()
         self._start_clock()
         try:
@@ -99,8 +106,10 @@ class SessionRun:
             # again.
             self._withdraw()
             self._start(batch)
+            if await self._settle_outages():
+                return
             is_waiting = self._tasks or self._arrived or self._is_stale
-            if not is_waiting and not (self._wait_outside and self.snapshot.session_state.pending):
+            if not is_waiting and not (self._is_waiting_allowed() and self.snapshot.session_state.pending):
                 return
             await self._wait()
 
@@ -110,7 +119,8 @@ class SessionRun:
         if not self._is_taken_up:
             return batch
         # An ask that the dead process held must be sent again, and SessionResumed counts that attempt and moves its deadline.
-        has_asked = any(not pending.outside for pending in self.snapshot.session_state.pending.values())
+        session_state = self.snapshot.session_state
+        has_asked = session_state.parked is not None or any(not pending.outside for pending in session_state.pending.values())
         if not batch.written and not has_asked:
             return batch
         resumed = [SessionResumed(), *self._arrived]
@@ -120,6 +130,10 @@ class SessionRun:
         if len(batch.written) == 1 and not has_asked:
             return StepResult(self.snapshot, [], batch.asks)
         return batch
+
+    def _is_waiting_allowed(self) -> bool:
+        """Whether outside seats are still to be waited for here."""
+        return asyncio.get_running_loop().time() < self._waits_until
 
     def _seat_all(self) -> None:
         seats = self.snapshot.session_state.seats
@@ -201,7 +215,7 @@ class SessionRun:
             if ask.seat not in self._participants:
                 self._participants[ask.seat] = self._seating(self.snapshot.session_state.seat(ask.seat))
             participant = self._participants[ask.seat]
-            if participant is None or ask.id in self._tasks:
+            if participant is None or ask.id in self._tasks or ask.id in self._outages.held or self._is_parking:
                 continue
             pending = self.snapshot.session_state.pending.get(ask.id)
             # The answer is here already but not yet written: asking again would pay for a second one.
@@ -213,6 +227,7 @@ class SessionRun:
                     ask, NoAnswer(reason="gave_up", detail=f"put {MOST_ATTEMPTS} times, each time the process ended")
                 )
                 continue
+            self._outages.note_ask(ask.seat, self._tasks)
             self._tasks[ask.id] = asyncio.create_task(self._ask_participant(ask, participant))
 
     async def _ask_participant(self, ask: Ask, participant: Participant) -> None:
@@ -239,11 +254,53 @@ class SessionRun:
     def _record_response(self, ask: Ask, response: Answer | NoAnswer) -> None:
         """Queue the result of an ask. The participant's value is validated first, because the ledger must stay readable."""
         try:
-            self._arrived.append(self._build_fact(ask, response))
+            fact = self._build_fact(ask, response)
         except BadAnswer as error:
             # No usage here: the value that carries it is the one that failed validation.
-            self._arrived.append(SeatLost(ask=ask.id, seat=ask.seat, reason="malformed", detail=_shorten(str(error))))
+            fact = SeatLost(ask=ask.id, seat=ask.seat, reason="malformed", detail=_shorten(str(error)))
+        if not self._outages.take(fact, ask.seat, self._tasks):
+            self._arrived.append(fact)
         self._woken.set()
+
+    async def _settle_outages(self) -> bool:
+        """Record held outages as losses, or park the session: True once it is parked.
+
+        They are judged when everybody who was asked beside them has answered or failed, and that is on record.
+        """
+        self._outages.drop_withdrawn(self.snapshot.session_state.pending)
+        if not self._outages.is_settled(self._tasks) or self._arrived or self._is_stale:
+            self._is_parking &= bool(self._outages.held)
+            return False
+        if not self._is_parking and not await self._is_left_unfair():
+            self._arrived += self._outages.release()
+            self._woken.set()
+            return False
+        # What is still on its way is waited for and kept, so that no call that succeeds is repeated.
+        self._is_parking = True
+        if self._tasks or self._arrived or self._is_stale:
+            return False
+        shared = self._outages.find_out_seats((), self._participants)
+        parked = build_parking(list(self._outages.held.values()), shared, self._unready)
+        after, written = self._world.writer.write(self.snapshot, self._world.clock.now(), parked)
+        return await self._commit(StepResult(after, [written]))
+
+    async def _is_left_unfair(self) -> bool:
+        """Whether those who can still be asked could not decide fairly without the seats that are out."""
+        session_state = self.snapshot.session_state
+        lost = list(self._outages.held.values())
+        out = self._outages.find_out_seats(session_state.out, self._participants)
+        is_alone = not self._outages.answered and not any(each.outside for each in session_state.pending.values())
+        if holds_half(session_state.seats, out) or (is_alone and len(lost) > 1):
+            return True
+        # Asked one by one, every seat would look like the only one that is out, and who answered a moment ago may be out by now:
+        # so all others are asked whether they are ready.
+        others = {seat: each for seat, each in self._participants.items() if seat not in out}
+        self._unready = await explain_unready(others, PROBE_SECONDS)
+        if holds_half(session_state.seats, {*out, *self._unready}):
+            return True
+        # Nobody else was asked, and without this seat the session would be over: an outage does not end a meeting.
+        now = self._world.clock.now()
+        return is_alone and step(self._world.writer, self.snapshot, lost, now, self._outside, since=now).snapshot.is_closed
 
     def _build_fact(self, ask: Ask, response: Answer | NoAnswer) -> Fact:
         match response:
@@ -282,9 +339,20 @@ class SessionRun:
 
     def _next_deadline(self, now: datetime) -> float | None:
         session_state = self.snapshot.session_state
-        waits = [(pending.deadline - now).total_seconds() for pending in session_state.pending.values() if pending.deadline]
-        # The time budget is a deadline, too; while the session is parked its clock stands still.
-        if session_state.opened.budget.seconds is not None and session_state.exhausted is None and not session_state.is_parked:
+        held = self._outages.held
+        waits = [
+            (pending.deadline - now).total_seconds()
+            for ask, pending in session_state.pending.items()
+            if pending.deadline and ask not in held
+        ]
+        if session_state.is_waiting_outside and asyncio.get_running_loop().time() < self._waits_until < math.inf:
+            waits.append(self._waits_until - asyncio.get_running_loop().time())
+        # The time budget is a deadline, too; while only outside seats are awaited its clock stands still.
+        if (
+            session_state.opened.budget.seconds is not None
+            and session_state.exhausted is None
+            and not session_state.is_waiting_outside
+        ):
             waits.append(
                 session_state.opened.budget.seconds
                 - session_state.spent.seconds

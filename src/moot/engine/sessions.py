@@ -3,12 +3,15 @@
 import asyncio
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import replace
 from weakref import WeakValueDictionary
 
 from moot.codec.stored import FactCodec
+from moot.domain.budget import FREE
 from moot.domain.facts import (
     Entry,
     Fact,
+    SessionParked,
     SessionResumed,
 )
 from moot.domain.ids import SessionId
@@ -98,6 +101,11 @@ class Sessions:
         return written.entry if await self._commit(after, [written]) else None
 
     async def _commit(self, after: Snapshot, written: Sequence[WrittenEntry]) -> bool:
+        parked = after.session_state.parked
+        if parked is not None and not isinstance(written[-1].entry.fact, SessionParked):
+            # Lists of sessions read the last entry alone: it must say that the session is still parked.
+            after, again = self._writer.write(after, self._world.clock.now(), replace(parked, usage=FREE))
+            written = [*written, again]
         try:
             await self._world.ledger.append(after.session, [each.record for each in written])
         except SeqConflict:
@@ -120,7 +128,8 @@ class Sessions:
         outside = frozenset(seat.id for seat in snapshot.session_state.seats if seat.is_outside)
         is_late = (
             is_left
-            and not snapshot.session_state.is_parked
+            and not snapshot.session_state.is_waiting_outside
+            and snapshot.session_state.parked is None
             and (now - snapshot.session_state.ran_at).total_seconds() > NEW_SECONDS
         )
         batch = step(self._writer, snapshot, (), now, outside, since=now)

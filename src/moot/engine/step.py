@@ -76,10 +76,11 @@ def _find_exceeded_budget(snapshot: Snapshot, now: datetime, since: datetime) ->
     if session_state.exhausted is not None:
         return None
     budget = session_state.opened.budget
-    # Time since the last entry is not in the state yet. Time before `since` belongs to no process, and parked time is free.
+    # Time since the last entry is not in the state yet. Time before `since` belongs to no process, and waiting for outside seats
+    # is free.
     spent = (
         session_state.spent
-        if session_state.is_parked
+        if session_state.is_waiting_outside
         else session_state.spent.with_seconds((now - max(session_state.ran_at, since)).total_seconds())
     )
     kind = find_exhausted_limit(budget, spent)
@@ -104,8 +105,9 @@ def _record_asks(writer: RecordWriter, batch: StepResult, now: datetime, outside
     # AsksPut holds one deadline for all its asks, so asks are grouped by who answers and how long they may take.
     groups: dict[tuple[bool, float], list[AskId]] = {}
     for ask in batch.asks:
-        if ask.id not in pending:
-            elsewhere = ask.seat in outside
+        elsewhere = ask.seat in outside
+        # A parked session asks nobody whom a process would have to ask: whoever resumes it does that.
+        if ask.id not in pending and (elsewhere or batch.snapshot.session_state.parked is None):
             own = batch.snapshot.session_state.seat(ask.seat).patience
             # The seat's own patience is the strongest; then the session's for outside seats, who may need days; then the
             # protocol's.

@@ -97,7 +97,11 @@ class CommandParticipant:
         try:
             done = await self._run(argv, prompt, session)
         except OSError as cause:
-            return NoAnswer(reason="error", detail=f"{self._recipe.argv[0]} cannot be run: {cause.strerror}")
+            # A program that is not there, or may not be run: nothing that was said is at fault.
+            is_out = isinstance(cause, FileNotFoundError | PermissionError)
+            return NoAnswer(
+                reason="unreachable" if is_out else "error", detail=f"{self._recipe.argv[0]} cannot be run: {cause.strerror}"
+            )
         if done.is_flooded:
             return NoAnswer(reason="error", detail=f"{self._recipe.name} printed too much and was stopped", usage=_CALL)
         if done.code != 0:

@@ -6,7 +6,7 @@ A `ModelFailure` never leaves the participant: it becomes a `NoAnswer`, or the t
 import math
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, assert_never
 
 from moot.domain.facts import Loss
 
@@ -80,8 +80,21 @@ def to_loss(kind: FailureKind) -> Loss:
             return "malformed"
         case FailureKind.TIMEOUT:
             return "timeout"
-        case _:
+        # The server does not take this very request: another one may succeed.
+        case FailureKind.REJECTED:
             return "error"
+        case (
+            FailureKind.UNREACHABLE
+            | FailureKind.BROKEN
+            | FailureKind.SERVER
+            | FailureKind.QUOTA
+            | FailureKind.RATE_LIMITED
+            | FailureKind.NOT_FOUND
+            | FailureKind.NO_PACKAGE
+        ):
+            return "unreachable"
+        case _:
+            assert_never(kind)
 
 
 def explain_failure(failure: ModelFailure, whom: ModelEndpoint) -> str:

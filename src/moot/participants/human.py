@@ -45,7 +45,7 @@ class HumanParticipant:
 
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
         if self._ask is None:
-            return NoAnswer(reason="error", detail="there is no terminal to ask a person at")
+            return NoAnswer(reason="unreachable", detail="there is no terminal to ask a person at")
         # Two human seats at one terminal are asked one after the other, not alternately field by field.
         async with self._one_seat:
             return await self._ask_until_valid(self._ask, brief)

@@ -240,6 +240,8 @@ def _import_libraries() -> None:
 
 async def _fetch_model_names(client: Any, seconds: float) -> list[str]:
     """Return the models that a provider's client lists, empty if it cannot; raises ModelFailure."""
+    # Clients import this part of themselves when it is first used: the deadline below is for the request alone.
+    await asyncio.to_thread(getattr, client, "models", None)
     try:
         async with asyncio.timeout(seconds):
             if (aio := getattr(client, "aio", None)) is not None:  # google-genai

@@ -23,7 +23,11 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoAnswer:
-    """The reason why there is no answer. A value and not an exception, because it is expected to happen."""
+    """The reason why there is no answer. A value and not an exception, because it is expected to happen.
+
+    `unreachable` (and `rejected_key`) is an outage: the participant could not be asked at all, and may be back later. Where
+    outages leave too few seats, the session parks and asks again when it is resumed; any other reason is a loss.
+    """
 
     reason: Loss
     detail: str = ""

@@ -6,7 +6,7 @@ from typing import Literal
 from moot.domain.budget import Spent
 from moot.domain.ids import SeatId, SessionId
 
-Status = Literal["thinking", "concluded", "cancelled"]
+Status = Literal["thinking", "parked", "concluded", "cancelled"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +73,8 @@ class Decision:
     `support` is the supporting side's share among those who took a side, `turnout` their share of all weight. `choice` is the
     decision in a word or two, where it has one. `effective` is how many independent votes the `heads` that took a side are worth.
     `overturned`: it is not what most had written blind, and nobody who changed named a reason. `overruled`: most of the weight
-    that took a side opposes it. `answers` say what it answers to each input of the user.
+    that took a side opposes it. `answers` say what it answers to each input of the user. `parked` says why a parked session
+    cannot go on now.
     """
 
     session: SessionId
@@ -101,3 +102,4 @@ class Decision:
     overturned: bool = False
     overruled: bool = False
     answers: tuple[AnsweredInput, ...] = ()
+    parked: str = ""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from moot.domain.facts import SessionCancelled
+from moot.domain.facts import Fact, Language, SeatsSwapped, SessionCancelled, SessionParked
 from moot.domain.ids import USER, SeatId
 from moot.domain.roster import Seat
 from moot.domain.safe_text import one_line
@@ -41,7 +41,8 @@ def start_decision(timeline: SessionTimeline) -> Decision:
     return Decision(
         session=timeline.session,
         topic=state.opened.topic,
-        status="thinking" if closed is None else "cancelled" if isinstance(closed, SessionCancelled) else "concluded",
+        status=timeline.status,
+        parked=timeline.parked,
         ended_by="cancelled" if isinstance(closed, SessionCancelled) else None,
         lost=tuple(
             SeatLoss(
@@ -135,9 +136,39 @@ def explain_no_decision(timeline: SessionTimeline, decision: Decision, words: Sh
         reason = timeline.closed.reason
         return (Line(words.cancelled, "strong"), *((Quote(reason),) if reason else ()))
     if timeline.closed is None:
-        return (Line(words.still_thinking, "strong"),)
+        return explain_parking(timeline, words) or (Line(words.still_thinking, "strong"),)
     ended = words.endings.get(decision.ended_by or "", decision.ended_by)
-    return (Line(words.no_decision, "strong"), *((Fields(((words.ended_by, ended),)),) if ended else ()))
+    fields = (Fields(((words.ended_by, ended),)),) if ended else ()
+    return (Line(words.no_decision, "strong"), *fields, *explain_ending_losses(timeline, words))
+
+
+def explain_parking(timeline: SessionTimeline, words: SharedReportText) -> tuple[Block, ...]:
+    """Why a session is parked, and how it goes on; nothing for one that is not."""
+    if timeline.closed is not None or not timeline.parked:
+        return ()
+    return (
+        Line(words.parked.format(reason=one_line(timeline.parked)), "warn"),
+        Line(words.how_to_resume.format(session=timeline.session), "dim"),
+    )
+
+
+def explain_ending_losses(timeline: SessionTimeline, words: SharedReportText) -> tuple[Block, ...]:
+    """How to continue a session whose last asks were lost, from before those losses; nothing for any other."""
+    if not timeline.lost_since or isinstance(timeline.closed, SessionCancelled):
+        return ()
+    return (Line(words.ended_by_losses.format(session=timeline.session), "warn"),)
+
+
+def describe_pause(fact: Fact, language: Language) -> list[str]:
+    """An entry that stops a session of any protocol, or seats somebody else, in plain lines; nothing for any other."""
+    words = SHARED_REPORT_TEXT[language]
+    match fact:
+        case SessionParked(reason=reason):
+            return [f"  ■ {words.parked.format(reason=one_line(reason))}"]
+        case SeatsSwapped(swaps=swaps):
+            return [f"  ■ {words.swapped.format(seat=swap.seat, platform=one_line(swap.platform))}" for swap in swaps]
+        case _:
+            return []
 
 
 def format_support(decision: Decision, words: SharedReportText) -> str:

@@ -11,6 +11,16 @@ class SharedReportText(TwoLanguages):
     choice = both("In short", "简言之")
     no_decision = both("No decision: every seat that could have written it failed.", "没有决定：所有可以执笔的席位都失败了。")
     still_thinking = both("The meeting goes on; nothing is decided yet.", "会议仍在进行，尚无决定。")
+    parked = both("Parked, nothing is decided or lost: {reason}", "会议已暂停，没有作出决定，也没有丢失内容：{reason}")
+    how_to_resume = both("Resume when that works again: moot resume {session}", "恢复正常后继续：moot resume {session}")
+    trying_again = both(
+        "Parked: trying again in {seconds} s; Ctrl-C leaves it parked.", "已暂停：{seconds} 秒后重试；按 Ctrl-C 保持暂停。"
+    )
+    ended_by_losses = both(
+        "Its last asks were lost. Continue from before those losses: moot fork {session}",
+        "最后的提问均已失联。可从失联之前继续：moot fork {session}",
+    )
+    swapped = both("{seat} is filled by {platform} from here on", "{seat} 此后由 {platform} 担任")
     cancelled = both("Cancelled before a decision.", "在作出决定之前被取消。")
     rests_on = both("rests on", "依据")
     names_nothing = both("names no entry", "未注明依据")
@@ -59,6 +69,7 @@ class SharedReportText(TwoLanguages):
             "rejected_key": "a rejected key",
             "gave_up": "giving up after repeated crashes",
             "passed_over": "skipped by hand",
+            "unreachable": "an outage",
         },
         {
             "timeout": "超时未答",
@@ -68,6 +79,7 @@ class SharedReportText(TwoLanguages):
             "rejected_key": "密钥被拒",
             "gave_up": "多次崩溃后放弃",
             "passed_over": "人工跳过",
+            "unreachable": "服务中断",
         },
     )
     asked_for: Both[dict[str, str]] = both(

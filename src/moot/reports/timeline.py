@@ -9,11 +9,12 @@ from datetime import datetime
 from typing import Generic, TypeVar
 
 from moot.domain.budget import Spent
-from moot.domain.facts import Closed, Entry, Language, Loss, Opened, SeatLost
+from moot.domain.facts import AsksPut, Closed, Entry, Language, Loss, Opened, Reply, SeatLost, SessionCancelled
 from moot.domain.ids import SeatId, SessionId
 from moot.domain.rulebook import Rulebook
 from moot.domain.session_state import SessionState, apply, build_session_state
 from moot.reports.costs import Costs
+from moot.reports.decision import Status
 
 S = TypeVar("S")
 
@@ -41,7 +42,10 @@ class TimelineLine:
 
 
 class SessionTimeline:
-    """What all protocols share: what is spent, who was lost, when it was. Entries come in order, the opening first."""
+    """What all protocols share: what is spent, who was lost, when it was. Entries come in order, the opening first.
+
+    `lost_since` is the entry of the first loss after which the session got no further, 0 if the last asks were answered.
+    """
 
     lines: Sequence[TimelineLine] = ()
 
@@ -51,6 +55,8 @@ class SessionTimeline:
         self.costs = Costs()
         self.seq = 0
         self.closed: Closed | None = None
+        self.lost_since = 0
+        self._is_answered = False
         self._session_state: SessionState | None = None
         self._opened_at: datetime | None = None
 
@@ -66,6 +72,19 @@ class SessionTimeline:
     @property
     def language(self) -> Language:
         return self.session_state.opened.language
+
+    @property
+    def status(self) -> Status:
+        """Whether the session goes on, waits out an outage, or how it ended."""
+        if self.closed is not None:
+            return "cancelled" if isinstance(self.closed, SessionCancelled) else "concluded"
+        return "thinking" if self.session_state.parked is None else "parked"
+
+    @property
+    def parked(self) -> str:
+        """Why the session is parked; empty if it is not."""
+        parked = self.session_state.parked
+        return "" if parked is None else parked.reason
 
     @property
     def spent(self) -> Spent:
@@ -94,6 +113,12 @@ class SessionTimeline:
         if isinstance(fact, SeatLost):
             kind = fact.ask.split(".", 2)[1]
             self.losses.append(LossLine(seq=entry.seq, seat=fact.seat, asked_for=kind, reason=fact.reason, detail=fact.detail))
+            self.lost_since = self.lost_since or entry.seq
+        if isinstance(fact, Reply):
+            self._is_answered = True
+        # Further asks after an answer: the session went on in spite of the losses before.
+        if isinstance(fact, AsksPut) and self._is_answered:
+            self.lost_since, self._is_answered = 0, False
         if isinstance(fact, Closed):
             self.closed = fact
 

@@ -36,9 +36,11 @@ from moot.domain.facts import (
     Opened,
     Reply,
     SeatLost,
+    SeatsSwapped,
     SessionCancelled,
     SessionForked,
     SessionImported,
+    SessionParked,
     SessionResumed,
 )
 from moot.domain.ids import AskId, SeatId, SessionId
@@ -58,7 +60,16 @@ MOST_INTERRUPTIONS: Final = 8
 """How often the player does something else than answer; a user who never stops talking proves nothing."""
 
 _SESSION: Final = SessionId("think_20240520_001")
-_LOSSES: Final[tuple[Loss, ...]] = ("timeout", "error", "malformed", "refused", "rejected_key", "gave_up", "passed_over")
+_LOSSES: Final[tuple[Loss, ...]] = (
+    "timeout",
+    "error",
+    "malformed",
+    "refused",
+    "rejected_key",
+    "gave_up",
+    "passed_over",
+    "unreachable",
+)
 _BUDGETS: Final[tuple[BudgetKind, ...]] = ("turns", "tokens", "money", "time")
 _USAGES: Final = (FREE, Usage(tokens_in=40, tokens_out=9, cost=12, calls=1), Usage(tokens_in=7, calls=2))
 SCHEMA_SAMPLES: Final = 2
@@ -273,6 +284,8 @@ def build_stray_facts(played: PlayedSession) -> list[Fact]:
         InputGiven(text=""),
         BudgetExhausted(budget="turns", spent=""),
         SessionForked(source=_SESSION, at=10**9, swaps=(Swap(seat=GHOST, platform=""),)),
+        SessionParked(reason="out", seats=(GHOST,)),
+        SeatsSwapped(swaps=(Swap(seat=GHOST, platform=""),)),
         *own,
         SessionImported(conclusion="null"),
         SessionCancelled(),

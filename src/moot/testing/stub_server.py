@@ -42,7 +42,7 @@ class StubServer:
 
     With an `api_key`, any other is answered with 401. With `models`, these are listed and any other is answered with 404.
     `listing` is what `GET /models` does instead. `reject` looks at a body first and may refuse it without taking a step: a server
-    that does not know `response_format`, say.
+    that does not know `response_format`, say. A `port` lets a server come back where it was before; 0 chooses a free one.
     """
 
     def __init__(
@@ -53,6 +53,7 @@ class StubServer:
         models: Sequence[str] | None = None,
         listing: Step | None = None,
         reject: Callable[[Json], Fail | None] | None = None,
+        port: int = 0,
     ) -> None:
         self.requests: list[Request] = []
         self.base_url = ""
@@ -62,6 +63,7 @@ class StubServer:
         self._models = models
         self._listing = listing
         self._reject = reject
+        self.port = port
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -71,9 +73,9 @@ class StubServer:
         return [request for request in self.requests if request.method == "POST"]
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        port = self._server.sockets[0].getsockname()[1]
-        self.base_url = f"http://127.0.0.1:{port}/v1"
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
+        self.port = self._server.sockets[0].getsockname()[1]
+        self.base_url = f"http://127.0.0.1:{self.port}/v1"
         return self
 
     async def __aexit__(self, *_: object) -> None:

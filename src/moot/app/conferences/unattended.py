@@ -1,6 +1,7 @@
 """Runs a whole conference unattended: Moot drives the roles that it was given, and waits for the others at their folder."""
 
 import asyncio
+import math
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -13,6 +14,7 @@ from moot.app.conferences.wake_agents import FileAgentParticipant, build_wake_re
 from moot.app.conferences.watch_folder import LOOK_SECONDS, watch_changes
 from moot.app.environment import resolve_home
 from moot.app.moot import Moot
+from moot.app.parking import run_through_outages
 from moot.domain.effects import Brief
 from moot.domain.ids import SessionId
 from moot.domain.roster import COMMAND, Seat
@@ -45,7 +47,9 @@ class Relay:
         status = await self._sync_folder(at_once=True)
         # From here on the folder belongs to this session, whatever agents do to it.
         session = self._session = status.session
-        running = asyncio.create_task(self._moot.engine.run(session, self._seat_participant, wait_outside=True))
+        running = asyncio.create_task(
+            run_through_outages(self._moot.engine, session, self._seat_participant, seconds=math.inf, on_parked=self._tell_parked)
+        )
         helpers = [asyncio.create_task(self._follow_ledger(session)), asyncio.create_task(self._watch_folder())]
         try:
             await asyncio.wait([running, *helpers], return_when=asyncio.FIRST_COMPLETED)
@@ -53,7 +57,7 @@ class Relay:
             for task in helpers:
                 if task.done():
                     task.result()
-            await running
+            is_closed = (await running).is_closed
         finally:
             running.cancel()
             for task in helpers:
@@ -61,8 +65,12 @@ class Relay:
             with suppress(asyncio.CancelledError):
                 await asyncio.wait([running, *helpers])
         status = await self._sync_folder(at_once=True)
-        await self._moot.remember_if_possible(session)
+        if is_closed:
+            await self._moot.remember_if_possible(session)
         return status
+
+    def _tell_parked(self, reason: str, delay: float) -> None:
+        self._told(f"parked: {one_line(reason)}; trying again in {delay:.0f} s")
 
     async def _follow_ledger(self, session: SessionId) -> None:
         """Write new ledger entries to the folder."""

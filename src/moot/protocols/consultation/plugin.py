@@ -103,7 +103,8 @@ def build_decision(timeline: QuestionTimeline) -> Decision:
     return Decision(
         session=timeline.session,
         topic=question.opened.topic,
-        status="thinking" if timeline.closed is None else "cancelled" if is_cancelled else "concluded",
+        status=timeline.status,
+        parked=timeline.parked,
         ended_by=closed.outcome if closed else "cancelled" if is_cancelled else None,
         decision=SourcedClaim(text=question.advice.answer) if is_answered and question.advice else None,
         author=parse_seat_id(question.opened.request.to) if is_answered else None,

@@ -13,7 +13,19 @@ from typing import Any, Final
 
 from moot.domain.consult import ConsultRequest, ConsultRules
 from moot.domain.effects import AnswerForm, Ask, Brief, Effect, Record
-from moot.domain.facts import AsksPut, AsksWithdrawn, BudgetExhausted, Closed, Entry, Fact, Opened, Reply, SeatLost, SessionForked
+from moot.domain.facts import (
+    AsksPut,
+    AsksWithdrawn,
+    BudgetExhausted,
+    Closed,
+    Entry,
+    Fact,
+    Opened,
+    Reply,
+    SeatLost,
+    SeatsSwapped,
+    SessionForked,
+)
 from moot.domain.ids import AskId, SeatId
 from moot.domain.replace import fast_replace
 from moot.domain.roster import DIRECTOR, swap_seats
@@ -200,6 +212,8 @@ class ConsultingRulebook:
                 return _apply_settled_ask(after, ask)
             case BudgetExhausted(budget=budget):
                 return fast_replace(after, is_spent=after.is_spent or budget != "turns")
+            case SeatsSwapped(swaps=swaps):
+                return fast_replace(after, seats=swap_seats(after.seats, swaps))
             case SessionForked(swaps=swaps):
                 # A fork needs a token of its own: its consultations must not overwrite the records of its source.
                 origin = f"{state.token}\x1f{fact.source}\x1f{fact.at}\x1f{entry.at.isoformat()}"

@@ -6,7 +6,7 @@ from typing import Final
 
 from moot.domain.context import ContextWindow, Perception
 from moot.domain.effects import AnswerForm, Ask, Brief, Effect, Record
-from moot.domain.facts import BudgetExhausted, CloseCalled, Closed, Entry, Fact, Opened, SeatLost, SessionForked
+from moot.domain.facts import BudgetExhausted, CloseCalled, Closed, Entry, Fact, Opened, SeatLost, SeatsSwapped, SessionForked
 from moot.domain.ids import AskId, ask_id
 from moot.domain.replace import fast_replace
 from moot.domain.roster import Seat, swap_seats
@@ -83,7 +83,7 @@ class QuestionRules:
                 return state if budget == "turns" else fast_replace(state, outcome=state.outcome or budget)
             case CloseCalled():
                 return fast_replace(state, outcome=state.outcome or "called")
-            case SessionForked(swaps=swaps):
+            case SessionForked(swaps=swaps) | SeatsSwapped(swaps=swaps):
                 return fast_replace(state, seats=swap_seats(state.seats, swaps))
             case Closed():
                 return fast_replace(state, is_closed=True)

@@ -34,7 +34,14 @@ from moot.reports.blocks import (
 )
 from moot.reports.decision import Decision, Dissent
 from moot.reports.figures import format_percent
-from moot.reports.sections import build_costs, build_report, build_spent, explain_no_decision, format_lost_seats
+from moot.reports.sections import (
+    build_costs,
+    build_report,
+    build_spent,
+    explain_ending_losses,
+    explain_no_decision,
+    format_lost_seats,
+)
 
 NOTHING: Final = "–"
 
@@ -100,7 +107,9 @@ def _build_outcome(timeline: CouncilTimeline, decision: Decision, words: Council
         return (Card(blocks=(*reason, Fields(tuple(_list_progress(timeline, words)))), kind="decision"), *motion)
     claim = Line(words.no_decision, "strong") if decision.decision is None else Quote(decision.decision.text, "strong")
     figures = Fields(tuple(_list_figures(decision, words)))
-    return (Line(build_warning(decision, timeline.language), "warn"), Card(blocks=(claim, figures), kind="decision"), *motion)
+    ended = explain_ending_losses(timeline, words) if decision.decision is None else ()
+    card = Card(blocks=(claim, figures, *ended), kind="decision")
+    return (Line(build_warning(decision, timeline.language), "warn"), card, *motion)
 
 
 def _list_progress(timeline: CouncilTimeline, words: CouncilReportText) -> Iterator[tuple[str, Cell]]:

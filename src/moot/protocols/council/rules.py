@@ -21,6 +21,7 @@ from moot.domain.facts import (
     InputGiven,
     Opened,
     SeatLost,
+    SeatsSwapped,
     SessionForked,
 )
 from moot.domain.ids import USER, AskId, SeatId, ask_id
@@ -82,7 +83,7 @@ class CouncilRules:
             case CloseCalled():
                 # Votes that were cast ahead must count, because the vote itself never begins.
                 return fast_replace(_with_early_votes(self.course, state), stop="called")
-            case SessionForked(swaps=swaps):
+            case SessionForked(swaps=swaps) | SeatsSwapped(swaps=swaps):
                 return fast_replace(state, seats=swap_seats(state.seats, swaps))
             case Closed():
                 return fast_replace(state, phase="closed", revealed_at=state.revealed_at or entry.seq)

@@ -81,7 +81,8 @@ def build_decision(timeline: CouncilTimeline) -> Decision:
     decision = Decision(
         session=timeline.session,
         topic=council.opened.topic,
-        status="thinking" if timeline.closed is None else "cancelled" if is_cancelled else "concluded",
+        status=timeline.status,
+        parked=timeline.parked,
         ended_by="cancelled" if is_cancelled else None,
         positions=build_positions(timeline),
         turns=len(council.lines),

@@ -23,6 +23,7 @@ from moot.domain.facts import (
     InputGiven,
     Opened,
     SeatLost,
+    SeatsSwapped,
     SessionForked,
     SessionResumed,
 )
@@ -136,7 +137,7 @@ class PersonaRules:
             case SessionResumed():
                 # A speaker that the dead process had asked is asked again, and is then told all that was said.
                 return fast_replace(state, floor_heard=state.last_id)
-            case SessionForked(swaps=swaps):
+            case SessionForked(swaps=swaps) | SeatsSwapped(swaps=swaps):
                 return fast_replace(state, seats=swap_seats(state.seats, swaps))
             case Closed():
                 return fast_replace(state, phase="closed")

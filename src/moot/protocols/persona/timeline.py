@@ -142,7 +142,8 @@ def build_decision(timeline: PersonaTimeline) -> Decision:
     shared = Decision(
         session=timeline.session,
         topic=meeting.opened.topic,
-        status="thinking" if closed is None else "cancelled" if isinstance(closed, SessionCancelled) else "concluded",
+        status=timeline.status,
+        parked=timeline.parked,
         ended_by="cancelled" if isinstance(closed, SessionCancelled) else None,
         positions=_build_positions(meeting, concluded),
         turns=sum(turn.spoken is not None for turn in timeline.turns),

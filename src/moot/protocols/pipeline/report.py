@@ -30,6 +30,7 @@ from moot.reports.sections import (
     build_report,
     build_seats,
     build_spent,
+    explain_ending_losses,
     explain_no_decision,
 )
 
@@ -69,7 +70,11 @@ def _build_outcome(timeline: PipelineTimeline, decision: Decision, words: Pipeli
         return (*explain_no_decision(timeline, decision, words), *at)
     rows: list[tuple[str, Cell]] = [(words.ended_by, words.endings[closed.outcome])]
     if decision.decision is None:
-        return (Line(words.no_decision, "bad"), Fields((*rows, (words.at_step, closed.step))))
+        return (
+            Line(words.no_decision, "bad"),
+            Fields((*rows, (words.at_step, closed.step))),
+            *explain_ending_losses(timeline, words),
+        )
     # The decision is the last artefact, and so the last line that belongs to a step and is no verdict.
     made = [line.id for line in timeline.lines if line.step and not line.verdict][-1:]
     author = (f"{decision.author} ", References(tuple(made), "({line})"))

@@ -8,7 +8,18 @@ from collections.abc import Mapping
 from typing import Final
 
 from moot.domain.effects import AnswerForm, Ask, Brief, Effect, Record
-from moot.domain.facts import BudgetExhausted, CloseCalled, Closed, Entry, Fact, InputGiven, Opened, SeatLost, SessionForked
+from moot.domain.facts import (
+    BudgetExhausted,
+    CloseCalled,
+    Closed,
+    Entry,
+    Fact,
+    InputGiven,
+    Opened,
+    SeatLost,
+    SeatsSwapped,
+    SessionForked,
+)
 from moot.domain.ids import SeatId, ask_id
 from moot.domain.losses import count_loss
 from moot.domain.replace import fast_replace
@@ -69,7 +80,7 @@ class PipelineRules:
                 return state if budget == "turns" else fast_replace(state, stop=state.stop or budget)
             case CloseCalled():
                 return fast_replace(state, stop=state.stop or "called")
-            case SessionForked(swaps=swaps):
+            case SessionForked(swaps=swaps) | SeatsSwapped(swaps=swaps):
                 # The new participant has not failed yet.
                 return fast_replace(state, seats=swap_seats(state.seats, swaps), failed=0)
             case Closed():

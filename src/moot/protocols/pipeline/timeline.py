@@ -111,7 +111,8 @@ def build_decision(timeline: PipelineTimeline) -> Decision:
     return Decision(
         session=timeline.session,
         topic=pipeline.opened.topic,
-        status="thinking" if timeline.closed is None else "cancelled" if is_cancelled else "concluded",
+        status=timeline.status,
+        parked=timeline.parked,
         ended_by=closed.outcome if closed else "cancelled" if is_cancelled else None,
         decision=SourcedClaim(text=last.text) if is_done and last else None,
         author=last.seat if is_done and last else None,

@@ -22,7 +22,7 @@ OWN: Final = frozenset({AGENDA, TURN, MINUTES})
 
 _SPEECH: Final = re.compile(r"(\d{3,6})_(.+)\.md", re.DOTALL)
 _SKIPPED: Final = re.compile(r"\s*\[(?:跳过|SKIPPED)\]", re.IGNORECASE)
-_LOSS: Final = re.compile(r"\((timeout|error|malformed|refused|rejected_key|gave_up|passed_over)\)")
+_LOSS: Final = re.compile(r"\((timeout|error|malformed|refused|rejected_key|gave_up|passed_over|unreachable)\)")
 _COURSE: Final = re.compile(r"^##\s+(?:进程|Course)\s*$", re.MULTILINE)
 _ROUNDS: Final = re.compile(r"^[-*]\s*(?:max_rounds|轮次上限|Rounds)\s*[:：]\s*(\d{1,3})\s*$", re.MULTILINE)
 _ORDER: Final = re.compile(r"^[-*]\s*(?:speaker_order|发言顺序|Speaking order)\s*[:：]\s*(.+)$", re.MULTILINE)

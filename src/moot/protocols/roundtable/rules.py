@@ -8,7 +8,18 @@ from collections.abc import Mapping
 from typing import Final
 
 from moot.domain.effects import AnswerForm, Ask, Brief, Effect, Record
-from moot.domain.facts import BudgetExhausted, CloseCalled, Closed, Entry, Fact, InputGiven, Opened, SeatLost, SessionForked
+from moot.domain.facts import (
+    BudgetExhausted,
+    CloseCalled,
+    Closed,
+    Entry,
+    Fact,
+    InputGiven,
+    Opened,
+    SeatLost,
+    SeatsSwapped,
+    SessionForked,
+)
 from moot.domain.ids import SeatId, ask_id
 from moot.domain.losses import count_loss
 from moot.domain.replace import fast_replace
@@ -67,7 +78,7 @@ class RoundtableRules:
                 return fast_replace(state, stop=state.stop or (None if budget == "turns" else budget))
             case CloseCalled():
                 return fast_replace(state, stop=state.stop or "called")
-            case SessionForked(swaps=swaps):
+            case SessionForked(swaps=swaps) | SeatsSwapped(swaps=swaps):
                 return fast_replace(state, seats=swap_seats(state.seats, swaps))
             case Closed():
                 return fast_replace(state, status="closed")

@@ -79,7 +79,8 @@ def build_decision(timeline: RoundtableTimeline) -> Decision:
     return Decision(
         session=timeline.session,
         topic=conference.opened.topic,
-        status="thinking" if timeline.closed is None else "cancelled" if is_cancelled else "concluded",
+        status=timeline.status,
+        parked=timeline.parked,
         ended_by=closed.reason if closed else "cancelled" if is_cancelled else None,
         decision=SourcedClaim(text=agreed or minutes) if minutes else None,
         author=closed.author if closed else None,

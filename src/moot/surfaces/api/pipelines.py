@@ -49,7 +49,7 @@ class ConsultationOut(Wire):
 
 class PipelineOut(Wire):
     session_id: str
-    status: Literal["thinking", "concluded", "cancelled"]
+    status: Literal["thinking", "parked", "concluded", "cancelled"]
     ended_by: str | None = None
     steps: list[StepOut]
     consultations: list[ConsultationOut]

@@ -71,7 +71,8 @@ class SessionOut(Wire):
     session_id: str
     protocol: str
     topic: str
-    status: Literal["thinking", "concluded", "cancelled", "damaged", "not_installed"]
+    status: Literal["thinking", "parked", "concluded", "cancelled", "damaged", "not_installed"]
+    parked: str = Field(default="", description="Why a parked session cannot go on now.")
     opened_at: datetime
     last_at: datetime
     entries: int
@@ -82,13 +83,14 @@ class SessionsOut(Wire):
 
 
 class ListSessionsParams(Wire):
-    status: Literal["thinking", "concluded", "cancelled", "damaged", "not_installed", "all"] = "all"
+    status: Literal["thinking", "parked", "concluded", "cancelled", "damaged", "not_installed", "all"] = "all"
     limit: Annotated[int, Field(ge=1, le=1_000)] = 100
 
 
 class SessionDecisionOut(Wire):
     session_id: str
-    status: Literal["thinking", "concluded", "cancelled"]
+    status: Literal["thinking", "parked", "concluded", "cancelled"]
+    parked: str = Field(default="", description="Why a parked session cannot go on now; resume_session tries again.")
     cursor: int
     decision: dict[str, Any] = Field(description="The current decision, with positions, dissent, losses and costs.")
     summary: list[str] = Field(description="The same in short, for people.")
@@ -123,7 +125,7 @@ class AskOut(Wire):
 
 class AsksOut(Wire):
     session_id: str
-    status: Literal["thinking", "ended"]
+    status: Literal["thinking", "parked", "ended"]
     asks: list[AskOut]
     note: str
 
@@ -145,6 +147,13 @@ class WrittenOut(Wire):
 class InputParams(SessionParams):
     text: Annotated[str, Field(min_length=1, max_length=20_000)]
     idempotency_key: IdempotencyKey = ""
+
+
+class ResumeParams(SessionParams):
+    swaps: Annotated[
+        dict[Short, Short],
+        Field(max_length=64, description="Seats that another participant fills from here on: seat to platform."),
+    ] = {}
 
 
 class CancelParams(SessionParams):
@@ -205,6 +214,7 @@ async def list_sessions(call: Call, params: ListSessionsParams) -> SessionsOut:
                     protocol=line.protocol,
                     topic=line.topic,
                     status=line.status,
+                    parked=line.parked,
                     opened_at=line.opened_at,
                     last_at=line.last_at,
                     entries=line.entries,
@@ -226,6 +236,7 @@ async def get_session(call: Call, params: SessionParams) -> SessionDecisionOut:
     return SessionDecisionOut(
         session_id=params.session_id,
         status=decision.status,
+        parked=decision.parked,
         cursor=timeline.seq,
         decision=fields,
         summary=[line.text for line in render_decision_lines(plugin.report(timeline)) if line.text],
@@ -259,10 +270,13 @@ async def get_asks(call: Call, params: AsksParams) -> AsksOut:
         if call.progress is not None:
             await call.progress(params.timeout_seconds - left, params.timeout_seconds)
         await call.deliberations.wait_for_change(name, snapshot.seq, min(left, PROGRESS_SECONDS))
+    parked = snapshot.session_state.parked
     note = "Answer with moot.answer." if found else "The session has ended." if snapshot.is_closed else "Nothing yet: call again."
+    if parked is not None and not found:
+        note = f"The session is parked: {strip_control(parked.reason)}. It goes on when resume_session succeeds."
     return AsksOut(
         session_id=name,
-        status="ended" if snapshot.is_closed else "thinking",
+        status="ended" if snapshot.is_closed else "thinking" if parked is None else "parked",
         asks=[_build_ask_out(each) for each in found],
         note=note,
     )
@@ -306,6 +320,15 @@ async def close_session(call: Call, params: SessionParams) -> WrittenOut:
     entry = await call.moot.engine.call_close(parse_session_id(params.session_id), call.caller.name)
     call.context.runner.nudge(parse_session_id(params.session_id))
     return WrittenOut(session_id=params.session_id, entry=entry.seq)
+
+
+async def resume_session(call: Call, params: ResumeParams) -> SessionDecisionOut:
+    call.caller.check_session(params.session_id)
+    for seat, platform in params.swaps.items():
+        build_seat(call.caller, ParticipantIn(id=seat, platform=platform))
+    await call.moot.prepare_resume(params.session_id, swaps=params.swaps)
+    call.context.runner.resume(parse_session_id(params.session_id))
+    return await get_session(call, SessionParams(session_id=params.session_id))
 
 
 async def cancel_session(call: Call, params: CancelParams) -> WrittenOut:
@@ -363,6 +386,13 @@ _METHODS: tuple[Method[Any, Any], ...] = (
     build_method("moot.answer", "Answer an ask for an outside seat.", answer_ask, "speak", "answer_ask"),
     build_method("moot.giveInput", "Add an input of the user's.", give_input, "own"),
     build_method("moot.closeSession", "Ask for the end: the session concludes with what was said so far.", close_session, "own"),
+    build_method(
+        "moot.resumeSession",
+        "Resume a session that an outage parked, after a check that every seat can be asked; swaps fill seats anew.",
+        resume_session,
+        "own",
+        "resume_session",
+    ),
     build_method("moot.cancelSession", "End a session without a conclusion; its record stays.", cancel_session, "own"),
     build_method(
         "moot.exportSession", "A session as text: minutes or html, or another form of its protocol.", export_session, "read"

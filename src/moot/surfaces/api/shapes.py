@@ -101,7 +101,7 @@ class StandingOut(Wire):
     protocol: str
     category: str = ""
     stakes: str
-    status: Literal["open", "closed", "cancelled"]
+    status: Literal["open", "parked", "closed", "cancelled"]
     phase: str
     round: int
     waiting_for: list[str]
@@ -175,7 +175,7 @@ class ContributedOut(Wire):
     id: int | None = Field(default=None, description="The line's number; none for a pass.")
     phase: str
     waiting_for: list[str]
-    status: Literal["open", "closed", "cancelled"]
+    status: Literal["open", "parked", "closed", "cancelled"]
     note: str
 
 
@@ -302,7 +302,7 @@ class JoinParams(Wire):
 
 
 class ListParams(Wire):
-    status: Literal["open", "closed", "all"] = "all"
+    status: Literal["open", "parked", "closed", "all"] = "all"
     participant: ParticipantRef = None
     limit: Annotated[int, Field(ge=1, le=1_000)] = 100
 

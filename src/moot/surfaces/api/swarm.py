@@ -70,7 +70,7 @@ class OpenSwarmParams(Wire):
 
 class SwarmOut(Wire):
     session_id: str
-    status: Literal["exploring", "concluded", "cancelled"]
+    status: Literal["exploring", "parked", "concluded", "cancelled"]
     round: int
     max_rounds: int
     stage: str

@@ -8,6 +8,7 @@ from moot.app.deliberations import DeliberationState
 from moot.app.protocols import get_protocol
 from moot.domain.facts import Language
 from moot.domain.ids import USER, SeatId
+from moot.domain.safe_text import one_line
 from moot.engine.snapshot import Snapshot
 from moot.protocols.council.facts import DeliberationClosed
 from moot.protocols.council.report import build_warning
@@ -35,10 +36,10 @@ _COPIED: Final = [each.name for each in fields(Decision) if each.name in ResultO
 """The figures of a decision that cross the wire by the same name and as they are."""
 
 
-def find_status(place: DeliberationState) -> Literal["open", "closed", "cancelled"]:
+def find_status(place: DeliberationState) -> Literal["open", "parked", "closed", "cancelled"]:
     """Whether a deliberation is open."""
     if not place.snapshot.is_closed:
-        return "open"
+        return "open" if place.snapshot.session_state.parked is None else "parked"
     return "closed" if isinstance(place.snapshot.session_state.closed, DeliberationClosed) else "cancelled"
 
 
@@ -80,7 +81,7 @@ def build_general_standing(snapshot: Snapshot, protocol: str) -> dict[str, Any]:
         "protocol": protocol,
         "category": opened.subject.category,
         "stakes": opened.subject.stakes,
-        "status": "closed" if snapshot.is_closed else "open",
+        "status": "closed" if snapshot.is_closed else "open" if state.parked is None else "parked",
         "phase": "",
         "round": 0,
         "waiting_for": sorted({ask.split(".", 2)[2] for ask in state.pending}),
@@ -103,6 +104,9 @@ def describe_next_step(place: DeliberationState, seat: SeatId | None) -> str:
     if seat is not None and seat in waiting:
         types = ", ".join(place.allowed[seat])
         return f"It is your turn in the phase '{place.council.phase}': contribute one of: {types}."
+    parked = place.snapshot.session_state.parked
+    if parked is not None:
+        return f"Parked, nothing is lost: {one_line(parked.reason)}. It goes on when those seats can be asked (resume_session)."
     sealed = " Proposals stay sealed until all have written." if place.council.is_sealed else ""
     return f"Phase '{place.council.phase}': waiting for {', '.join(waiting) or 'nobody'}.{sealed} Call wait_for_turn to wait for your turn."
 

@@ -27,7 +27,7 @@ from moot.surfaces.cli.run import TerminalSession, exit_with
 @click.option("--project", type=click.Path(), help="The folder that holds docs/consultation/. Default: the current folder.")
 @click.option("--language", type=click.Choice(["en", "zh"]), help="Default: the question's language.")
 @click.option("--session", metavar="ID", help="The session's id.")
-@click.option("--wait", is_flag=True, help="Wait here for a mailbox seat instead of parking the session.")
+@click.option("--wait", is_flag=True, help="Wait here for a mailbox seat instead of ending the command.")
 @click.option("--no-check", is_flag=True, help="Skip the check that the seat can answer.")
 @output.json_option
 def consult(

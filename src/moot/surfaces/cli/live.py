@@ -32,6 +32,7 @@ from moot.protocols.persona.live_lines import format_line_marks, format_loss
 from moot.protocols.persona.report_text import REPORT_TEXT
 from moot.protocols.persona.timeline import PersonaTimeline, PersonaTimelineLine
 from moot.reports.costs import format_money
+from moot.reports.sections import describe_pause
 
 COLORS = ("cyan", "magenta", "green", "yellow", "blue", "red", "bright_cyan", "bright_magenta")
 BAR = 20
@@ -66,6 +67,11 @@ def build_view(plugin: AnyPlugin, timeline: Any, console: Console) -> View:
     )
 
 
+def describe_entry(plugin: AnyPlugin, timeline: Any, entry: Entry) -> list[str]:
+    """Add an entry to the timeline; lines that say what happened: the protocol's, and those of a pause."""
+    return [*plugin.describe(timeline, entry), *describe_pause(entry.fact, timeline.language)]
+
+
 class PlainView:
     """One line per happening, for pipes and logs."""
 
@@ -86,7 +92,7 @@ class PlainView:
     def show(self, event: Event) -> None:
         if not isinstance(event, EntryAdded):
             return
-        for line in self._plugin.describe(self._timeline, event.entry):
+        for line in describe_entry(self._plugin, self._timeline, event.entry):
             self._console.print(Text(line), soft_wrap=True)
 
 
@@ -146,7 +152,7 @@ class SeatsView(MovingView):
     def _show(self, event: Event) -> None:
         if not isinstance(event, EntryAdded):
             return
-        for line in self._plugin.describe(self._timeline, event.entry):
+        for line in describe_entry(self._plugin, self._timeline, event.entry):
             style = "red" if line.startswith("  ✗") else "dim" if line.startswith("  ") else ""
             self._console.print(Text(line, style=style))
         pending = self._timeline.session_state.pending
@@ -194,6 +200,8 @@ class MeetingView(MovingView):
                 self._track_status(seen)
         for line in self._timeline.lines[before:]:
             self._console.print(self._render_contribution(line))
+        for told in describe_pause(event.entry.fact, self._timeline.language):
+            self._console.print(Text(told, style="yellow"))
 
     def _track_status(self, entry: Entry) -> None:
         fact = entry.fact

@@ -1,6 +1,6 @@
 """What the command line prints, and how it ends.
 
-Exit codes: 0 done; 1 a disk, provider or ledger failed; 2 the call was wrong; 3 the session waits for outside seats;
+Exit codes: 0 done; 1 a disk, provider or ledger failed; 2 the call was wrong; 3 the session waits for outside seats or is parked;
 4 it ended without a decision; 5 a check failed (verify, replay); 130 interrupted.
 """
 

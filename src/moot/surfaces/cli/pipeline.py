@@ -38,7 +38,7 @@ def pipeline() -> None:
 @click.option("--time", "seconds", type=Duration(), help="Time budget, such as 90s or 10m.")
 @click.option("--session", metavar="ID", help="The session's id.")
 @click.option("--patience", type=Duration(), default=WEEK_SECONDS, help="Deadline for mailbox agents. Default: 7d.")
-@click.option("--wait", is_flag=True, help="Wait here for mailbox agents instead of parking the session.")
+@click.option("--wait", is_flag=True, help="Wait here for mailbox agents instead of ending the command.")
 @click.option("--no-check", is_flag=True, help="Skip the check that every agent can answer.")
 @click.option("--dry-run", is_flag=True, help="Validate everything and print the plan; record nothing.")
 @output.json_option
@@ -96,7 +96,7 @@ def run_pipeline(
 
 @pipeline.command(name="resume", short_help="Resume a pipeline.")
 @click.argument("session")
-@click.option("--wait", is_flag=True, help="Wait here for mailbox agents instead of parking the session.")
+@click.option("--wait", is_flag=True, help="Wait here for mailbox agents instead of ending the command.")
 @output.json_option
 def resume_pipeline(session: str, wait: bool, as_json: bool) -> None:
     """Resume a pipeline where it stopped: after Ctrl-C, a crash, or an answer from outside.
@@ -110,6 +110,7 @@ def resume_pipeline(session: str, wait: bool, as_json: bool) -> None:
     async def work() -> int:
         async with table.open_moot() as moot:
             await load_pipeline_timeline(moot, session)
+            await moot.prepare_resume(session)
             return await table.hold(moot, as_json=as_json, wait=wait)
 
     exit_with(output.run(work, as_json=as_json, stopped=table.describe_stop))

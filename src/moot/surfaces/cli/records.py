@@ -13,9 +13,10 @@ from moot.disk.atomic_write import write_atomically
 from moot.domain.facts import Entry
 from moot.domain.ids import SessionId, parse_session_id
 from moot.domain.safe_text import one_line
-from moot.errors import BadImport, BadRoster, BadSetting
+from moot.errors import BadImport, BadSetting
 from moot.memory.register import is_register
 from moot.surfaces.cli import output as out
+from moot.surfaces.cli.options import parse_swaps, swap_option
 
 
 @click.command()
@@ -105,8 +106,12 @@ def replay(session: str, as_json: bool) -> None:
 
 @click.command()
 @click.argument("session")
-@click.option("--at", help="The last entry to keep: #4 of the timeline, or 12 of the ledger. Default: the last before the close.")
-@click.option("--swap", "swaps", multiple=True, metavar="SEAT=PLATFORM", help="Give a seat to another participant; repeatable.")
+@click.option(
+    "--at",
+    help="The last entry to keep: #4 of the timeline, or 12 of the ledger. Default: the last before the close, or before the "
+    "losses that ended it.",
+)
+@swap_option
 @click.option("--session", "name", metavar="ID", help="The fork's id.")
 @out.json_option
 def fork(session: str, at: str | None, swaps: tuple[str, ...], name: str | None, as_json: bool) -> None:
@@ -118,15 +123,7 @@ def fork(session: str, at: str | None, swaps: tuple[str, ...], name: str | None,
 
     async def work() -> None:
         async with Moot() as moot:
-            words = [word.partition("=") for word in swaps]
-            if any(not platform for _, _, platform in words):
-                raise BadRoster("--swap: expected SEAT=PLATFORM, such as ada=openai:gpt-5-mini")
-            found = await moot.fork(
-                session,
-                at=await _find_entry_number(moot, session, at),
-                swaps={seat: platform for seat, _, platform in words},
-                name=name,
-            )
+            found = await moot.fork(session, at=await _find_entry_number(moot, session, at), swaps=parse_swaps(swaps), name=name)
         if as_json:
             out.print_json({"session": found})
         else:
@@ -228,10 +225,12 @@ async def _find_entry_number(moot: Moot, session: str, at: str | None) -> int | 
 
 async def _list_lines_after(moot: Moot, session: str, shared: int) -> list[str]:
     """What happened in a session behind an entry, in plain lines."""
+    from moot.surfaces.cli.live import describe_entry  # the views take a while to load, and no other command here shows them
+
     plugin = await moot.load_plugin(session)
     timeline = plugin.timeline(parse_session_id(session))
     lines: list[str] = []
     for entry in await moot.engine.entries(parse_session_id(session)):
-        happened = plugin.describe(timeline, entry)
+        happened = describe_entry(plugin, timeline, entry)
         lines += happened if entry.seq > shared else []
     return lines

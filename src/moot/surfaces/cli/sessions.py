@@ -8,7 +8,7 @@ import click
 from moot.app.moot import Moot
 from moot.codec.schemas import build_brief_schema
 from moot.domain.ids import parse_seat_id, parse_session_id
-from moot.domain.safe_text import strip_control
+from moot.domain.safe_text import one_line, strip_control
 from moot.engine.outside_answers import OutstandingAsk
 from moot.errors import BadSetting, SessionClosed, UnknownAsk
 from moot.surfaces.cli import output
@@ -31,6 +31,9 @@ def list_sessions(as_json: bool) -> None:
             output.print_json(lines)
         elif lines:
             show_sessions(output.build_console(), lines)
+            for line in lines:
+                if line.parked:
+                    output.print_note(f"{line.session} is parked: {one_line(line.parked)}; moot resume {line.session}")
         else:
             output.print_note('No sessions yet. Hold one: moot run "Should we …?"')
 
@@ -180,7 +183,7 @@ def cancel(session: str, reason: str, dry_run: bool, as_json: bool) -> None:
         async with Moot() as moot:
             if dry_run:
                 decision = await moot.decision(session)
-                if decision.status != "thinking":
+                if decision.status in {"concluded", "cancelled"}:
                     raise SessionClosed(f"session {session!r} has ended; there is nothing to cancel")
                 if as_json:
                     output.print_json({"session": session, "would_cancel": True, "turns": decision.turns})

@@ -16,8 +16,9 @@ from moot.app.discovery import LOCAL_SERVERS
 from moot.app.environment import resolve_home, resolve_ledger_address
 from moot.app.moot import Moot
 from moot.app.panels import list_presets, load_panel, load_preset, parse_seat_word
+from moot.app.parking import CHECK_SECONDS
 from moot.app.plugins import load_plugins
-from moot.app.seats import CHECK_SECONDS, SEARCH
+from moot.app.seats import SEARCH
 from moot.domain.facts import Language
 from moot.errors import MissingExtra, MootError
 from moot.participants import encoder, local_model

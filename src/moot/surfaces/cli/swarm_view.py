@@ -13,7 +13,7 @@ from moot.protocols.swarm.reports.report import format_agent_name
 from moot.protocols.swarm.reports.timeline import SwarmTimeline
 from moot.reports.costs import format_money
 from moot.reports.figures import format_percent
-from moot.surfaces.cli.live import COLORS, MovingView
+from moot.surfaces.cli.live import COLORS, MovingView, describe_entry
 
 BAR: Final = 20
 MOST_DIRECTIONS: Final = 8
@@ -32,7 +32,7 @@ class SwarmView(MovingView):
     def _show(self, event: Event) -> None:
         if not isinstance(event, EntryAdded):
             return
-        for line in self._plugin.describe(self._timeline, event.entry):
+        for line in describe_entry(self._plugin, self._timeline, event.entry):
             style = (
                 "red" if line.startswith("  ✗") else "bold" if line.startswith("──") else "dim" if line.startswith("  ") else ""
             )

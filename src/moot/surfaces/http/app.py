@@ -173,7 +173,10 @@ class ServerState:
         return JSONResponse({"status": "ok"})
 
     async def handle_metrics(self, request: Request) -> Response:
-        return Response(self.metrics.render_metrics(self.server_context.runner.running), media_type=Metrics.content_type)
+        return Response(
+            self.metrics.render_metrics(self.server_context.runner.running, self.server_context.runner.parked),
+            media_type=Metrics.content_type,
+        )
 
     async def handle_description(self, request: Request) -> Response:
         return JSONResponse(self.document)
@@ -242,7 +245,7 @@ async def _follow_sessions(context: ServerContext) -> None:
     while True:
         try:
             for line in await context.moot.sessions():
-                if line.is_hosted and line.status == "thinking" and seen.get(line.session) != line.entries:
+                if line.is_hosted and line.status in {"thinking", "parked"} and seen.get(line.session) != line.entries:
                     seen[line.session] = line.entries
                     context.runner.nudge(line.session)
                     # Not all at once: each holds a lock while it is looked at.

@@ -14,6 +14,7 @@ class Metrics:
         self._calls = Counter("moot_calls", "Calls, by method and outcome.", ["method", "outcome"], registry=self._registry)
         self._seconds = Histogram("moot_call_seconds", "How long calls took.", ["method"], registry=self._registry)
         self._running = Gauge("moot_sessions_running", "Sessions that are being run now.", registry=self._registry)
+        self._parked = Gauge("moot_sessions_parked", "Sessions that wait for an outage to end.", registry=self._registry)
         self._watching = Gauge("moot_watchers", "Open event streams.", registry=self._registry)
 
     def count_call(self, method: str, outcome: str, seconds: float) -> None:
@@ -25,7 +26,8 @@ class Metrics:
         """One more watcher, or one less."""
         self._watching.inc(change)
 
-    def render_metrics(self, running: int) -> bytes:
+    def render_metrics(self, running: int, parked: int) -> bytes:
         """All figures in Prometheus' text form."""
         self._running.set(running)
+        self._parked.set(parked)
         return generate_latest(self._registry)

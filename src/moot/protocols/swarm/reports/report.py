@@ -43,7 +43,16 @@ from moot.reports.blocks import (
 from moot.reports.decision import Decision
 from moot.reports.figures import format_percent
 from moot.reports.markdown import render_blocks
-from moot.reports.sections import build_costs, build_dissent, build_losses, build_report, build_spent, format_dissent
+from moot.reports.sections import (
+    build_costs,
+    build_dissent,
+    build_losses,
+    build_report,
+    build_spent,
+    explain_ending_losses,
+    explain_parking,
+    format_dissent,
+)
 
 MOST_LISTED: Final = 40
 MOST_LINES: Final = 8
@@ -157,12 +166,13 @@ def _build_outcome(timeline: SwarmTimeline, decision: Decision, found: WhatIfRes
     """The verdict, what was decided or why nothing was, and the result of each vote."""
     words, closed = timeline.words, timeline.closed
     blocks: list[Block] = [_build_verdict(timeline, found)]
+    blocks += explain_parking(timeline, words)
     if isinstance(closed, SessionCancelled) and closed.reason:
         blocks.append(Quote(closed.reason))
     if decision.decision is not None:
         blocks.append(Quote(decision.decision.text, "strong"))
     elif decision.status == "concluded":
-        blocks.append(Line(_explain_no_result(timeline), "strong"))
+        blocks += [Line(_explain_no_result(timeline), "strong"), *explain_ending_losses(timeline, words)]
     rows: list[tuple[str, Cell]] = [(words.author, decision.author)] if decision.author is not None else []
     for each in timeline.completed.resolved if timeline.completed is not None else ():
         result = words.by_vote.format(
@@ -194,7 +204,7 @@ def _build_dissent(timeline: SwarmTimeline, decision: Decision) -> tuple[Block, 
 
 def _build_lost_seats(timeline: SwarmTimeline, decision: Decision) -> tuple[Block, ...]:
     """The seats that failed, once the run has ended."""
-    if decision.status == "thinking":
+    if decision.status in {"thinking", "parked"}:
         return ()
     words = timeline.words
     lines = [

@@ -322,7 +322,8 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
     return Decision(
         session=timeline.session,
         topic=swarm.opened.topic,
-        status="thinking" if timeline.closed is None else "concluded" if is_over else "cancelled",
+        status=timeline.status,
+        parked=timeline.parked,
         ended_by=find_ending(timeline),
         decision=claim,
         author=swarm.author if is_over else None,

@@ -32,7 +32,7 @@ PINGS: Final = 3
 DEGRADED_AT: Final = 2
 REMOVED_AT: Final = 3
 
-BROKEN_OFF: Final[frozenset[Loss]] = frozenset(("error", "gave_up"))
+BROKEN_OFF: Final[frozenset[Loss]] = frozenset(("error", "gave_up", "unreachable"))
 """Losses after which an agent counts as interrupted: its connection or process broke off."""
 
 

@@ -22,6 +22,7 @@ from moot.domain.facts import (
     Opened,
     Reply,
     SeatLost,
+    SeatsSwapped,
     SessionForked,
 )
 from moot.domain.ids import SeatId, ask_id
@@ -146,7 +147,7 @@ class SwarmRules:
                 return fast_replace(state, stop=state.stop or (None if budget == "turns" else budget))
             case CloseCalled():
                 return fast_replace(state, stop=state.stop or "called")
-            case SessionForked(swaps=swaps):
+            case SessionForked(swaps=swaps) | SeatsSwapped(swaps=swaps):
                 return fast_replace(state, seats=swap_seats(state.seats, swaps))
             case Closed():
                 # A session that is cancelled or broken must not leave an agent running either.
@@ -189,7 +190,7 @@ def _advance_clock(state: Swarm, entry: Entry) -> Swarm:
     a round waits for them. After that nobody was there.
     """
     time = RunningTime(entry.at) if state.at is None else compute_running_time(state.at, state.pending, entry)
-    seconds = time.seconds + min(time.parked, state.settings.round_timeout)
+    seconds = time.seconds + min(time.waited, state.settings.round_timeout)
     return fast_replace(
         state, at=time.at, clock=state.clock + max(0.0, seconds), pending=update_pending(state.pending, entry.fact)
     )

@@ -1,0 +1,201 @@
+"""Sessions of every protocol whose participants can go out: scripted answers, behind a switch or behind a real model server."""
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from moot.app.moot import Moot, Options
+from moot.codec.answers import as_json
+from moot.domain.effects import Brief
+from moot.domain.facts import Loss
+from moot.domain.ids import SeatId
+from moot.participants.model import ModelParticipant
+from moot.participants.model_request import RetryPolicy
+from moot.participants.platforms import parse_platform
+from moot.participants.script import ScriptParticipant
+from moot.ports.participant import Answer, NoAnswer, OnText, Participant
+from moot.testing.stub_server import Request, StubReply, StubServer
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
+FAST = RetryPolicy(first_pause=0.01, longest_pause=0.02, preflight=5.0)
+DEADLINE = 60.0
+
+_TALK = """
+[[position]]
+position = "Wait."
+confidence = 0.6
+[[intent]]
+reaction_score = 0.8
+intent_to_speak = true
+[[speech]]
+content = "Let us wait a week."
+[[draft]]
+decision = { text = "Wait a week.", entries = [2] }
+confidence = 0.8
+[[minutes]]
+content = "# Minutes\\n\\n## Consensus\\n\\nWait a week."
+[[stand]]
+verdict = "support"
+confidence = 0.8
+position = "Fine."
+[[work]]
+content = "The text."
+[[validate]]
+verdict = "APPROVED"
+reason = "Good."
+[[consult]]
+answer = "It is sound."
+""".replace("[[speech]]\ncontent", '[[speech]]\ncontent = "First, let us look."\n[[speech]]\ncontent')
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scene:
+    """A session that reaches a decision by scripts: its options, and the file of its answers."""
+
+    protocol: str
+    seats: tuple[str, ...]
+    file: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 7
+
+    def build_options(self, *, check: bool = True) -> Options:
+        return {
+            "seats": {seat: f"x-{seat}" for seat in self.seats},
+            "check": check,
+            "protocol": self.protocol,
+            "settings": dict(self.settings),
+            "seed": self.seed,
+            "session": "s",
+        }
+
+    def build_scripts(self, folder: Path) -> dict[str, ScriptParticipant]:
+        path = EXAMPLES / self.file
+        if not self.file:
+            folder.mkdir(exist_ok=True)
+            path = folder / "talk.toml"
+            path.write_text(_TALK, encoding="utf-8")
+        return {seat: ScriptParticipant(path, SeatId(seat)) for seat in self.seats}
+
+
+_COUNCIL = ("emerson", "minski", "code-reviewer")
+SCENES = (
+    Scene(protocol="persona", seats=("ada", "bob", "cem")),
+    Scene(protocol="roundtable", seats=("ada", "bob", "cem", "moderator"), settings={"max_rounds": 2}),
+    Scene(protocol="debate", seats=_COUNCIL, file="hsm.toml"),
+    Scene(protocol="advisory", seats=_COUNCIL, file="hsm.toml", settings={"owner": "emerson"}),
+    Scene(protocol="consensus", seats=_COUNCIL, file="hsm.toml"),
+    Scene(protocol="swarm", seats=("TanWei", "SuYuan", "DongCha", "QiuSuo", "XiLi"), file="swarm.toml"),
+)
+
+
+class Switched:
+    """A participant that is out whenever `is_out` says so for the number of its call, counted over all seats of a meeting."""
+
+    def __init__(self, inner: Participant, seat: str, meeting: "Switchboard") -> None:
+        self._inner = inner
+        self._seat = seat
+        self._meeting = meeting
+
+    async def ready(self) -> str | None:
+        is_out = self._meeting.reason == "unreachable" and self._meeting.is_out(self._seat)
+        return "the line is dead" if is_out else None
+
+    async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
+        meeting = self._meeting
+        meeting.calls += 1
+        # Let the others of the wave be asked, too: real participants take a while.
+        await asyncio.sleep(0)
+        if meeting.is_out(self._seat):
+            return NoAnswer(reason=meeting.reason, detail="the line is dead")
+        response = await self._inner.respond(brief, on_text)
+        if isinstance(response, Answer):
+            meeting.answered.append(brief.ask.id)
+        return response
+
+
+@dataclass
+class Switchboard:
+    """Who is out when, and how: `is_out` is asked with a seat; `answered` are the asks that were answered, in order."""
+
+    is_out: Callable[[str], bool] = lambda seat: False
+    reason: Loss = "unreachable"
+    calls: int = 0
+    answered: list[str] = field(default_factory=list)
+
+    def seat_all(self, scripts: Mapping[str, Participant]) -> dict[str, Participant]:
+        return {seat: Switched(inner, seat, self) for seat, inner in scripts.items()}
+
+
+class Provider:
+    """A loopback model server that answers by scripts, and can be killed and started again at the same address."""
+
+    def __init__(self) -> None:
+        self._texts: dict[tuple[str, str], str] = {}
+        self._server: StubServer | None = None
+        self._port = 0
+        self.answered: list[str] = []
+        self.dies_after = 10**9
+
+    async def start(self) -> None:
+        self._server = await StubServer([self._answer], port=self._port).__aenter__()
+        self._port = self._server.port
+
+    async def kill(self) -> None:
+        if self._server is not None:
+            await self._server.__aexit__(None, None, None)
+            self._server = None
+
+    def _answer(self, request: Request) -> StubReply:
+        model = request.body["model"]
+        # The newest first: a seat that is asked the same twice gets the answer of the second time.
+        found = (text for (of, own), text in reversed(self._texts.items()) if of == model and own in request.text)
+        return StubReply(text=next(found))
+
+    def seat_all(self, scripts: Mapping[str, Participant]) -> dict[str, Participant]:
+        base = f"http://127.0.0.1:{self._port}/v1"
+        # One model name per seat: the server tells by it, and by the question, which answer is wanted.
+        return {
+            seat: _Served(ModelParticipant(parse_platform(f"{base}#{seat}", ()), {}, pace=FAST), inner, seat, self)
+            for seat, inner in scripts.items()
+        }
+
+    async def prepare(self, seat: str, response: Answer, brief: Brief) -> None:
+        """Have the server answer with this, unless it is to die first."""
+        if len(self.answered) >= self.dies_after:
+            await self.kill()
+        said: Any = response.said
+        is_text = brief.form.form == "text"
+        self._texts.pop((seat, brief.own), None)
+        self._texts[seat, brief.own] = said.content if is_text else json.dumps(as_json(said), ensure_ascii=False)
+
+
+class _Served:
+    """A model behind the provider, whose answers are those of a script."""
+
+    def __init__(self, model: ModelParticipant, script: Participant, seat: str, provider: Provider) -> None:
+        self._model = model
+        self._script = script
+        self._seat = seat
+        self._provider = provider
+
+    async def ready(self) -> str | None:
+        return await self._model.ready()
+
+    async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
+        scripted = await self._script.respond(brief, lambda text: None)
+        if not isinstance(scripted, Answer):
+            return scripted
+        await self._provider.prepare(self._seat, scripted, brief)
+        response = await self._model.respond(brief, on_text)
+        if isinstance(response, Answer):
+            self._provider.answered.append(brief.ask.id)
+        return response
+
+
+def open_moot(home: Path, participants: Mapping[str, Participant]) -> Moot:
+    """A `Moot` with a ledger of its own, in which `x-SEAT` is the platform of each participant."""
+    environ = {"MOOT_HOME": str(home), "PATH": ""}
+    return Moot(environ=environ, participants={f"x-{seat}": each for seat, each in participants.items()})
