@@ -375,6 +375,9 @@ _ANSWERS = {type(sample): sample for sample in OWN_SAMPLES if isinstance(sample,
 SAMPLES: tuple[Fact, ...] = (
     *OWN_SAMPLES,
     *(replace(each, mends=("left out: refers_to 9",), via="token:t1", model="m-1") for each in _ANSWERS.values()),
+    roundtable.ConferenceOpened(topic="?", language="en", seed=1, seats=SEATS, returns_minutes=True),
+    roundtable.MinutesReturned(seat=SeatId("moderator"), missing=("summary", "actions")),
+    roundtable.ConferenceClosed(reason="rounds", author=SeatId("moderator"), missing=("actions",)),
 )
 
 
