@@ -87,7 +87,7 @@ BOTH: dict[str, tuple[str, str]] = {
         "current_speaker_index = current_speaker_index + 1",
         "current_speaker_index = current_speaker_index + 2",
     ),
-    "the order begins at its second place": ("current_speaker_index = 0; round", "current_speaker_index = 1; round"),
+    "the order begins at its second place": ("    current_speaker_index = 0\n", "    current_speaker_index = 1\n"),
     "the round stays": ("round = round + 1", "round = round + 0"),
     "a round too few": ("if round > max_rounds", "if round >= max_rounds"),
     "a round too many": ("if round > max_rounds", "if round > max_rounds + 1"),
