@@ -20,7 +20,7 @@ from moot.domain.roster import Seat
 
 T = TypeVar("T")
 
-OLD = 60.0
+OLD = 600.0
 """Seconds that a file of ours is older than it is: whoever wrote it is surely done."""
 
 MINUTES_TEXT = (
@@ -56,9 +56,9 @@ class Files:
             aged(path)
         return path
 
-    def put_turn(self, **changed: Any) -> None:
+    def put_turn(self, *, is_old: bool = True, **changed: Any) -> None:
         text = json.dumps({**self.turn(), **changed}, ensure_ascii=False, indent=2)
-        self.put("turn.json", text + "\n")
+        self.put("turn.json", text + "\n", is_old=is_old)
 
 
 class Table(Files):

@@ -125,16 +125,20 @@ def test_every_tool_is_described_and_its_schemas_are_valid(server: Server) -> No
 
 
 async def conference_held(call: Callable[..., Awaitable[Json]]) -> None:
-    """A conference in files, from its beginning to its minutes (R-4, R-5, R-6, R-9)."""
+    """A conference in files, from its beginning to its minutes (R-4, R-5, R-6, R-9, R-16)."""
     at = {"conference": "doors"}
-    await call("new_conference", **at, topic="Which door?", roles=["ada", "bob"], maxRounds=1)
+    await call(
+        "new_conference", **at, topic="Which door?", roles=[{"id": "ada", "description": "Keeps the keys"}, "bob"], maxRounds=1
+    )
     blocked = await call("join_conference", **at, role="bob", timeoutSeconds=0.2)
     assert blocked["message"] == "[Conference blocked] It is ada's turn to speak; please schedule that agent."
     first = await call("join_conference", **at, role="ada")
     assert first["isYourTurn"]
     assert "Which door?" in first["agenda"]
+    assert "- ada: Keeps the keys\n- bob\n" in first["agenda"]
     said = await call("say_in_conference", **at, role="ada", text="## Stance\nLeft.", idempotencyKey="1")
     assert (said["file"], said["nextSpeaker"]) == ("001_ada.md", "bob")
+    assert said["missingSections"] == ["Analysis", "Response and questions"]
     again = await call("say_in_conference", **at, role="ada", text="## Stance\nLeft.", idempotencyKey="1")
     assert again["isRepeated"]
     second = await call("join_conference", **at, role="bob")
@@ -144,8 +148,12 @@ async def conference_held(call: Callable[..., Awaitable[Json]]) -> None:
     await call("relay_conference", **at)
     assert (await call("check_conference", **at))["damage"] == []
     assert (await call("repair_conference", **at))["done"] == []
+    returned = await call("say_in_conference", **at, role="moderator", text="## Summary\nTwo doors.")
+    assert (returned["status"], returned["missingSections"]) == ("concluding", ["consensus", "disagreements", "actions"])
+    assert "and came back" in returned["message"]
     await call("say_in_conference", **at, role="moderator", text="## Summary\nTwo doors.")
-    assert (await call("conference_minutes", **at))["minutes"] == "## Summary\nTwo doors."
+    minutes = await call("conference_minutes", **at)
+    assert (minutes["minutes"], minutes["missingSections"]) == ("## Summary\nTwo doors.", returned["missingSections"])
 
 
 def test_what_every_tool_gives_is_what_its_schema_says(server: Server) -> None:

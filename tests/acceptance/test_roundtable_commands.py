@@ -97,7 +97,7 @@ def test_skipping_and_minutes_answer_in_json(cli: Cli) -> None:
     table = Table(cli)
     table.new("a", "b", rounds=1)
     assert json.loads(table("skip", "--as", "a", "--why", "ill", "--json").out)["skipped"][0]["detail"] == "ill"
-    nothing = {"conference": "cache", "status": "open", "minutes": None}
+    nothing: object = {"conference": "cache", "status": "open", "minutes": None, "minutes_lack": []}
     assert json.loads(table("minutes", "--json", code=3).out) == nothing
     refused = json.loads(table("minutes", "--write", "-", "--json", stdin=MINUTES_TEXT, code=3).out)
     assert refused["error"]["kept"] == "aside/moderator_1.md"
@@ -109,7 +109,8 @@ def test_minutes_that_name_no_disagreement_leave_none_open(cli: Cli) -> None:
     table.new("a", "b", rounds=1)
     table.say("a", speech("a"))
     table.say("b", speech("b"))
-    table.say("moderator", "## Summary\nShort.\n## Consensus reached\nRedis.\n## Disagreements left open\n- None.\n")
+    minutes = "## Summary\nShort.\n## Consensus reached\nRedis.\n## Disagreements left open\n- None.\n## Action items\na: do.\n"
+    table.say("moderator", minutes)
     assert cli.json("show", table.session())["dissent"] == []
 
 
@@ -306,7 +307,7 @@ def test_whoever_is_writing_is_told_and_not_overtaken(desk: Desk) -> None:
     with pytest.raises(Blocked) as found:
         desk.say("a", speech("a", "of the command"))
     assert (desk.folder / found.value.kept).read_text() == speech("a", "of the command")
-    desk.put_turn(current_speaker_index=1, current_speaker="b")
+    desk.put_turn(is_old=False, current_speaker_index=1, current_speaker="b")
     assert desk.status().conference.taken == 1
     assert (desk.folder / "001_a.md").read_text() == speech("a", "of the files")
     desk.go_on()
@@ -332,7 +333,10 @@ def test_answers_for_programs_are_json(cli: Cli) -> None:
     """R-4: also the refusals."""
     table = Table(cli)
     found = table.new("a", "b")
-    assert set(found) == {"conference", "folder", "session", "turn", "turns_taken", "skipped", "roles", "writing", "damage"}
+    assert set(found) == {
+        *("conference", "folder", "session", "turn", "turns_taken", "skipped", "roles", "descriptions", "writing", "damage"),
+        *("consensus_declared", "inputs", "minutes_lack"),
+    }
     assert table.json("say", "--as", "b", code=3, stdin="x")["error"]["kept"] == "aside/b_1.md"
     assert table.json("join", "--as", "b", code=3)["is_turn"] is False
     assert table.json("check") == []

@@ -257,3 +257,56 @@ def test_the_text_of_whoever_comes_after_the_close_is_kept(desk: Desk) -> None:
     with pytest.raises(SessionClosed):
         desk.say("moderator", "## Summary\nOther minutes, an hour's work.\n")
     assert (desk.folder / "aside" / "moderator_1.md").read_text() == "## Summary\nOther minutes, an hour's work.\n"
+
+
+INCOMPLETE = "## Summary\nWe spoke.\n"
+
+
+def test_whoever_gives_an_input_and_dies_has_given_it_once_or_not_at_all(fragile: Fragile, desk: Desk) -> None:
+    """R-6, R-13: entry, file and turn.json are all there, or none of them."""
+    desk.new("a", "b", rounds=100)
+    for step in range(1, MOST_STEPS, 3):
+        before = len(desk.status().conference.inputs)
+        is_killed = fragile.die(step, "input", "cache", f"Input {step}.")
+        found = desk.status().conference
+        assert len(found.inputs) - before in {0, 1}
+        assert sorted(path.name for path in desk.folder.glob("INPUT_*")) == [
+            f"INPUT_{given.number:03d}.md" for given in found.inputs
+        ]
+        desk.is_sound()
+        if not is_killed:
+            assert len(found.inputs) == before + 1
+            assert f"INPUT_{before + 1:03d}.md" in desk.turn()["prompt_for_speaker"]
+            return
+    pytest.fail("it never came to its end")
+
+
+@pytest.mark.parametrize("door", ["command", "files"])
+def test_minutes_that_come_back_to_whoever_dies_come_back_once(fragile: Fragile, desk: Desk, door: str) -> None:
+    """R-6, R-9: killed at any step, no text is lost, and the next minutes end the conference."""
+    for step in range(1, MOST_STEPS, 5):
+        desk.name, desk.folder = f"c{step}", desk.root / ".roundtable" / f"c{step}"
+        desk.new("a", rounds=1)
+        desk.say("a")
+        if door == "files":
+            desk.put("MINUTES.md", INCOMPLETE)
+            desk.put_turn(is_old=False, status="closed")
+            call = fragile.call("status", desk.name, die_at=step)
+        else:
+            call = fragile.call("say", desk.name, "--as", "moderator", stdin=INCOMPLETE, die_at=step)
+        (code,) = fragile.run(call)
+        found = desk.status()
+        assert (found.conference.status, found.damage) == ("concluding", ())
+        assert not (desk.folder / "MINUTES.md").exists()
+        if door == "files" or code != KILLED:
+            assert INCOMPLETE in {path.read_text() for path in (desk.folder / "aside").iterdir()}
+        if found.conference.returned is None:
+            assert door == "command"
+            desk.say("moderator", INCOMPLETE)
+        desk.say("moderator", INCOMPLETE)
+        assert desk.status().conference.missing == ("consensus", "disagreements", "actions")
+        assert (desk.folder / "MINUTES.md").read_text() == INCOMPLETE
+        desk.is_sound()
+        if code != KILLED:
+            return
+    pytest.fail("it never came to its end")

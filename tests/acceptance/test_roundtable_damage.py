@@ -344,6 +344,8 @@ HARMS = st.one_of(
     st.tuples(st.just("swap"), st.sampled_from(["001", "002"]), st.sampled_from(["002", "003"])),
     st.tuples(st.just("put"), st.from_regex(r"00[0-6]_[abz]\.md|[1-6][-_ ][abz]\.(md|txt)|MINUTES\.md", fullmatch=True)),
     st.tuples(st.just("empty"), st.from_regex(r"00[1-6]_[ab]\.md", fullmatch=True)),
+    st.tuples(st.just("put"), st.sampled_from(["INPUT_001.md", "INPUT_002.md", "draft_a.md", "draft_b.json"])),
+    st.tuples(st.just("delete"), st.just("INPUT_001")),
 )
 
 
@@ -393,6 +395,8 @@ def test_whatever_is_done_to_a_folder_it_is_mended_without_loss(turns: int, harm
         for _ in range(turns):
             role = desk.turn()["current_speaker"]
             desk.say(role, MINUTES_TEXT if role == "moderator" else "")
+        if desk.turn()["status"] != "closed":
+            desk.run(desk.hall.give_input("cache", "Half it."))
         for serial, harm in enumerate(harms):
             harmed(desk.folder, harm, serial)
         before, replaced = digests(desk.folder), valid_turn(desk.folder)

@@ -46,7 +46,7 @@ def test_a_woken_program_is_told_all_that_it_needs_to_speak(cli: Cli, recipes: P
     cli("input", new["session"], "The budget is halved.")
     found = cli.json("roundtable", "relay", "ship")
     assert (found["turn"]["status"], found["skipped"], found["damage"]) == ("closed", [], [])
-    assert files(cli) == ["001_ada.md", "002_bob.md", "003_ada.md", "004_bob.md", "AGENDA.md", "MINUTES.md"]
+    assert files(cli) == ["001_ada.md", "002_bob.md", "003_ada.md", "004_bob.md", "AGENDA.md", "INPUT_001.md", "MINUTES.md"]
     first, second, last = ((recipes / name).read_text() for name in ("ada_0", "bob_1", "moderator_0"))
     assert first.startswith("Read .roundtable/GUIDE.md and join the conference ship as ada. Your instructions are: Open the")
     assert last.startswith("Read .roundtable/GUIDE.md and conclude the conference ship as its moderator. Your instructions are: ")

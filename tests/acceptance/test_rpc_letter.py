@@ -248,6 +248,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     },
     "moot.listConferences": {},
     "moot.conferenceStatus": CONFERENCE,
+    "moot.giveConferenceInput": {**CONFERENCE, "text": "Half the budget.", "idempotencyKey": "half"},
     "moot.joinConference": {**CONFERENCE, "role": "architect", "timeoutSeconds": 0},
     "moot.sayInConference": {**CONFERENCE, "role": "architect", "text": "## Stance\nRedis.", "idempotencyKey": "first"},
     "moot.skipSpeaker": {**CONFERENCE, "role": "reviewer", "why": "away"},

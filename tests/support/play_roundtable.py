@@ -91,8 +91,11 @@ class ConferenceRun:
         return self.put(SpeechGiven(ask=self.ask.id, seat=self.ask.seat, said=said, usage=usage))
 
     def write_minutes(self, text: str, usage: Usage = FREE) -> Self:
-        """Whoever holds the pen writes these minutes."""
-        return self.put(MinutesWritten(ask=self.ask.id, seat=self.ask.seat, said=Minutes.from_text(text), usage=usage))
+        """Whoever holds the pen writes these minutes, and insists if they come back."""
+        said = Minutes.from_text(text)
+        self.put(MinutesWritten(ask=self.ask.id, seat=self.ask.seat, said=said, usage=usage))
+        is_open = self.state.status != "closed"
+        return self.put(MinutesWritten(ask=self.ask.id, seat=self.ask.seat, said=said)) if is_open else self
 
     def lose_seat(self, reason: Loss = "timeout", detail: str = "", usage: Usage = FREE) -> Self:
         """Whoever is asked gives no usable answer."""

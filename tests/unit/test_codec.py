@@ -437,6 +437,9 @@ SAMPLES: tuple[Fact, ...] = (
     SessionParked(reason="", seats=()),
     SeatsSwapped(swaps=(Swap(seat=ADA, platform="mailbox"),)),
     SeatLost(ask=AskId("1.intent.ada"), seat=ADA, reason="unreachable", detail="no terminal"),
+    roundtable.ConferenceOpened(topic="?", language="en", seed=1, seats=SEATS, returns_minutes=True),
+    roundtable.MinutesReturned(seat=SeatId("moderator"), missing=("summary", "actions")),
+    roundtable.ConferenceClosed(reason="rounds", author=SeatId("moderator"), missing=("actions",)),
 )
 
 

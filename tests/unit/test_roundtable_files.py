@@ -12,14 +12,13 @@ from moot.domain.ids import SeatId
 from moot.domain.roster import MAILBOX, Seat
 from moot.protocols.roundtable.facts import MODERATOR, ConferenceOpened, RoundtableSettings, RoundtableSpeech
 from moot.protocols.roundtable.files import (
-    find_missing_sections,
-    is_speechlike,
     parse_agenda,
     parse_skip_reason,
     render_agenda,
     render_skip_text,
 )
 from moot.protocols.roundtable.rules import RULES
+from moot.protocols.roundtable.sections import find_missing_sections, is_speechlike
 from moot.protocols.roundtable.state import Conference, SkippedTurn
 
 ROLES = (SeatId("architect"), SeatId("审查"), SeatId("x_1-y"))

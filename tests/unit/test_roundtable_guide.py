@@ -8,9 +8,10 @@ import pytest
 from moot.app.conferences.guide import read_guide
 from moot.domain.facts import Language
 from moot.protocols.roundtable.facts import RoundtableSpeech
-from moot.protocols.roundtable.files import AGENDA, GUIDE, MINUTES, TURN, find_missing_sections, parse_skip_reason
+from moot.protocols.roundtable.files import AGENDA, GUIDE, MINUTES, TURN, parse_skip_reason
 from moot.protocols.roundtable.names import RESERVED
 from moot.protocols.roundtable.prompt_text import PROMPT_TEXT
+from moot.protocols.roundtable.sections import find_missing_sections
 from moot.protocols.roundtable.state import Status
 from moot.protocols.roundtable.turn_file import KINDS, LONGEST_PROMPT, parse_turn_file
 

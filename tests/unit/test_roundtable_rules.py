@@ -31,6 +31,7 @@ from moot.protocols.roundtable.state import Conference
 from moot.testing.rulebook_contract import RulebookContract, build_fact_source, check_session
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
+MINUTES = "## Summary\nYes.\n## Consensus reached\nYes.\n## Disagreements left open\nNone.\n## Action items\nada: do it."
 
 
 def plan(*names: str, max_rounds: int = 2) -> Plan:
@@ -91,7 +92,7 @@ def test_speakers_take_turns_round_by_round_and_the_moderator_concludes() -> Non
     assert order == [(1, "ada"), (1, "bob"), (2, "ada"), (2, "bob")]
     assert TalkConcluded(round=2, reason="rounds") in room.facts
     assert (room.ask.kind, room.ask.seat) == ("minutes", "moderator")
-    room.put(MinutesWritten(ask=room.ask.id, seat=SeatId("moderator"), said=Minutes(content="## Summary\nYes.")))
+    room.put(MinutesWritten(ask=room.ask.id, seat=SeatId("moderator"), said=Minutes(content=MINUTES)))
     assert room.last == ConferenceClosed(reason="rounds", author=SeatId("moderator"))
     assert RULES.decide(room.state) == ()
 

@@ -13,9 +13,11 @@ from typing import Final
 
 from moot.app.conferences.folder_scan import (
     LONGEST_SPEECH,
+    QUIET_SECONDS,
     Damage,
     FolderScan,
     find_damage,
+    is_next_turn,
     is_settled,
     normalize_speech,
     read_normalized,
@@ -44,16 +46,33 @@ from moot.protocols.roundtable.files import (
     MINUTES,
     TURN,
     format_speech_file_name,
+    is_input_file_name,
     parse_skip_reason,
     render_agenda,
     render_finished_turn,
+    render_input_file,
     render_minutes_file,
 )
 from moot.protocols.roundtable.prompt_text import PROMPT_TEXT
+from moot.protocols.roundtable.prompts import AGENDA_ROOM, LONGEST_RECORD
+from moot.protocols.roundtable.prompts import LONGEST_SPEECH as LONGEST_SPEECH_READ
+from moot.protocols.roundtable.sections import name_minutes_sections
+from moot.protocols.roundtable.speech_digest import SpeechText, fit_speeches
 from moot.protocols.roundtable.state import RECENT, Conference, SkippedTurn
-from moot.protocols.roundtable.turn_file import BadTurn, TurnFile, build_turn_file, parse_turn_file, render_turn_file
+from moot.protocols.roundtable.turn_file import (
+    LONGEST_PROMPT,
+    BadTurn,
+    TurnFile,
+    build_turn_file,
+    parse_turn_file,
+    render_turn_file,
+)
+from moot.protocols.roundtable.turn_notes import add_notes, extract_notes, remove_notes
 
 MOST_REPAIRS: Final = 10_000
+NO_LIMIT: Final = 1_000_000_000
+HEAD_ROOM: Final = 100
+"""Characters that are kept free for a file's name above its text."""
 
 
 class ConferenceFolder:
@@ -67,7 +86,7 @@ class ConferenceFolder:
         self.mark = read_sync_state(own)
         self.session = SessionId("")
         self.is_adopted = False
-        self._accepted: set[str] = set()
+        self._head = 0
 
     @classmethod
     @asynccontextmanager
@@ -90,16 +109,20 @@ class ConferenceFolder:
 
     async def load_conference(self) -> Conference:
         """Return the conference's state according to the ledger, with everything that follows from its entries."""
-        state = (await self._engine.load_snapshot(self.session)).state
-        assert isinstance(state, Conference)
-        return state
+        snapshot = await self._engine.load_snapshot(self.session)
+        self._head = snapshot.seq
+        assert isinstance(snapshot.state, Conference)
+        return snapshot.state
 
-    async def sync(self, *, held: frozenset[str] = frozenset(), whole: bool = False) -> ConferenceStatus:
+    async def sync(
+        self, *, held: frozenset[str] = frozenset(), whole: bool = False, is_finished: bool = False
+    ) -> ConferenceStatus:
         """Synchronize ledger and folder; what does not fit is reported and left unchanged.
 
-        `held` roles are working under this process: their files are not recorded until they hand them over.
+        `held` roles are working under this process: their files are not recorded until they hand them over. `is_finished`:
+        nobody is writing any more, so that half a step is damage at once.
         """
-        conference = await self.load_conference()
+        conference = await self._adopt_inputs(await self.load_conference())
         # First publish, then read: a file that the ledger is about to write must not be mistaken for one that is missing.
         self._publish(conference)
         writing = ""
@@ -111,13 +134,17 @@ class ConferenceFolder:
                 await self._engine.call_close(self.session, TURN)
                 conference = await self.load_conference()
                 continue
-            if not name:
-                break
             role = conference.current if conference.status == "open" else MODERATOR
+            if not name:
+                # An agent may write its two files in the wrong order: its speech is still to come.
+                writing = role if self._is_turn_early(seen, conference) and not is_finished else ""
+                break
             if role in held or not is_ready:
                 writing = role
                 break
             conference = await self._record_next_file(seen, conference, name)
+            # At once: minutes that came back must not be read a second time as the next ones.
+            self._move_returned_minutes(conference)
         self._publish(conference)
         seen = scan_folder(self.folder)
         damage = tuple(find_damage(self.folder, seen, conference, self.mark, whole=whole))
@@ -126,9 +153,26 @@ class ConferenceFolder:
             damage = tuple(each for each in damage if each.file not in {TURN, name})
         elif not any(each.file == TURN for each in damage) and seen.turn_raw is not None:
             # A different prompt in an otherwise correct file comes from a speaker who was slow to write it: it stays.
-            self._update_sync_state(turn=compute_digest(seen.turn_raw))
-        turn = seen.turn if seen.turn is not None and not damage else build_turn_file(conference)
+            self._update_sync_state(turn=compute_digest(seen.turn_raw), head=self._head)
+        expected = build_turn_file(conference)
+        # The prompt may be the speaker's own words, which stay; everything else follows from the record.
+        turn = seen.turn if seen.turn is not None and not damage and seen.turn.place == expected.place else expected
         return ConferenceStatus(session=self.session, conference=conference, turn=turn, damage=damage, writing=writing)
+
+    async def _adopt_inputs(self, conference: Conference) -> Conference:
+        """Record the user's inputs of a folder that others made; later on only the ledger says what the user said."""
+        names = [name for name in scan_folder(self.folder).files if is_input_file_name(name)] if self.is_adopted else []
+        if conference.inputs or conference.status == "closed":
+            return conference
+        for name in sorted(names):
+            if text := (read_text_if_any(self.folder, name) or "").strip():
+                await self._engine.give_input(self.session, text, key=name)
+        return await self.load_conference() if names else conference
+
+    def _is_turn_early(self, seen: FolderScan, conference: Conference) -> bool:
+        """Whether `turn.json` was just written for the next step, and the file of that step is not there yet."""
+        is_fresh = self.is_turn_changed(seen) and not is_settled(self.folder, TURN)
+        return is_fresh and seen.turn is not None and is_next_turn(seen.turn, conference)
 
     def _is_ended_by(self, seen: FolderScan, conference: Conference) -> bool:
         """Whether the files end the talk early, and there is reason to accept that.
@@ -154,7 +198,7 @@ class ConferenceFolder:
         text = read_normalized(self.folder, name)
         # A finished speech shows in `turn.json`, in our own notes, or by not having changed for a while.
         is_done = (
-            self.is_turn_changed(seen)
+            self._is_handed_over(seen, name)
             or self.mark.published > conference.taken
             or self.mark.minutes
             or is_settled(self.folder, name)
@@ -165,6 +209,11 @@ class ConferenceFolder:
         if text is None or not text or len(text) > LONGEST_SPEECH:
             return ("", False) if is_done else (name, False)
         return name, is_done
+
+    def _is_handed_over(self, seen: FolderScan, name: str) -> bool:
+        """Whether the author wrote `turn.json` after its text; in the wrong order, the text must have come to rest first."""
+        is_in_order = self.folder.read_mtime(TURN) >= self.folder.read_mtime(name)
+        return self.is_turn_changed(seen) and (is_in_order or is_settled(self.folder, name, QUIET_SECONDS))
 
     @staticmethod
     def _find_texts_without_file(seen: FolderScan, conference: Conference) -> set[str]:
@@ -186,8 +235,8 @@ class ConferenceFolder:
     async def _record_file(self, seen: FolderScan, conference: Conference, name: str) -> None:
         """Record a file that is the next step as an entry."""
         if seen.turn is not None and seen.turn_raw is not None:
-            # The turn.json beside the file was written together with it: it may be replaced by ours.
-            self._accepted.add(compute_digest(seen.turn_raw))
+            # The turn.json beside the file was written together with it: it may be replaced by ours, also after a crash.
+            self._update_sync_state(accepted=compute_digest(seen.turn_raw))
         seat = conference.current if conference.status == "open" else conference.writers[0]
         raw = self._read_answer(seen, conference, name)
         if isinstance(raw, dict):
@@ -225,7 +274,7 @@ class ConferenceFolder:
         said = RoundtableSpeech.from_text(text)
         # The file may still describe the turn before: then its prompt is the one that this speaker received, not the one it left.
         is_next = turn is not None and (turn.status != "open" or turn.taken == conference.taken + 1)
-        prompt = turn.prompt_for_speaker.strip() if turn is not None and is_next and turn.status == "open" else ""
+        prompt = remove_notes(turn.prompt_for_speaker) if turn is not None and is_next and turn.status == "open" else ""
         is_last = seen.highest == conference.taken + 1
         is_early = is_last and turn is not None and turn.status == "concluding" and turn.round <= turn.max_rounds
         return {
@@ -260,15 +309,35 @@ class ConferenceFolder:
         for turn in conference.turns[published:]:
             name, text = render_finished_turn(conference, turn)
             self._write_once(name, text, is_skip=isinstance(turn, SkippedTurn))
+        for given in conference.inputs[self.mark.inputs :]:
+            self._write_once(*render_input_file(given))
+        self._move_returned_minutes(conference)
         if conference.status == "closed" and not self.mark.minutes:
             self._write_once(MINUTES, render_minutes_file(conference))
-        wanted = render_turn_file(build_turn_file(conference))
-        kept = self._choose_turn_text(wanted)
-        if kept is None or (kept == wanted and self._is_ahead(conference)):
+        wanted = self._choose_turn_text(build_turn_file(conference))
+        if wanted is None:
             return
-        if kept == wanted:
+        if wanted != read_text_if_any(self.folder, TURN):
+            if self._is_ahead(conference):
+                return
             self.folder.put(TURN, wanted)
-        self._update_sync_state(published=conference.taken, turn=compute_digest(kept), minutes=conference.status == "closed")
+        self._update_sync_state(
+            published=conference.taken,
+            turn=compute_digest(wanted),
+            minutes=conference.status == "closed",
+            inputs=len(conference.inputs),
+            head=self._head,
+            accepted="",
+        )
+
+    def _move_returned_minutes(self, conference: Conference) -> None:
+        """Move the minutes that came back aside, so that the name is free for the next ones."""
+        if conference.returned is None or self.mark.returned:
+            return
+        if conference.status == "concluding" and read_normalized(self.folder, MINUTES) == conference.returned.content:
+            sections = name_minutes_sections(conference.missing, conference.opened.language)
+            self.aside.move_file(MINUTES, f"these minutes lack {sections}")
+        self._update_sync_state(returned=True)
 
     def _is_ahead(self, conference: Conference) -> bool:
         """Whether the folder has a step that was handed over and is not in the ledger yet: `turn.json` does not go back then."""
@@ -282,8 +351,8 @@ class ConferenceFolder:
         """Return how many turns have their files; notes that claim more than exists were not written by us."""
         return min(self.mark.published, max(taken, scan_folder(self.folder).highest))
 
-    def _choose_turn_text(self, wanted: str) -> str | None:
-        """Choose the content of `turn.json`: the existing one if only its prompt differs; the wanted one if ours may be replaced.
+    def _choose_turn_text(self, wanted: TurnFile) -> str | None:
+        """Choose the content of `turn.json`: a prompt that alone differs stays; else the wanted one, if ours was there.
 
         None if it is neither ours nor accepted: that is left for `repair`.
         """
@@ -293,21 +362,21 @@ class ConferenceFolder:
             return None
         if raw is None:
             # Missing although we wrote it before: that is damage, which `repair` reports.
-            return None if self.mark.turn else wanted
-        if self._differs_in_words_only(raw, wanted):
-            return raw
-        is_ours = compute_digest(raw) == self.mark.turn or compute_digest(raw) in self._accepted
-        return wanted if is_ours else None
-
-    def _differs_in_words_only(self, raw: str, wanted: str) -> bool:
+            return None if self.mark.turn else render_turn_file(wanted)
         try:
-            theirs, ours = parse_turn_file(raw), parse_turn_file(wanted)
+            theirs = parse_turn_file(raw)
         except BadTurn:
-            return False
-        if self.is_adopted and replace(theirs, conference=ours.conference) == ours:
-            # A copy of the folder under another name.
-            self._accepted.add(compute_digest(raw))
-        return replace(theirs, prompt_for_speaker=ours.prompt_for_speaker) == ours
+            theirs = None
+        if theirs is not None and replace(theirs, prompt_for_speaker=wanted.prompt_for_speaker) == wanted:
+            # The words of a slow speaker stay; the notes under them are ours.
+            own, notes = remove_notes(theirs.prompt_for_speaker), extract_notes(wanted.prompt_for_speaker)
+            prompt = add_notes(own, notes, LONGEST_PROMPT)
+            is_same = prompt == theirs.prompt_for_speaker
+            return raw if is_same else render_turn_file(replace(wanted, prompt_for_speaker=prompt))
+        is_ours = compute_digest(raw) in {self.mark.turn, self.mark.accepted}
+        # A copy of the folder under another name.
+        is_copy = self.is_adopted and theirs is not None and replace(theirs, conference=wanted.conference) == wanted
+        return render_turn_file(wanted) if is_ours or is_copy else None
 
     def _write_agenda(self, conference: Conference) -> None:
         """Write the agenda, or keep the existing one."""
@@ -374,8 +443,12 @@ class ConferenceFolder:
         await self._engine.contribute(self.session, seat, raw, key, of_any=True)
         after = await self.load_conference()
         self._publish(after)
+        language = conference.opened.language
+        if not is_open and after.status != "closed":
+            kept = self.aside.keep_text(role, text)
+            return AcceptedSpeech(file=kept, turn=build_turn_file(after), language=language, returned=after.missing)
         file = format_speech_file_name(conference.taken + 1, role) if is_open else MINUTES
-        return AcceptedSpeech(file=file, turn=build_turn_file(after), language=conference.opened.language)
+        return AcceptedSpeech(file=file, turn=build_turn_file(after), language=language)
 
     async def _find_earlier_file(self, conference: Conference, role: str, raw: dict[str, object], key: str) -> str:
         """Return the file of a text that was given before: found by its key, or as equal text of a role whose turn it is not."""
@@ -413,6 +486,7 @@ class ConferenceFolder:
 
     def _repair_damage(self, damage: Damage, conference: Conference) -> str:
         texts = dict(render_finished_turn(conference, turn) for turn in conference.turns)
+        texts |= dict(map(render_input_file, conference.inputs))
         if conference.status == "closed":
             texts[MINUTES] = render_minutes_file(conference)
         match damage.kind:
@@ -424,7 +498,7 @@ class ConferenceFolder:
             case "gap" | "misnamed" | "number_taken" | "out_of_turn" if damage.rename and not self.folder.has(damage.rename):
                 self.folder.move(damage.file, damage.rename)
                 return f"{damage}; renamed to {damage.rename}"
-            case "speech_missing" | "minutes_missing":
+            case "speech_missing" | "minutes_missing" | "input_missing":
                 self.folder.put(damage.file, texts[damage.file], fresh=True, fixed=True)
                 return f"{damage}; written again from the ledger"
         aside = self.aside.move_file(damage.file, damage.said) if self.folder.has(damage.file) else ""
@@ -453,19 +527,40 @@ class ConferenceFolder:
             waiting = {"closed": words.over, "concluding": words.concluding}
             message = waiting.get(turn.status) or words.blocked.format(current_speaker=turn.current_speaker)
             return TurnBriefing(is_turn=False, message=message, agenda=agenda, turn=turn, language=self.mark.language)
-        names = sorted(scan_folder(self.folder).speeches.items(), key=lambda each: each[1].number)
-        shown = names if turn.status == "concluding" else names[-RECENT:]
-        speeches = tuple((name, read_text_if_any(self.folder, name) or "") for name, _ in shown)
+        seen = scan_folder(self.folder)
+        names = sorted(seen.speeches.items(), key=lambda each: each[1].number)
+        is_open = turn.status == "open"
+        # A speaker reads few speeches, and all of each; the moderator reads all of them, as far as they fit.
+        texts = [
+            SpeechText(each.number, each.role, read_text_if_any(self.folder, name) or "")
+            for name, each in (names[-RECENT:] if is_open else names)
+        ]
+        inputs = self._read_inputs(seen, turn, NO_LIMIT if is_open else LONGEST_SPEECH_READ // RECENT)
+        agenda = agenda if is_open or len(agenda) <= AGENDA_ROOM else f"{agenda[:AGENDA_ROOM]}…\n({AGENDA})"
+        room = LONGEST_RECORD - len(agenda) - LONGEST_PROMPT - sum(len(text) + HEAD_ROOM for _, text in inputs)
+        fitted = fit_speeches(texts, NO_LIMIT if is_open else room, HEAD_ROOM, self.mark.language)
+        speeches = [(format_speech_file_name(each.number, each.seat), each) for each in fitted.shown]
         return TurnBriefing(
             is_turn=True,
             message="",
             agenda=agenda,
             turn=turn,
             language=self.mark.language,
-            speeches=speeches,
-            earlier=len(names) - len(shown),
+            speeches=tuple((name, each.text) for name, each in speeches),
+            earlier=len(names) - len(speeches),
             kept=self.aside.list_texts(role),
+            inputs=inputs,
+            shortened=tuple(name for name, each in speeches if each.how != "whole"),
         )
+
+    def _read_inputs(self, seen: FolderScan, turn: TurnFile, room: int) -> tuple[tuple[str, str], ...]:
+        """Return name and text of the newest inputs of the user's that `turn.json` names, each with so many characters."""
+        told = " ".join(extract_notes(turn.prompt_for_speaker))
+        names = [name for name in seen.files if is_input_file_name(name)]
+        named = [name for name in names if name in told]
+        # Of many files a note names only the first and the last.
+        between = [name for name in names if named and named[0] <= name <= named[-1]][-RECENT:]
+        return tuple((name, (read_text_if_any(self.folder, name) or "")[:room]) for name in between)
 
     def read_unchanged_turn(self) -> TurnFile | None:
         """Return the turn according to the folder alone, if nothing has changed since it was last correct; else None."""

@@ -17,17 +17,22 @@ from moot.protocols.roundtable.files import (
     TURN,
     SpeechFileName,
     format_speech_file_name,
+    is_input_file_name,
     parse_skip_reason,
     parse_speech_file_name,
     render_finished_turn,
+    render_input_file,
     render_minutes_file,
 )
 from moot.protocols.roundtable.state import Conference, SkippedTurn
 from moot.protocols.roundtable.turn_file import BadTurn, TurnFile, build_turn_file, find_field_line, parse_turn_file
 
 LONGEST_SPEECH: Final = 50_000
-SETTLE_SECONDS: Final = 5.0
-"""How long after its speech a speaker may take to write `turn.json` before Moot does it."""
+SETTLE_SECONDS: Final = 90.0
+"""How long a speaker may take between its two writes, the speech and `turn.json`, before Moot completes them."""
+
+QUIET_SECONDS: Final = 5.0
+"""After how long a file that does not change counts as written to its end."""
 
 _MISNAMED: Final = re.compile(r"0*(\d{1,6})[_\- .]+(.+?)\.(?:md|markdown|txt)", re.IGNORECASE)
 
@@ -49,6 +54,9 @@ DamageKind = Literal[
     "minutes_unreadable",
     "aside_blocked",
     "agenda_altered",
+    "input_missing",
+    "input_altered",
+    "input_unknown",
 ]
 
 
@@ -166,10 +174,26 @@ def _find_number_damage(folder: Folder, seen: FolderScan, conference: Conference
         yield Damage(file=name, line=1, kind="misnamed", said=told, rename=home if fits else "")
 
 
-def is_settled(folder: Folder, name: str) -> bool:
-    """Whether the author of a file has certainly finished it."""
+def is_settled(folder: Folder, name: str, seconds: float = SETTLE_SECONDS) -> bool:
+    """Whether a file has not changed for so long that its author has certainly finished."""
     # `abs`: on a shared disk the file's time can lie ahead of our clock.
-    return abs(time.time() - folder.read_mtime(name)) > SETTLE_SECONDS
+    return abs(time.time() - folder.read_mtime(name)) > seconds
+
+
+def is_next_turn(turn: TurnFile, conference: Conference) -> bool:
+    """Whether a `turn.json` is what whoever has the turn would write after its speech, or after the minutes."""
+    expected = build_turn_file(conference)
+    if (turn.conference, turn.max_rounds, turn.speaker_order) != (
+        expected.conference,
+        expected.max_rounds,
+        expected.speaker_order,
+    ):
+        return False
+    if conference.status == "concluding":
+        return turn.status == "closed"
+    # Whoever ends the talk itself may leave index and round as they are.
+    steps = {conference.taken + 1} if turn.status == "open" else {conference.taken, conference.taken + 1}
+    return conference.status == "open" and turn.status != "closed" and turn.taken in steps
 
 
 def _find_unreadable(folder: Folder, name: str, kind: DamageKind = "speech_unreadable") -> Iterator[Damage]:
@@ -179,7 +203,7 @@ def _find_unreadable(folder: Folder, name: str, kind: DamageKind = "speech_unrea
     except UnreadableFile as cause:
         yield Damage(file=name, line=cause.line, kind=kind, said=cause.why)
         return
-    if not text.strip() and is_settled(folder, name):
+    if not text.strip() and is_settled(folder, name, QUIET_SECONDS):
         yield Damage(file=name, line=1, kind=kind, said="is empty")
     if len(text) > LONGEST_SPEECH:
         yield Damage(file=name, line=1, kind=kind, said=f"more than {LONGEST_SPEECH} characters")
@@ -242,6 +266,7 @@ def _find_other_damage(
             yield Damage(file=MINUTES, line=1, kind="minutes_missing", said="is missing")
         elif whole and (line := _find_first_difference(folder, MINUTES, render_minutes_file(conference))):
             yield Damage(file=MINUTES, line=line, kind="minutes_altered", said="differs from the record from this line on")
+    yield from _find_input_damage(folder, seen, conference, whole=whole)
     if not mark.agenda:
         return
     try:
@@ -253,6 +278,20 @@ def _find_other_damage(
             yield Damage(file=AGENDA, line=1, kind="agenda_altered", said=said)
     except UnreadableFile as cause:
         yield Damage(file=AGENDA, line=cause.line, kind="agenda_altered", said=cause.why)
+
+
+def _find_input_damage(folder: Folder, seen: FolderScan, conference: Conference, *, whole: bool) -> Iterator[Damage]:
+    recorded = dict(map(render_input_file, conference.inputs))
+    for name, text in recorded.items():
+        if name not in seen.files:
+            yield Damage(file=name, line=1, kind="input_missing", said="is missing")
+        elif whole and (line := _find_first_difference(folder, name, text)):
+            yield Damage(file=name, line=line, kind="input_altered", said="differs from the record from this line on")
+    for name in seen.files:
+        if is_input_file_name(name) and name not in recorded:
+            # The word of the user counts for more than that of an agent: a file alone is not enough for it.
+            said = f"no input of the user's; give one with `moot roundtable input {conference.opened.settings.conference} TEXT`"
+            yield Damage(file=name, line=1, kind="input_unknown", said=said)
 
 
 def normalize_speech(text: str) -> str:

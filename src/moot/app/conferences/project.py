@@ -22,7 +22,7 @@ from moot.domain.language import detect_language
 from moot.domain.roster import MAILBOX, Seat, Swap
 from moot.errors import BadName, FolderDamaged, MootError, SessionExists, UnknownConference, UnknownSession
 from moot.protocols.roundtable.facts import MODERATOR, ConferenceOpened
-from moot.protocols.roundtable.files import AGENDA, GUIDE, TURN, parse_agenda
+from moot.protocols.roundtable.files import AGENDA, GUIDE, TURN, format_input_file_name, parse_agenda
 from moot.protocols.roundtable.names import validate_conference_name, validate_role_name
 from moot.protocols.roundtable.turn_file import TurnFile
 
@@ -238,7 +238,7 @@ class ConferenceProject:
         if _is_name(name):
             async with ConferenceFolder.open_locked(path, self._moot.engine) as conference:
                 turn = conference.read_unchanged_turn() if conference.mark.path == str(path) else None
-                if turn is not None:
+                if turn is not None and await self._is_head(conference):
                     yield conference, turn
                     return
         async with self.open_conference(name) as conference:
@@ -246,6 +246,25 @@ class ConferenceProject:
             if status.damage:
                 raise FolderDamaged(describe_damage(name, status.damage))
             yield conference, status.turn
+
+    async def _is_head(self, conference: ConferenceFolder) -> bool:
+        """Whether the files show the last entry of the ledger: an input of the user's may have come since."""
+        for session in conference.mark.sessions:
+            for head in await self._moot.engine.heads(session):
+                if head.session == session:
+                    return head.last.seq == conference.mark.head
+        return False
+
+    async def give_input(self, name: str, text: str, key: str = "") -> str:
+        """Give an input of the user's to everyone, and return its file; empty if an input with this key was given before.
+
+        Raises SessionClosed, BadSetting.
+        """
+        async with self.open_conference(name) as conference:
+            await conference.sync()
+            entry = await self._moot.engine.give_input(conference.session, text, key)
+            status = await conference.sync()
+            return format_input_file_name(len(status.conference.inputs)) if entry is not None else ""
 
     async def say(self, name: str, role: str, text: str, key: str = "") -> AcceptedSpeech:
         async with self.open_conference(name) as conference:

@@ -6,6 +6,7 @@ from moot.app.conferences.folder_scan import Damage
 from moot.domain.facts import Language
 from moot.domain.ids import SessionId
 from moot.errors import OutOfTurn
+from moot.protocols.roundtable.sections import MinutesSection
 from moot.protocols.roundtable.state import Conference
 from moot.protocols.roundtable.turn_file import TurnFile
 
@@ -23,7 +24,11 @@ class ConferenceStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnBriefing:
-    """What a role should read now. `message` is the reply if it has nothing to do; `kept` are its own quarantined texts."""
+    """What a role should read now. `message` is the reply if it has nothing to do; `kept` are its own quarantined texts.
+
+    `inputs` are the files of the user's inputs that `turn.json` names. `shortened` are the files of which `speeches` shows only a
+    part.
+    """
 
     is_turn: bool
     message: str
@@ -33,16 +38,22 @@ class TurnBriefing:
     speeches: tuple[tuple[str, str], ...] = ()
     earlier: int = 0
     kept: tuple[str, ...] = ()
+    inputs: tuple[tuple[str, str], ...] = ()
+    shortened: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcceptedSpeech:
-    """A speech (or the minutes) that is in the ledger and in the folder."""
+    """A speech (or the minutes) that is in the ledger and in the folder.
+
+    `returned` are the sections that the minutes lack: they came back, and `file` is where their text is kept.
+    """
 
     file: str
     turn: TurnFile
     language: Language = "en"
     is_repeated: bool = False
+    returned: tuple[MinutesSection, ...] = ()
 
 
 class Blocked(OutOfTurn):

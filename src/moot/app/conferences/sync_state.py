@@ -25,7 +25,9 @@ class SyncState:
     """`published` turns have their files; `turn` and `agenda` are the digests of the files when they were last correct.
 
     `sessions` are the ids under which ledgers know the conference: people who share a folder may each have their own ledger.
-    `path` is where the folder was: a copy of it elsewhere is another conference.
+    `path` is where the folder was: a copy of it elsewhere is another conference. `inputs` of the user's have their files, and
+    `returned` minutes were moved aside. `head` is the last ledger entry that the files show; `accepted` is the digest of a
+    `turn.json` that came with a file of others, until ours replaces it.
     """
 
     published: Annotated[int, Ge(0)] = 0
@@ -35,6 +37,10 @@ class SyncState:
     language: Language = "en"
     sessions: tuple[str, ...] = ()
     path: str = ""
+    inputs: Annotated[int, Ge(0)] = 0
+    returned: bool = False
+    head: Annotated[int, Ge(0)] = 0
+    accepted: str = ""
 
 
 _SYNC_STATE: Final = TypeAdapter(SyncState)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
-from moot.app.conferences.folder_scan import SETTLE_SECONDS, Damage
+from moot.app.conferences.folder_scan import QUIET_SECONDS, Damage
 from moot.app.conferences.project import ConferenceProject
 from moot.app.conferences.status import ConferenceStatus
 from moot.app.conferences.wake_agents import FileAgentParticipant, build_wake_recipe, build_wake_text
@@ -95,7 +95,7 @@ class Relay:
                 return status
             if self._damaged_since is None:
                 self._damaged_since = now
-            if at_once or now - self._damaged_since > SETTLE_SECONDS:
+            if at_once or now - self._damaged_since > QUIET_SECONDS:
                 for line in await conference.repair():
                     self._told(line)
                 self._damaged_since = None
@@ -141,7 +141,7 @@ class Relay:
             raw = conference.collect_answer(before)
             if raw is not None:
                 return raw, ()
-            status = await conference.sync(whole=True)
+            status = await conference.sync(whole=True, is_finished=True)
             for line in await conference.repair() if status.damage else []:
                 self._told(line)
             return None, status.damage

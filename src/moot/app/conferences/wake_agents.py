@@ -18,11 +18,14 @@ from moot.errors import BadAnswer
 from moot.participants.agent_recipes import AGENTS, LONGEST_ARGUMENT, Recipe, find_recipe
 from moot.participants.command import CommandParticipant
 from moot.ports.participant import Answer, NoAnswer, OnText
-from moot.protocols.roundtable.files import is_speechlike
 from moot.protocols.roundtable.prompt_text import PROMPT_TEXT
+from moot.protocols.roundtable.sections import is_speechlike
 
 DONE_SECONDS: Final = 20.0
 """How long an agent that has written its files may take to end by itself."""
+
+LONGEST_REPORT: Final = 400
+"""An agent that can write files may only report what it did: a longer text without sections is its speech."""
 
 WITHOUT_TOOLS: Final = frozenset({"claude", "copilot", "qwen"})
 """Known agents whose recipes give them no tools: they can neither read nor write the files."""
@@ -91,12 +94,14 @@ class FileAgentParticipant:
             relay.release(name)
         usage = ended.usage if isinstance(ended, NoAnswer) else ended[1]
         if raw is not None:
-            return Answer(said=read_answer(brief, raw).said, usage=usage)
+            read = read_answer(brief, raw)
+            return Answer(said=read.said, mends=read.mends, usage=usage)
         if damage:
             return NoAnswer(reason="malformed", detail=f"it broke the files: {damage[0]}", usage=usage)
         if isinstance(ended, NoAnswer):
             return ended
-        return _parse_spoken_answer(brief, ended[0], usage, on_text)
+        # What an agent without tools prints can be nothing but its answer.
+        return _parse_spoken_answer(brief, ended[0], usage, on_text, is_alone=is_without_tools(self._recipe))
 
     async def _wait_for_end(self, prompt: str) -> tuple[str, Usage] | NoAnswer:
         """Wait for the program's end; one that has written its files gets a little more time."""
@@ -114,9 +119,9 @@ class FileAgentParticipant:
                 await running
 
 
-def _parse_spoken_answer(brief: Brief, text: str, usage: Usage, on_text: OnText) -> Answer | NoAnswer:
-    """Parse the answer of an agent that wrote no files, if it has the form of one."""
-    if brief.ask.kind == "speech" and not is_speechlike(text):
+def _parse_spoken_answer(brief: Brief, text: str, usage: Usage, on_text: OnText, *, is_alone: bool) -> Answer | NoAnswer:
+    """Parse the answer of an agent that wrote no files, if it is one: it has a section, or it is too long for a mere report."""
+    if brief.ask.kind == "speech" and not is_speechlike(text) and (not is_alone and len(text) < LONGEST_REPORT):
         fault = f"it wrote no speech, neither as a file nor as its answer: {one_line(text)[:200]}"
         return NoAnswer(reason="malformed", detail=fault, usage=usage)
     try:

@@ -12,6 +12,7 @@ from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 from moot.domain.effects import AnswerForm
 from moot.domain.facts import Closed, Fact, Loss, Opened, Reply
 from moot.domain.ids import SeatId
+from moot.protocols.roundtable.sections import MinutesSection
 
 Text = Annotated[str, MinLen(1), MaxLen(50_000)]
 Line = Annotated[str, MaxLen(2_000)]
@@ -78,9 +79,13 @@ class Minutes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConferenceOpened(Opened):
-    """The opening. `seats` are the speakers in order, the moderator last."""
+    """The opening. `seats` are the speakers in order, the moderator last.
+
+    `returns_minutes`: minutes without their sections are sent back once; conferences before that rule do not have it.
+    """
 
     settings: RoundtableSettings = RoundtableSettings()
+    returns_minutes: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,12 +116,24 @@ class MinutesWritten(Reply):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MinutesReturned(Fact):
+    """The minutes lack these sections: their author is asked for them once more."""
+
+    seat: SeatId
+    missing: tuple[MinutesSection, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConferenceClosed(Closed):
-    """The end of a conference. Without an `author` nobody could write the minutes, and they were built from the speeches."""
+    """The end of a conference. Without an `author` nobody could write the minutes, and they were built from the speeches.
+
+    `missing` are the sections that the minutes lack all the same, after they were sent back.
+    """
 
     reason: EndReason
     author: SeatId | None
     skipped: tuple[SeatId, ...] = ()
+    missing: tuple[MinutesSection, ...] = ()
 
 
 KINDS: dict[str, type[Fact]] = {
@@ -126,6 +143,7 @@ KINDS: dict[str, type[Fact]] = {
     "roundtable.talk_concluded": TalkConcluded,
     "roundtable.minutes_written": MinutesWritten,
     "roundtable.closed": ConferenceClosed,
+    "roundtable.minutes_returned": MinutesReturned,
 }
 
 FORMS: dict[str, AnswerForm] = {

@@ -4,13 +4,13 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from moot.domain.facts import Language, Loss
+from moot.domain.facts import Loss
 from moot.domain.ids import SeatId
 from moot.domain.safe_text import one_line
 from moot.protocols.roundtable.facts import ConferenceOpened
-from moot.protocols.roundtable.prompt_text import PROMPT_TEXT
+from moot.protocols.roundtable.prompt_text import PROMPT_TEXT, describe_role
 from moot.protocols.roundtable.report_text import REPORT_TEXT, RoundtableReportText
-from moot.protocols.roundtable.state import Conference, NumberedSpeech, SkippedTurn
+from moot.protocols.roundtable.state import Conference, NumberedInput, NumberedSpeech, SkippedTurn
 from moot.protocols.roundtable.turn_file import parse_speaking_order
 
 AGENDA: Final = "AGENDA.md"
@@ -21,18 +21,13 @@ QUARANTINE_FOLDER: Final = "aside"
 OWN: Final = frozenset({AGENDA, TURN, MINUTES})
 
 _SPEECH: Final = re.compile(r"(\d{3,6})_(.+)\.md", re.DOTALL)
+_INPUT: Final = re.compile(r"INPUT_(\d{3,6})\.md")
 _SKIPPED: Final = re.compile(r"\s*\[(?:跳过|SKIPPED)\]", re.IGNORECASE)
 _LOSS: Final = re.compile(r"\((timeout|error|malformed|refused|rejected_key|gave_up|passed_over|unreachable)\)")
 _COURSE: Final = re.compile(r"^##\s+(?:进程|Course)\s*$", re.MULTILINE)
 _ROUNDS: Final = re.compile(r"^[-*]\s*(?:max_rounds|轮次上限|Rounds)\s*[:：]\s*(\d{1,3})\s*$", re.MULTILINE)
 _ORDER: Final = re.compile(r"^[-*]\s*(?:speaker_order|发言顺序|Speaking order)\s*[:：]\s*(.+)$", re.MULTILINE)
 _TITLE: Final = re.compile(r"^#[ \t]+(\S.*)$", re.MULTILINE)
-_SECTIONS: Final = (("立场", "stance"), ("分析", "analysis"), ("回应", "response", "提问", "questions"))
-_NAMES: Final[dict[Language, tuple[str, str, str]]] = {
-    "en": ("Stance", "Analysis", "Response and questions"),
-    "zh": ("立场", "分析论证", "回应/提问"),
-}
-_HEADING: Final = re.compile(r"^#{1,4}[ \t]*(\S.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +49,20 @@ def parse_speech_file_name(name: str) -> SpeechFileName | None:
     if match is None or format_speech_file_name(int(match[1]), match[2]) != name:
         return None
     return SpeechFileName(int(match[1]), match[2])
+
+
+def format_input_file_name(number: int) -> str:
+    return f"INPUT_{number:03d}.md"
+
+
+def is_input_file_name(name: str) -> bool:
+    match = _INPUT.fullmatch(name)
+    return match is not None and format_input_file_name(int(match[1])) == name
+
+
+def render_input_file(given: NumberedInput) -> tuple[str, str]:
+    """Return the name and text of the file of an input of the user's."""
+    return format_input_file_name(given.number), f"{given.text}\n"
 
 
 def render_finished_turn(conference: Conference, turn: NumberedSpeech | SkippedTurn) -> tuple[str, str]:
@@ -92,30 +101,12 @@ def render_minutes_file(conference: Conference) -> str:
     return "\n".join([f"# {conference.opened.topic.strip().splitlines()[0]}", "", words.no_decision, "", *lines]) + "\n"
 
 
-def find_missing_sections(text: str, language: Language = "en") -> tuple[str, ...]:
-    """Return the names of the sections that a speech should have and lacks."""
-    heads = [head.casefold() for head in _HEADING.findall(text)]
-    return tuple(
-        name
-        for name, words in zip(_NAMES[language], _SECTIONS, strict=True)
-        if not any(word in head for head in heads for word in words)
-    )
-
-
-def is_speechlike(text: str) -> bool:
-    """Whether a text has at least one of a speech's sections."""
-    return len(find_missing_sections(text)) < len(_SECTIONS)
-
-
 def render_agenda(opened: ConferenceOpened, speakers: tuple[SeatId, ...]) -> str:
     """Render AGENDA.md: title, background, roles, order, rounds."""
     words = PROMPT_TEXT[opened.language]
     settings = opened.settings
     seats = {seat.id: seat for seat in opened.seats}
-    roles = [
-        f"- {role}" + (f": {description}" if (description := _format_role(seats[role].stance, seats[role].instructions)) else "")
-        for role in speakers
-    ]
+    roles = [f"- {role}" + (f": {text}" if (text := describe_role(seats[role])) else "") for role in speakers]
     topic, _, more = opened.topic.strip().partition("\n")
     background = "\n\n".join(part for part in (more.strip(), settings.agenda.strip()) if part)
     parts = [
@@ -125,10 +116,6 @@ def render_agenda(opened: ConferenceOpened, speakers: tuple[SeatId, ...]) -> str
         f"## {words.course}\n\n- {words.order}: {' → '.join(speakers)}\n- {words.rounds}: {settings.max_rounds}",
     ]
     return "\n\n".join(parts) + "\n"
-
-
-def _format_role(stance: str, instructions: str) -> str:
-    return " ".join(" ".join((stance, instructions)).split())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

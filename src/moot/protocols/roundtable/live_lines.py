@@ -2,8 +2,9 @@
 
 from moot.domain.facts import BudgetExhausted, Entry, SeatLost
 from moot.domain.safe_text import one_line
-from moot.protocols.roundtable.facts import SpeakerSkipped, TalkConcluded
+from moot.protocols.roundtable.facts import ConferenceClosed, MinutesReturned, SpeakerSkipped, TalkConcluded
 from moot.protocols.roundtable.files import explain_skip
+from moot.protocols.roundtable.sections import name_minutes_sections
 from moot.protocols.roundtable.timeline import RoundtableTimeline, RoundtableTimelineLine
 
 
@@ -20,6 +21,11 @@ def add_and_describe_entry(timeline: RoundtableTimeline, entry: Entry) -> list[s
             lines.append(f"  ✗ {seat}: {words.losses[reason]}" + (f" ({one_line(detail)})" if detail else ""))
         case TalkConcluded(reason=reason):
             lines.append(f"  ■ {words.endings[reason]}")
+        case MinutesReturned(seat=seat, missing=missing):
+            sections = name_minutes_sections(missing, words.language)
+            lines.append(f"  ↺ {words.minutes_returned.format(seat=seat, sections=sections)}")
+        case ConferenceClosed(missing=missing) if missing:
+            lines.append(f"  ! {words.minutes_lack.format(sections=name_minutes_sections(missing, words.language))}")
         case BudgetExhausted(spent=spent):
             lines.append(f"  ■ {spent}")
         case _:

@@ -22,7 +22,8 @@ def open_session(plan: Plan) -> ConferenceOpened:
     if not speakers:
         raise BadRoster("a conference needs a speaker beside the moderator: add --seat name=platform")
     moderator = next((seat for seat in plan.seats if seat.id == MODERATOR), Seat(id=MODERATOR, platform=speakers[0].platform))
-    return plan.opening(ConferenceOpened, seats=validate_seats((*speakers, moderator), fewest=2), settings=plan.settings)
+    seats = validate_seats((*speakers, moderator), fewest=2)
+    return plan.opening(ConferenceOpened, seats=seats, settings=plan.settings, returns_minutes=True)
 
 
 ROUNDTABLE: Final = ProtocolPlugin(

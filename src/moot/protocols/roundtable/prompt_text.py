@@ -1,5 +1,7 @@
 """The words of prompts and files in both languages."""
 
+from moot.domain.roster import Seat
+from moot.domain.safe_text import one_line
 from moot.reports.two_languages import TwoLanguages, both, in_each_language
 
 
@@ -18,6 +20,14 @@ class RoundtablePromptText(TwoLanguages):
     latest = both("# The latest speeches", "# 最近的发言")
     earlier = both("({count} earlier speeches are not shown)", "（另有 {count} 份更早的发言未列出）")
     speech = both("[{number:03d} {seat}, round {round}]", "[{number:03d} {seat}，第 {round} 轮]")
+    cut = both("[{number:03d} {seat}, shortened; whole in {where}]", "[{number:03d} {seat}，有删节；全文见 {where}]")
+    digest = both("[{number:03d} {seat}, digest; whole in {where}]", "[{number:03d} {seat}，摘要；全文见 {where}]")
+    left_out = both(
+        "({count} speeches before these do not fit and are not shown; they are in {where})",
+        "（此前另有 {count} 份发言篇幅所限未列出；见 {where}）",
+    )
+    in_record = both("the record", "会议记录")
+    agenda_cut = both("(The agenda is longer; the rest is in {where}.)", "（议程有删节，其余见 {where}。）")
     prompt = both("# What is expected of you", "# 对你的期望")
     inputs = both("# A word of the user's", "# 用户的话")
     you = both("# You\nYour role: {seat}.", "# 你\n你的角色：{seat}。")
@@ -31,6 +41,10 @@ class RoundtablePromptText(TwoLanguages):
         "[CONSENSUS].",
         "用 Markdown 写出你的发言，包含以下各节：\n## 立场\n（一两句话说明立场）\n## 分析论证\n（你的论证）\n## 回应/提问\n（回应他人，提出你的问题）\n"
         "## 给下一位\n（一两句话：你对下一位发言者的期望）\n若你认为大家已经达成共识，最后单独写一行 [共识]。",
+    )
+    return_minutes = both(
+        "# Your minutes came back\nThese sections are missing: {sections}. This is what you wrote:",
+        "# 你的纪要被退回\n缺少以下各节：{sections}。这是你写的内容：",
     )
     conclude = both(
         "The speeches are over. Write the minutes in Markdown, with these sections:\n## Summary\n## Consensus reached\n## Disagreements left "
@@ -49,6 +63,23 @@ class RoundtablePromptText(TwoLanguages):
     moderate = both(
         "The speeches are over. Read all of them and write MINUTES.md.", "发言已结束。请通读全部发言并撰写 MINUTES.md。"
     )
+    consensus_note = both(
+        "Consensus declared by {named} ({count} of {all}); still to declare it: {rest}. The talk ends when every role has declared it, and "
+        "`status` stays `open` until then.",
+        "已宣告共识：{named}（{count}/{all}）；尚未宣告：{rest}。全部角色宣告后发言才结束，在此之前 `status` 保持 `open`。",
+    )
+    input_note = both("The user's input, to be read first: {files}.", "用户的输入，请先阅读：{files}。")
+    returned_note = both(
+        "The minutes came back once, to aside/: they lack {sections}. Write MINUTES.md again with all four sections and set `status` to `closed`; "
+        "the next ones are taken as they are.",
+        "纪要已退回一次（见 aside/）：缺少 {sections}。请写出包含全部四节的 MINUTES.md，再把 `status` 设为 `closed`；下一份将原样接受。",
+    )
+    minutes_returned = both(
+        "The minutes lack {sections} and came back; your text is kept in {file}. Give them again with all four sections; the next ones are "
+        "taken as they are.",
+        "纪要缺少 {sections}，已退回；你的文字保存在 {file}。请补齐四节后再次提交；下一份将原样接受。",
+    )
+    minutes_lack = both("These minutes lack: {sections}", "这份纪要缺少：{sections}")
     skipped = both(
         "[SKIPPED] {role} gave no speech in this turn: {why} ({reason}). Noted by the director of the conference.",
         "[跳过] {role} 本轮未能发言：{why}（原因代码 ({reason})）。由会议主持程序记录。",
@@ -92,7 +123,13 @@ class RoundtablePromptText(TwoLanguages):
     read_then = both(
         "Then: moot roundtable say {conference} --as {role} FILE", "然后：moot roundtable say {conference} --as {role} FILE"
     )
+    read_input = both("input of the user's", "用户的输入")
     no_section = both("It has no section: {sections}", "缺少以下各节：{sections}")
+
+
+def describe_role(seat: Seat) -> str:
+    """Return what a role is for, on one line; empty if nothing was said about it."""
+    return one_line(f"{seat.stance} {seat.instructions}")
 
 
 PROMPT_TEXT = in_each_language(RoundtablePromptText)

@@ -7,12 +7,24 @@ from moot.domain.context import ContextWindow, Perception, Utterance
 from moot.domain.effects import Ask, Brief
 from moot.domain.safe_text import one_line, quote_lines
 from moot.protocols.roundtable.facts import FORMS, MODERATOR, ConferenceOpened
-from moot.protocols.roundtable.prompt_text import PROMPT_TEXT, RoundtablePromptText
+from moot.protocols.roundtable.prompt_text import PROMPT_TEXT, RoundtablePromptText, describe_role
+from moot.protocols.roundtable.sections import name_minutes_sections
+from moot.protocols.roundtable.speech_digest import SpeechText, fit_speeches
 from moot.protocols.roundtable.state import RECENT, Conference, NumberedSpeech
+from moot.protocols.roundtable.turn_notes import build_consensus_note
 
 LONGEST_SPEECH: Final = 6_000
+"""The most characters of one speech that the next speakers read."""
+
 LONGEST_RECORD: Final = 60_000
-"""The most characters of one speech that the next speakers read, and of all speeches that the moderator reads."""
+"""The most characters that the moderator is sent in all."""
+
+AGENDA_ROOM: Final = 12_000
+RETURNED_ROOM: Final = 8_000
+"""The most characters of the agenda and of minutes that came back, where the moderator reads them."""
+
+LONGEST_ROLE: Final = 120
+"""The most characters of a role's description that the others read."""
 
 _SENTENCES = re.compile(r"(?<=[。！？.!?\n])")
 MOST_QUESTIONS: Final = 3
@@ -24,6 +36,7 @@ def build_brief(state: Conference, ask: Ask) -> Brief:
     memory = ContextWindow(window=RECENT)
     for speech in state.recent:
         memory = memory.add(Utterance(id=speech.number, speaker=speech.seat, text=speech.said.content), 0.5)
+    own_prompt = _build_own_prompt(state, words, ask)
     own = next((speech.said.content for speech in reversed(state.speeches) if speech.seat == ask.seat), "")
     return Brief(
         ask=ask,
@@ -31,28 +44,63 @@ def build_brief(state: Conference, ask: Ask) -> Brief:
         form=FORMS[ask.kind],
         language=state.opened.language,
         seed=state.opened.seed,
-        nth=state.round if ask.kind == "speech" else 1,
+        nth=state.round if ask.kind == "speech" else 1 if state.returned is None else 2,
         perception=Perception(goal=state.opened.topic, memory=memory, own_words=own),
         system=words.system,
-        shared=_build_shared_prompt(state, words, ask.kind),
-        own=_build_own_prompt(state, words, ask),
+        shared=_build_shared_prompt(state, words) if ask.kind == "speech" else _build_record(state, words, own_prompt),
+        own=own_prompt,
         subject=state.speeches[-1].said.content if state.speeches else state.opened.topic,
     )
 
 
-def _build_shared_prompt(state: Conference, words: RoundtablePromptText, kind: str) -> str:
-    opened = state.opened
-    agenda = "\n".join(part for part in (opened.topic, opened.settings.agenda) if part)
-    parts = [f"{words.agenda}\n{quote_lines(agenda[:LONGEST_RECORD])}\n{words.roles.format(roles=' → '.join(state.speakers))}"]
-    shown = state.speeches if kind == "minutes" else state.recent
-    if shown:
-        room = LONGEST_SPEECH if kind == "speech" else max(200, LONGEST_RECORD // len(shown))
-        older = len(state.speeches) - len(shown)
-        lines = [words.all_speeches if kind == "minutes" else words.latest]
+def _build_shared_prompt(state: Conference, words: RoundtablePromptText) -> str:
+    """Build what every speaker reads: the agenda and the latest speeches."""
+    parts = [_build_agenda(state, words, LONGEST_RECORD)]
+    if state.recent:
+        older = len(state.speeches) - len(state.recent)
+        lines = [words.latest]
         lines += [words.earlier.format(count=older)] if older else []
-        lines += [_format_speech(words, speech, room) for speech in shown]
+        lines += [_format_speech(words, speech, LONGEST_SPEECH) for speech in state.recent]
         parts.append("\n".join(lines))
     return "\n\n".join(parts)
+
+
+def _build_agenda(state: Conference, words: RoundtablePromptText, room: int) -> str:
+    opened = state.opened
+    agenda = quote_lines("\n".join(part for part in (opened.topic, opened.settings.agenda) if part))
+    if len(agenda) > room:
+        agenda = f"{agenda[:room]}…\n{words.agenda_cut.format(where=_find_place(state, words, 'AGENDA.md'))}"
+    described = [f"{role}: {text[:LONGEST_ROLE]}" for role in state.speakers if (text := describe_role(state.seat(role)))]
+    lines = [words.agenda, agenda, words.roles.format(roles=" → ".join(state.speakers))]
+    return "\n".join([*lines, *([quote_lines("\n".join(described))] if described else [])])
+
+
+def _find_place(state: Conference, words: RoundtablePromptText, file: str = "") -> str:
+    """Name where a whole text is: a file of the conference's folder, or the record of a session without files."""
+    name = state.opened.settings.conference
+    return f".roundtable/{name}/{file}" if name else words.in_record
+
+
+def _build_record(state: Conference, words: RoundtablePromptText, own: str) -> str:
+    """Build what the moderator reads: all speeches, shortened so that the whole prompt stays within `LONGEST_RECORD`."""
+    agenda = _build_agenda(state, words, AGENDA_ROOM)
+    if not state.speeches:
+        return agenda
+    room = LONGEST_RECORD - len(words.system) - len(own) - len(agenda) - len(words.all_speeches) - 500
+    speeches = [SpeechText(each.number, each.seat, each.said.content) for each in state.speeches]
+    longest = max(state.speakers, key=len)
+    where = _find_place(state, words, f"{len(speeches):06d}_{longest}.md")
+    head_room = max(len(head.format(number=10**5, seat=longest, where=where)) for head in (words.cut, words.digest)) + 2
+    fitted = fit_speeches(speeches, max(0, room), head_room, state.opened.language, quote_lines)
+    rounds = {each.number: each.round for each in state.speeches}
+    lines = [words.all_speeches]
+    if fitted.left_out:
+        lines.append(words.left_out.format(count=fitted.left_out, where=_find_place(state, words)))
+    for each in fitted.shown:
+        head = {"whole": words.speech, "cut": words.cut, "digest": words.digest}[each.how]
+        where = _find_place(state, words, f"{each.number:03d}_{each.seat}.md")
+        lines += [head.format(number=each.number, seat=each.seat, round=rounds[each.number], where=where), each.text]
+    return f"{agenda}\n\n" + "\n".join(lines)
 
 
 def _format_speech(words: RoundtablePromptText, speech: NumberedSpeech, room: int) -> str:
@@ -70,8 +118,16 @@ def _build_own_prompt(state: Conference, words: RoundtablePromptText, ask: Ask) 
         lines.append(words.instructions.format(instructions=seat.instructions.strip()))
     if ask.kind == "speech" and state.prompt:
         lines += ["", words.prompt, quote_lines(state.prompt)]
-    if state.inputs:
-        lines += ["", words.inputs, *(quote_lines(text[:LONGEST_SPEECH]) for text in state.inputs[-RECENT:])]
+    if ask.kind == "speech" and state.agreeing:
+        lines += ["", build_consensus_note(state)]
+    inputs = state.find_new_inputs(seat.id if ask.kind == "speech" else MODERATOR)[-RECENT:]
+    if inputs:
+        room = LONGEST_SPEECH if ask.kind == "speech" else LONGEST_SPEECH // RECENT
+        lines += ["", words.inputs, *(quote_lines(given.text)[:room] for given in inputs)]
+    if ask.kind == "minutes" and state.returned is not None:
+        sections = name_minutes_sections(state.missing, state.opened.language)
+        returned = quote_lines(state.returned.content)[:RETURNED_ROOM]
+        lines += ["", words.return_minutes.format(sections=sections), returned]
     return "\n".join([*lines, "", words.now, words.conclude if ask.kind == "minutes" else words.speak])
 
 

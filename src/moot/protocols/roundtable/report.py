@@ -4,9 +4,10 @@ from dataclasses import replace
 from typing import Final
 
 from moot.domain.safe_text import one_line
-from moot.protocols.roundtable.facts import RoundtableSpeech
+from moot.protocols.roundtable.facts import ConferenceClosed, RoundtableSpeech
 from moot.protocols.roundtable.files import explain_skip
 from moot.protocols.roundtable.report_text import RoundtableReportText
+from moot.protocols.roundtable.sections import find_missing_sections, is_speechlike, name_minutes_sections
 from moot.protocols.roundtable.timeline import RoundtableTimeline, RoundtableTimelineLine, build_decision
 from moot.reports.blocks import (
     Block,
@@ -65,6 +66,9 @@ def _build_outcome(timeline: RoundtableTimeline, decision: Decision, words: Roun
         blocks = explain_no_decision(timeline, decision, words)
     else:
         blocks = (Quote(decision.decision.text, "strong"),)
+    if isinstance(timeline.closed, ConferenceClosed) and timeline.closed.missing:
+        sections = name_minutes_sections(timeline.closed.missing, words.language)
+        blocks = (*blocks, Line(words.minutes_lack.format(sections=sections), "warn"))
     return Card(blocks=(*blocks, Fields(tuple(_list_progress(timeline, decision, words)))), kind="decision")
 
 
@@ -169,11 +173,14 @@ def _build_speech(line: RoundtableTimelineLine, words: RoundtableReportText) -> 
     if speech is None:
         return build_line_card(line)
     is_declared = speech.said.consensus or RoundtableSpeech.from_text(line.content).consensus
-    declares = (Mark(words.declares, "good"),) if is_declared else ()
+    marks = [Mark(words.declares, "good")] if is_declared else []
+    if lacking := find_missing_sections(line.content, words.language):
+        some = words.some_sections.format(sections=", ".join(lacking))
+        marks.append(Mark(some if is_speechlike(line.content) else words.no_sections, "dim"))
     # Where the speech itself has a section for the next speaker, that is it: once is enough.
     is_apart = one_line(speech.said.prompt) not in one_line(line.content)
     left = (Fields(((words.prompt, speech.said.prompt),)),) if is_apart else ()
-    return build_line_card(line, Muted(words.speech.format(number=f"{speech.number:03d}")), *declares, blocks=left)
+    return build_line_card(line, Muted(words.speech.format(number=f"{speech.number:03d}")), *marks, blocks=left)
 
 
 def _build_roles(timeline: RoundtableTimeline, words: RoundtableReportText) -> tuple[Block, ...]:

@@ -22,8 +22,6 @@ class RoundtableReportText(SharedReportText):
         {**SHARED_REPORT_TEXT["en"].budgets, "rounds": "the last round", "consensus": "everyone having declared consensus"},
         {**SHARED_REPORT_TEXT["zh"].budgets, "rounds": "达到轮次上限", "consensus": "全体宣告共识"},
     )
-    consensus_heads = both(("consensus", "最终共识", "共识"), ("consensus", "最终共识", "共识"))
-    dispute_heads = both(("disagreements", "悬而未决", "分歧"), ("disagreements", "悬而未决", "分歧"))
     background = both("Background", "背景")
     order = both("Order of speaking", "发言顺序")
     rounds = both("Rounds", "轮次")
@@ -39,6 +37,13 @@ class RoundtableReportText(SharedReportText):
     missing = both("Skipped and lost", "被跳过与失联")
     skipped_in = both("{seat} was skipped in round {round}: {reason}", "{seat} 在第 {round} 轮被跳过：{reason}")
     no_writer = both("{seat} was asked for the minutes and failed twice", "{seat} 受请撰写纪要，两次失败")
+    minutes_lack = both(
+        "The minutes lack these sections, also after they were sent back: {sections}",
+        "纪要缺少以下各节，退回一次后仍然如此：{sections}",
+    )
+    minutes_returned = both("the minutes came back to {seat}: they lack {sections}", "纪要退回 {seat}：缺少 {sections}")
+    some_sections = both("without: {sections}", "缺少：{sections}")
+    no_sections = both("without sections", "未分节")
     never_spoke = both("{seat} never spoke", "{seat} 从未发言")
     asked_for = both(
         {**SHARED_REPORT_TEXT["en"].asked_for, "speech": "speech", "minutes": "minutes"},

@@ -1,7 +1,8 @@
 """The rulebook of a conference: speakers in turn, round by round, then the moderator's minutes.
 
 A speaker that fails is asked once more, then skipped with its reason recorded. When the rounds are over, or the last speech of
-every speaker declares consensus, the moderator concludes; if that fails, a speaker writes the minutes.
+every speaker declares consensus, the moderator concludes; if that fails, a speaker writes the minutes. Minutes without their
+sections are sent back once, and then taken as they are.
 """
 
 from collections.abc import Mapping
@@ -31,6 +32,7 @@ from moot.protocols.roundtable.facts import (
     ConferenceOpened,
     EndReason,
     Minutes,
+    MinutesReturned,
     MinutesWritten,
     RoundtableSpeech,
     SpeakerSkipped,
@@ -38,7 +40,8 @@ from moot.protocols.roundtable.facts import (
     TalkConcluded,
 )
 from moot.protocols.roundtable.prompts import build_brief, build_first_prompt, build_next_prompt
-from moot.protocols.roundtable.state import Conference, NumberedSpeech, SkippedTurn
+from moot.protocols.roundtable.sections import MinutesSection, find_missing_minutes
+from moot.protocols.roundtable.state import Conference, NumberedInput, NumberedSpeech, SkippedTurn
 
 MOST_TRIES: Final = 2
 
@@ -63,7 +66,9 @@ class RoundtableRules:
             case SpeechGiven(ask=ask, seat=seat, said=RoundtableSpeech() as said):
                 return _apply_speech(state, entry, seat, said) if _is_asked(state, ask, "speech", seat) else state
             case MinutesWritten(ask=ask, seat=seat, said=Minutes() as said):
-                return fast_replace(state, minutes=said, author=seat) if _is_asked(state, ask, "minutes", seat) else state
+                return _apply_minutes(state, seat, said) if _is_asked(state, ask, "minutes", seat) else state
+            case MinutesReturned(seat=seat, missing=missing):
+                return _return_minutes(state, seat, missing)
             case SeatLost():
                 return _apply_loss(state, fact)
             case SpeakerSkipped(seat=seat, reason=reason):
@@ -73,7 +78,8 @@ class RoundtableRules:
             case TalkConcluded(reason=reason):
                 return fast_replace(state, status="concluding", stop=reason, failed=0, turn=state.turn + 1)
             case InputGiven(text=text):
-                return fast_replace(state, inputs=(*state.inputs, text))
+                given = NumberedInput(number=len(state.inputs) + 1, after=state.taken, text=text)
+                return fast_replace(state, inputs=(*state.inputs, given))
             case BudgetExhausted(budget=budget):
                 return fast_replace(state, stop=state.stop or (None if budget == "turns" else budget))
             case CloseCalled():
@@ -102,8 +108,10 @@ class RoundtableRules:
     def _conclude(self, state: Conference) -> tuple[Effect, ...]:
         if state.minutes is None and state.writers:
             return (_build_ask(state, "minutes", state.writers[0]),)
-        reason = state.stop or "rounds"
-        return (Record(fact=ConferenceClosed(reason=reason, author=state.author, skipped=state.skipped)),)
+        if state.minutes is not None and state.missing and state.author is not None and state.returned is None:
+            return (Record(fact=MinutesReturned(seat=state.author, missing=state.missing)),)
+        reason, missing = state.stop or "rounds", state.missing if state.minutes is not None else ()
+        return (Record(fact=ConferenceClosed(reason=reason, author=state.author, skipped=state.skipped, missing=missing)),)
 
     def brief(self, state: Conference, ask: Ask) -> Brief:
         return build_brief(state, ask)
@@ -140,8 +148,27 @@ def _apply_speech(state: Conference, entry: Entry, seat: SeatId, said: Roundtabl
     # An outside agent may send a plain object: the text itself is also searched for the markers.
     read = RoundtableSpeech.from_text(said.content)
     agreeing = state.agreeing | {seat} if said.consensus or read.consensus else state.agreeing - {seat}
-    after = _advance_turn(fast_replace(state, speeches=(*state.speeches, speech), agreeing=agreeing, inputs=()))
+    after = _advance_turn(fast_replace(state, speeches=(*state.speeches, speech), agreeing=agreeing))
     return fast_replace(after, prompt=said.prompt or read.prompt or build_next_prompt(after, speech))
+
+
+def _apply_minutes(state: Conference, seat: SeatId, said: Minutes) -> Conference:
+    missing = find_missing_minutes(said.content) if state.opened.returns_minutes else ()
+    return fast_replace(state, minutes=said, author=seat, missing=missing)
+
+
+def _return_minutes(state: Conference, seat: SeatId, missing: tuple[MinutesSection, ...]) -> Conference:
+    """Ask the author once more; its words stay, in case that nothing better comes."""
+    return fast_replace(
+        state,
+        minutes=None,
+        author=None,
+        returned=state.minutes,
+        returned_to=seat,
+        missing=missing,
+        turn=state.turn + 1,
+        failed=0,
+    )
 
 
 def _advance_turn(state: Conference) -> Conference:
@@ -161,6 +188,9 @@ def _apply_loss(state: Conference, fact: SeatLost) -> Conference:
     # A speaker whom somebody passed over is not asked again.
     failed = MOST_TRIES if fact.reason == "passed_over" else state.failed + 1
     state = fast_replace(state, losses=losses, failed=failed, last_loss=fact.reason, last_detail=fact.detail, turn=state.turn + 1)
+    if state.status == "concluding" and failed >= MOST_TRIES and state.returned is not None:
+        # Minutes without a section are better than none.
+        return fast_replace(state, minutes=state.returned, author=state.returned_to, failed=0)
     if state.status == "concluding" and failed >= MOST_TRIES:
         return fast_replace(state, writers_lost=(*state.writers_lost, fact.seat), failed=0)
     return state

@@ -10,6 +10,7 @@ from moot.domain.ids import SeatId
 from moot.domain.losses import Losses
 from moot.domain.roster import Seat
 from moot.protocols.roundtable.facts import MODERATOR, ConferenceOpened, EndReason, Minutes, RoundtableSpeech
+from moot.protocols.roundtable.sections import MinutesSection
 
 Status = Literal["open", "concluding", "closed"]
 RECENT = 3
@@ -40,12 +41,22 @@ class SkippedTurn:
     detail: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumberedInput:
+    """An input of the user's with its number, which counts inputs from 1; `after` turns were finished when it came."""
+
+    number: int
+    after: int
+    text: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class Conference:
     """The state. It has no slots, for `fast_replace`.
 
-    `turn` counts asks, `failed` how often the current speaker has failed in its turn; `inputs` are the user's inputs since the
-    last speech. `agreeing` are the speakers whose last speech declares consensus. `writers_lost` failed to write the minutes.
+    `turn` counts asks, `failed` how often the current speaker has failed in its turn; `inputs` are all inputs of the user's.
+    `agreeing` are the speakers whose last speech declares consensus. `writers_lost` failed to write the minutes. `returned` are
+    the minutes that were sent back to `returned_to` because sections were `missing` from them.
     """
 
     opened: ConferenceOpened
@@ -60,13 +71,16 @@ class Conference:
     prompt: str = ""
     speeches: tuple[NumberedSpeech, ...] = ()
     agreeing: frozenset[SeatId] = frozenset()
-    inputs: tuple[str, ...] = ()
+    inputs: tuple[NumberedInput, ...] = ()
     absences: tuple[SkippedTurn, ...] = ()
     losses: Mapping[SeatId, Losses] = field(default_factory=dict)
     stop: EndReason | None = None
     writers_lost: tuple[SeatId, ...] = ()
     minutes: Minutes | None = None
     author: SeatId | None = None
+    returned: Minutes | None = None
+    returned_to: SeatId | None = None
+    missing: tuple[MinutesSection, ...] = ()
 
     @property
     def skipped(self) -> tuple[SeatId, ...]:
@@ -93,6 +107,13 @@ class Conference:
     def current(self) -> SeatId:
         """Whose turn it is, as `turn.json` names it."""
         return self.speakers[self.index] if self.status == "open" else MODERATOR
+
+    def find_new_inputs(self, role: SeatId) -> tuple[NumberedInput, ...]:
+        """Return the inputs that a role has not answered yet: those since its last speech; for the moderator all of them."""
+        if not self.inputs or role == MODERATOR:
+            return self.inputs
+        spoke = next((speech.number for speech in reversed(self.speeches) if speech.seat == role), 0)
+        return tuple(each for each in self.inputs if each.after >= spoke)
 
     @property
     def recent(self) -> tuple[NumberedSpeech, ...]:

@@ -8,12 +8,12 @@ from moot.domain.ids import USER, SeatId, SessionId
 from moot.protocols.roundtable.facts import ConferenceClosed
 from moot.protocols.roundtable.report_text import REPORT_TEXT, RoundtableReportText
 from moot.protocols.roundtable.rules import RULES
+from moot.protocols.roundtable.sections import extract_minutes_section
 from moot.protocols.roundtable.state import Conference, NumberedSpeech, SkippedTurn
 from moot.reports.decision import Decision, Dissent, SeatLoss, SourcedClaim
 from moot.reports.timeline import TimelineBase, TimelineLine, format_time
 
 _NOTHING = re.compile(r"[\s*•–-]*(?:none|nothing|no disagreements?|无|没有|暂无)?(?:分歧)?[\s.。]*", re.IGNORECASE)
-_SECTION = re.compile(r"^#{1,4}[ \t]*(\S.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,22 +57,12 @@ class RoundtableTimeline(TimelineBase[Conference]):
         )
 
 
-def extract_section(text: str, names: tuple[str, ...]) -> str:
-    """Return the text under the first heading that begins with one of these words; empty if there is none."""
-    headings = list(_SECTION.finditer(text))
-    for at, heading in enumerate(headings):
-        if heading[1].strip().casefold().startswith(names):
-            end = headings[at + 1].start() if at + 1 < len(headings) else len(text)
-            return text[heading.end() : end].strip()
-    return ""
-
-
 def build_decision(timeline: RoundtableTimeline) -> Decision:
     """Build the current decision: what the minutes call the consensus."""
-    conference, words = timeline.state, timeline.words
+    conference = timeline.state
     closed = timeline.closed if isinstance(timeline.closed, ConferenceClosed) else None
     minutes = conference.minutes.content if closed is not None and conference.minutes is not None else ""
-    agreed, disputed = extract_section(minutes, words.consensus_heads), extract_section(minutes, words.dispute_heads)
+    agreed, disputed = extract_minutes_section(minutes, "consensus"), extract_minutes_section(minutes, "disagreements")
     disputed = "" if _NOTHING.fullmatch(disputed) else disputed
     is_cancelled = isinstance(timeline.closed, SessionCancelled)
     total = sum(seat.weight for seat in conference.seats)

@@ -8,6 +8,7 @@ from typing import Any, Final, Literal, get_args
 from moot.protocols.roundtable.facts import MODERATOR, MOST_ROUNDS
 from moot.protocols.roundtable.prompt_text import PROMPT_TEXT
 from moot.protocols.roundtable.state import Conference, Status
+from moot.protocols.roundtable.turn_notes import add_notes, list_notes
 
 LONGEST_PROMPT: Final = 2_000
 MOST_SPEAKERS: Final = 63
@@ -60,6 +61,7 @@ def build_turn_file(conference: Conference) -> TurnFile:
     """Build the file that a conference should have."""
     settings = conference.opened.settings
     prompt = conference.prompt if conference.status == "open" else PROMPT_TEXT[conference.opened.language].moderate
+    prompt = add_notes(prompt, list_notes(conference), LONGEST_PROMPT)
     return TurnFile(
         conference=settings.conference,
         status=conference.status,

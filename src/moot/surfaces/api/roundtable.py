@@ -12,9 +12,12 @@ from moot.app.conferences.status import Blocked, ConferenceStatus, TurnBriefing
 from moot.app.conferences.unattended import Relay
 from moot.app.conferences.watch_folder import watch_changes
 from moot.domain.facts import Language
-from moot.domain.roster import MAILBOX
+from moot.domain.roster import MAILBOX, Seat
 from moot.errors import MootError, OutOfTurn
 from moot.protocols.roundtable.facts import MODERATOR, MOST_ROUNDS
+from moot.protocols.roundtable.files import format_input_file_name
+from moot.protocols.roundtable.prompt_text import PROMPT_TEXT
+from moot.protocols.roundtable.sections import find_missing_sections, name_minutes_sections
 from moot.protocols.roundtable.state import Status
 from moot.surfaces.api.deliberation import build_seat
 from moot.surfaces.api.method import Call, Method, Nothing, Wire, build_method
@@ -32,9 +35,15 @@ class ConferenceParams(Wire):
     conference: ConferenceRef
 
 
+class RoleIn(ParticipantIn):
+    """A speaker. Without a platform somebody comes from outside and speaks for it; with one (`openai:gpt-5-mini`) Moot asks the model."""
+
+    description: Annotated[str, Field(max_length=8_000, description="What the role is for; the agenda shows it.")] = ""
+
+
 class NewConferenceParams(ConferenceParams):
     topic: Annotated[str, Field(min_length=1, max_length=20_000)]
-    roles: Annotated[list[str | ParticipantIn], Field(min_length=1, max_length=63, description="The speakers, in their order.")]
+    roles: Annotated[list[str | RoleIn], Field(min_length=1, max_length=63, description="The speakers, in their order.")]
     moderator: Annotated[str, Field(max_length=500, description="The platform of who writes the minutes.")] = MAILBOX
     agenda: Annotated[str, Field(max_length=50_000, description="The background that every speaker reads.")] = ""
     prompt: Annotated[str, Field(max_length=2_000, description="Instructions for the first speaker.")] = ""
@@ -55,6 +64,11 @@ class SayParams(ConferenceParams):
     idempotency_key: IdempotencyKey = ""
 
 
+class ConferenceInputParams(ConferenceParams):
+    text: Annotated[str, Field(min_length=1, max_length=20_000, description="What everyone in the conference should hear.")]
+    idempotency_key: IdempotencyKey = ""
+
+
 class SkipParams(ConferenceParams):
     role: Annotated[str, Field(max_length=64)]
     why: Annotated[str, Field(max_length=2_000)] = ""
@@ -71,6 +85,8 @@ class ConferenceOut(Wire):
     prompt_for_speaker: str
     turns_taken: int
     skipped: list[str]
+    consensus_declared: Annotated[list[str], Field(description="Roles whose last speech declares consensus.")]
+    inputs: Annotated[list[str], Field(description="The files of the user's inputs.")]
     damage: Annotated[list[str], Field(description="What is wrong with the folder: file, line, and what was expected.")]
     is_relayed: Annotated[bool, Field(description="Whether this server drives the roles that have a platform.")]
 
@@ -95,6 +111,8 @@ class JoinedOut(Wire):
     speeches: list[SpeechOut]
     earlier: Annotated[int, Field(description="Speeches before those; they stand in the folder.")]
     kept: Annotated[list[str], Field(description="Texts of yours that were out of turn.")]
+    inputs: Annotated[list[SpeechOut], Field(description="What the user said since your last speech.")]
+    shortened: Annotated[list[str], Field(description="Files of which the speeches show only a part.")]
 
 
 class SaidOut(Wire):
@@ -102,6 +120,8 @@ class SaidOut(Wire):
     status: Status
     next_speaker: str
     is_repeated: bool
+    missing_sections: Annotated[list[str], Field(description="Sections that the speech lacks; it counts all the same.")]
+    message: Annotated[str, Field(description="What to do if minutes came back because sections were missing.")] = ""
 
 
 class CheckedOut(Wire):
@@ -118,6 +138,15 @@ class MinutesOut(Wire):
     conference: str
     status: Status
     minutes: str | None = None
+    missing_sections: Annotated[
+        list[str], Field(description="Sections that the minutes lack, also after they were sent back.")
+    ] = []
+
+
+class ConferenceInputOut(Wire):
+    conference: str
+    file: str | None
+    is_repeated: bool
 
 
 def _build_project(call: Call) -> ConferenceProject:
@@ -137,6 +166,8 @@ def _build_conference_out(call: Call, name: str, found: ConferenceStatus) -> Con
         prompt_for_speaker=turn.prompt_for_speaker,
         turns_taken=found.conference.taken,
         skipped=list(found.conference.skipped),
+        consensus_declared=sorted(found.conference.agreeing),
+        inputs=[format_input_file_name(given.number) for given in found.conference.inputs],
         damage=[str(each) for each in found.damage],
         is_relayed=name in call.context.relays,
     )
@@ -161,7 +192,7 @@ async def new_conference(call: Call, params: NewConferenceParams) -> ConferenceO
     found = await _build_project(call).create_conference(
         params.conference,
         params.topic,
-        roles=[build_seat(call.caller, each) for each in params.roles],
+        roles=[_build_role(call, each) for each in params.roles],
         moderator=moderator.platform,
         agenda=params.agenda,
         prompt=params.prompt,
@@ -169,6 +200,12 @@ async def new_conference(call: Call, params: NewConferenceParams) -> ConferenceO
         language=params.language,
     )
     return _build_conference_out(call, params.conference, found)
+
+
+def _build_role(call: Call, given: str | RoleIn) -> Seat:
+    seat = build_seat(call.caller, given)
+    described = "" if isinstance(given, str) else given.description.strip()
+    return replace(seat, instructions="\n".join(part for part in (described, seat.instructions) if part))
 
 
 async def list_conferences(call: Call, params: Nothing) -> ConferencesOut:
@@ -213,6 +250,8 @@ def _build_joined_out(found: TurnBriefing) -> JoinedOut:
         speeches=[SpeechOut(file=name, text=text) for name, text in found.speeches],
         earlier=found.earlier,
         kept=list(found.kept),
+        inputs=[SpeechOut(file=name, text=text) for name, text in found.inputs],
+        shortened=list(found.shortened),
     )
 
 
@@ -222,9 +261,22 @@ async def say_in_conference(call: Call, params: SayParams) -> SaidOut:
         given = await hall.say(params.conference, role, params.text, params.idempotency_key)
     except Blocked as blocked:
         raise OutOfTurn(f"{blocked} {blocked.told}") from blocked
+    returned = name_minutes_sections(given.returned, given.language)
+    told = PROMPT_TEXT[given.language].minutes_returned.format(sections=returned, file=given.file) if returned else ""
     return SaidOut(
-        file=given.file, status=given.turn.status, next_speaker=given.turn.current_speaker, is_repeated=given.is_repeated
+        file=given.file,
+        status=given.turn.status,
+        next_speaker=given.turn.current_speaker,
+        is_repeated=given.is_repeated,
+        missing_sections=list(given.returned if role == MODERATOR else find_missing_sections(params.text, given.language)),
+        message=told,
     )
+
+
+async def give_conference_input(call: Call, params: ConferenceInputParams) -> ConferenceInputOut:
+    hall = await _authorize_reader(call, params.conference)
+    file = await hall.give_input(params.conference, params.text, params.idempotency_key)
+    return ConferenceInputOut(conference=params.conference, file=file or None, is_repeated=not file)
 
 
 async def skip_turn(call: Call, params: SkipParams) -> ConferenceOut:
@@ -262,7 +314,12 @@ async def repair_conference(call: Call, params: ConferenceParams) -> RepairedOut
 async def get_minutes(call: Call, params: ConferenceParams) -> MinutesOut:
     hall = await _authorize_reader(call, params.conference)
     found = await hall.status(params.conference)
-    return MinutesOut(conference=params.conference, status=found.turn.status, minutes=await hall.minutes(params.conference))
+    return MinutesOut(
+        conference=params.conference,
+        status=found.turn.status,
+        minutes=await hall.minutes(params.conference),
+        missing_sections=list(found.conference.missing),
+    )
 
 
 _METHODS: tuple[Method[Any, Any], ...] = (
@@ -303,6 +360,12 @@ _METHODS: tuple[Method[Any, Any], ...] = (
     ),
     build_method(
         "moot.skipSpeaker", "Skip the turn of the role whose turn it is; the turn is recorded as skipped.", skip_turn, "own"
+    ),
+    build_method(
+        "moot.giveConferenceInput",
+        "Say something to everyone in a conference: it becomes a file of the conference, which the next speakers are told to read.",
+        give_conference_input,
+        "own",
     ),
     build_method(
         "moot.relayConference",

@@ -1,9 +1,10 @@
 """`moot roundtable`: conferences in plain files."""
 
 import asyncio
+import re
 import sys
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,7 +13,7 @@ from rich.console import Console
 
 from moot.app.conferences.guide import read_guide
 from moot.app.conferences.project import DEFAULT_ROUNDS, ConferenceProject, find_project_root
-from moot.app.conferences.status import Blocked, ConferenceStatus, TurnBriefing
+from moot.app.conferences.status import AcceptedSpeech, Blocked, ConferenceStatus, TurnBriefing
 from moot.app.conferences.unattended import Relay
 from moot.app.moot import WEEK_SECONDS, Moot
 from moot.app.panels import resolve_platform_path
@@ -22,16 +23,21 @@ from moot.domain.roster import MAILBOX, Seat
 from moot.domain.safe_text import strip_control
 from moot.errors import BadRoster, BadSetting, MootError
 from moot.protocols.roundtable.facts import MODERATOR
-from moot.protocols.roundtable.files import MINUTES, find_missing_sections
-from moot.protocols.roundtable.prompt_text import PROMPT_TEXT
+from moot.protocols.roundtable.files import MINUTES, format_input_file_name
+from moot.protocols.roundtable.prompt_text import PROMPT_TEXT, describe_role
 from moot.protocols.roundtable.rules import RULES
+from moot.protocols.roundtable.sections import find_missing_sections, name_minutes_sections
 from moot.protocols.roundtable.turn_file import TurnFile
+from moot.protocols.roundtable.turn_notes import extract_notes, list_notes
 from moot.surfaces.cli import output
 from moot.surfaces.cli.duration import Duration
 from moot.surfaces.cli.live import build_view
 from moot.surfaces.cli.render import show_decision
 
 LONGEST_SPEECH: Final = 50_000
+_PLATFORM: Final = re.compile(r"[\w.+-]+(?::\S.*)?", re.ASCII | re.DOTALL)
+"""What follows `NAME=` is a platform if it is one word, or a word and a colon; everything else is a description."""
+
 
 dir_option = click.option(
     "--dir",
@@ -69,7 +75,12 @@ def _run_on_project(work: Callable[[ConferenceProject], Awaitable[int]], folder:
 @click.argument("name")
 @click.argument("topic")
 @click.option(
-    "--role", "roles", multiple=True, required=True, metavar="NAME[=PLATFORM]", help="A speaker; repeat in speaking order."
+    "--role",
+    "roles",
+    multiple=True,
+    required=True,
+    metavar="NAME[=PLATFORM|=TEXT]",
+    help="A speaker; repeat in speaking order. TEXT describes the role; a role with a platform and a description is named twice.",
 )
 @click.option("--moderator", default=MAILBOX, metavar="PLATFORM", help="Who writes the minutes. Default: an agent from outside.")
 @click.option("--agenda", type=click.File(encoding="utf-8"), help="A file with the background; - for standard input.")
@@ -102,10 +113,11 @@ def new(
     """Start the conference NAME on TOPIC: write .roundtable/NAME with its agenda and turn.json.
 
     A role with a platform (`reviewer=openai:gpt-5-mini`, `security=command:codex`) is driven by `moot roundtable relay`; a
-    role without one is an agent from outside.
+    role without one is an agent from outside. A description is written into the agenda and told to its role.
 
     \b
     moot roundtable new cache "Which cache?" --role architect --role security=command:codex
+    moot roundtable new cache "Which cache?" --role "architect=Owns the catalogue service" --role security
     """
 
     background = _read_agenda(agenda)
@@ -114,7 +126,7 @@ def new(
         found = await hall.create_conference(
             name,
             topic,
-            roles=[_parse_role(word) for word in roles],
+            roles=_parse_roles(roles),
             moderator=resolve_platform_path(moderator, Path()),
             agenda=background,
             prompt=prompt,
@@ -139,6 +151,25 @@ def _parse_role(word: str) -> Seat:
     if equals and not platform:
         raise BadRoster(f"--role {word!r}: expected NAME or NAME=PLATFORM, such as reviewer=openai:gpt-5-mini")
     return Seat(id=SeatId(name), platform=resolve_platform_path(platform, Path()) if platform else MAILBOX)
+
+
+def _parse_roles(words: tuple[str, ...]) -> list[Seat]:
+    """Parse speakers in their order. A name that comes again adds what its role still lacks: a platform or a description."""
+    found: dict[str, Seat] = {}
+    for word in words:
+        name, _, text = word.partition("=")
+        is_description = bool(text) and not _PLATFORM.fullmatch(text)
+        role = Seat(id=SeatId(name), platform=MAILBOX, instructions=text.strip()) if is_description else _parse_role(word)
+        known = found.get(name)
+        if known is None:
+            found[name] = role
+        elif is_description and not known.instructions:
+            found[name] = replace(known, instructions=role.instructions)
+        elif text and not is_description and known.is_outside:
+            found[name] = replace(known, platform=role.platform)
+        else:
+            raise BadRoster(f"--role {word!r}: {name!r} stands there twice; a role has one platform and one description")
+    return list(found.values())
 
 
 def _print_next(found: ConferenceStatus) -> None:
@@ -167,6 +198,10 @@ def _build_status_json(hall: ConferenceProject, name: str, found: ConferenceStat
         "turns_taken": found.conference.taken,
         "skipped": [asdict(absent) for absent in found.conference.absences],
         "roles": {seat.id: seat.platform for seat in found.conference.seats},
+        "descriptions": {seat.id: text for seat in found.conference.seats if (text := describe_role(seat))},
+        "consensus_declared": sorted(found.conference.agreeing),
+        "inputs": [format_input_file_name(given.number) for given in found.conference.inputs],
+        "minutes_lack": list(found.conference.missing),
         "writing": found.writing,
         "damage": [asdict(each) for each in found.damage],
     }
@@ -239,6 +274,10 @@ def _print_status(found: ConferenceStatus) -> None:
         output.print_line(f"  {seat.id} ({who})" + ("" if seat.id == MODERATOR else f": {told}"))
     if found.writing:
         output.print_line(f"{found.writing} is writing")
+    # Whoever comes from outside is woken with its prompt, which has the notes in it.
+    if found.damage or not conference.seat(conference.current).is_outside:
+        for note in list_notes(conference):
+            output.print_line(note)
     for each in found.damage:
         output.print_line(strip_control(f"damaged: {each}"))
     if not found.damage:
@@ -283,7 +322,8 @@ def _format_briefing(found: TurnBriefing, role: str) -> str:
     parts = [f"# {head}", f"## prompt_for_speaker\n\n{turn.prompt_for_speaker}", f"## AGENDA.md\n\n{found.agenda.strip()}"]
     if found.earlier:
         parts.append(words.read_earlier.format(**named, count=found.earlier))
-    parts += [f"## {name}\n\n{text.strip()}" for name, text in found.speeches]
+    parts += [f"## {name} ({words.read_input})\n\n{text.strip()}" for name, text in found.inputs]
+    parts += [f"## {name}{'…' if name in found.shortened else ''}\n\n{text.strip()}" for name, text in found.speeches]
     parts += [words.read_kept.format(file=kept) for kept in found.kept]
     parts.append(words.read_then.format(**named))
     return "\n\n".join(parts)
@@ -299,7 +339,8 @@ def _format_briefing(found: TurnBriefing, role: str) -> str:
 def say(*, name: str, file: Any, role: str, key: str, folder: Path | None, as_json: bool) -> None:
     """Commit the speech of ROLE from FILE (or standard input) and the new turn.json together.
 
-    For the moderator it commits the minutes. Exit code 3: it is another role's turn; the text is kept.
+    For the moderator it commits the minutes. Exit code 3: it is another role's turn, or sections are missing from the minutes;
+    the text is kept.
 
     \b
     moot roundtable say cache --as architect speech.md
@@ -312,8 +353,11 @@ def say(*, name: str, file: Any, role: str, key: str, folder: Path | None, as_js
         except Blocked as blocked:
             return _print_blocked(blocked, as_json=as_json)
         if as_json:
-            output.print_json({"file": given.file, "turn": asdict(given.turn), "repeated": given.is_repeated})
-            return output.DONE
+            told = {"file": given.file, "turn": asdict(given.turn), "repeated": given.is_repeated, "returned": given.returned}
+            output.print_json(told)
+            return output.WAITING if given.returned else output.DONE
+        if given.returned:
+            return _print_returned(given)
         output.print_line(f"{name}/{given.file}")
         missing = find_missing_sections(text, given.language) if role != MODERATOR else ()
         if missing:
@@ -321,6 +365,12 @@ def say(*, name: str, file: Any, role: str, key: str, folder: Path | None, as_js
         return _print_turn(given.turn)
 
     _run_on_project(work, folder, as_json=as_json)
+
+
+def _print_returned(given: AcceptedSpeech) -> int:
+    sections = name_minutes_sections(given.returned, given.language)
+    output.print_note(PROMPT_TEXT[given.language].minutes_returned.format(sections=sections, file=given.file))
+    return output.WAITING
 
 
 def _print_blocked(blocked: Blocked, *, as_json: bool) -> int:
@@ -333,6 +383,8 @@ def _print_blocked(blocked: Blocked, *, as_json: bool) -> int:
 
 def _print_turn(turn: TurnFile) -> int:
     output.print_line(f"next: {turn.current_speaker}" if turn.status != "closed" else "closed")
+    for note in extract_notes(turn.prompt_for_speaker):
+        output.print_line(strip_control(note))
     return output.DONE
 
 
@@ -384,8 +436,9 @@ def relay(name: str, roles: tuple[str, ...], folder: Path | None, as_json: bool)
             if as_json:
                 output.print_json(_build_status_json(hall, name, await carried.run()))
             else:
-                await _run_and_show(moot, carried, found.session, console)
+                found = await _run_and_show(moot, carried, found.session, console)
                 output.print_line(f"{hall.table / name / MINUTES}")
+                _print_lacking(found)
         return output.DONE
 
     again = f"\nStopped. Nothing is lost; continue with: moot roundtable relay {name}"
@@ -482,18 +535,58 @@ def minutes(name: str, write: Any, folder: Path | None, as_json: bool) -> None:
     async def work(hall: ConferenceProject) -> int:
         if text:
             try:
-                await hall.say(name, MODERATOR, text)
+                given = await hall.say(name, MODERATOR, text)
+                if given.returned and not as_json:
+                    return _print_returned(given)
             except Blocked as blocked:
                 return _print_blocked(blocked, as_json=as_json)
         written = await hall.minutes(name)
         found = await hall.status(name)
         if as_json:
-            output.print_json({"conference": name, "status": found.turn.status, "minutes": written})
+            lacking = list(found.conference.missing)
+            output.print_json({"conference": name, "status": found.turn.status, "minutes": written, "minutes_lack": lacking})
         elif written is None:
             output.print_note(f"{PROMPT_TEXT[found.conference.opened.language].no_minutes} ({_format_standing(found)})")
         else:
             output.print_line(strip_control(written))
+            _print_lacking(found)
         return output.WAITING if written is None else output.DONE
+
+    _run_on_project(work, folder, as_json=as_json)
+
+
+def _print_lacking(found: ConferenceStatus) -> None:
+    """Warn of minutes that were taken without all of their sections."""
+    conference = found.conference
+    if conference.missing:
+        language = conference.opened.language
+        sections = name_minutes_sections(conference.missing, language)
+        output.print_note(PROMPT_TEXT[language].minutes_lack.format(sections=sections))
+
+
+@roundtable.command("input")
+@click.argument("name")
+@click.argument("text")
+@click.option("--key", default="", help="Idempotency key: an input with a recorded key is ignored.")
+@dir_option
+@output.json_option
+def give_input(*, name: str, text: str, key: str, folder: Path | None, as_json: bool) -> None:
+    """Say something to everyone in the conference NAME. TEXT `-` reads standard input.
+
+    It becomes the file INPUT_NNN.md of the conference, which turn.json names to the next speakers.
+
+    \b
+    moot roundtable input cache "We have six months."
+    """
+    words = sys.stdin.read() if text == "-" else text
+
+    async def work(hall: ConferenceProject) -> int:
+        file = await hall.give_input(name, words, key)
+        if as_json:
+            output.print_json({"conference": name, "file": file or None, "taken": bool(file)})
+        else:
+            output.print_line(f"{name}/{file}" if file else "recorded before: nothing changed")
+        return output.DONE
 
     _run_on_project(work, folder, as_json=as_json)
 
