@@ -172,7 +172,7 @@ def _build_query_brief(brief: Brief) -> Brief:
     form = replace(brief.form, kind="queries", shape=Queries, form="json", max_tokens=200, instead=None, looks_up=False)
     ask = replace(brief.ask, patience=brief.ask.patience * SHARE)
     own = f"{brief.own}\n\n{_QUERIES[brief.language].format(most=MOST_QUERIES)}"
-    return replace(brief, ask=ask, form=form, own=own, probe="", fault=no_fault, wanted=())
+    return replace(brief, ask=ask, form=form, own=own, probe="", fault=no_fault)
 
 
 def _with_results(brief: Brief, results: list[SearchResult], left: float) -> Brief:

@@ -4,7 +4,7 @@ All seats share the first part, word for word (system, question, summary, last t
 provider's prefix cache hits.
 """
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from moot.domain.context import ContextWindow, Digest, Perception, Utterance
 from moot.domain.effects import Ask, Brief, no_fault
@@ -13,6 +13,7 @@ from moot.domain.ids import SeatId
 from moot.domain.roster import Seat
 from moot.domain.safe_text import FENCE, one_line, quote_lines
 from moot.protocols.persona.facts import FORMS, Draft
+from moot.protocols.persona.person import build_person_ask
 from moot.protocols.persona.prompt_text import PROMPT_TEXT, PersonaPromptText
 from moot.protocols.persona.state import Meeting
 
@@ -40,6 +41,7 @@ def build_brief(state: Meeting, ask: Ask) -> Brief:
         # The decider's bid also says whether enough was said, which a yes-or-no probe cannot express.
         probe=words.probe.format(newest=state.about) if ask.kind == "intent" and seat.id != state.decider else "",
         fault=_DraftValidator(state.last_id) if ask.kind == "draft" else no_fault,
+        person=partial(build_person_ask, state, ask),
     )
 
 

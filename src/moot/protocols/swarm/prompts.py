@@ -6,6 +6,7 @@ bounded, however large the blackboard grows.
 
 import json
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 from moot.domain.context import ContextWindow, Perception, Utterance
@@ -15,6 +16,7 @@ from moot.domain.roster import MEASURE, parse_kind
 from moot.domain.safe_text import one_line, quote_lines
 from moot.protocols.swarm.answers import SimilarityReport
 from moot.protocols.swarm.facts import FORMS, LIKENESS, VALIDATOR, OperationResult, RoundOrder
+from moot.protocols.swarm.person import build_person_ask
 from moot.protocols.swarm.prompt_text import DISPLAY_NAMES, PROMPT_TEXT, SwarmPromptText
 from moot.protocols.swarm.rules.collisions import find_invitation
 from moot.protocols.swarm.rules.ideas import build_comparison
@@ -54,6 +56,8 @@ def build_brief(state: Swarm, ask: Ask) -> Brief:
         own=own,
         subject=state.opened.topic,
         fault=_build_validator(state, ask),
+        # Comparing is the work of a measure: a person in its seat is asked by the shape.
+        person=None if ask.kind == "compare" else partial(build_person_ask, state, ask),
         comparing=build_comparison(state) if ask.kind == "compare" else CompareTexts(),
     )
 

@@ -60,6 +60,7 @@ for command in (
     LazyCommand("input", "sessions:give_input", "Add an input of yours to a running meeting."),
     LazyCommand("asks", "sessions:asks", "Show the open asks of mailbox seats, with everything that the seat may see."),
     LazyCommand("answer", "sessions:answer", "Answer for a mailbox seat: TEXT, or standard input."),
+    LazyCommand("sit", "sit:sit", "Sit down at a session from this terminal."),
     LazyCommand("cancel", "sessions:cancel", "End a session without a decision."),
     LazyCommand(
         "export",
