@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from moot.codec.answers import build_schema, extract_json, parse_alternative, parse_answer
-from moot.codec.plain_text import read_plain_answer
+from moot.codec.plain_text import find_command, read_plain_answer
 from moot.domain.effects import Brief
 from moot.domain.person import Answers, PersonAsk, PersonChoice, PersonStep
 from moot.errors import BadAnswer
@@ -14,6 +15,15 @@ from moot.reports.two_languages import TwoLanguages, both, in_each_language
 WORDS: Final = "words"
 _ASK = re.compile(r"/ask\s+[@＠]?(?P<to>[\w-]{1,64})[\s:：,，]+(?P<question>\S.*)", re.DOTALL)
 _LOOKS_LIKE_JSON = re.compile(r"\s*(?:```|[{\[])")
+
+
+@dataclass(frozen=True, slots=True)
+class KeptWords:
+    """Words that were typed for one ask and also answer a later one of the same turn."""
+
+    kind: str
+    turn: int
+    text: str
 
 
 class DerivedPersonText(TwoLanguages):
@@ -127,6 +137,17 @@ def interpret_plain_text(brief: Brief, raw: object) -> object:
     if brief.form.form == "json" and not _holds_json(raw):
         return read_plain_answer(build_person_ask(brief), raw)
     return raw if brief.form.form == "json" or brief.person is None else _interpret_words(brief, raw)
+
+
+def find_kept_words(brief: Brief, raw: object) -> KeptWords | None:
+    """Return the words of a plain text that also answer a later ask of the same turn; None if there are none."""
+    person = build_person_ask(brief)
+    if not person.keeps_for or not person.steps:
+        return None
+    if isinstance(raw, str) and not _LOOKS_LIKE_JSON.match(raw) and not _holds_json(raw):
+        is_said = raw.strip() and find_command(person, raw) is None and find_alternative(brief, raw) is None
+        return KeptWords(person.keeps_for, brief.ask.turn, raw.strip()) if is_said else None
+    return None
 
 
 def _interpret_words(brief: Brief, text: str) -> object:

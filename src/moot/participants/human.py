@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from moot.codec.answers import Reading, read_answer
-from moot.codec.person_asks import build_person_ask, find_alternative
+from moot.codec.person_asks import KeptWords, build_person_ask, find_alternative
 from moot.codec.plain_text import find_command, read_step, suggest_choice
 from moot.domain.context import Utterance
 from moot.domain.effects import Brief
@@ -52,6 +52,7 @@ class PersonQuestion:
     that shows them anyway.
 
     `text` is the question itself. `complaint` says what was wrong with the answer before. `default` stands in the prompt.
+    `is_words`: the answer is a text of the person's own, and not one of a list or a number.
     """
 
     seat: SeatId
@@ -66,6 +67,7 @@ class PersonQuestion:
     choices: tuple[PersonChoice, ...] = ()
     commands: tuple[PersonCommand, ...] = ()
     default: str = ""
+    is_words: bool = False
     is_long: bool = False
     is_first: bool = False
 
@@ -74,22 +76,17 @@ AskPerson = Callable[[PersonQuestion], Awaitable[str | None]]
 """Asks the person; None if nobody is there any more."""
 
 
-@dataclass(frozen=True, slots=True)
-class _KeptWords:
-    """Words that were typed for one ask and also answer a later one of the same turn."""
-
-    kind: str
-    turn: int
-    text: str
-
-
 class PersonInterview:
     """Asks one person for the answers to its briefs, and remembers what it has seen and said."""
 
     def __init__(self) -> None:
         # Keyed by seat and seed: the seed tells sessions apart.
         self._seen: dict[tuple[SeatId, int], int] = {}
-        self._kept: dict[tuple[SeatId, int], _KeptWords] = {}
+        self._kept: dict[tuple[SeatId, int], KeptWords] = {}
+
+    def find_kept_words(self, brief: Brief) -> KeptWords | None:
+        """Return the words that this brief's person typed and that also answer a later ask."""
+        return self._kept.get((brief.seat.id, brief.seed))
 
     async def ask_for_answer(self, ask: AskPerson, brief: Brief) -> object | None:
         """Return an answer that `read_answer` accepts; None if the person left."""
@@ -153,7 +150,8 @@ class PersonInterview:
                 step=step.key,
                 text=step.text,
                 choices=step.choices,
-                default="" if step.choices else before or step.default,
+                default=(before or step.default) if step.kind == "text" else "",
+                is_words=step.kind == "text",
                 is_long=step.is_long,
             )
             while True:
@@ -169,7 +167,7 @@ class PersonInterview:
                         return instead
                     value = _read_typed(person, step, text, TEXT[brief.language])
                 except BadAnswer as error:
-                    question = replace(question, complaint=str(error), default="" if step.choices else text)
+                    question = replace(question, complaint=str(error), default=text if step.kind == "text" else "")
                     continue
                 if value:
                     answers[step.key] = value
@@ -209,7 +207,7 @@ class PersonInterview:
         kept, text = self._kept.pop(key, None), answers.get(person.steps[0].key, "")
         if text or (kept is not None and not answers):
             words = text or (kept.text if kept is not None else "")
-            self._kept[key] = _KeptWords(person.keeps_for, brief.ask.turn, words)
+            self._kept[key] = KeptWords(person.keeps_for, brief.ask.turn, words)
 
 
 def _format_news(words: InterviewText, each: Utterance) -> str:

@@ -9,7 +9,7 @@ from moot.domain.ids import USER, SeatId
 from moot.domain.person import CONDITION, WHY, Answers, PersonAsk, PersonChoice, PersonStep, build_key
 from moot.domain.safe_text import quote_lines
 from moot.protocols.council.facts import AdviceOutcome
-from moot.protocols.council.motions import find_motion
+from moot.protocols.council.motions import find_blind_positions, find_motion
 from moot.protocols.council.report_text import REPORT_TEXT
 from moot.protocols.council.state import Council, CouncilLine, Course
 from moot.reports.person_steps import PERSON_TEXT as SHARED_TEXT
@@ -37,7 +37,8 @@ MOST_NEWS: Final = 40
 class CouncilPersonText(TwoLanguages):
     """Every text, in one language."""
 
-    propose = both("You have read nobody yet. What do you propose, and why?", "你尚未读过任何人的发言。你提议什么？为什么？")
+    blind = both("(Nobody reads this before all have written.)", "（所有人写完之前，谁也看不到。）")
+    propose = both("What do you propose, and why?", "你提议什么？为什么？")
     synthesize = both(
         "Write the resolution that the group should vote on, or type /pass if one on the table says it already.",
         "请写出供大家表决的决议；如果桌上已有这样的决议，输入 /pass 跳过。",
@@ -57,6 +58,7 @@ class CouncilPersonText(TwoLanguages):
         "针对哪一条？（写编号；直接回车：{seat} 的 #{number}）",
     )
     say = both("What do you say?", "你想说什么？")
+    say_it = both("In full sentences? (Enter: just that answer)", "用完整的话怎么说？（直接回车：只给出该答案）")
     advice = both(
         "{seat} advised you (#{number}): “{text}” How do you take it?", "{seat} 给你的建议（#{number}）：“{text}”你如何对待？"
     )
@@ -102,12 +104,21 @@ def build_person_ask(course: Course, state: Council, ask: Ask) -> PersonAsk:
     match state.phase if ask.kind == "free" else ask.kind:
         case "propose":
             steps = _ask_resolution(words.propose, choice, why)
-            return PersonAsk(steps=(*steps, sure), news=news, build=lambda answers: _build_line("propose", answers))
+            return PersonAsk(
+                steps=(*steps, sure),
+                intro=words.blind if state.is_sealed else "",
+                news=news,
+                build=lambda answers: _build_line("propose", answers),
+            )
         case "synthesize":
             commands = (offer_pass(language, {"type": "pass"}),)
-            steps = _ask_resolution(words.synthesize, choice, why)
+            steps = _ask_resolution(words.synthesize, choice, words.say_it)
             return PersonAsk(
-                steps=(*steps, sure), news=news, build=lambda answers: _build_line("synthesize", answers), commands=commands
+                steps=(*steps, sure),
+                intro=words.synthesize if options else "",
+                news=news,
+                build=lambda answers: _build_line("synthesize", answers),
+                commands=commands,
             )
         case "argue":
             return _build_argue_ask(course, state, ask, words, news)
@@ -115,7 +126,8 @@ def build_person_ask(course: Course, state: Council, ask: Ask) -> PersonAsk:
             advice = _list_advice(state)
             taken = [step for line in advice for step in _ask_advice(state, words, line)]
             return PersonAsk(
-                steps=(*_ask_resolution(words.decide, choice, why), sure, *taken),
+                intro=words.decide if options else "",
+                steps=(*_ask_resolution(words.decide, choice, words.say_it), sure, *taken),
                 news=news,
                 build=lambda answers: {**_build_line("synthesize", answers), "taken": _build_taken(advice, answers)},
             )
@@ -127,10 +139,7 @@ def _ask_resolution(text: str, choice: PersonStep, why: str) -> tuple[PersonStep
     """Return the questions after a text and its answer in short; where there are options, the choice comes first."""
     if not choice.choices:
         return (PersonStep(name=WORDS, text=text, is_needed=True, is_long=True), choice)
-    return (
-        PersonStep(name=choice.name, text=f"{text} {choice.text}", choices=choice.choices, kind=choice.kind, is_needed=True),
-        PersonStep(name=WORDS, text=why, is_long=True),
-    )
+    return (choice, PersonStep(name=WORDS, text=why, is_long=True))
 
 
 def _build_line(kind: str, answers: Answers) -> dict[str, object]:
@@ -209,7 +218,8 @@ def _build_vote_ask(course: Course, state: Council, ask: Ask, words: CouncilPers
     steps = (
         *ask_position(language, positions, text=words.vote),
         ask_confidence(language, only_after=(POSITION, sides)),
-        *([ask_moved_by(language, others)] if others else []),
+        # Only a mind that was made up before can have been changed.
+        *([ask_moved_by(language, others)] if ask.seat in find_blind_positions(state) and others else []),
     )
     return PersonAsk(steps=steps, about=about, news=news, build=_build_vote)
 

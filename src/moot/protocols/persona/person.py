@@ -86,7 +86,8 @@ def build_person_ask(state: Meeting, ask: Ask) -> PersonAsk:
             steps = (
                 *ask_position(language, verdicts, text=words.stand),
                 ask_confidence(language, only_after=(POSITION, sides)),
-                ask_moved_by(language, range(1, state.last_id + 1)),
+                # Only a mind that was made up before can have been changed.
+                *([ask_moved_by(language, range(1, state.last_id + 1))] if state.positions.get(ask.seat) else []),
             )
             return PersonAsk(steps=steps, about=about, news=news, build=_build_stand)
 

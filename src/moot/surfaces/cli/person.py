@@ -55,6 +55,26 @@ class PersonScreen(Protocol):
     def find_deadline(self, ask: str) -> datetime | None: ...
 
 
+class AnswerScreen:
+    """A terminal that shows nothing of the session but the question (`PersonScreen`)."""
+
+    def __init__(self, session: str, deadline: datetime | None = None) -> None:
+        self.session = session
+        self._deadline = deadline
+
+    def pause(self) -> None:
+        return None
+
+    def resume(self) -> None:
+        return None
+
+    async def catch_up(self) -> bool:
+        return False
+
+    def find_deadline(self, ask: str) -> datetime | None:
+        return self._deadline
+
+
 class TerminalPrompt:
     """Asks at this terminal. Two seats are asked one after the other."""
 
@@ -92,7 +112,8 @@ class TerminalPrompt:
             signal.raise_signal(signal.SIGINT)
             await asyncio.Event().wait()
             raise
-        draft.clear()
+        if question.is_words:
+            draft.clear()
         return None if typed.strip() == LEAVE else typed
 
     def _take_up(self, question: PersonQuestion, draft: DraftFile) -> str:
@@ -103,7 +124,7 @@ class TerminalPrompt:
         if (kept.ask, kept.step) == (question.ask, question.step):
             self._console.print(Text(f"  {words.draft}", style="dim"))
             return kept.text
-        if not question.choices:
+        if question.is_words:
             self._history.append(kept.text)
             self._console.print(Text(f"  {words.earlier.format(text=one_line(kept.text)[:60])}", style="dim"))
         return question.default
@@ -155,7 +176,9 @@ class TerminalPrompt:
             draft.save(question.ask, question.step, changed.text)
 
         def start() -> None:
-            buffer.on_text_changed += keep
+            # The number of a line is typed again in no time, and must not push out a draft.
+            if question.is_words:
+                buffer.on_text_changed += keep
 
         try:
             return await self._prompt.prompt_async(f"{question.seat}> ", default=default, pre_run=start, handle_sigint=False)

@@ -4,7 +4,6 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator, Container
 from contextlib import suppress
-from datetime import datetime
 from typing import Any
 
 import click
@@ -21,7 +20,7 @@ from moot.participants.human import PersonInterview
 from moot.reports.two_languages import TwoLanguages, both, in_each_language
 from moot.surfaces.cli import output
 from moot.surfaces.cli.live import PlainView
-from moot.surfaces.cli.person import TerminalPrompt
+from moot.surfaces.cli.person import AnswerScreen, TerminalPrompt
 from moot.surfaces.cli.render import show_decision
 from moot.surfaces.cli.run import TerminalSession, exit_with
 from moot.surfaces.cli.sealed_view import SealedView
@@ -121,36 +120,25 @@ class SittingView(PlainView):
             self._console.print(Text(line, style=style), soft_wrap=True)
 
 
-class Sitting:
+class Sitting(AnswerScreen):
     """One person at one seat, from sitting down to the end of the session or to leaving."""
 
     def __init__(self, moot: Moot, session: str, seat: Seat, *, may_run: bool) -> None:
-        self.session = session
+        super().__init__(session)
         self._moot = moot
         self._seat = seat
         self._may_run = may_run
         self._console = output.build_console()
         self._interview = PersonInterview()
-        self._deadlines: dict[str, datetime | None] = {}
         self._words = TEXT["en"]
         self._prompt = TerminalPrompt(self)
         self._turn: asyncio.Task[bool] | None = None
         self._asked = ""
         self._sent = ""
 
-    # What the prompt needs of its screen (`PersonScreen`): lines appear above it while the person types.
-
-    def pause(self) -> None:
-        return None
-
-    def resume(self) -> None:
-        return None
-
     async def catch_up(self) -> bool:
+        # The lines of the session appear above the prompt, also while the person types.
         return True
-
-    def find_deadline(self, ask: str) -> datetime | None:
-        return self._deadlines.get(ask)
 
     async def hold(self) -> int:
         """Show the session and ask its person until it ends; the exit code."""
@@ -162,12 +150,11 @@ class Sitting:
         opened = (await moot.engine.load_snapshot(name)).session_state.opened
         self._words = TEXT[opened.language]
         view = SealedView(SittingView(plugin, timeline, self._console), plugin, self.session, frozenset({self._seat.id}))
-        newest = (await moot.engine.load_snapshot(name)).seq
         with patch_stdout(raw=True):
             self._print(self._words.seated.format(session=self.session, seat=self._seat.id))
             runner = await self._start_running()
             try:
-                has_left = await self._follow(view, newest, runner)
+                has_left = await self._follow(view, runner)
             finally:
                 tasks = [task for task in (runner, self._turn) if task is not None]
                 for task in tasks:
@@ -208,7 +195,7 @@ class Sitting:
         with suppress(SessionBusy):
             await self._moot.run(self.session, wait=True)
 
-    async def _follow(self, view: SealedView, newest: int, runner: "asyncio.Task[None] | None") -> bool:
+    async def _follow(self, view: SealedView, runner: "asyncio.Task[None] | None") -> bool:
         """Show what happens and ask when it is the seat's turn; True if the person left, False if the session ended."""
         events = aiter(self._moot.watch(self.session))
         coming = asyncio.ensure_future(_get_next(events))
@@ -233,14 +220,16 @@ class Sitting:
                     seen = event.entry.seq if isinstance(event, EntryAdded) else seen
                     coming = asyncio.ensure_future(_get_next(events))
                     await self._withdraw_turn(view.pending)
-                # What was said before the person sat down is shown before it is asked.
-                if self._turn is None and seen >= newest:
-                    await self._begin_turn()
+                if self._turn is None:
+                    await self._begin_turn(seen)
         finally:
             coming.cancel()
             await asyncio.gather(coming, return_exceptions=True)
 
-    async def _begin_turn(self) -> None:
+    async def _begin_turn(self, seen: int) -> None:
+        # What was said before is on the screen before the person is asked: the next entry leads here again.
+        if seen < (await self._moot.engine.load_snapshot(parse_session_id(self.session))).seq:
+            return
         try:
             found = await self._moot.engine.find_open_ask(parse_session_id(self.session), self._seat.id)
         except SessionClosed:
@@ -249,7 +238,7 @@ class Sitting:
         if found is None or found.ask.invited or found.ask.id == self._sent:
             return
         self._asked = found.ask.id
-        self._deadlines = {found.ask.id: found.pending.deadline}
+        self._deadline = found.pending.deadline
         self._turn = asyncio.create_task(self._take_turn(found))
 
     async def _withdraw_turn(self, pending: Container[str]) -> None:
