@@ -18,11 +18,13 @@ from moot.errors import BadAnswer
 LONGEST_SENTENCE: Final = 400
 """Where a position is looked for: in the first sentence, and not beyond so many characters."""
 
-# Words that may stand before a position, as in "I would strongly support".
+# Words that may stand before a position, as in "I would strongly support". No filler is made of others: a text of fillers alone must
+# not be matched in many ways.
 _FILLER: Final = (
-    r"(?:i|i'm|i'd|i'll|we|we'd|my|our|vote|votes|position|is|am|are|do|would|will|can|have|to|be|it|hereby|strongly|fully|clearly|"
-    r"firmly|still|also|therefore|so|well|hm|in|the|motion|decision|proposal|this|that|and|a|an|on|as|for|me|personally|think|"
-    r"我们|我|投票|投|表示|对此|对|这个|该|动议|决定|提案|完全|坚决|还是|也|就|会|选择|的|意见|态度|是|给|予|以|票|认为|应该|应当)"
+    r"(?:(?:i|i'm|i'd|i'll|we|we'd|my|our|vote|votes|position|is|am|are|do|would|will|can|have|to|be|it|hereby|strongly|fully|"
+    r"clearly|firmly|still|also|therefore|so|well|hm|in|the|motion|decision|proposal|this|that|and|a|an|on|as|for|me|personally|"
+    r"think)(?![a-z0-9_'])|"
+    r"(?:我们|我|投票|投|表示|对此|对|这个|该|动议|决定|提案|完全|坚决|还是|也|就|会|选择|的|意见|态度|是|给|认为|应该|应当))"
 )
 _NOT: Final = r"(?:not|never|cannot|can't|cant|don't|dont|won't|wouldn't|doesn't|isn't)"
 # A short word is a position only where nothing hangs on it: "no problem" is not "no".
@@ -76,7 +78,7 @@ def _build_position_pattern(choices: tuple[PersonChoice, ...]) -> tuple[re.Patte
             values.setdefault(" ".join(word.casefold().replace("_", " ").split()), choice.value)
     # Longest first: "no opinion" before "no", "不支持" before "不".
     words = "|".join(_word_pattern(word) for word in sorted(values, key=len, reverse=True))
-    lead = rf"[\W_]*(?P<lead>(?:{_FILLER}(?=\W|[^\x00-\x7f])[\s,，:：*_]*|(?<=[^\x00-\x7f]){_FILLER}[\s,，:：]*)*)"
+    lead = rf"[\W_]*(?:{_FILLER}[\s,，:：*]*)*"
     negated = rf"(?P<not>{_NOT}\s+)?"
     return re.compile(rf"{lead}{negated}(?P<word>{words})(?P<rest>.*)", re.DOTALL), values
 
@@ -153,7 +155,7 @@ def read_choice(text: str, choices: Sequence[PersonChoice]) -> str | None:
 
 
 def _read_marked_choice(mark: str, rest: str, choices: Sequence[PersonChoice]) -> str | None:
-    """Read "2", "b" or "B. Postgres"; a name after the mark must agree with it."""
+    """Read "2", "b" or "B. Postgres"; where options bear marks themselves, the name must be the one of its mark."""
     if rest:
         named = [choice.value for choice in choices if rest in {normalize_label(choice.text), normalize_label(choice.value)}]
         own = [choice.value for choice in choices if normalize_label(choice.text).startswith(f"{mark}.")]
@@ -188,9 +190,10 @@ def _find_named_option(text: str, choices: Sequence[PersonChoice]) -> str | None
 
 
 def _holds_name(text: str, name: str) -> bool:
-    # A name of one letter is also a word ("a"): it must stand alone, at the beginning or behind "option".
+    # A name of one letter is also a word ("a"): it must begin the text like a mark, or stand behind "option".
     if len(name) == 1 and name.isascii():
-        return re.search(rf"(?:^|option\s+|answer\s+|选项?\s*){re.escape(name)}(?:\W|$)", text) is not None
+        mark = re.escape(name)
+        return re.search(rf"^\s*{mark}\s*(?:$|[.):,，：;—–-])|(?:option\s+|answer\s+|选项?\s*){mark}(?:\W|$)", text) is not None
     edge = r"(?<![a-z0-9_])" if name[0].isascii() else ""
     after = r"(?![a-z0-9_])" if name[-1].isascii() else ""
     return re.search(f"{edge}{re.escape(name)}{after}", text) is not None
