@@ -14,7 +14,7 @@ from moot.domain.effects import Brief
 from moot.domain.facts import Language
 from moot.domain.ids import USER, AskId, SeatId
 from moot.domain.person import PersonAsk, PersonChoice, PersonCommand, PersonStep
-from moot.domain.safe_text import fix_surrogates, quote_lines
+from moot.domain.safe_text import fix_surrogates, quote_lines, strip_control
 from moot.errors import BadAnswer
 from moot.ports.participant import Answer, NoAnswer, OnText
 from moot.reports.two_languages import TwoLanguages, both, in_each_language
@@ -158,7 +158,7 @@ class PersonInterview:
                 typed = await ask(question)
                 if typed is None:
                     return None
-                text = fix_surrogates(typed).strip()
+                text = strip_control(fix_surrogates(typed)).strip()
                 question = replace(question, news="", spoken="", about="", complaint="", is_first=False)
                 try:
                     instead = find_command(person, text)
