@@ -13,8 +13,8 @@ from moot.errors import BadAnswer
 from moot.reports.two_languages import TwoLanguages, both, in_each_language
 
 WORDS: Final = "words"
-_ASK = re.compile(r"/ask\s+[@＠]?(?P<to>[\w-]{1,64})[\s:：,，]+(?P<question>\S.*)", re.DOTALL)
-_LOOKS_LIKE_JSON = re.compile(r"\s*(?:```|[{\[])")
+_ASK = re.compile(r"/ask\s++[@＠]?(?P<to>[\w-]{1,64})[\s:：,，]++(?P<question>\S.*)", re.DOTALL)
+_LOOKS_LIKE_JSON = re.compile(r"\s*+(?:```|[{\[])")
 
 
 @dataclass(frozen=True, slots=True)

@@ -196,6 +196,8 @@ def _build_keys() -> "KeyBindings":
     def send(event: "KeyPressEvent") -> None:
         event.current_buffer.validate_and_handle()
 
+    # A terminal that is not yet in raw mode sends a line feed for Enter.
+    @keys.add("escape", "c-j")
     @keys.add("escape", "enter")
     def add_line(event: "KeyPressEvent") -> None:
         event.current_buffer.insert_text("\n")

@@ -7,7 +7,7 @@ import click
 
 from moot.app.moot import Moot
 from moot.codec.answers import build_form_schema
-from moot.codec.person_asks import KeptWords, find_kept_words
+from moot.codec.person_asks import KeptWords, build_person_ask, find_kept_words
 from moot.domain.effects import Ask
 from moot.domain.ids import parse_seat_id, parse_session_id
 from moot.domain.safe_text import strip_control
@@ -124,6 +124,10 @@ def asks(session: str, as_json: bool) -> None:
         for each in found:
             until = f" (until {each.pending.deadline:%Y-%m-%d %H:%M} UTC)" if each.pending.deadline else ""
             output.print_line(f"── {each.ask.id}{until}\n{strip_control(each.brief.shared)}\n\n{strip_control(each.brief.own)}\n")
+            for step in build_person_ask(each.brief).steps[:1]:
+                output.print_line(
+                    f"In plain words (moot answer {session} --seat {each.ask.seat} TEXT): {strip_control(step.text)}\n"
+                )
 
     output.run(work, as_json=as_json)
 
@@ -135,11 +139,11 @@ def asks(session: str, as_json: bool) -> None:
 @click.option("--ask", "ask_id", help="The ask's id. Default: the one that waits for this seat.")
 @output.json_option
 def answer(session: str, text: str | None, seat: str, ask_id: str | None, as_json: bool) -> None:
-    """Answer for a mailbox seat in plain words, or with the fields of the answer as JSON (see `moot asks`).
+    """Answer for a mailbox seat in plain words, or with the fields of the answer as JSON.
 
-    TEXT `-`, or none in a pipe, reads standard input. Without TEXT at a terminal you are asked as in `moot sit`, once. A vote is
-    read from its words: "I support it, because …", "Yes, if …", "反对"; several items are answered on lines that begin with their
-    numbers.
+    `moot asks` prints the fields. TEXT `-`, or none in a pipe, reads standard input. Without TEXT at a terminal you are asked as
+    in `moot sit`, once. A vote is read from its words: "I support it, because …", "Yes, if …", "反对"; several items are
+    answered on lines that begin with their numbers.
 
     \b
     moot answer think_20261115_001 --seat eve "We should wait until spring."
