@@ -14,7 +14,7 @@ from moot.reports.two_languages import TwoLanguages, both, in_each_language
 
 WORDS: Final = "words"
 _ASK = re.compile(r"/ask\s++[@＠]?(?P<to>[\w-]{1,64})[\s:：,，]++(?P<question>\S.*)", re.DOTALL)
-_LOOKS_LIKE_JSON = re.compile(r"\s*+(?:```|[{\[])")
+_JSON_STARTS: Final = ("{", "[", "```")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ def interpret_plain_text(brief: Brief, raw: object) -> object:
 
     Raises BadAnswer with what can be said, if a text without JSON is no answer.
     """
-    if not isinstance(raw, str) or _LOOKS_LIKE_JSON.match(raw):
+    if not isinstance(raw, str) or raw.lstrip().startswith(_JSON_STARTS):
         return raw
     alternative = find_alternative(brief, raw)
     if alternative is not None:
@@ -144,7 +144,7 @@ def find_kept_words(brief: Brief, raw: object) -> KeptWords | None:
     person = build_person_ask(brief)
     if not person.keeps_for or not person.steps:
         return None
-    if isinstance(raw, str) and not _LOOKS_LIKE_JSON.match(raw) and not _holds_json(raw):
+    if isinstance(raw, str) and not raw.lstrip().startswith(_JSON_STARTS) and not _holds_json(raw):
         is_said = raw.strip() and find_command(person, raw) is None and find_alternative(brief, raw) is None
         return KeptWords(person.keeps_for, brief.ask.turn, raw.strip()) if is_said else None
     return None

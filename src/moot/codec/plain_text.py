@@ -41,7 +41,7 @@ _IF: Final = (
 _OBJECT: Final = r"(?:\s*(?:it|this|that|the\s+(?:motion|proposal|decision|resolution|idea)|#\d+|它|该动议|动议|这个决定|提案))?"
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)|[。！？;；\n]")
 _ENTRY = re.compile(r"[#＃]\s*(\d{1,9})")
-_ITEM = re.compile(r"\s*+[#＃]?(\d{1,9})(?:[ \t]*+[.:、)）：,，-]|[ \t])\s*+(?=\S)")
+_ITEM = re.compile(r"[#＃]?(\d{1,9})(?:[ \t]*+[.:、)）：,，-]|[ \t])\s*+(?=\S)")
 _LETTER = re.compile(r"(?:option\s+|answer\s+|选项\s*)?(?P<mark>[a-z]|\d{1,2})\s*(?:[.):、）：]|$)\s*(?P<rest>.*)", re.DOTALL)
 _PERCENT = re.compile(r"(\d{1,3}(?:\.\d+)?|\.\d+)\s*([%％]?)")
 
@@ -280,7 +280,7 @@ def _split_items(text: str, groups: list[str]) -> dict[str, str]:
         return {groups[0]: text}
     parts: dict[str, str] = {}
     current = ""
-    for line in text.splitlines():
+    for line in map(str.strip, text.splitlines()):
         item = _ITEM.match(line)
         number = item[1] if item else ""
         is_next = item is not None and number in groups
