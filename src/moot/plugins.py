@@ -6,7 +6,7 @@ A protocol is a `ProtocolPlugin` under the entry point `moot.protocols`; a kind 
 
 from moot.domain.budget import FREE, Budget, Usage
 from moot.domain.context import ContextWindow, Perception, Utterance
-from moot.domain.effects import AnswerForm, Ask, Brief, Effect, FieldPrompt, Record
+from moot.domain.effects import AnswerForm, Ask, Brief, Effect, Record
 from moot.domain.facts import (
     BudgetExhausted,
     CloseCalled,
@@ -26,6 +26,7 @@ from moot.domain.facts import (
     SessionResumed,
 )
 from moot.domain.ids import USER, AskId, SeatId, SessionId, ask_id
+from moot.domain.person import Answers, PersonAsk, PersonChoice, PersonCommand, PersonStep
 from moot.domain.replace import fast_replace
 from moot.domain.roster import Seat, swap_seats, validate_seats
 from moot.domain.rulebook import Rulebook, fold
@@ -71,6 +72,7 @@ __all__ = [
     "USER",
     "Answer",
     "AnswerForm",
+    "Answers",
     "Ask",
     "AskId",
     "BadRoster",
@@ -94,7 +96,6 @@ __all__ = [
     "Effect",
     "Entry",
     "Fact",
-    "FieldPrompt",
     "Fields",
     "Heading",
     "InputGiven",
@@ -111,6 +112,10 @@ __all__ = [
     "Participant",
     "ParticipantKind",
     "Perception",
+    "PersonAsk",
+    "PersonChoice",
+    "PersonCommand",
+    "PersonStep",
     "Plan",
     "Preformatted",
     "ProtocolPlugin",

@@ -318,7 +318,8 @@ def test_the_same_answer_counts_once(cli: Cli, waiting: str) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--seat", "eve", "yes please"], "a JSON object was expected, and none was found in the answer"),
+        (["--seat", "eve", " "], "the answer is empty; expected words of yours, or /listen (listen)"),
+        (["--seat", "eve", '{"reaction_score": 0.9,'], "a JSON object was expected, and none was found in the answer"),
         (["--seat", "eve", '{"intent_to_speak": true}'], "intent: reaction_score: Field required"),
         (
             ["--seat", "eve", '{"reaction_score": 7, "intent_to_speak": true}'],
@@ -344,30 +345,29 @@ def test_an_answer_in_the_wrong_shape_is_refused_and_changes_nothing(cli: Cli, w
 
 
 def test_a_person_at_the_terminal_sits_among_the_others(cli: Cli, quiet: str) -> None:
-    """P-2: asked field by field; a slip is told and asked again; the words are in the timeline like anyone's."""
+    """P-2, M-8: asked in sentences; a slip is told and asked again; the words are in the timeline like anyone's."""
     with Terminal(
         cli, "run", "Lunch?", "--seat", f"A={quiet}", "--seat", "me=human", "--session", "s", "--turns", "1"
     ) as terminal:
-        terminal.wait_for("me · reaction_score")
-        terminal.type("plenty\n")
-        terminal.wait_for("! a number was expected")
-        terminal.type("0.9\n")
-        terminal.wait_for("me · intent_to_speak")
-        terminal.type("y\n")
-        terminal.wait_for("me · reason")
-        terminal.type("I am hungry.\n")
-        terminal.wait_for("me · view")
-        terminal.type("\n")
-        terminal.wait_for("me · speech")
-        terminal.type("re #1 agree: Soup.\n")
-        terminal.wait_for("me · verdict")
-        terminal.type("conditional\n1\n\nwith bread\n2\n")
+        terminal.wait_for("Say something, or press Enter to listen.")
+        terminal.wait_for("me>")
+        terminal.type("re #1 agree: Soup.\r")
+        terminal.wait_for("Where do you stand on this decision?")
+        terminal.type("perhaps\r")
+        terminal.wait_for("! expected a number or a word of the list")
+        terminal.type("2\r")
+        terminal.wait_for("On which condition?")
+        terminal.type("with bread\r")
+        terminal.wait_for("Why?")
+        terminal.type("\r")
+        terminal.wait_for("How sure are you?")
+        terminal.type("sure\r")
         assert terminal.ended() == 0
     line = timeline(cli("export", "s", "context").out)[1]
     assert (line["speaker"], line["platform"], line["content"], line["refers_to"]) == ("me", "human", "Soup.", 1)
     decision = cli.json("show", "s")
     assert [(voice["seat"], voice["text"]) for voice in decision["dissent"]] == [("me", "with bread")]
-    assert [each["moved_by"] for each in decision["positions"] if each["seat"] == "me"] == [2]
+    assert [each["confidence_after"] for each in decision["positions"] if each["seat"] == "me"] == [0.9]
 
 
 # Inputs, seen by whoever is asked next.

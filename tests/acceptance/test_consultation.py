@@ -361,8 +361,9 @@ def test_a_person_at_the_terminal_may_ask_in_place_of_any_field(cli: Cli) -> Non
     scene: Scene = {"bob": PERSONA["bob"]}
     platform = write_script(cli.cwd / "scene.toml", scene)
     with Terminal(cli, "run", "Buy it?", "--seat", "ada=human", "--seat", f"bob={platform}", "--consult") as terminal:
-        terminal.wait_for("reaction_score")
-        terminal.type("Director, I need to consult @bob: What does it cost?\n")
+        terminal.wait_for("/ask NAME QUESTION")
+        terminal.wait_for("ada>")
+        terminal.type("/ask bob What does it cost?\r")
         terminal.wait_for("docs/consultation/1_ada_bob.md")
         terminal.wait_for("FROM @bob:")
     assert records(cli.cwd) == ["1_ada_bob.md"]

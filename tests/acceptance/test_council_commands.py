@@ -519,7 +519,7 @@ def test_mailbox_seats_contribute_from_other_processes_and_the_debate_goes_on(cl
         (["--seat", "eve", said("propose", confidence=None)], "a propose needs a confidence between 0 and 1"),
         (["--seat", "eve", said("propose", refers_to=7)], "line 7 does not exist; the lines are 1 to 2"),
         (["--seat", "eve", said("propose", type="shout")], "propose: type: Input should be 'propose'"),
-        (["--seat", "eve", "I am for it."], "a JSON object was expected, and none was found in the answer"),
+        (["--seat", "eve", "{I am for it."], "a JSON object was expected, and none was found in the answer"),
         (["--seat", "ada", said("propose")], "the seat 'ada' is filled by a mind that Moot asks itself"),
         (["--seat", "zoe", said("propose")], "'zoe' has no seat in 's'; the seats are: ada, eve, fay"),
     ],

@@ -244,7 +244,7 @@ def test_nobody_speaks_for_a_seat_that_is_filled_here_or_is_none(seat: str, told
         (says("propose", confidence=2), "a number from 0 to 1 was expected"),
         (says("propose", text=" "), "a propose needs a text"),
         (says("propose", refers_to=9), "line 9 does not exist; the lines are 1 to 1"),
-        ("no JSON", "a JSON object was expected"),
+        ("{no JSON", "a JSON object was expected"),
     ],
 )
 def test_what_cannot_be_said_now_is_refused_and_leaves_no_trace(said: object, told: str) -> None:

@@ -86,12 +86,6 @@ def test_the_validator_is_a_model_where_there_is_one_and_likeness_is_always_meas
     assert [seat.id for seat in open_session(build_swarm_plan(2)).seats] == ["TanWei", "SuYuan", "likeness"]
 
 
-def test_a_person_explores_by_mailbox() -> None:
-    """S-10: a report has lists that a terminal does not ask for field by field."""
-    with pytest.raises(BadRoster, match="seat a person as mailbox"):
-        open_session(build_swarm_plan(2, platform="human"))
-
-
 def test_any_mind_can_take_the_seat_of_the_measure() -> None:
     """S-8: pluggable; a mind reads the ideas by their numbers."""
     plan = build_swarm_plan(3, max_rounds=1, collisions=0, vote=False)

@@ -8,6 +8,7 @@ from moot.domain.consult import ConsultRequest
 from moot.domain.context import Perception
 from moot.domain.facts import Fact, Language, Reply
 from moot.domain.ids import AskId, SeatId
+from moot.domain.person import PersonAsk
 from moot.domain.roster import Seat
 
 
@@ -89,21 +90,6 @@ def no_fault(said: object) -> str | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FieldPrompt:
-    """One field of an answer that a person is asked for. `choices` restricts it; a value in `ends` makes the remaining fields
-    optional.
-
-    With `entries` the field is asked once per listed timeline entry.
-    """
-
-    field: str
-    choices: tuple[str, ...] = ()
-    is_needed: bool = False
-    ends: tuple[str, ...] = ()
-    entries: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CompareTexts:
     """Texts to compare: each new text with all known ones and with the new ones before it."""
 
@@ -117,11 +103,11 @@ class Brief:
 
     The prompt is `system`, then `shared` (equal for all seats), then `own`. `probe` is a yes-or-no question; the probability of
     its answer can replace the full answer. `subject` is the text that the answer is about. `fault` returns what is wrong with an
-    answer of the right shape, or None. `wanted` lists the fields that count here, in order; empty means all of them. `again`
-    counts how often this same question was asked before. `schema` narrows the form of the answer to this one ask; None leaves it
-    as the shape is. `fills` are fields that code knows, `hints` says in words what a field holds, and `mend` brings an answer of
-    the right shape into line with the state. `file_request` is a file that Moot itself writes, where no participant
-    is asked. `comparing` holds the texts for a similarity measure.
+    answer of the right shape, or None. `person` builds what a person is asked in its place; without it the questions are derived
+    from the schema. `again` counts how often this same question was asked before. `schema` narrows the form of the answer to this
+    one ask; None leaves it as the shape is. `fills` are fields that code knows, `hints` says in words what a field holds, and
+    `mend` brings an answer of the right shape into line with the state. `file_request` is a file that Moot itself writes, where
+    no participant is asked. `comparing` holds the texts for a similarity measure.
     """
 
     ask: Ask
@@ -138,7 +124,8 @@ class Brief:
     probe: str = ""
     subject: str = ""
     fault: Callable[[object], str | None] = no_fault
-    wanted: tuple[FieldPrompt, ...] = ()
+    # Called only where a person is asked: briefs for models do not pay for it.
+    person: Callable[[], PersonAsk] | None = None
     again: int = 0
     file_request: object = None
     comparing: CompareTexts = CompareTexts()

@@ -4,22 +4,26 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from moot.codec.answers import build_reply, is_same_answer, read_answer
+from moot.codec.person_asks import interpret_plain_text
 from moot.domain.budget import FREE
 from moot.domain.effects import Ask, Brief
 from moot.domain.facts import (
     CloseCalled,
     Entry,
     Loss,
+    Opened,
     Reply,
     SeatLost,
 )
 from moot.domain.ids import AskId, SeatId, SessionId
+from moot.domain.rulebook import fold
 from moot.domain.running_time import PendingAsk
 from moot.domain.safe_text import fix_surrogates
 from moot.engine.sessions import Sessions
 from moot.engine.snapshot import Snapshot
 from moot.engine.step import StepResult
 from moot.errors import (
+    BadAnswer,
     BadSetting,
     KeyReused,
     OutOfTurn,
@@ -168,9 +172,7 @@ class OutsideAnswers(Sessions):
         seq = snapshot.session_state.answer_keys[seat, key]
         entry = (await self.entries(snapshot.session, seq - 1, 1))[0]
         assert isinstance(entry.fact, Reply)
-        # The kind is the second part of the ask id; it names the form in which the earlier answer was parsed.
-        form = snapshot.rules.forms[entry.fact.ask.split(".", 2)[1]]
-        if not is_same_answer(form, raw, entry.fact.said):
+        if not await self._is_same_answer(snapshot, entry, entry.fact, raw):
             raise KeyReused(f"the key {key!r} came before, with other words (entry {seq}); a new contribution needs a new key")
         return entry
 
@@ -182,15 +184,33 @@ class OutsideAnswers(Sessions):
         return f"waited for: {waiting or 'nobody'}"
 
     def _build_reply(self, outstanding: OutstandingAsk, raw: object, key: str) -> Reply:
-        read = read_answer(outstanding.brief, raw, is_strict=True)
+        read = read_answer(outstanding.brief, interpret_plain_text(outstanding.brief, raw), is_strict=True)
         form, ask = outstanding.brief.form, outstanding.ask
         return build_reply(form, ask.id, ask.seat, read.said, FREE, key=key, mends=read.mends)
+
+    async def _is_same_answer(self, snapshot: Snapshot, entry: Entry, fact: Reply, raw: object) -> bool:
+        """Whether a repeated answer says what the recorded one says."""
+        try:
+            # The kind is the second part of the ask id; it names the form in which the earlier answer was parsed.
+            return is_same_answer(snapshot.rules.forms[fact.ask.split(".", 2)[1]], raw, fact.said)
+        except BadAnswer:
+            if not isinstance(raw, str):
+                raise
+        # What a plain text means depends on what was asked: it is read again in the state in which the first one was given.
+        opening, *later = await self.entries(snapshot.session, 0, entry.seq - 1)
+        assert isinstance(opening.fact, Opened)
+        state = fold(snapshot.rules, opening.fact, later)
+        asks = (effect for effect in snapshot.rules.decide(state) if isinstance(effect, Ask))
+        ask = next((each for each in asks if each.id == fact.ask), None)
+        if ask is None:
+            return False
+        brief = snapshot.rules.brief(state, ask)
+        return read_answer(brief, interpret_plain_text(brief, raw)).said == fact.said
 
     async def _get_earlier_answer(self, snapshot: Snapshot, ask: AskId, raw: object) -> Entry:
         for entry in await self.entries(snapshot.session):
             if isinstance(entry.fact, Reply) and entry.fact.ask == ask:
-                form = snapshot.rules.forms[ask.split(".", 2)[1]]
-                if is_same_answer(form, raw, entry.fact.said):
+                if await self._is_same_answer(snapshot, entry, entry.fact, raw):
                     return entry
                 raise UnknownAsk(f"ask {ask!r} has been answered already (entry {entry.seq}), with other words")
         if snapshot.is_closed:

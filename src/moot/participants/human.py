@@ -1,35 +1,236 @@
-"""A person at the terminal. Answers are requested field by field; a mistake is explained and asked again."""
+"""A person at the terminal, asked as a person: what is new, then one question at a time. Mistakes are explained."""
 
 import asyncio
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
-from moot.codec.answers import parse_alternative, read_answer
-from moot.codec.schemas import get_own_schema
-from moot.domain.effects import Brief, FieldPrompt
+from moot.codec.answers import Reading, read_answer
+from moot.codec.person_asks import KeptWords, build_person_ask, find_alternative
+from moot.codec.plain_text import find_command, read_step, suggest_choice
+from moot.domain.context import Utterance
+from moot.domain.effects import Brief
+from moot.domain.facts import Language
+from moot.domain.ids import USER, AskId, SeatId
+from moot.domain.person import PersonAsk, PersonChoice, PersonCommand, PersonStep
+from moot.domain.safe_text import fix_surrogates, quote_lines, strip_control
 from moot.errors import BadAnswer
 from moot.ports.participant import Answer, NoAnswer, OnText
+from moot.reports.two_languages import TwoLanguages, both, in_each_language
+
+MOST_MEETINGS: Final = 256
+"""Of how many seats is remembered what they have seen: the newest."""
+
+_COMMAND = re.compile(r"/[a-z]+", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+class InterviewText(TwoLanguages):
+    """Every text, in one language."""
+
+    question = both("The question is:", "议题是：")
+    said = both("{speaker} said (#{number}):", "{speaker} 说（#{number}）：")
+    spoken = both("Since you were last asked: {speakers}.", "自上次询问你以来：{speakers}。")
+    choose = both("expected a number or a word of the list", "请输入列表中的编号或文字")
+    nearest = both("“{typed}” is not in the list; did you mean “{near}”?", "列表中没有“{typed}”；是不是“{near}”？")
+    number = both("expected the number of an entry, such as {example}", "请输入条目编号，例如 {example}")
+    needed = both("something was expected here", "这里需要填写内容")
+    command = both("there is no command {typed} here; there are: {known}", "这里没有命令 {typed}；可用的有：{known}")
+    unsaid = both(
+        "You did not get the floor. /again says what you wanted to say: “{words}”",
+        "上次没有轮到你。输入 /again 再次请求说：“{words}”",
+    )
+    again = both("say that", "再说一次")
+
+
+TEXT = in_each_language(InterviewText)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PersonQuestion:
-    """One line that a person is asked for."""
+    """One question to a person. `news` are the contributions since it was last asked; `spoken` names who made them, for a screen
+    that shows them anyway.
 
-    seat: str
-    field: str
-    hint: str
-    context: str = ""
+    `text` is the question itself. `complaint` says what was wrong with the answer before. `default` stands in the prompt.
+    `is_words`: the answer is a text of the person's own, and not one of a list or a number.
+    """
+
+    seat: SeatId
+    ask: AskId
+    step: str
+    language: Language
+    text: str
+    news: str = ""
+    spoken: str = ""
+    about: str = ""
     complaint: str = ""
+    choices: tuple[PersonChoice, ...] = ()
+    commands: tuple[PersonCommand, ...] = ()
+    default: str = ""
+    is_words: bool = False
+    is_long: bool = False
+    is_first: bool = False
 
 
 AskPerson = Callable[[PersonQuestion], Awaitable[str | None]]
 """Asks the person; None if nobody is there any more."""
 
-_ENTRY = re.compile(r"[#＃](\d{1,9})")
-_YES = {"y", "yes", "true", "1", "是", "好"}
-_NO = {"n", "no", "false", "0", "", "否", "不"}
+
+class PersonInterview:
+    """Asks one person for the answers to its briefs, and remembers what it has seen and said."""
+
+    def __init__(self) -> None:
+        # Keyed by seat and seed: the seed tells sessions apart.
+        self._seen: dict[tuple[SeatId, int], int] = {}
+        self._kept: dict[tuple[SeatId, int], KeptWords] = {}
+
+    def find_kept_words(self, brief: Brief) -> KeptWords | None:
+        """Return the words that this brief's person typed and that also answer a later ask."""
+        return self._kept.get((brief.seat.id, brief.seed))
+
+    async def ask_for_answer(self, ask: AskPerson, brief: Brief) -> object | None:
+        """Return an answer that `read_answer` accepts; None if the person left."""
+        person = self._add_unsaid(build_person_ask(brief), brief)
+        kept = self._take_kept_words(brief)
+        if kept is not None:
+            return kept
+        first = self._introduce(person, brief)
+        answers: dict[str, str] = {}
+        while True:
+            given = await self._ask_steps(ask, person, brief, first, answers)
+            if given is None:
+                return None
+            try:
+                raw = person.build(answers) if given is answers else given
+                read_answer(brief, raw)
+            except BadAnswer as error:
+                # What was typed stands in the prompts again, so that no words are lost.
+                first = replace(first, news="", spoken="", about="", complaint=str(error))
+                continue
+            self._keep_words(person, brief, answers if given is answers else {})
+            return raw
+
+    def _introduce(self, person: PersonAsk, brief: Brief) -> PersonQuestion:
+        """Return what comes before the first question: the question of the session, what is new, and what this is about."""
+        words, key = TEXT[brief.language], (brief.seat.id, brief.seed)
+        seen = self._seen.pop(key, None)
+        news = [each for each in person.news if each.id > (seen or 0) and each.speaker != brief.seat.id]
+        newest = max((each.id for each in person.news), default=0)
+        self._seen[key] = max(seen or 0, newest)
+        if len(self._seen) > MOST_MEETINGS:
+            del self._seen[next(iter(self._seen))]
+        told = [_format_news(words, each) for each in news if not (each.speaker == USER and each.text == brief.perception.goal)]
+        if seen is None:
+            told.insert(0, f"{words.question}\n{quote_lines(brief.perception.goal)}")
+        speakers = ", ".join(f"{each.speaker} (#{each.id})" for each in news if each.speaker != USER or each.id > 1)
+        return PersonQuestion(
+            seat=brief.seat.id,
+            ask=brief.ask.id,
+            step="",
+            language=brief.language,
+            text="",
+            news="\n\n".join(told),
+            spoken=words.spoken.format(speakers=speakers) if seen is not None and speakers else "",
+            about="\n\n".join(part for part in (person.about, person.intro) if part),
+            commands=person.commands,
+            is_first=True,
+        )
+
+    async def _ask_steps(
+        self, ask: AskPerson, person: PersonAsk, brief: Brief, first: PersonQuestion, answers: dict[str, str]
+    ) -> object | None:
+        """Fill `answers` and return it; or return a whole answer that was given in its place, or None if the person left."""
+        question = first
+        for step in person.steps:
+            before = answers.pop(step.key, "")
+            if step.only_after is not None and answers.get(step.only_after[0]) not in step.only_after[1]:
+                continue
+            question = replace(
+                question,
+                step=step.key,
+                text=step.text,
+                choices=step.choices,
+                default=(before or step.default) if step.kind == "text" else "",
+                is_words=step.kind == "text",
+                is_long=step.is_long,
+            )
+            while True:
+                typed = await ask(question)
+                if typed is None:
+                    return None
+                text = strip_control(fix_surrogates(typed)).strip()
+                question = replace(question, news="", spoken="", about="", complaint="", is_first=False)
+                try:
+                    instead = find_command(person, text)
+                    instead = find_alternative(brief, text) if instead is None else instead
+                    if instead is not None:
+                        return instead
+                    value = _read_typed(person, step, text, TEXT[brief.language])
+                except BadAnswer as error:
+                    question = replace(question, complaint=str(error), default=text if step.kind == "text" else "")
+                    continue
+                if value:
+                    answers[step.key] = value
+                break
+        return answers
+
+    def _add_unsaid(self, person: PersonAsk, brief: Brief) -> PersonAsk:
+        """Offer words that were kept for a floor that somebody else got."""
+        kept = self._kept.get((brief.seat.id, brief.seed))
+        if kept is None or person.keeps_for != kept.kind or not person.steps:
+            return person
+        answer = person.build({person.steps[0].key: kept.text})
+        words = TEXT[brief.language]
+        again = PersonCommand(word="/again", text=words.again, answer=answer)
+        intro = words.unsaid.format(words=kept.text)
+        return replace(
+            person, commands=(*person.commands, again), intro="\n".join(part for part in (person.intro, intro) if part)
+        )
+
+    def _take_kept_words(self, brief: Brief) -> object | None:
+        """Return the words that answer this ask already, if they are an answer."""
+        key = (brief.seat.id, brief.seed)
+        kept = self._kept.get(key)
+        if kept is None or kept.kind != brief.ask.kind:
+            return None
+        del self._kept[key]
+        try:
+            read_answer(brief, kept.text)
+        except BadAnswer:
+            return None
+        return kept.text if kept.turn == brief.ask.turn else None
+
+    def _keep_words(self, person: PersonAsk, brief: Brief, answers: dict[str, str]) -> None:
+        key = (brief.seat.id, brief.seed)
+        if not person.keeps_for or not person.steps:
+            return
+        kept, text = self._kept.pop(key, None), answers.get(person.steps[0].key, "")
+        if text or (kept is not None and not answers):
+            words = text or (kept.text if kept is not None else "")
+            self._kept[key] = KeptWords(person.keeps_for, brief.ask.turn, words)
+
+
+def _format_news(words: InterviewText, each: Utterance) -> str:
+    return f"{words.said.format(speaker=each.speaker, number=each.id)}\n{quote_lines(each.text)}"
+
+
+def _read_typed(person: PersonAsk, step: PersonStep, text: str, words: InterviewText) -> str:
+    """Return the value of what was typed, empty for what was left out; raises BadAnswer with what was expected."""
+    if _COMMAND.fullmatch(text):
+        known = ", ".join([command.word for command in person.commands] + ["/leave"])
+        raise BadAnswer(words.command.format(typed=text, known=known))
+    if not text:
+        if step.is_needed:
+            raise BadAnswer(words.choose if step.choices else words.needed)
+        return ""
+    value = read_step(step, text)
+    if value is not None:
+        return value
+    if step.choices:
+        near = suggest_choice(text, step.choices)
+        raise BadAnswer(words.nearest.format(typed=text[:60], near=near) if near else words.choose)
+    example = next((f"#{number}" for number in range(1, 1_000) if number in step.numbers), "#1")
+    raise BadAnswer(words.number.format(example=example))
 
 
 class HumanParticipant:
@@ -39,6 +240,7 @@ class HumanParticipant:
         """Create the participant; `ask` is None if there is no terminal."""
         self._ask = ask
         self._one_seat = asyncio.Lock()
+        self._interview = PersonInterview()
 
     async def ready(self) -> str | None:
         return None if self._ask else "a human seat needs a terminal; elsewhere use the platform `mailbox`"
@@ -46,185 +248,10 @@ class HumanParticipant:
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
         if self._ask is None:
             return NoAnswer(reason="unreachable", detail="there is no terminal to ask a person at")
-        # Two human seats at one terminal are asked one after the other, not alternately field by field.
+        # Two human seats at one terminal are asked one after the other, not alternately question by question.
         async with self._one_seat:
-            return await self._ask_until_valid(self._ask, brief)
-
-    async def _ask_until_valid(self, ask: AskPerson, brief: Brief) -> Answer | NoAnswer:
-        complaint = ""
-        # The last line of a request is for models: it says how to write the JSON.
-        own = brief.own.rpartition("\n")[0] if brief.form.form == "json" else brief.own
-        context = f"{brief.shared}\n\n{own}"
-        while True:
-            try:
-                raw = await self._ask_fields(_catch_alternative(ask, brief), brief, context, complaint)
-            except _AlternativeGiven as given:
-                raw = given.text
-            if raw is None:
-                return NoAnswer(reason="refused", detail="the person left")
-            try:
-                read = read_answer(brief, raw)
-            except BadAnswer as error:
-                complaint, context = str(error), ""
-                continue
-            return Answer(said=read.said, mends=read.mends)
-
-    async def _ask_fields(self, ask: AskPerson, brief: Brief, context: str, complaint: str) -> object | None:
-        """Ask for the fields that count; an empty line leaves out an optional one."""
-        seat = brief.seat.id
-        if brief.form.form == "text":
-            return await ask(PersonQuestion(seat, brief.form.kind, "text", context, complaint))
-        shape = get_own_schema(brief)
-        values: dict[str, Any] = {}
-        for wanted in brief.wanted or _list_fields(shape):
-            kind = shape["properties"][wanted.field]
-            if wanted.entries:
-                value: object = await self._ask_each_entry(ask, seat, wanted, kind)
-            # Nothing to choose, so nothing to ask.
-            elif len(wanted.choices) == 1:
-                value = wanted.choices[0]
-            else:
-                value = await self._ask_field(
-                    ask, PersonQuestion(seat, wanted.field, "", context, complaint), wanted, find_field_type(kind)
-                )
-                context = complaint = ""
-            if value is None:
-                return None
-            if value != LEFT_OUT:
-                values[wanted.field] = value
-            if value in wanted.ends:
-                break
-        return values
-
-    async def _ask_field(
-        self, ask: AskPerson, question: PersonQuestion, wanted: FieldPrompt, kind: dict[str, Any] | None
-    ) -> object | None:
-        """Ask for one field: returns its value, `LEFT_OUT`, or None if the person left."""
-        if kind is None or (kind.get("type") == "boolean" and not wanted.is_needed):
-            return LEFT_OUT
-        if wanted.choices:
-            kind = {"enum": list(wanted.choices)}
-        hint = describe_expected(kind) if wanted.is_needed else f"{describe_expected(kind)}, Enter: none"
-        while True:
-            reply = await ask(replace(question, hint=hint))
-            if reply is None:
-                return None
-            if not reply.strip() and not wanted.is_needed:
-                return LEFT_OUT
-            value = parse_typed_value(kind, reply.strip())
-            complaint = find_typing_error(kind, value) or ("" if reply.strip() else "something was expected")
-            if not complaint:
-                return value
-            question = replace(question, context="", complaint=complaint)
-
-    async def _ask_each_entry(
-        self, ask: AskPerson, seat: str, wanted: FieldPrompt, kind: dict[str, Any]
-    ) -> list[dict[str, object]] | None:
-        """Ask for one answer per listed entry."""
-        answers: list[dict[str, object]] = []
-        for entry in wanted.entries:
-            answer: dict[str, object] = {"entry": entry}
-            for name, each in kind["items"]["properties"].items():
-                if name == "entry":
-                    continue
-                field = FieldPrompt(field=name, is_needed=name in kind["items"].get("required", ()))
-                value = await self._ask_field(ask, PersonQuestion(seat, f"#{entry} {name}", ""), field, find_field_type(each))
-                if value is None:
-                    return None
-                if value != LEFT_OUT:
-                    answer[name] = value
-            answers.append(answer)
-        return answers
-
-
-class _AlternativeGiven(Exception):
-    """The person gave something in place of the whole answer while being asked for a field."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-
-def _catch_alternative(ask: AskPerson, brief: Brief) -> AskPerson:
-    """Wrap `ask` so that an alternative is recognised, whichever field was asked for."""
-    instead = brief.form.instead
-    if instead is None or brief.form.form == "text":
-        return ask
-
-    async def ask_and_catch(question: PersonQuestion) -> str | None:
-        reply = await ask(question)
-        if reply is not None and parse_alternative(brief.form, instead, reply) is not None:
-            raise _AlternativeGiven(reply)
-        return reply
-
-    return ask_and_catch
-
-
-LEFT_OUT: Final = object()
-"""Marks a field that the person left out."""
-
-
-def _list_fields(shape: dict[str, Any]) -> list[FieldPrompt]:
-    """Return every field, the required ones first."""
-    required = shape.get("required", [])
-    optional = [name for name in shape["properties"] if name not in required]
-    return [*(FieldPrompt(field=name, is_needed=True) for name in required), *(FieldPrompt(field=name) for name in optional)]
-
-
-def find_field_type(kind: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the plain type of a field that fits on a line; None for lists."""
-    for choice in kind.get("anyOf", []):
-        if choice.get("type") != "null":
-            return find_field_type(choice)
-    return None if kind.get("type") == "array" else kind
-
-
-def find_typing_error(kind: dict[str, Any], value: object) -> str:
-    """Return what is wrong with a typed value; empty if nothing is."""
-    if "enum" in kind and value not in kind["enum"]:
-        return f"one of: {' | '.join(kind['enum'])}"
-    match kind.get("type"):
-        case "number" | "integer":
-            low, high = kind.get("minimum", float("-inf")), kind.get("maximum", float("inf"))
-            if not isinstance(value, float) or not low <= value <= high:
-                return f"a number was expected: {describe_expected(kind)}"
-        case "boolean" if not isinstance(value, bool):
-            return "y or n was expected"
-        case "string" if "enum" not in kind and not value and kind.get("minLength"):
-            return "some words were expected"
-        case _:
-            pass
-    return ""
-
-
-def describe_expected(kind: dict[str, Any]) -> str:
-    """Describe what is expected, in a few words."""
-    if "enum" in kind:
-        return " | ".join(kind["enum"])
-    match kind.get("type"):
-        case "number" | "integer":
-            return f"{kind.get('minimum', '')} – {kind.get('maximum', '…')}"
-        case "boolean":
-            return "y | n"
-        case "object":
-            return "text, naming the entries that it rests on as #2"
-        case _:
-            return "text"
-
-
-def parse_typed_value(kind: dict[str, Any], reply: str) -> object:
-    """Convert a typed line to the value of its field; it is validated later."""
-    match kind.get("type"):
-        case "number" | "integer":
-            try:
-                return float(reply)
-            except ValueError:
-                return reply
-        case "boolean":
-            return True if reply.lower() in _YES else False if reply.lower() in _NO else reply
-        case "object":
-            values = {name: parse_typed_value(kind["properties"][name], reply) for name in kind.get("required", [])}
-            if "entries" in kind["properties"]:
-                values["entries"] = [int(number) for number in _ENTRY.findall(reply)]
-            return values
-        case _:
-            return reply
+            raw = await self._interview.ask_for_answer(self._ask, brief)
+        if raw is None:
+            return NoAnswer(reason="refused", detail="the person left")
+        read: Reading = read_answer(brief, raw)
+        return Answer(said=read.said, mends=read.mends)

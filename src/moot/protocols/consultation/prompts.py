@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from moot.domain.consult import ConsultRequest, RecordFileRequest
@@ -11,6 +12,7 @@ from moot.domain.roster import DIRECTOR
 from moot.domain.safe_text import one_line, quote_lines
 from moot.protocols.consultation.asks import strip_repeat_id
 from moot.protocols.consultation.facts import CONSULT
+from moot.protocols.consultation.person import add_consultations, build_consulted_ask
 from moot.protocols.consultation.prompt_text import PROMPT_TEXT, ConsultationPromptText
 from moot.protocols.consultation.record_text import render_advice, render_consultation_file, render_request
 from moot.protocols.consultation.state import Consultation, ConsultationOutcome, ConsultingState
@@ -28,6 +30,7 @@ def add_consultation_prompt(state: ConsultingState, brief: Brief, *, is_gate: bo
     ask = strip_repeat_id(brief.ask.id)
     own = _build_own_prompt(state, words, brief.ask, is_gate=is_gate)
     rules = words.rules.format(per_seat=state.rules.per_seat, per_session=state.rules.per_session)
+    may_ask = not is_gate and ask not in state.refused
     return replace(
         brief,
         shared=f"{words.consulting}\n{rules}\n{words.table.format(seats=_format_seats(state))}\n\n{brief.shared}",
@@ -35,6 +38,7 @@ def add_consultation_prompt(state: ConsultingState, brief: Brief, *, is_gate: bo
         fault=_wrap_validator(brief.fault, words.direct if ask in state.refused else None),
         nth=brief.nth + state.extra.get(f"{brief.ask.kind}.{brief.ask.seat}", 0),
         again=state.again.get(ask, 0),
+        person=brief.person and partial(add_consultations, brief.language, brief.person, own, may_ask=may_ask),
     )
 
 
@@ -67,6 +71,7 @@ def build_consultation_brief(state: ConsultingState, current: Consultation, ask:
         subject=current.request.question,
         fault=_wrap_validator(_find_no_fault, words.direct if current.is_direct else None),
         again=current.tries,
+        person=partial(build_consulted_ask, language, current.seat, current.request),
     )
 
 

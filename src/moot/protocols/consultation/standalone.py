@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from moot.domain.context import ContextWindow, Perception
@@ -26,6 +27,7 @@ from moot.protocols.consultation.facts import (
     QuestionClosed,
     QuestionOpened,
 )
+from moot.protocols.consultation.person import build_conclusion_ask
 from moot.protocols.consultation.prompt_text import PROMPT_TEXT
 
 PATIENCE: Final = 600.0
@@ -115,6 +117,7 @@ class QuestionRules:
             shared=f"{words.topic}\n{quote_lines(question)}",
             own=words.you.format(seat=one_line(seat.id)),
             subject=question,
+            person=partial(build_conclusion_ask, state.opened.language),
         )
 
 

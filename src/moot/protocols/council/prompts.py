@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 from typing import Final
 
 from moot.domain.context import ContextWindow, Perception, Utterance
-from moot.domain.effects import Ask, Brief, FieldPrompt
+from moot.domain.effects import Ask, Brief
 from moot.domain.facts import Language
 from moot.domain.ids import USER, SeatId
 from moot.domain.roster import Seat
@@ -18,15 +18,10 @@ from moot.domain.topic import normalize_label
 from moot.protocols.council.answer_schemas import build_answer_schema, find_fills
 from moot.protocols.council.facts import FORMS
 from moot.protocols.council.motions import find_blind_positions, find_motion, list_challenges
+from moot.protocols.council.person import build_person_ask
 from moot.protocols.council.prompt_text import PROMPT_TEXT, CouncilPromptText
 from moot.protocols.council.state import Council, CouncilLine, Course
-from moot.protocols.council.validation import (
-    PHASE_TYPES,
-    ContributionValidator,
-    list_advice,
-    list_allowed_types,
-    mend_contribution,
-)
+from moot.protocols.council.validation import ContributionValidator, list_advice, mend_contribution
 
 LONGEST_TABLE: Final = 40_000
 """The most characters that all lines together may take."""
@@ -54,11 +49,11 @@ def build_brief(course: Course, state: Council, ask: Ask) -> Brief:
         own=build_own_prompt(course, state, seat, ask.kind),
         subject=_find_subject(course, state),
         fault=ContributionValidator(course, state, seat.id),
-        wanted=_list_field_prompts(course, state, seat.id, ask.kind),
         schema=build_answer_schema(course, state, seat.id, ask.kind),
         fills=find_fills(state, seat.id, ask.kind),
         hints=words.hints,
         mend=partial(mend_contribution, state, seat.id),
+        person=partial(build_person_ask, course, state, ask),
     )
 
 
@@ -186,35 +181,6 @@ def _format_request(course: Course, state: Council, phase: str, words: CouncilPr
             return words.decide.format(advice=" ".join(advice) or words.nothing)
         case _:
             return words.vote
-
-
-def _list_field_prompts(course: Course, state: Council, seat: SeatId, kind: str) -> tuple[FieldPrompt, ...]:
-    """Return the fields that a person is asked for: those of the phase and no more."""
-    allowed = list_allowed_types(course, state, seat)
-    types = tuple(each for each in allowed if each in PHASE_TYPES.get(kind, allowed) or each == "pass")
-    first = FieldPrompt(field="type", choices=types, is_needed=True, ends=("pass",))
-    text, sure = FieldPrompt(field="text", is_needed=True), FieldPrompt(field="confidence", is_needed=True)
-    choice = FieldPrompt(field="choice", choices=state.opened.subject.options, is_needed=bool(state.opened.subject.options))
-    match kind:
-        case "propose" | "synthesize":
-            return (first, text, choice, sure)
-        case "argue":
-            return (first, FieldPrompt(field="refers_to"), text, sure)
-        case "decide":
-            advice = tuple(list_advice(state))
-            return (first, text, choice, sure, FieldPrompt(field="taken", entries=advice))
-        case "vote":
-            position = FieldPrompt(field="position", is_needed=True)
-            return (
-                first,
-                position,
-                sure,
-                FieldPrompt(field="text"),
-                FieldPrompt(field="condition"),
-                FieldPrompt(field="moved_by"),
-            )
-        case _:
-            return ()
 
 
 def _build_memory(lines: tuple[CouncilLine, ...]) -> ContextWindow:

@@ -4,7 +4,7 @@ All seats share the first part, word for word (system, question, table, summary,
 that a provider's prefix cache hits.
 """
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from moot.domain.claims import cut_text, extract_claim
 from moot.domain.context import ContextWindow, Digest, Perception, Utterance
@@ -16,6 +16,7 @@ from moot.domain.safe_text import FENCE, one_line, quote_lines
 from moot.protocols.persona.answer_schemas import build_answer_schema
 from moot.protocols.persona.facts import FORMS
 from moot.protocols.persona.mending import bind_mending
+from moot.protocols.persona.person import build_person_ask
 from moot.protocols.persona.prompt_text import PROMPT_TEXT, PersonaPromptText
 from moot.protocols.persona.state import Meeting, compute_confidence, list_joint_bidders
 from moot.reports.figures import format_percent
@@ -54,6 +55,7 @@ def build_brief(state: Meeting, ask: Ask) -> Brief:
         fills={"node_id": seat.id} if ask.kind == "intent" else {},
         hints=words.hints,
         mend=bind_mending(state),
+        person=partial(build_person_ask, state, ask),
     )
 
 

@@ -1,5 +1,6 @@
 """The prompts of a pipeline: pure functions of bounded length."""
 
+from functools import partial
 from typing import Final
 
 from moot.domain.consult import ConsultRequest
@@ -7,6 +8,7 @@ from moot.domain.context import ContextWindow, Perception, Utterance
 from moot.domain.effects import Ask, Brief
 from moot.domain.safe_text import one_line, quote_lines
 from moot.protocols.pipeline.facts import FORMS, REVIEW, VALIDATE, Step
+from moot.protocols.pipeline.person import build_person_ask
 from moot.protocols.pipeline.prompt_text import PROMPT_TEXT, PipelinePromptText
 from moot.protocols.pipeline.state import Pipeline
 
@@ -36,6 +38,7 @@ def build_brief(state: Pipeline, ask: Ask) -> Brief:
         shared=_build_shared_prompt(state, words),
         own=_build_own_prompt(state, words, step, ask),
         subject=step.task,
+        person=partial(build_person_ask, state, ask),
     )
 
 

@@ -1,12 +1,14 @@
 """The prompts of a conference: pure functions of what the seat may see, of bounded length."""
 
 import re
+from functools import partial
 from typing import Final
 
 from moot.domain.context import ContextWindow, Perception, Utterance
 from moot.domain.effects import Ask, Brief
 from moot.domain.safe_text import one_line, quote_lines
 from moot.protocols.roundtable.facts import FORMS, MODERATOR, ConferenceOpened
+from moot.protocols.roundtable.person import build_person_ask
 from moot.protocols.roundtable.prompt_text import PROMPT_TEXT, RoundtablePromptText, describe_role
 from moot.protocols.roundtable.sections import name_minutes_sections
 from moot.protocols.roundtable.speech_digest import SpeechText, fit_speeches
@@ -50,6 +52,7 @@ def build_brief(state: Conference, ask: Ask) -> Brief:
         shared=_build_shared_prompt(state, words) if ask.kind == "speech" else _build_record(state, words, own_prompt),
         own=own_prompt,
         subject=state.speeches[-1].said.content if state.speeches else state.opened.topic,
+        person=partial(build_person_ask, state, ask),
     )
 
 

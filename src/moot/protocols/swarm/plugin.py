@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Final
 
-from moot.domain.roster import HELPING_SEATS, HUMAN, MEASURE, MOST_SEATS, UNNAMED_MINDS, Seat, parse_kind, validate_seats
+from moot.domain.roster import HELPING_SEATS, MEASURE, MOST_SEATS, UNNAMED_MINDS, Seat, parse_kind, validate_seats
 from moot.errors import BadRoster, BadSetting
 from moot.ports.plugin import Plan, ProtocolPlugin
 from moot.protocols.swarm.facts import FEWEST_AGENTS, LIKENESS, MOST_AGENTS, VALIDATOR, SwarmOpened, SwarmSettings
@@ -33,11 +33,6 @@ def open_session(plan: Plan) -> SwarmOpened:
     explorers = [replace(seat, stance="", instructions="") for seat in plan.seats if seat.id not in {VALIDATOR, LIKENESS}]
     if not FEWEST_AGENTS <= len(explorers) <= MOST_AGENTS:
         raise BadRoster(f"{len(explorers)} explorers; a swarm needs {FEWEST_AGENTS} to {MOST_AGENTS}: --agents N, or add --seat")
-    person = next((seat.id for seat in explorers if parse_kind(seat.platform) == HUMAN), None)
-    if person is not None:
-        raise BadRoster(
-            f"seat {person!r}: a report has lists that a terminal does not ask for; seat a person as mailbox (`moot answer`)"
-        )
     seats = validate_seats((*explorers, *_build_helper_seats(plan, explorers)), fewest=2, most=MOST_SEATS + HELPING_SEATS)
     return plan.opening(SwarmOpened, seats=seats, settings=settings)
 

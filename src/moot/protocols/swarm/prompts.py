@@ -16,6 +16,7 @@ from moot.domain.roster import MEASURE, parse_kind
 from moot.domain.safe_text import one_line, quote_lines
 from moot.protocols.swarm.answer_schemas import build_answer_schema, find_fills, mend_answer
 from moot.protocols.swarm.facts import FORMS, LIKENESS, VALIDATOR, OperationResult, RoundOrder
+from moot.protocols.swarm.person import build_person_ask
 from moot.protocols.swarm.prompt_text import DISPLAY_NAMES, PROMPT_TEXT, SwarmPromptText
 from moot.protocols.swarm.rules.collisions import find_invitation
 from moot.protocols.swarm.rules.ideas import build_comparison
@@ -60,6 +61,8 @@ def build_brief(state: Swarm, ask: Ask) -> Brief:
         fills=find_fills(state, ask),
         hints=words.hints,
         mend=partial(mend_answer, state, ask, compared),
+        # Comparing is the work of a measure: a person in its seat is asked by the shape.
+        person=None if ask.kind == "compare" else partial(build_person_ask, state, ask),
     )
 
 

@@ -59,7 +59,10 @@ for command in (
     LazyCommand("show", "sessions:show", "Show a session: its decision and the whole record behind it."),
     LazyCommand("input", "sessions:give_input", "Add an input of yours to a running meeting."),
     LazyCommand("asks", "sessions:asks", "Show the open asks of mailbox seats, with everything that the seat may see."),
-    LazyCommand("answer", "sessions:answer", "Answer for a mailbox seat: TEXT, or standard input."),
+    LazyCommand(
+        "answer", "sessions:answer", "Answer for a mailbox seat in plain words, or with the fields of the answer as JSON."
+    ),
+    LazyCommand("sit", "sit:sit", "Sit down at a session from this terminal."),
     LazyCommand("cancel", "sessions:cancel", "End a session without a decision."),
     LazyCommand(
         "export",

@@ -4,8 +4,10 @@ import asyncio
 import math
 import shlex
 from collections.abc import Sequence
+from datetime import datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
@@ -18,6 +20,7 @@ from moot.domain.budget import Budget
 from moot.domain.context import extract_first_sentence
 from moot.domain.facts import Language
 from moot.domain.ids import parse_session_id
+from moot.domain.roster import HUMAN
 from moot.domain.safe_text import one_line
 from moot.domain.topic import build_topic
 from moot.engine.events import EntryAdded
@@ -31,8 +34,12 @@ from moot.surfaces.cli import output
 from moot.surfaces.cli.duration import Duration
 from moot.surfaces.cli.live import View, build_view
 from moot.surfaces.cli.options import WaitCommand, parse_swaps, swap_option, wait_option
-from moot.surfaces.cli.person import build_terminal_ask
+from moot.surfaces.cli.person import build_terminal_ask, stop_command
 from moot.surfaces.cli.render import show_decision
+from moot.surfaces.cli.sealed_view import SealedView
+
+CATCH_UP_TRIES = 100
+CATCH_UP_SECONDS = 0.02
 
 
 @click.command(cls=WaitCommand, short_help="Hold a meeting on TOPIC.")
@@ -221,10 +228,13 @@ class TerminalSession:
         self.session = ""
         self.runs: Path | None = None
         self._view: View | None = None
+        self._moot: Moot | None = None
+        self._timeline: Any = None
+        self._received = 0
         self._console = output.build_console()
 
     def open_moot(self) -> Moot:
-        return Moot(ask_person=build_terminal_ask(self._pause_view, self._resume_view))
+        return Moot(ask_person=build_terminal_ask(self, stop_command))
 
     def describe_stop(self) -> str:
         if not self.session:
@@ -234,6 +244,7 @@ class TerminalSession:
 
     async def hold(self, moot: Moot, *, as_json: bool, wait: float) -> int:
         """Run the session, show it, print the decision; the exit code."""
+        self._moot = moot
         plugin = await moot.load_plugin(self.session)
         async with keep_run_folder(moot, plugin, self.session, self.runs) as folder:
             code = await self._run_and_show(moot, plugin, as_json=as_json, wait=wait)
@@ -246,8 +257,8 @@ class TerminalSession:
             decision = await moot.run(self.session, wait=wait, on_parked=lambda reason, delay: output.print_note(reason))
             output.print_json(decision)
             return await self._choose_exit_code(moot, decision, quiet=True)
-        timeline = plugin.timeline(parse_session_id(self.session))
-        self._view = build_view(plugin, timeline, self._console)
+        self._timeline = timeline = plugin.timeline(parse_session_id(self.session))
+        self._view = await self._build_view(moot, plugin, timeline)
         if not self._console.is_terminal:
             output.print_line(f"session {self.session}")
         with self._view.open_display():
@@ -267,9 +278,17 @@ class TerminalSession:
         words = SHARED_REPORT_TEXT[timeline.language]
         self._console.print(Text(f"  ■ {words.trying_again.format(seconds=round(delay))}", style="yellow"))
 
+    async def _build_view(self, moot: Moot, plugin: AnyPlugin, timeline: Any) -> View:
+        view = build_view(plugin, timeline, self._console)
+        seats = (await moot.engine.load_snapshot(parse_session_id(self.session))).session_state.seats
+        people = frozenset(seat.id for seat in seats if seat.platform == HUMAN)
+        return SealedView(view, plugin, self.session, people) if people else view
+
     async def _watch_events(self, moot: Moot, view: View) -> None:
         async for event in moot.watch(self.session):
             view.show(event)
+            if isinstance(event, EntryAdded):
+                self._received = event.entry.seq
 
     async def _choose_exit_code(self, moot: Moot, decision: Decision, *, quiet: bool) -> int:
         if decision.status in {"thinking", "parked"}:
@@ -284,13 +303,30 @@ class TerminalSession:
             output.print_line(f"waiting for {each.ask.seat}{until}: moot answer {self.session} --seat {each.ask.seat}")
         output.print_line(f"then resume with: moot resume {self.session}")
 
-    def _pause_view(self) -> None:
+    # What a person's prompt needs of its screen (`PersonScreen`).
+
+    def pause(self) -> None:
         if self._view is not None:
             self._view.pause()
 
-    def _resume_view(self) -> None:
+    def resume(self) -> None:
         if self._view is not None:
             self._view.resume()
+
+    async def catch_up(self) -> bool:
+        if self._view is None or self._moot is None:
+            return False
+        newest = (await self._moot.engine.load_snapshot(parse_session_id(self.session))).seq
+        # The view follows in a task of its own: what was said just now must be on the screen before its person is asked.
+        for _ in range(CATCH_UP_TRIES):
+            if self._received >= newest:
+                break
+            await asyncio.sleep(CATCH_UP_SECONDS)
+        return True
+
+    def find_deadline(self, ask: str) -> datetime | None:
+        pending = {} if self._timeline is None or not self._timeline.seq else self._timeline.session_state.pending
+        return pending[ask].deadline if ask in pending else None
 
 
 def build_consult(

@@ -6,12 +6,16 @@ from typing import Any
 import click
 
 from moot.app.moot import Moot
+from moot.codec.person_asks import KeptWords, build_person_ask, find_kept_words
 from moot.codec.schemas import build_brief_schema
+from moot.domain.effects import Ask
 from moot.domain.ids import parse_seat_id, parse_session_id
 from moot.domain.safe_text import one_line, strip_control
 from moot.engine.outside_answers import OutstandingAsk
 from moot.errors import BadSetting, SessionClosed, UnknownAsk
+from moot.participants.human import PersonInterview
 from moot.surfaces.cli import output
+from moot.surfaces.cli.person import AnswerScreen, TerminalPrompt
 from moot.surfaces.cli.render import show_report, show_sessions
 
 
@@ -123,6 +127,10 @@ def asks(session: str, as_json: bool) -> None:
         for each in found:
             until = f" (until {each.pending.deadline:%Y-%m-%d %H:%M} UTC)" if each.pending.deadline else ""
             output.print_line(f"── {each.ask.id}{until}\n{strip_control(each.brief.shared)}\n\n{strip_control(each.brief.own)}\n")
+            for step in build_person_ask(each.brief).steps[:1]:
+                output.print_line(
+                    f"In plain words (moot answer {session} --seat {each.ask.seat} TEXT): {strip_control(step.text)}\n"
+                )
 
     output.run(work, as_json=as_json)
 
@@ -134,26 +142,39 @@ def asks(session: str, as_json: bool) -> None:
 @click.option("--ask", "ask_id", help="The ask's id. Default: the one that waits for this seat.")
 @output.json_option
 def answer(session: str, text: str | None, seat: str, ask_id: str | None, as_json: bool) -> None:
-    """Answer for a mailbox seat: TEXT, or standard input. A speech is plain text, other answers are JSON (see `moot asks`).
+    """Answer for a mailbox seat in plain words, or with the fields of the answer as JSON.
+
+    `moot asks` prints the fields. TEXT `-`, or none in a pipe, reads standard input. Without TEXT at a terminal you are asked as
+    in `moot sit`, once. A vote is read from its words: "I support it, because …", "Yes, if …", "反对"; several items are
+    answered on lines that begin with their numbers.
 
     \b
+    moot answer think_20261115_001 --seat eve "We should wait until spring."
+    moot answer think_20261115_001 --seat eve "Yes, if the tests pass."
     moot answer think_20261115_001 --seat eve '{"reaction_score": 0.9, "intent_to_speak": true}'
     """
 
     async def work() -> None:
         async with Moot() as moot:
-            chosen = ask_id
-            if chosen is None:
-                offered = await moot.engine.find_open_ask(parse_session_id(session), parse_seat_id(seat))
-                found = offered or _find_waiting(await moot.asks(session), seat)
-                chosen = found.ask.id
-                if text is None and sys.stdin.isatty():
-                    briefing = f"{strip_control(found.brief.shared)}\n\n{strip_control(found.brief.own)}"
-                    output.print_note(f"{briefing}\n\nYour answer (end with Ctrl-D):")
-            words = sys.stdin.read() if text is None or text == "-" else text
+            found = None if ask_id is not None else await _find_ask(moot, session, seat)
+            chosen = ask_id if found is None else found.ask.id
+            assert chosen is not None
             if chosen.split(".", 2)[-1] != seat:
                 raise UnknownAsk(f"ask {chosen!r} is not put to seat {seat!r}")
+            words: object = text
+            interview = PersonInterview()
+            if found is not None and text is None and sys.stdin.isatty():
+                prompt = TerminalPrompt(AnswerScreen(session, found.pending.deadline))
+                words = await interview.ask_for_answer(prompt, found.brief)
+                if words is None:
+                    output.print_note("Nothing was recorded.")
+                    return
+            elif text is None or text == "-":
+                words = sys.stdin.read()
             entry = await moot.answer(session, chosen, words)
+            if found is not None:
+                kept = interview.find_kept_words(found.brief) or find_kept_words(found.brief, words)
+                await _say_kept_words(moot, session, found.ask, kept)
             is_over = (await moot.engine.load_snapshot(parse_session_id(session))).is_closed
             hint = "" if is_over or await moot.is_running(session) else f"; continue with: moot resume {session}"
             if is_over:
@@ -197,6 +218,21 @@ def cancel(session: str, reason: str, dry_run: bool, as_json: bool) -> None:
             output.print_line(f"cancelled by entry {entry.seq}")
 
     output.run(work, as_json=as_json)
+
+
+async def _find_ask(moot: Moot, session: str, seat: str) -> OutstandingAsk:
+    """Return what a seat is asked now; raises UnknownAsk."""
+    offered = await moot.engine.find_open_ask(parse_session_id(session), parse_seat_id(seat))
+    return offered or _find_waiting(await moot.asks(session), seat)
+
+
+async def _say_kept_words(moot: Moot, session: str, asked: Ask, kept: KeptWords | None) -> None:
+    """Say what a person asked for the floor with, where it got the floor at once: nobody is asked for the same words twice."""
+    if kept is None or (await moot.engine.load_snapshot(parse_session_id(session))).is_closed:
+        return
+    offered = await moot.engine.find_open_ask(parse_session_id(session), asked.seat)
+    if offered is not None and (offered.ask.kind, offered.ask.turn) == (kept.kind, asked.turn):
+        await moot.answer(session, offered.ask.id, kept.text)
 
 
 def _find_waiting(found: list[OutstandingAsk], seat: str) -> OutstandingAsk:

@@ -1,0 +1,147 @@
+"""Questions to people that several protocols ask: a position, its reason and its condition, a confidence, a choice."""
+
+from collections.abc import Container, Mapping, Sequence
+from typing import Final
+
+from moot.domain.facts import Language
+from moot.domain.person import CONDITION, WHY, Answers, PersonChoice, PersonCommand, PersonStep, build_key
+from moot.reports.two_languages import Both, TwoLanguages, both, in_each_language
+
+CONFIDENCE: Final = "confidence"
+POSITION: Final = "position"
+MOVED_BY: Final = "moved_by"
+
+NOT_STATED_CONFIDENCE: Final = 0.5
+"""Weighs like an ordinary confidence, where the shape of an answer demands one and the person stated none."""
+
+CONFIDENCES: Final[Mapping[str, float]] = {"sure": 0.9, "fairly sure": 0.7, "unsure": 0.4}
+
+
+class PersonText(TwoLanguages):
+    """Every text, in one language."""
+
+    position = both("Where do you stand?", "你的态度？")
+    positions: Both[dict[str, str]] = both(
+        {
+            "support": "support",
+            "conditional": "support on a condition",
+            "conditional_support": "support on a condition",
+            "oppose": "oppose",
+            "abstain": "abstain",
+        },
+        {
+            "support": "支持",
+            "conditional": "有条件支持",
+            "conditional_support": "有条件支持",
+            "oppose": "反对",
+            "abstain": "弃权",
+        },
+    )
+    condition = both("On which condition?", "条件是什么？")
+    why = both("Why? (Enter for none)", "为什么？（直接回车：不说明）")
+    why_needed = both("Why?", "为什么？")
+    confidence = both("How sure are you? (Enter: not stated)", "你有多大把握？（直接回车：不说明）")
+    confidences: Both[dict[str, str]] = both(
+        {"sure": "sure", "fairly sure": "fairly sure", "unsure": "unsure"},
+        {"sure": "有把握", "fairly sure": "比较有把握", "unsure": "没把握"},
+    )
+    moved_by = both(
+        "Did one of the entries change your mind? (its number; Enter: no)",
+        "是否有哪一条改变了你的看法？（写编号；直接回车：没有）",
+    )
+    choose = both("Which answer do you choose?", "你选择哪个答案？")
+    in_short = both(
+        "Your answer in one to five words, so that it can be compared? (Enter for none)",
+        "用一到五个词概括你的答案，便于比较？（直接回车：不写）",
+    )
+    pass_over = both("pass: you have nothing to add", "跳过：没有补充")
+
+
+PERSON_TEXT = in_each_language(PersonText)
+
+# What people write for a position, in both languages; each is also understood in a session of the other one.
+_POSITION_WORDS: Final[dict[str, tuple[str, ...]]] = {
+    "support": (
+        *("support", "supports", "agree", "approve", "endorse", "in favour", "in favor", "am for", "vote for", "second", "yes"),
+        *("aye", "ok", "okay", "支持", "赞成", "赞同", "同意", "是的", "是", "好的", "好", "可以"),
+    ),
+    "conditional": ("conditional", "conditionally", "conditional support", "support on a condition", "有条件支持", "有条件"),
+    "oppose": (
+        *("oppose", "opposed", "object", "reject", "disagree", "against", "vote against", "no", "nay", "不支持", "不赞成"),
+        *("不赞同", "不同意", "不接受", "不可以", "不行", "反对", "否", "不"),
+    ),
+    "abstain": ("abstain", "abstention", "no opinion", "no idea", "undecided", "弃权", "没有意见", "不表态"),
+}
+_CONFIDENCE_WORDS: Final[dict[str, tuple[str, ...]]] = {
+    "sure": ("certain", "very sure", "quite sure", "确定", "很有把握", "有把握"),
+    "fairly sure": ("fairly", "rather sure", "比较确定", "比较有把握"),
+    "unsure": ("not sure", "uncertain", "不确定", "没把握", "没有把握"),
+}
+
+
+def build_position_choices(language: Language, values: Sequence[str]) -> tuple[PersonChoice, ...]:
+    """Return positions to choose from, with the words that mean them."""
+    texts = PERSON_TEXT[language].positions
+    return tuple(PersonChoice(value=value, text=texts[value], words=_POSITION_WORDS[value.partition("_")[0]]) for value in values)
+
+
+def ask_position(language: Language, values: Sequence[str], *, text: str = "", group: str = "") -> tuple[PersonStep, ...]:
+    """Return the questions of a vote: the position, its condition where it has one, and the reason."""
+    words = PERSON_TEXT[language]
+    conditional = tuple(value for value in values if value.startswith("conditional"))
+    steps = [
+        PersonStep(
+            name=POSITION,
+            text=text or words.position,
+            choices=build_position_choices(language, values),
+            kind="position",
+            is_needed=True,
+            group=group,
+        )
+    ]
+    if conditional:
+        after = (build_key(POSITION, group), conditional)
+        steps.append(PersonStep(name=CONDITION, text=words.condition, is_needed=True, only_after=after, group=group))
+    return (*steps, PersonStep(name=WHY, text=words.why, is_long=True, group=group))
+
+
+def ask_confidence(language: Language, *, only_after: tuple[str, tuple[str, ...]] | None = None) -> PersonStep:
+    """Return the question after a confidence, in words."""
+    words = PERSON_TEXT[language]
+    choices = tuple(
+        PersonChoice(value=value, text=words.confidences[value], words=(value, *_CONFIDENCE_WORDS[value]))
+        for value in CONFIDENCES
+    )
+    return PersonStep(name=CONFIDENCE, text=words.confidence, choices=choices, kind="confidence", only_after=only_after)
+
+
+def compute_confidence(answers: Answers) -> float:
+    """Return the confidence that a person stated."""
+    stated = answers.get(CONFIDENCE, "")
+    if not stated:
+        return NOT_STATED_CONFIDENCE
+    return CONFIDENCES[stated] if stated in CONFIDENCES else float(stated)
+
+
+def ask_choice(language: Language, options: Sequence[str]) -> PersonStep:
+    """Return the question after an answer that can be compared: one of the options, or a few words of one's own."""
+    words = PERSON_TEXT[language]
+    if not options:
+        return PersonStep(name="choice", text=words.in_short)
+    choices = tuple(PersonChoice(value=option, text=option) for option in options)
+    return PersonStep(name="choice", text=words.choose, choices=choices, kind="option", is_needed=True)
+
+
+def ask_moved_by(language: Language, numbers: Container[int]) -> PersonStep:
+    """Return the question after the entry that changed the person's mind."""
+    return PersonStep(name=MOVED_BY, text=PERSON_TEXT[language].moved_by, kind="number", numbers=numbers)
+
+
+def read_moved_by(answers: Answers) -> int | None:
+    """Return the entry that changed the person's mind."""
+    return int(answers[MOVED_BY]) if answers.get(MOVED_BY) else None
+
+
+def offer_pass(language: Language, answer: object) -> PersonCommand:
+    """Return the command that passes, with the answer that stands for it."""
+    return PersonCommand(word="/pass", text=PERSON_TEXT[language].pass_over, answer=answer, words=("pass", "跳过"))

@@ -1,0 +1,184 @@
+"""A person in every protocol: asked in full sentences, never for a score or for JSON, whatever it types."""
+
+import asyncio
+import re
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.support.typing_person import TypingPerson
+
+from moot import Moot
+from moot.app.consultations import Consult
+from moot.app.moot import Options
+from moot.domain.facts import Entry, Reply, SeatLost
+from moot.domain.ids import parse_session_id
+
+TABLE = """
+[seats.ada]
+[[seats.ada.position]]
+position = "Ada before the talk"
+confidence = 0.9
+[[seats.ada.intent]]
+reaction_score = 0.4
+intent_to_speak = true
+[[seats.ada.speech]]
+content = "Ada speaks."
+[[seats.ada.draft]]
+decision = { text = "So be it.", entries = [1] }
+confidence = 0.8
+[[seats.ada.propose]]
+type = "propose"
+text = "Postgres."
+choice = "Postgres"
+confidence = 0.9
+[[seats.ada.argue]]
+type = "challenge"
+text = "It is dear."
+refers_to = 2
+confidence = 0.6
+[[seats.ada.vote]]
+type = "vote"
+position = "support"
+confidence = 0.8
+[[seats.ada.explore]]
+direction = "cost"
+findings = [{ core_idea = "Renting is cheaper." }]
+decision_report = { threshold = 0.5, candidates = [], selected_direction = "cost", selection_reason = "why not" }
+conflict_review = { conflicts_found = 0 }
+"""
+KINDS = {"persona", "debate", "advisory", "consensus", "roundtable", "swarm", "pipeline", "consultation"}
+
+
+def build_table(folder: Path, protocol: str) -> tuple[str, Options]:
+    """A topic, and a table of this protocol at which a person sits among scripted seats."""
+    script = folder / f"{protocol}.toml"
+    kinds = {
+        "persona": ("position", "intent", "speech", "draft"),
+        "roundtable": ("speech",),
+        "swarm": ("explore",),
+        "pipeline": (),
+        "consultation": (),
+    }.get(protocol, ("propose", "argue", "vote"))
+    parts = re.split(r"(?=^\[\[)", TABLE, flags=re.MULTILINE)
+    chosen = [part for part in parts[1:] if any(part.startswith(f"[[seats.ada.{kind}]]") for kind in kinds)]
+    more = [part.replace("seats.ada", "seats.bob") for part in chosen]
+    ends = '[[seats.moderator.minutes]]\ncontent = "## Summary\\nDone."\n' if protocol == "roundtable" else ""
+    script.write_text("".join(["[seats.ada]\n", *chosen, "[seats.bob]\n", *more, ends]), encoding="utf-8")
+    seats = {"me": "human", "ada": f"script:{script}", "bob": f"script:{script}"}
+    options: Options = {"protocol": protocol, "seats": seats, "seed": 7, "check": True}
+    match protocol:
+        case "advisory":
+            options["settings"] = {"owner": "me"}
+        case "roundtable":
+            options["seats"] = {**seats, "moderator": f"script:{script}"}
+            options["settings"] = {"max_rounds": 1}
+        case "swarm":
+            options["settings"] = {"max_rounds": 2, "min_rounds": 1}
+        case "pipeline":
+            step = {"name": "write", "agent": "me", "task": "Write it."}
+            gate = {"name": "check", "agent": "me", "task": "Check it.", "gate": True}
+            options["seats"] = {"me": "human"}
+            options["settings"] = {"steps": [step, gate]}
+        case "consultation":
+            options["seats"] = {"ada": "mailbox", "me": "human"}
+            options["settings"] = {"asker": "ada", "to": "me"}
+            options["consult"] = Consult(folder=folder)
+        case _:
+            pass
+    return "Which database?", options
+
+
+async def hold(folder: Path, protocol: str, person: TypingPerson) -> list[Entry]:
+    environ = {"MOOT_HOME": str(folder), "MOOT_LEDGER": "memory:"}
+    async with asyncio.timeout(120), Moot(environ=environ, ask_person=person) as moot:
+        topic, options = build_table(folder, protocol)
+        session = await moot.open(topic, **options)
+        await moot.run(session)
+        return await moot.engine.entries(parse_session_id(session))
+
+
+def list_texts(value: object) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, Mapping):
+        return [text for each in value.values() for text in list_texts(each)]
+    return [text for each in value for text in list_texts(each)] if isinstance(value, list | tuple) else []
+
+
+def list_said(entries: list[Entry]) -> list[str]:
+    """Every text that a seat said."""
+    return [text for entry in entries if isinstance(entry.fact, Reply) for text in list_texts(asdict(entry.fact)["said"])]
+
+
+@pytest.mark.parametrize("protocol", sorted(KINDS))
+def test_a_person_sits_among_scripts_in_every_protocol(tmp_path: Path, protocol: str) -> None:
+    """M-8: full sentences, a list to choose from, no field of the answer's shape, nothing lost."""
+    person = TypingPerson()
+    entries = asyncio.run(hold(tmp_path, protocol, person))
+    mine = [entry.fact for entry in entries if isinstance(entry.fact, Reply | SeatLost) and entry.fact.seat == "me"]
+    assert person.asked
+    assert [fact for fact in mine if isinstance(fact, SeatLost)] == []
+    for question, _ in person.asked:
+        assert question.complaint == ""
+        shown = f"{question.news} {question.about} {question.text}"
+        assert not re.search(r"reaction|score|json|intent_to_speak|node_id|\{\"", shown, re.IGNORECASE)
+        assert re.search(r"[.?)]$", question.text), question.text
+    said = list_said(entries)
+    for words in person.accepted_words:
+        assert any(words in text for text in said), words
+
+
+def test_a_person_is_not_asked_about_its_own_words_and_speaks_once(tmp_path: Path) -> None:
+    """M-8, M-3: words typed at the bid are the speech; after them the person listens."""
+    person = TypingPerson(["I would wait.", "", "Ada is right.", "", "", ""])
+    entries = asyncio.run(hold(tmp_path, "persona", person))
+    bids = [question for question, _ in person.asked if ".intent." in question.ask]
+    assert [question.ask for question in bids][:1] == ["1.intent.me"]
+    assert not [question for question, _ in person.asked if ".speech." in question.ask]
+    spoken = [asdict(entry.fact)["said"]["content"] for entry in entries if type(entry.fact).__name__ == "TurnTaken"]
+    assert "Ada is right." in spoken
+    after = 1 + int(bids[0].ask.split(".")[0])
+    assert f"{after}.intent.me" not in [question.ask for question in bids]
+
+
+LINES = (
+    *("", "1", "2", "99", "#1", "/pass", "/listen", "/enough", "/again", "/pas", "/ask", "/ask ada What?", "yes, if", "no", "{}"),
+    *(
+        "Director, I need to consult @ada:",
+        "support",
+        "支持，如果便宜",
+        "a\nb\nc",
+        "x" * 3_000,
+        "\x00\x1b[2J",
+        "0.5",
+        "[CONSENSUS]",
+    ),
+)
+TYPED = st.text(max_size=60) | st.sampled_from(LINES)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(protocol=st.sampled_from(sorted(KINDS)), lines=st.lists(TYPED, max_size=12))
+def test_a_person_who_types_anything(tmp_path: Path, protocol: str, lines: list[str]) -> None:
+    """M-8: never a traceback, never recorded nonsense, never lost words."""
+    person = TypingPerson(lines)
+    entries = asyncio.run(hold(tmp_path, protocol, person))
+    assert [entry.fact for entry in entries if isinstance(entry.fact, SeatLost) and entry.fact.seat == "me"] == []
+    said = " ".join(" ".join(text.split()) for text in list_said(entries))
+    for words in person.accepted_words:
+        # A command stands for an answer; other words are in the record, cut only where the shape has a limit.
+        if not words.startswith("/") and words not in {"pass", "listen"}:
+            assert " ".join(words[:1_500].split()) in said, words
+
+
+def test_a_person_who_leaves_is_lost_for_that_ask_only(tmp_path: Path) -> None:
+    """M-8: in a program without a terminal of its own, leaving is a refusal."""
+    person = TypingPerson([None])
+    entries = asyncio.run(hold(tmp_path, "debate", person))
+    lost: list[Any] = [entry.fact for entry in entries if isinstance(entry.fact, SeatLost)]
+    assert [(fact.seat, fact.reason) for fact in lost] == [("me", "refused")]

@@ -1,0 +1,193 @@
+"""What people write in plain text is read where it is certain, in both languages, and refused where it is not."""
+
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from moot.codec.plain_text import (
+    PositionRead,
+    read_confidence,
+    read_option,
+    read_plain_answer,
+    read_position,
+    suggest_choice,
+)
+from moot.domain.person import PersonAsk, PersonChoice, PersonStep
+from moot.errors import BadAnswer
+from moot.reports.person_steps import ask_choice, ask_confidence, ask_position, build_position_choices
+from moot.scoring.positions import VotePosition
+
+POSITIONS = build_position_choices("en", get_args(VotePosition))
+SURE = ask_confidence("en").choices
+
+
+def options(*names: str) -> tuple[PersonChoice, ...]:
+    return ask_choice("en", names).choices
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "condition"),
+    [
+        ("support", "support", ""),
+        ("1", "support", ""),
+        ("SUPPORT!", "support", ""),
+        ("I support it, because it is cheap.", "support", ""),
+        ("I strongly support this motion", "support", ""),
+        ("Yes. But mind the cost.", "support", ""),
+        ("yes, because it works", "support", ""),
+        ("Yes, if it ships by May.", "conditional_support", "it ships by May"),
+        ("I support it, provided that Ops agrees", "conditional_support", "Ops agrees"),
+        ("I support it as long as #3 is answered", "conditional_support", "#3 is answered"),
+        ("Yes, unless it rains", "conditional_support", "unless it rains"),
+        ("If we get the budget, I support it.", "conditional_support", "we get the budget"),
+        ("conditional support: with bread", "conditional_support", "with bread"),
+        ("I oppose it: too risky", "oppose", ""),
+        ("No, it is too early.", "oppose", ""),
+        ("I do not support it.", "oppose", ""),
+        ("I can’t support this", "oppose", ""),
+        ("I am against it", "oppose", ""),
+        ("abstain", "abstain", ""),
+        ("No opinion.", "abstain", ""),
+        ("After all that was said, I support it.", "support", ""),
+        ("支持，因为便宜。", "support", ""),
+        ("我支持这个动议", "support", ""),
+        ("支持，如果五月能上线", "conditional_support", "五月能上线"),
+        ("如果预算够，我支持", "conditional_support", "预算够"),
+        ("我不支持", "oppose", ""),
+        ("反对：风险太大", "oppose", ""),
+        ("我弃权", "abstain", ""),
+    ],
+)
+def test_a_position_is_read_from_a_sentence(text: str, value: str, condition: str) -> None:
+    """M-8: position words in both languages; "yes, if" is conditional support with its condition."""
+    assert read_position(text, POSITIONS) == PositionRead(value, condition)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "hm",
+        "Nobody can support this.",
+        "No problem with that",
+        "I do not oppose it",
+        "Who supports whom?",
+        "The others support it, and they are wrong",
+        "不错的主意",
+        "or oppose, who knows",
+        "我投票" * 120,
+        "i am " * 80,
+        "{}",
+    ],
+)
+def test_what_is_not_certain_is_no_position(text: str) -> None:
+    """M-8: nonsense is never recorded."""
+    assert read_position(text, POSITIONS) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "found"),
+    [
+        ("2", ("Postgres", "SQLite"), "SQLite"),
+        ("b", ("Postgres", "SQLite"), "SQLite"),
+        ("B. SQLite", ("Postgres", "SQLite"), "SQLite"),
+        ("B. Postgres", ("A. SQLite", "B. Postgres"), "B. Postgres"),
+        ("B", ("A. SQLite", "B. Postgres"), "B. Postgres"),
+        ("Postgres", ("A. SQLite", "B. Postgres"), "B. Postgres"),
+        ("I propose Postgres, because we know it.", ("Postgres", "SQLite"), "Postgres"),
+        ("option A", ("A", "B"), "A"),
+        ("我选微服务", ("单体", "微服务"), "微服务"),
+        ("A. SQLite", ("Postgres", "SQLite"), "SQLite"),
+        ("Either Postgres or SQLite", ("Postgres", "SQLite"), None),
+        ("a good question", ("A", "B"), None),
+        ("9", ("Postgres", "SQLite"), None),
+        ("MySQL", ("Postgres", "SQLite"), None),
+    ],
+)
+def test_an_option_is_read_by_number_letter_or_name(text: str, names: tuple[str, ...], found: str | None) -> None:
+    """M-8: as in "B. Postgres"."""
+    assert read_option(text, options(*names)) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("sure", "sure"),
+        ("2", "fairly sure"),
+        ("not sure", "unsure"),
+        ("80%", "0.8"),
+        ("0.35", "0.35"),
+        ("7", None),
+        ("900%", None),
+    ],
+)
+def test_a_confidence_is_a_word_or_a_share(text: str, found: str | None) -> None:
+    """M-8: never a score that a person has to invent."""
+    assert read_confidence(text, SURE) == found
+
+
+def test_a_mistyped_choice_is_explained() -> None:
+    """M-8: typos are told, not guessed."""
+    assert suggest_choice("suport", POSITIONS) == "support"
+    assert suggest_choice("zebra", POSITIONS) == ""
+
+
+VOTE = PersonAsk(steps=(*ask_position("en", get_args(VotePosition)), ask_confidence("en")), build=dict)
+BALLOT = PersonAsk(
+    steps=(
+        *ask_position("en", get_args(VotePosition), group="1"),
+        *ask_position("en", get_args(VotePosition), group="4"),
+    ),
+    build=dict,
+)
+
+
+def test_a_vote_in_one_sentence_keeps_all_its_words() -> None:
+    """M-8: the position, the condition, and the whole sentence as the reason."""
+    said = "Yes, if it ships by May. The rest can wait."
+    assert read_plain_answer(VOTE, said) == {"position": "conditional_support", "condition": "it ships by May", "why": said}
+    assert read_plain_answer(VOTE, "oppose") == {"position": "oppose", "condition": ""}
+
+
+def test_several_items_are_answered_on_numbered_lines() -> None:
+    """M-8: a ballot of a swarm in plain text."""
+    answers = read_plain_answer(BALLOT, "1: yes\n4. I oppose it,\nit is dear")
+    assert answers == {
+        "position.1": "support",
+        "condition.1": "",
+        "position.4": "oppose",
+        "condition.4": "",
+        "why.4": "I oppose it,\nit is dear",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("perhaps", "expected one of: support | support on a condition | oppose | abstain"),
+        ("", "the answer is empty; expected one of: support"),
+        ("conditional", "the condition is missing"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_what_can_be_said(text: str, told: str) -> None:
+    """M-8."""
+    with pytest.raises(BadAnswer) as refused:
+        read_plain_answer(VOTE, text)
+    assert told in str(refused.value)
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    """M-8: never another error, and never a value that is not in the list."""
+    words = PersonStep(name="words", text="?", is_needed=True, is_long=True)
+    for ask in (VOTE, BALLOT, PersonAsk(steps=(ask_choice("en", ("A", "B")), words), build=dict)):
+        try:
+            answers = read_plain_answer(ask, text)
+        except BadAnswer:
+            continue
+        assert isinstance(answers, dict)
+        for step in ask.steps:
+            if step.choices and step.key in answers:
+                assert answers[step.key] in {choice.value for choice in step.choices}
