@@ -53,7 +53,7 @@ from moot.memory.tokens import TokenStore
 from moot.participants.function import AnswerFunction
 from moot.participants.human import AskPerson
 from moot.ports.plugin import AnyPlugin, Plan
-from moot.reports.decision import Decision, Status
+from moot.reports.decision import Decision, Status, summarize_choice
 
 log = logging.getLogger("moot")
 
@@ -65,9 +65,12 @@ MOST_COMPARED = 999
 """Up to how many decisions similar topics are searched for automatically."""
 
 
+Standing = Literal["decided", "undecided", "parked", "running", "stopped", "cancelled", "damaged", "not_installed"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionLine:
-    """A session in a list."""
+    """A session in a list. `add_outcomes` fills in where it stands, what was decided and what that is worth."""
 
     session: SessionId
     protocol: str
@@ -77,6 +80,9 @@ class SessionLine:
     last_at: datetime
     entries: int
     is_hosted: bool = False
+    standing: Standing | None = None
+    choice: str = ""
+    strength: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -310,6 +316,36 @@ class Moot:
             lines.append(self._build_session_line(head))
         return sorted(lines, key=lambda line: (line.last_at, line.session))
 
+    async def add_outcomes(self, lines: Sequence[SessionLine]) -> list[SessionLine]:
+        """Return the lines with what was decided, and with where those stand that go on (M-9)."""
+        return [await self._add_outcome(line) for line in lines]
+
+    async def _add_outcome(self, line: SessionLine) -> SessionLine:
+        try:
+            if line.status == "thinking":
+                state = (await self.engine.load_snapshot(line.session)).session_state
+                is_running = not state.is_parked and await self.is_running(line.session)
+                return replace(line, standing=describe_status(line.status, is_parked=state.is_parked, is_running=is_running))
+            if line.status == "concluded":
+                return await self._add_decided(line)
+        except (LedgerDamaged, LedgerNewer):
+            # One that cannot be read must not hide the others.
+            return replace(line, standing="damaged")
+        return replace(line, standing=describe_status(line.status))
+
+    async def _add_decided(self, line: SessionLine) -> SessionLine:
+        kept = await self.memory.get(line.session)
+        if kept is not None:
+            choice, decided, strength = kept.record.choice, kept.record.decided, kept.record.strength
+        else:
+            # Not remembered: imported, or ended by a process that died before it could.
+            found = await self.decision(line.session)
+            choice, strength = found.choice, found.strength
+            decided = None if found.decision is None else found.decision.text
+        standing = describe_status(line.status, is_decided=decided is not None)
+        what = "" if decided is None else summarize_choice(choice, decided)
+        return replace(line, standing=standing, choice=what, strength=strength)
+
     async def export(self, session: str, form: str) -> str:
         """Render the session as `jsonl`, or in one of its protocol's forms; raises BadSetting."""
         if form == "jsonl":
@@ -458,6 +494,21 @@ def _require_started(part: T | None) -> T:
     if part is None:
         raise NotStarted("this Moot was not started; use it as `async with Moot() as moot: …`, or call `moot.hold(topic, …)`")
     return part
+
+
+def describe_status(
+    status: Status | Literal["damaged", "not_installed"],
+    *,
+    is_decided: bool = False,
+    is_parked: bool = False,
+    is_running: bool = False,
+) -> Standing:
+    """Where a session stands, in one word for lists. `stopped`: it goes on, and no process runs it."""
+    if status == "concluded":
+        return "decided" if is_decided else "undecided"
+    if status == "thinking":
+        return "parked" if is_parked else "running" if is_running else "stopped"
+    return status
 
 
 def _derive_status(last: object) -> Status:

@@ -55,6 +55,7 @@ def build_decision_record(plugin: AnyPlugin, timeline: SessionTimeline, head: by
         opened_at=timeline.opened_at,
         closed_at=timeline.last_at,
         head=head.hex(),
+        strength=decision.strength,
     )
 
 

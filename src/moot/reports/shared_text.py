@@ -8,7 +8,52 @@ class SharedReportText(TwoLanguages):
 
     minutes = both("Minutes", "会议纪要")
     decision = both("Decision", "决定")
-    choice = both("In short", "简言之")
+    undecided = both("Undecided", "未决")
+    strengths: Both[dict[str, str]] = both(
+        {
+            "strong": "strong",
+            "fair": "fair",
+            "weak": "weak",
+            "contested": "contested",
+            "overruled": "overruled",
+            "none": "none",
+        },
+        {"strong": "有力", "fair": "尚可", "weak": "薄弱", "contested": "有争议", "overruled": "压过多数", "none": "无"},
+    )
+    strength_reasons: Both[dict[str, str]] = both(
+        {
+            "undecided": "nothing was decided",
+            "opposed": "most of the weight that took a side is against it",
+            "narrow": "carried narrowly",
+            "overturned": "most had written otherwise, and nobody names a reason for the change",
+            "disputed": "a disagreement was left open",
+            "few_voices": "less than half of the weight took a side",
+            "could_differ": "the missing voices could have changed it",
+            "unsure": "less sure than one ordinary vote",
+            "one_voice": "one voice; nobody else stands behind it",
+            "agreed": "nobody is against it, and the group is sure",
+            "some_oppose": "some are against it",
+            "open_challenges": "a challenge was left open",
+            "no_vote": "several stand behind it, nobody voted",
+            "not_all_sure": "nobody is against it, not all are sure",
+        },
+        {
+            "undecided": "没有作出决定",
+            "opposed": "表态的权重中多数反对",
+            "narrow": "以微弱优势通过",
+            "overturned": "多数席位原先所写不同，且无人说明为何改变",
+            "disputed": "有分歧悬而未决",
+            "few_voices": "表态者不足权重的一半",
+            "could_differ": "缺失的意见可能改变结果",
+            "unsure": "把握低于普通一票",
+            "one_voice": "只有一方的意见，无他人支持",
+            "agreed": "无人反对，且群体把握充分",
+            "some_oppose": "有人反对",
+            "open_challenges": "有质疑未获回应",
+            "no_vote": "有多方支持，但未经表决",
+            "not_all_sure": "无人反对，但并非都有把握",
+        },
+    )
     no_decision = both("No decision: every seat that could have written it failed.", "没有决定：所有可以执笔的席位都失败了。")
     still_thinking = both("The meeting goes on; nothing is decided yet.", "会议仍在进行，尚无决定。")
     cancelled = both("Cancelled before a decision.", "在作出决定之前被取消。")

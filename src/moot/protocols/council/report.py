@@ -116,8 +116,6 @@ def _list_progress(timeline: CouncilTimeline, words: CouncilReportText) -> Itera
 
 def _list_figures(decision: Decision, words: CouncilReportText) -> Iterator[tuple[str, Cell]]:
     """Yield the kind of outcome, and how much support it has."""
-    if decision.choice:
-        yield words.choice, decision.choice
     if decision.decision is not None:
         yield words.author, decision.author
         yield words.motion, References(decision.decision.entries)

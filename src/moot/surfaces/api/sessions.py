@@ -18,8 +18,9 @@ from moot.domain.safe_text import strip_control
 from moot.domain.topic import Stakes, build_topic
 from moot.engine.outside_answers import OutstandingAsk
 from moot.errors import NotAllowed
-from moot.reports.decision import Decision
+from moot.reports.decision import Decision, summarize_choice
 from moot.reports.terminal import render_decision_lines
+from moot.scoring.strength import Strength
 from moot.surfaces.api.deliberation import build_seat
 from moot.surfaces.api.entries import build_entry_out, is_sealed
 from moot.surfaces.api.method import Call, Method, Nothing, Wire, build_method
@@ -74,6 +75,9 @@ class SessionOut(Wire):
     opened_at: datetime
     last_at: datetime
     entries: int
+    standing: Literal["decided", "undecided", "parked", "running", "stopped", "cancelled", "damaged", "not_installed"]
+    choice: str = Field(description="What was decided, in a few words; empty where nothing was.")
+    strength: str = Field(description="What the decision is worth: strong, fair, weak, contested, overruled or none.")
 
 
 class SessionsOut(Wire):
@@ -89,6 +93,8 @@ class SessionDecisionOut(Wire):
     session_id: str
     status: Literal["thinking", "concluded", "cancelled"]
     cursor: int
+    choice: str = Field(description="What was decided, in a few words; empty where nothing was.")
+    strength: Strength = Field(description="What the decision is worth, in one word.")
     decision: dict[str, Any] = Field(description="The current decision, with positions, dissent, losses and costs.")
     summary: list[str] = Field(description="The same in short, for people.")
 
@@ -198,20 +204,26 @@ async def list_sessions(call: Call, params: ListSessionsParams) -> SessionsOut:
         if call.caller.session and call.caller.session != line.session:
             continue
         if params.status in {"all", line.status}:
-            found.append(
-                SessionOut(
-                    session_id=line.session,
-                    protocol=line.protocol,
-                    topic=line.topic,
-                    status=line.status,
-                    opened_at=line.opened_at,
-                    last_at=line.last_at,
-                    entries=line.entries,
-                )
-            )
+            found.append(line)
         if len(found) == params.limit:
             break
-    return SessionsOut(sessions=found)
+    return SessionsOut(
+        sessions=[
+            SessionOut(
+                session_id=line.session,
+                protocol=line.protocol,
+                topic=line.topic,
+                status=line.status,
+                opened_at=line.opened_at,
+                last_at=line.last_at,
+                entries=line.entries,
+                standing=line.standing or "damaged",
+                choice=line.choice,
+                strength=line.strength,
+            )
+            for line in await call.moot.add_outcomes(found)
+        ]
+    )
 
 
 async def get_session(call: Call, params: SessionParams) -> SessionDecisionOut:
@@ -226,6 +238,8 @@ async def get_session(call: Call, params: SessionParams) -> SessionDecisionOut:
         session_id=params.session_id,
         status=decision.status,
         cursor=timeline.seq,
+        choice="" if decision.decision is None else summarize_choice(decision.choice, decision.decision.text),
+        strength=decision.strength,
         decision=fields,
         summary=[line.text for line in render_decision_lines(plugin.report(timeline)) if line.text],
     )

@@ -18,6 +18,7 @@ from moot.reports.shared_text import SHARED_REPORT_TEXT
 from moot.reports.terminal import TerminalLine, render_decision_lines, render_lines
 
 _STYLES: dict[Tone, str] = {"plain": "", "strong": "bold", "dim": "dim", "bad": "red", "warn": "bold yellow", "good": "green"}
+_STANDING_STYLES: Final = {"decided": "green", "parked": "yellow", "stopped": "yellow", "damaged": "red"}
 QUOTE_BAR: Final = "│ "
 
 
@@ -63,19 +64,21 @@ def show_sessions(console: Console, lines: list[SessionLine]) -> None:
     for line in lines:
         opened = f"{line.opened_at:%Y-%m-%d %H:%M}"
         # Not through the console: it would make blanks of the tabs.
-        click.echo(f"{line.session}\t{line.protocol}\t{line.status}\t{opened}\t{one_line(line.topic)}")
+        decided = f"{line.strength}\t{one_line(line.choice)}"
+        click.echo(f"{line.session}\t{line.protocol}\t{line.standing}\t{opened}\t{one_line(line.topic)}\t{decided}")
 
 
 def build_sessions_table(lines: list[SessionLine]) -> RenderableType:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), expand=True)
-    for head in ("session", "protocol", "status", "entries", "opened", "topic"):
-        table.add_column(head, no_wrap=True, overflow="ellipsis", ratio=1 if head == "topic" else None)
+    for head in ("session", "protocol", "status", "worth", "decided", "opened", "topic"):
+        table.add_column(head, no_wrap=True, overflow="ellipsis", ratio=1 if head in {"topic", "decided"} else None)
     for line in lines:
         table.add_row(
             line.session,
             line.protocol,
-            line.status,
-            str(line.entries),
+            Text(line.standing or line.status, style=_STANDING_STYLES.get(line.standing or "", "")),
+            line.strength or "–",
+            Text(one_line(line.choice) or "–"),
             f"{line.opened_at:%Y-%m-%d %H:%M}",
             Text(one_line(line.topic)),
         )

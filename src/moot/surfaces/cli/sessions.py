@@ -18,7 +18,9 @@ from moot.surfaces.cli.render import show_report, show_sessions
 @click.command("list")
 @output.json_option
 def list_sessions(as_json: bool) -> None:
-    """List all sessions, the most recently active last.
+    """List all sessions, the most recently active last: what each decided and what that is worth, or where it stands.
+
+    decided, undecided, parked (waits for an answer or a seat), running, stopped (no process runs it: `moot resume`), cancelled.
 
     \b
     moot list
@@ -26,7 +28,7 @@ def list_sessions(as_json: bool) -> None:
 
     async def work() -> None:
         async with Moot() as moot:
-            lines = await moot.sessions()
+            lines = await moot.add_outcomes(await moot.sessions())
         if as_json:
             output.print_json(lines)
         elif lines:
