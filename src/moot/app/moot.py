@@ -24,7 +24,7 @@ from moot.codec.chain import to_datetime, validate_chain
 from moot.codec.export import dump_export, parse_export
 from moot.codec.stored import FactCodec, read_topic
 from moot.domain.budget import Budget
-from moot.domain.facts import Closed, Entry, Language, Opened, SessionCancelled, SessionImported
+from moot.domain.facts import OWNER_DOOR, Closed, Entry, Language, Opened, SessionCancelled, SessionImported
 from moot.domain.ids import AskId, SessionId, parse_seat_id, parse_session_id
 from moot.domain.language import detect_language
 from moot.domain.records import Head
@@ -296,9 +296,13 @@ class Moot:
         """Return the open asks."""
         return await self.engine.list_outstanding(parse_session_id(session))
 
-    async def answer(self, session: str, ask: str, raw: object, key: str = "") -> Entry:
-        """Answer for an outside seat: text, or the fields of the answer. The same `key` counts once."""
-        return await self.engine.answer(parse_session_id(session), AskId(ask), raw, key)
+    async def answer(self, session: str, ask: str, raw: object, key: str = "", *, via: str = "") -> Entry:
+        """Answer for an outside seat: text, or the fields of the answer. The same `key` counts once; `via` is the door."""
+        return await self.engine.answer(parse_session_id(session), AskId(ask), raw, key, via)
+
+    async def mark_owner(self, session: str, seat: str, door: str) -> str:
+        """The door of a word that an owner speaks for a seat: marked as the owner's if somebody else holds the seat's token."""
+        return f"{OWNER_DOOR}{door}" if await self.access.is_invited(session, seat) else door
 
     async def is_running(self, session: str) -> bool:
         """Whether any process runs the session now."""

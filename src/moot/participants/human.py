@@ -9,6 +9,7 @@ from typing import Any, Final
 from moot.codec.answers import build_schema, parse_alternative, read_answer
 from moot.domain.effects import Brief, FieldPrompt
 from moot.errors import BadAnswer
+from moot.participants.local_user import name_local_door
 from moot.ports.participant import Answer, NoAnswer, OnText
 
 
@@ -66,7 +67,7 @@ class HumanParticipant:
             except BadAnswer as error:
                 complaint, context = str(error), ""
                 continue
-            return Answer(said=read.said, mends=read.mends)
+            return Answer(said=read.said, mends=read.mends, via=name_local_door())
 
     async def _ask_fields(self, ask: AskPerson, brief: Brief, context: str, complaint: str) -> object | None:
         """Ask for the fields that count; an empty line leaves out an optional one."""

@@ -90,6 +90,7 @@ class BriefRequest:
 
     def __init__(self, brief: Brief, on_text: OnText, pace: RetryPolicy, sampling: Sampling) -> None:
         self.usage: Usage = FREE
+        self.model = ""
         self._brief = brief
         self._on_text = on_text
         self._pace = pace
@@ -152,6 +153,7 @@ class BriefRequest:
             raise translate_error(error) from error
         response = stream.get()
         self.usage += _build_usage(response)
+        self.model = response.model_name or self.model
         return response
 
     async def probe(self, model: "Model", user: str) -> TokenProbe:
@@ -182,6 +184,7 @@ class BriefRequest:
             # pydantic-ai 2.66 fails on some well-formed JSON that is not a completion, such as `"choices": []`.
             raise ModelFailure(FailureKind.MALFORMED, "the server's answer is not a completion") from error
         self.usage += _build_usage(response)
+        self.model = response.model_name or self.model
         return response
 
     def _build_settings(self, room: int, silence: float) -> "ModelSettings":

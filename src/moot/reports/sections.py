@@ -31,6 +31,7 @@ from moot.reports.blocks import (
 from moot.reports.costs import build_cost_rows, format_money
 from moot.reports.decision import Decision, Dissent, SeatLoss, SourcedClaim, summarize_choice
 from moot.reports.figures import format_percent
+from moot.reports.origins import add_origins
 from moot.reports.shared_text import SHARED_REPORT_TEXT, SharedReportText
 from moot.reports.timeline import LossLine, SessionTimeline, TimelineLine, format_time
 from moot.scoring.strength import Strength
@@ -110,7 +111,7 @@ def build_report(
         title=words.minutes,
         topic=decision.topic,
         decision=put_answer_first(decision, tuple(decision_blocks), words),
-        record=tuple(record),
+        record=add_origins(timeline, record, words),
         subtitle=(timeline.session, times, *subtitle),
         seats=tuple(seat.id for seat in timeline.session_state.seats),
         known=max((line.id for line in timeline.lines), default=0),

@@ -115,7 +115,56 @@ class SharedReportText(TwoLanguages):
         },
     )
     asked_for: Both[dict[str, str]] = both(
-        {"consult": "consultation", "record": "record of a consultation"}, {"consult": "咨询", "record": "咨询记录"}
+        {
+            "consult": "consultation",
+            "record": "record of a consultation",
+            "position": "blind position",
+            "intent": "bid for the floor",
+            "speech": "speech",
+            "draft": "draft of the decision",
+            "stand": "last word",
+            "free": "contribution",
+            "propose": "proposal",
+            "argue": "argument",
+            "synthesize": "synthesis",
+            "decide": "decision",
+            "vote": "vote",
+            "minutes": "minutes",
+            "work": "work",
+            "validate": "validation",
+            "review": "second validation",
+            "explore": "round report",
+            "collide": "answer to a collision",
+            "compare": "comparison of ideas",
+            "ballot": "ballot",
+            "synthesis": "synthesis",
+            "shutdown": "acknowledgement of the end",
+        },
+        {
+            "consult": "咨询",
+            "record": "咨询记录",
+            "position": "盲答立场",
+            "intent": "发言意愿",
+            "speech": "发言",
+            "draft": "决定草案",
+            "stand": "最后意见",
+            "free": "发言",
+            "propose": "提议",
+            "argue": "论证",
+            "synthesize": "综合",
+            "decide": "决定",
+            "vote": "投票",
+            "minutes": "纪要",
+            "work": "产出",
+            "validate": "验证",
+            "review": "再次验证",
+            "explore": "本轮报告",
+            "collide": "碰撞回应",
+            "compare": "观点比较",
+            "ballot": "表决票",
+            "synthesis": "综合",
+            "shutdown": "结束确认",
+        },
     )
     budgets: Both[dict[str, str]] = both(
         {
@@ -144,6 +193,28 @@ class SharedReportText(TwoLanguages):
     total = both("Total", "合计")
     spent = both("Cost: {calls} model calls, {tokens} tokens", "花费：{calls} 次模型调用，{tokens} 词元")
     author = both("Written by", "执笔")
+    doors: Both[dict[str, str]] = both(
+        {
+            "token": "with the token {name}",
+            "local": "on this machine, {name}",
+            "relay": "from a file of the folder",
+            "program": "by the program {name}",
+        },
+        {
+            "token": "凭令牌 {name}",
+            "local": "在本机由 {name} 输入",
+            "relay": "来自文件夹中的文件",
+            "program": "由程序 {name} 给出",
+        },
+    )
+    spoken_by_owner = both("spoken by the owner for this seat ({door})", "由所有者代此席位发言（{door}）")
+    as_read = both("as read: {mends}", "读取时的调整：{mends}")
+    answerers = both("Who answered, and how", "谁以何种方式作答")
+    answerer_heads: Both[tuple[str, ...]] = both(("Seat", "Came in", "Model", "Answers"), ("席位", "途径", "模型", "次数"))
+    mended = both("Answers that were changed to be read", "读取时作了调整的回答")
+    mended_heads: Both[tuple[str, ...]] = both(
+        ("Ledger entry", "Seat", "Asked for", "Changed"), ("账本条目", "席位", "所求", "调整")
+    )
     loss_heads: Both[tuple[str, ...]] = both(
         ("Ledger entry", "Seat", "Asked for", "Lost by", "Detail"), ("账本条目", "席位", "所求", "失联原因", "详情")
     )

@@ -247,9 +247,9 @@ class ConferenceProject:
                 raise FolderDamaged(describe_damage(name, status.damage))
             yield conference, status.turn
 
-    async def say(self, name: str, role: str, text: str, key: str = "") -> AcceptedSpeech:
+    async def say(self, name: str, role: str, text: str, key: str = "", *, via: str = "") -> AcceptedSpeech:
         async with self.open_conference(name) as conference:
-            given = await conference.say(role, text, key)
+            given = await conference.say(role, text, key, via=via)
         if given.turn.status == "closed" and not given.is_repeated:
             await self._moot.remember_if_possible(conference.session)
         return given

@@ -74,6 +74,7 @@ class FileAgentParticipant:
         self._command = command
         self._recipe = recipe
         self._relay = relay
+        self._door = f"program:{recipe.name}"
 
     async def ready(self) -> str | None:
         return await self._command.ready()
@@ -91,12 +92,13 @@ class FileAgentParticipant:
             relay.release(name)
         usage = ended.usage if isinstance(ended, NoAnswer) else ended[1]
         if raw is not None:
-            return Answer(said=read_answer(brief, raw).said, usage=usage)
+            return Answer(said=read_answer(brief, raw).said, usage=usage, via=self._door)
         if damage:
             return NoAnswer(reason="malformed", detail=f"it broke the files: {damage[0]}", usage=usage)
         if isinstance(ended, NoAnswer):
             return ended
-        return _parse_spoken_answer(brief, ended[0], usage, on_text)
+        spoken = _parse_spoken_answer(brief, ended[0], usage, on_text)
+        return replace(spoken, via=self._door) if isinstance(spoken, Answer) else spoken
 
     async def _wait_for_end(self, prompt: str) -> tuple[str, Usage] | NoAnswer:
         """Wait for the program's end; one that has written its files gets a little more time."""

@@ -144,7 +144,7 @@ def build_decision(timeline: PersonaTimeline) -> Decision:
         support=concluded.support if concluded else None,
         turnout=concluded.turnout if concluded else None,
         reasons=tuple(_build_claim(claim, timeline) for claim in draft.reasons) if draft else (),
-        positions=_build_positions(meeting, concluded),
+        positions=_build_positions(timeline, concluded),
         dissent=_build_dissent(timeline, concluded),
         open_questions=tuple(_build_claim(claim, timeline) for claim in draft.open_questions) if draft else (),
         lost=tuple(
@@ -172,7 +172,8 @@ def _build_claim(claim: facts.DraftClaim, timeline: PersonaTimeline) -> SourcedC
     return SourcedClaim(text=claim.text, entries=known)
 
 
-def _build_positions(meeting: Meeting, concluded: MeetingConcluded | None) -> tuple[SeatPosition, ...]:
+def _build_positions(timeline: PersonaTimeline, concluded: MeetingConcluded | None) -> tuple[SeatPosition, ...]:
+    meeting = timeline.state
     if meeting.is_sealed:
         return ()
     after = collect_last_words(meeting)
@@ -192,6 +193,9 @@ def _build_positions(meeting: Meeting, concluded: MeetingConcluded | None) -> tu
                 confidence_after=stand.confidence if stand else None,
                 weight=weights.get(seat.id, 0.0),
                 moved_by=stand.moved_by if stand and (stand.moved_by or 0) <= meeting.last_id else None,
+                via_before=timeline.find_door(seat.id, "position"),
+                # The last word of the author is its draft.
+                via=timeline.find_door(seat.id, "draft" if seat.id == meeting.author else "stand"),
             )
         )
     return tuple(positions)

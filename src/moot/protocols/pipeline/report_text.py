@@ -41,10 +41,6 @@ class PipelineReportText(SharedReportText):
         {"back": "back to {to}", "consult": "the validator asks the maker", "stop": "the pipeline stops"},
         {"back": "退回 {to}", "consult": "验证者向产出者咨询", "stop": "流水线停止"},
     )
-    asked_for = both(
-        {**SHARED_REPORT_TEXT["en"].asked_for, "work": "work", "validate": "validation", "review": "second validation"},
-        {**SHARED_REPORT_TEXT["zh"].asked_for, "work": "产出", "validate": "验证", "review": "再次验证"},
-    )
 
 
 REPORT_TEXT = in_each_language(PipelineReportText)

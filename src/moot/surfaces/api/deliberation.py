@@ -143,7 +143,8 @@ async def contribute(call: Call, params: ContributeParams) -> ContributedOut:
     session = params.deliberation_id
     seat = call.caller.seat_for(session, params.participant)
     said = params.model_dump(exclude={"deliberation_id", "participant", "idempotency_key"})
-    recorded = await call.deliberations.contribute(session, seat, said, params.idempotency_key)
+    door = await call.find_door(session, seat)
+    recorded = await call.deliberations.contribute(session, seat, said, params.idempotency_key, via=door)
     entry, place = recorded.entry, recorded.state
     line = next((line for line in place.council.lines if line.seq == entry.seq), None)
     return ContributedOut(

@@ -297,12 +297,13 @@ def _build_ask_out(each: OutstandingAsk) -> AskOut:
 async def answer_ask(call: Call, params: AnswerParams) -> WrittenOut:
     name = parse_session_id(params.session_id)
     seat = parse_seat_id(call.caller.seat_for(name, params.seat, "seat"))
+    door = await call.find_door(name, seat)
     if params.ask is None:
-        entry = await call.moot.engine.contribute(name, seat, params.answer, params.idempotency_key)
+        entry = await call.moot.engine.contribute(name, seat, params.answer, params.idempotency_key, via=door)
     else:
         if params.ask.split(".", 2)[-1] != seat:
             raise NotAllowed(f"the ask {params.ask!r} is not put to the seat {seat!r}")
-        entry = await call.moot.answer(name, params.ask, params.answer, params.idempotency_key)
+        entry = await call.moot.answer(name, params.ask, params.answer, params.idempotency_key, via=door)
     call.context.runner.nudge(name)
     return WrittenOut(session_id=name, entry=entry.seq)
 

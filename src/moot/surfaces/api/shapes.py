@@ -168,6 +168,11 @@ class ContributionOut(Wire):
     taken: list[TakenIn] = []
     round: int
     phase: str
+    via: str | None = Field(
+        default=None, description="The door through which it came in; `owner:` if the owner spoke for the seat."
+    )
+    model: str | None = Field(default=None, description="The model that answered, as its provider names it.")
+    mends: list[str] | None = Field(default=None, description="What was changed to read it.")
 
 
 class ContributedOut(Wire):

@@ -140,6 +140,9 @@ def build_contribution(line: CouncilLine) -> ContributionOut:
         taken=[TakenIn(entry=taken.entry, how=taken.how, why=taken.why) for taken in said.taken],
         round=line.round,
         phase=line.phase,
+        via=line.via or None,
+        model=line.model or None,
+        mends=list(line.mends) or None,
     )
 
 

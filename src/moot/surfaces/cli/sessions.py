@@ -11,6 +11,7 @@ from moot.domain.ids import parse_seat_id, parse_session_id
 from moot.domain.safe_text import strip_control
 from moot.engine.outside_answers import OutstandingAsk
 from moot.errors import BadSetting, SessionClosed, UnknownAsk
+from moot.participants.local_user import name_local_door
 from moot.surfaces.cli import output
 from moot.surfaces.cli.render import show_report, show_sessions
 
@@ -18,9 +19,10 @@ from moot.surfaces.cli.render import show_report, show_sessions
 @click.command("list")
 @output.json_option
 def list_sessions(as_json: bool) -> None:
-    """List all sessions, the most recently active last: what each decided and what that is worth, or where it stands.
+    """List all sessions, the most recently active last.
 
-    decided, undecided, parked (waits for an answer or a seat), running, stopped (no process runs it: `moot resume`), cancelled.
+    Each is decided (with what and what that is worth), undecided, parked (it waits for an answer from outside), running, stopped
+    (it goes on with `moot resume`) or cancelled.
 
     \b
     moot list
@@ -152,7 +154,8 @@ def answer(session: str, text: str | None, seat: str, ask_id: str | None, as_jso
             words = sys.stdin.read() if text is None or text == "-" else text
             if chosen.split(".", 2)[-1] != seat:
                 raise UnknownAsk(f"ask {chosen!r} is not put to seat {seat!r}")
-            entry = await moot.answer(session, chosen, words)
+            via = await moot.mark_owner(session, seat, name_local_door())
+            entry = await moot.answer(session, chosen, words, via=via)
             is_over = (await moot.engine.load_snapshot(parse_session_id(session))).is_closed
             hint = "" if is_over or await moot.is_running(session) else f"; continue with: moot resume {session}"
             if is_over:
