@@ -28,9 +28,10 @@ from moot.reports.blocks import (
     build_section,
     build_table,
 )
-from moot.reports.costs import build_cost_rows, format_money
+from moot.reports.costs import build_cost_rows
 from moot.reports.decision import Decision, Dissent, SeatLoss, SourcedClaim, summarize_choice
 from moot.reports.figures import format_percent
+from moot.reports.loss_text import explain_detail
 from moot.reports.origins import add_origins
 from moot.reports.shared_text import SHARED_REPORT_TEXT, SharedReportText
 from moot.reports.timeline import LossLine, SessionTimeline, TimelineLine, format_time
@@ -233,7 +234,7 @@ def format_lost_seats(decision: Decision, words: SharedReportText) -> tuple[str,
 def build_spent(decision: Decision, words: SharedReportText) -> Block:
     """What it cost, in one line."""
     spent = decision.spent
-    return Line(f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {format_money(spent)}", "dim")
+    return Line(f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {words.format_money(spent)}", "dim")
 
 
 def build_positions(decision: Decision, words: SharedReportText) -> tuple[Block, ...]:
@@ -263,7 +264,13 @@ def build_line_card(line: TimelineLine, *marks: Text, blocks: Iterable[Block] = 
 def build_losses(timeline: SessionTimeline, words: SharedReportText) -> tuple[Block, ...]:
     """Each single loss with its reason."""
     rows = [
-        (each.seq, each.seat, words.asked_for.get(each.asked_for, each.asked_for), words.losses[each.reason], each.detail or "–")
+        (
+            each.seq,
+            each.seat,
+            words.asked_for.get(each.asked_for, each.asked_for),
+            words.losses[each.reason],
+            explain_detail(each.detail, each.reason, words.language) or "–",
+        )
         for each in timeline.losses
     ]
     return build_section(words.losses_title, (build_table(words.loss_heads, rows),))
@@ -277,5 +284,5 @@ def build_seats(seats: Iterable[Seat], words: SharedReportText) -> tuple[Block, 
 
 def build_costs(timeline: SessionTimeline, words: SharedReportText) -> tuple[Block, ...]:
     """What each seat cost, and all together."""
-    rows = build_cost_rows(timeline.costs, timeline.session_state.seats, timeline.spent, words.total)
+    rows = build_cost_rows(timeline.costs, timeline.session_state.seats, timeline.spent, words)
     return build_section(words.cost, (build_table(words.cost_heads, rows),))

@@ -1,10 +1,33 @@
 """Words that the views of all protocols share, in both languages."""
 
+from moot.domain.budget import BudgetKind, Spent
+from moot.domain.facts import Loss
+from moot.domain.safe_text import one_line
+from moot.reports.loss_text import explain_amount, explain_detail
 from moot.reports.two_languages import Both, TwoLanguages, both, in_each_language
 
 
 class SharedReportText(TwoLanguages):
     """Every text, in one language."""
+
+    def format_loss(self, seat: str, reason: Loss, detail: str) -> str:
+        """How a seat was lost, in one line of the live view."""
+        told = one_line(explain_detail(detail, reason, self.language))
+        return f"✗ {seat}: {self.losses[reason]}" + (f" ({told})" if told else "")
+
+    def format_limit(self, budget: BudgetKind, spent: str) -> str:
+        """Which limit was reached, in one line of the live view."""
+        told = explain_amount(spent, self.language)
+        return f"■ {self.budgets[budget]}" + (f": {told}" if told else "")
+
+    def format_money(self, spent: Spent) -> str:
+        """The price in US dollars, and plainly so when part of it is unknown."""
+        if not spent.calls or (not spent.cost and not spent.unpriced):
+            return "$0"
+        if spent.unpriced == spent.calls:
+            return self.no_price
+        known = f"${spent.cost / 1e6:.4f}"
+        return f"{known} + {self.unpriced.format(calls=spent.unpriced)}" if spent.unpriced else known
 
     minutes = both("Minutes", "会议纪要")
     decision = both("Decision", "决定")
@@ -191,6 +214,10 @@ class SharedReportText(TwoLanguages):
         ("席位", "平台", "调用", "输入词元", "输出词元", "金额"),
     )
     total = both("Total", "合计")
+    no_price = both("price unknown", "价格未知")
+    unpriced = both("{calls} unpriced calls", "{calls} 次调用价格未知")
+    tokens = both("{tokens} tokens", "{tokens} 词元")
+    stops = both("Ctrl-C stops, nothing is lost", "Ctrl-C 停止，不会丢失任何内容")
     spent = both("Cost: {calls} model calls, {tokens} tokens", "花费：{calls} 次模型调用，{tokens} 词元")
     author = both("Written by", "执笔")
     doors: Both[dict[str, str]] = both(

@@ -49,10 +49,9 @@ def describe_event(entry: Entry, words: CouncilReportText) -> str:
             again = f" · {words.round.format(number=number)}" if number > 1 else ""
             return f"■ {words.phases[phase]}{again}"
         case SeatLost(seat=seat, reason=reason, detail=detail):
-            told = f" ({one_line(detail)})" if detail else ""
-            return f"✗ {seat}: {words.losses[reason]}{told}"
-        case BudgetExhausted(spent=spent):
-            return f"■ {spent}"
+            return words.format_loss(seat, reason, detail)
+        case BudgetExhausted(budget=budget, spent=spent):
+            return words.format_limit(budget, spent)
         case DeliberationClosed(consensus_type=kind):
             return f"■ {words.consensus_types[kind]}"
         case Contributed():

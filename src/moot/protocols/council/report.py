@@ -34,6 +34,7 @@ from moot.reports.blocks import (
 )
 from moot.reports.decision import Decision, Dissent
 from moot.reports.figures import format_percent
+from moot.reports.loss_text import explain_detail
 from moot.reports.sections import build_costs, build_report, build_spent, explain_no_decision, format_lost_seats
 
 NOTHING: Final = "–"
@@ -84,7 +85,7 @@ def _list_background(timeline: CouncilTimeline, words: CouncilReportText) -> lis
     """Return what is known of the question beside its text."""
     subject = timeline.state.opened.subject
     rows = (
-        (words.protocol, timeline.rules.name),
+        (words.protocol, words.protocols.get(timeline.rules.name, timeline.rules.name)),
         (words.stakes, words.stakes_words[subject.stakes]),
         (words.category, subject.category),
         (words.options, " / ".join(subject.options)),
@@ -306,9 +307,11 @@ def _build_losses(timeline: CouncilTimeline, words: CouncilReportText) -> tuple[
         (
             loss.seq,
             loss.seat,
-            words.phases.get(loss.asked_for, loss.asked_for),
+            words.phases.get(loss.asked_for) or words.asked_for.get(loss.asked_for, loss.asked_for),
             words.losses[loss.reason],
-            words.sealed if timeline.state.is_sealed and loss.reason == "malformed" else loss.detail or NOTHING,
+            words.sealed
+            if timeline.state.is_sealed and loss.reason == "malformed"
+            else explain_detail(loss.detail, loss.reason, words.language) or NOTHING,
         )
         for loss in timeline.losses
     ]

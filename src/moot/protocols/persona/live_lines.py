@@ -35,7 +35,7 @@ def describe_event(timeline: PersonaTimeline, entry: Entry) -> str:
         case FloorGiven(seat=seat, reason=reason):
             return f"{words.floor}: {seat} ({words.floors[reason]})"
         case SeatLost(seat=seat, reason=reason, detail=detail):
-            return format_loss(seat, words.losses[reason], detail)
+            return words.format_loss(seat, reason, detail)
         case PositionTaken(seat=seat, said=position):
             return f"{seat} ({position.confidence:.2f}): {one_line(position.position)}"
         case StandTaken(seat=seat, said=stand):
@@ -44,17 +44,12 @@ def describe_event(timeline: PersonaTimeline, entry: Entry) -> str:
             return f"■ {words.endings[reason]}"
         case ConclusionDrafted(seat=seat, said=draft):
             return f"{words.decision} ({seat}): {one_line(draft.decision.text)}"
-        case BudgetExhausted(spent=spent):
-            return f"■ {spent}"
+        case BudgetExhausted(budget=budget, spent=spent):
+            return words.format_limit(budget, spent)
         case MeetingConcluded(could_differ=True, author=author) if author is not None:
             return words.could_differ
         case _:
             return ""
-
-
-def format_loss(seat: str, what: str, detail: str) -> str:
-    """How a seat was lost, in one line."""
-    return f"✗ {seat}: {what} ({one_line(detail)})" if detail else f"✗ {seat}: {what}"
 
 
 def format_line_marks(line: PersonaTimelineLine) -> str:

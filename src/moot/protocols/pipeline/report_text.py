@@ -21,8 +21,9 @@ class PipelineReportText(SharedReportText):
     columns = both(("Step", "Agent", "State", "Done"), ("步骤", "Agent", "状态", "次数"))
     states = both(
         {"done": "done", "approved": "APPROVED", "current": "at work", "waiting": "waiting", "rejected": "REJECTED"},
-        {"done": "完成", "approved": "APPROVED", "current": "进行中", "waiting": "等待", "rejected": "REJECTED"},
+        {"done": "完成", "approved": "通过", "current": "进行中", "waiting": "等待", "rejected": "驳回"},
     )
+    verdicts = both({"APPROVED": "APPROVED", "REJECTED": "REJECTED"}, {"APPROVED": "通过", "REJECTED": "驳回"})
     endings = both(
         {
             **SHARED_REPORT_TEXT["en"].budgets,

@@ -17,11 +17,11 @@ def add_and_describe_entry(timeline: RoundtableTimeline, entry: Entry) -> list[s
         case SpeakerSkipped(seat=seat):
             lines += [f"  ✗ {words.skipped}: {seat} ({explain_skip(skip, words)})" for skip in timeline.skips[-1:]]
         case SeatLost(seat=seat, reason=reason, detail=detail):
-            lines.append(f"  ✗ {seat}: {words.losses[reason]}" + (f" ({one_line(detail)})" if detail else ""))
+            lines.append(f"  {words.format_loss(seat, reason, detail)}")
         case TalkConcluded(reason=reason):
             lines.append(f"  ■ {words.endings[reason]}")
-        case BudgetExhausted(spent=spent):
-            lines.append(f"  ■ {spent}")
+        case BudgetExhausted(budget=budget, spent=spent):
+            lines.append(f"  {words.format_limit(budget, spent)}")
         case _:
             pass
     return lines

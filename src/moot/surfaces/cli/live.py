@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from moot.domain.budget import Spent
 from moot.domain.facts import AsksPut, BudgetExhausted, Entry, SeatLost, SessionResumed
 from moot.domain.ids import SeatId
 from moot.domain.safe_text import one_line, strip_control
@@ -27,10 +28,10 @@ from moot.protocols.persona.facts import (
     TalkEnded,
     TurnTaken,
 )
-from moot.protocols.persona.live_lines import format_line_marks, format_loss
+from moot.protocols.persona.live_lines import format_line_marks
 from moot.protocols.persona.report_text import REPORT_TEXT
 from moot.protocols.persona.timeline import PersonaTimeline, PersonaTimelineLine
-from moot.reports.costs import format_money
+from moot.reports.shared_text import SHARED_REPORT_TEXT, SharedReportText
 
 COLORS = ("cyan", "magenta", "green", "yellow", "blue", "red", "bright_cyan", "bright_magenta")
 BAR = 20
@@ -57,11 +58,10 @@ def build_view(plugin: AnyPlugin, timeline: Any, console: Console) -> View:
         from moot.surfaces.cli.swarm_view import SwarmView
 
         return SwarmView(plugin, timeline, console)
-    timeline = timeline if consulted is None else consulted.within
+    within = timeline if consulted is None else consulted.within
+    # The plugin of a session with consultations describes the timeline that has them, not the one within.
     return (
-        MeetingView(timeline, console, consulted)
-        if isinstance(timeline, PersonaTimeline)
-        else SeatsView(plugin, timeline, console)
+        MeetingView(within, console, consulted) if isinstance(within, PersonaTimeline) else SeatsView(plugin, timeline, console)
     )
 
 
@@ -154,13 +154,19 @@ class SeatsView(MovingView):
     def _render(self) -> RenderableType:
         if not self._timeline.seq:
             return Text("")
+        words = SHARED_REPORT_TEXT[self._timeline.session_state.opened.language]
         table = Table.grid(padding=(0, 2))
         for at, seat in enumerate(self._timeline.session_state.seats):
             kind = self._asked.get(seat.id)
+            kind = words.asked_for.get(kind, kind) if kind else ""
             table.add_row(Text(seat.id, style=f"bold {COLORS[at % len(COLORS)]}"), Text(f"… {kind}" if kind else "", style="dim"))
         spent = self._timeline.spent
-        foot = f"{self._timeline.session}  ·  {spent.tokens} tokens  ·  {format_money(spent)}  ·  Ctrl-C stops, nothing is lost"
-        return Group(table, Text(foot, style="dim"))
+        return Group(table, Text(format_foot(self._timeline.session, spent, words), style="dim"))
+
+
+def format_foot(session: str, spent: Spent, words: SharedReportText) -> str:
+    """The last line of a live view: the session, what it cost so far, how to stop it."""
+    return f"{session}  ·  {words.tokens.format(tokens=spent.tokens)}  ·  {words.format_money(spent)}  ·  {words.stops}"
 
 
 class MeetingView(MovingView):
@@ -210,7 +216,7 @@ class MeetingView(MovingView):
                 self._speaker, self._words = seat, ""
             case SeatLost(seat=seat, reason=reason):
                 self._status[seat] = words.losses[reason]
-                self._console.print(Text(f"  {format_loss(seat, words.losses[reason], fact.detail)}", style="red"))
+                self._console.print(Text(f"  {words.format_loss(seat, reason, fact.detail)}", style="red"))
             case PositionTaken(seat=seat, said=position):
                 self._status[seat] = one_line(position.position)
             case StandTaken(seat=seat, said=stand):
@@ -222,8 +228,8 @@ class MeetingView(MovingView):
                 self._console.print(Text(f"  ■ {words.endings[reason]}", style="dim"))
             case ConclusionDrafted(seat=seat):
                 self._status[seat] = words.decision
-            case BudgetExhausted(spent=spent):
-                self._console.print(Text(f"  ■ {spent}", style="yellow"))
+            case BudgetExhausted(budget=budget, spent=spent):
+                self._console.print(Text(f"  {words.format_limit(budget, spent)}", style="yellow"))
             case SessionResumed():
                 self._status = {seat.id: "…" for seat in self._timeline.state.seats}
             case _:
@@ -286,4 +292,4 @@ def _format_footer(timeline: PersonaTimeline) -> str:
     turn = f"{min(timeline.state.turn, limit)}/{limit}" if limit else str(timeline.state.turn)
     words = REPORT_TEXT[timeline.state.opened.language]
     spent = words.footer.format(turn=turn, tokens=total.tokens)
-    return f"{timeline.session}  ·  {spent}  ·  {format_money(total)}  ·  {words.stops}"
+    return f"{timeline.session}  ·  {spent}  ·  {words.format_money(total)}  ·  {words.stops}"
