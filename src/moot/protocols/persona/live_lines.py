@@ -13,13 +13,16 @@ from moot.protocols.persona.facts import (
 )
 from moot.protocols.persona.report_text import REPORT_TEXT
 from moot.protocols.persona.timeline import PersonaTimeline, PersonaTimelineLine
+from moot.reports.spoken_line import SpokenLine
 
 
 def add_and_describe_entry(timeline: PersonaTimeline, entry: Entry) -> list[str]:
     """Tell one more entry, in plain lines; nothing for one that is not worth one."""
     before = len(timeline.lines)
     timeline.add(entry)
-    lines = [f"#{line.id} {line.speaker}{format_line_marks(line)}: {one_line(line.content)}" for line in timeline.lines[before:]]
+    lines: list[str] = [
+        SpokenLine(f"#{line.id} {line.speaker}{format_line_marks(line)}", line.content) for line in timeline.lines[before:]
+    ]
     happened = describe_event(timeline, entry)
     return [*lines, f"  {happened}"] if happened else lines
 

@@ -1,10 +1,10 @@
 """A conference as it happens, in plain lines."""
 
 from moot.domain.facts import BudgetExhausted, Entry, SeatLost
-from moot.domain.safe_text import one_line
 from moot.protocols.roundtable.facts import SpeakerSkipped, TalkConcluded
 from moot.protocols.roundtable.files import explain_skip
 from moot.protocols.roundtable.timeline import RoundtableTimeline, RoundtableTimelineLine
+from moot.reports.spoken_line import SpokenLine
 
 
 def add_and_describe_entry(timeline: RoundtableTimeline, entry: Entry) -> list[str]:
@@ -12,7 +12,7 @@ def add_and_describe_entry(timeline: RoundtableTimeline, entry: Entry) -> list[s
     before = len(timeline.lines)
     timeline.add(entry)
     words = timeline.words
-    lines = [f"{_format_speaker(line)}: {one_line(line.content)}" for line in timeline.lines[before:]]
+    lines: list[str] = [SpokenLine(_format_speaker(line), line.content) for line in timeline.lines[before:]]
     match entry.fact:
         case SpeakerSkipped(seat=seat):
             lines += [f"  ✗ {words.skipped}: {seat} ({explain_skip(skip, words)})" for skip in timeline.skips[-1:]]

@@ -32,6 +32,8 @@ from moot.protocols.persona.live_lines import format_line_marks
 from moot.protocols.persona.report_text import REPORT_TEXT
 from moot.protocols.persona.timeline import PersonaTimeline, PersonaTimelineLine
 from moot.reports.shared_text import SHARED_REPORT_TEXT, SharedReportText
+from moot.reports.spoken_line import SpokenLine
+from moot.surfaces.cli.markdown_text import render_words
 
 COLORS = ("cyan", "magenta", "green", "yellow", "blue", "red", "bright_cyan", "bright_magenta")
 BAR = 20
@@ -146,6 +148,10 @@ class SeatsView(MovingView):
         if not isinstance(event, EntryAdded):
             return
         for line in self._plugin.describe(self._timeline, event.entry):
+            if isinstance(line, SpokenLine):
+                self._console.print(Text(line.head, style="bold"))
+                self._console.print(Padding(render_words(line.words), (0, 0, 1, 2)) if line.words else "")
+                continue
             style = "red" if line.startswith("  ✗") else "dim" if line.startswith("  ") else ""
             self._console.print(Text(line, style=style))
         pending = self._timeline.session_state.pending
@@ -243,7 +249,7 @@ class MeetingView(MovingView):
         head = Text.assemble(
             (f"#{line.id} ", "dim"), (line.speaker, f"bold {self._choose_color(line.speaker)}"), (format_line_marks(line), "dim")
         )
-        return Group(head, Padding(Text(strip_control(line.content)), (0, 0, 1, 2)))
+        return Group(head, Padding(render_words(line.content), (0, 0, 1, 2)))
 
     def _render(self) -> RenderableType:
         if not self._timeline.seq:

@@ -145,7 +145,7 @@ _CHINESE: Final[dict[str, str]] = {
     "false": "否",
 }
 _LATIN_WORDS: Final = re.compile(r"[A-Za-z]{3,}[^\u3400-\u9fff]*$")
-_STRIKES: Final = re.compile(r"(\w+) \((\d+)\)")
+_STRIKES: Final = re.compile(r"([a-z_]{1,40}) \((\d{1,4})\)")
 
 
 def translate_term(term: str, language: Language) -> str:
