@@ -124,7 +124,9 @@ def test_the_whole_report_is_shown_as_lines_of_a_terminal(cli: Cli) -> None:
     decided = cli.json("run", "裁员？", *SCENE, "--set", "summarizer=C", "--session", "s", "--seed", "7")
     shown = cli("show", "s", "--report").out.splitlines()
     assert shown[:3] == ["裁员？", "", "决定"]
-    assert next(line for line in shown if line.startswith("│ ")) == f"│ {decided['decision']['text']}"
+    # The headline says all of a decision of one sentence; the first quote is the question in the timeline.
+    assert shown[3].startswith(f"{decided['decision']['text']} · ")
+    assert next(line for line in shown if line.startswith("│ ")) == "│ 裁员？"
     heads = [line.removeprefix("## ") for line in cli("show", "s").out.splitlines() if line.startswith("## ")]
     assert [line for at, line in enumerate(shown) if shown[at - 1] == ""] == heads
     assert cli.json("show", "s", "--report", code=2)["error"]["kind"] == "BadSetting"

@@ -140,6 +140,7 @@ def test_what_is_remembered_of_a_debate_is_all_that_later_questions_need(house: 
                 opened_at=entries[0].at,
                 closed_at=entries[-1].at,
                 head=(await moot.engine.records(session))[-1].hash.hex(),
+                strength="weak",
             )
 
     bounded(work())

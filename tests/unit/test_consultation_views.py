@@ -146,15 +146,24 @@ def test_there_is_a_report_at_every_moment(name: str) -> None:
         (
             "answered",
             [
+                "Two of them: ARIMA smoothing, for short series · weak (one voice; nobody else stands behind it)",
                 "FROM @researcher:",
                 *("Two of them:", "", "- ARIMA", "- smoothing, for *short* series"),
                 *("Notes", "Check for stationarity first.", "Unsure of", "What the judges expect.", "Ask instead @advisor"),
             ],
         ),
-        ("unknown", ["FROM @researcher:", "@researcher does not know.", "I don't know.", "Ask instead @advisor"]),
-        ("failed", ["There is no answer.", "Ended by: a consultation that failed"]),
+        (
+            "unknown",
+            [
+                "I don't know. · weak (one voice; nobody else stands behind it)",
+                "FROM @researcher:",
+                "@researcher does not know.",
+                "Ask instead @advisor",
+            ],
+        ),
+        ("failed", ["Undecided · none", "There is no answer.", "Ended by: a consultation that failed"]),
         ("waiting", ["There is no answer yet."]),
-        ("called", ["There is no answer.", "Ended by: its owner called for the end"]),
+        ("called", ["Undecided · none", "There is no answer.", "Ended by: its owner called for the end"]),
         ("cancelled", ["Cancelled before there was an answer.", "Asked elsewhere."]),
     ],
 )

@@ -313,13 +313,13 @@ def test_what_was_not_written_blind_is_not_sealed(render: Callable[[CouncilTimel
 
 
 def test_the_terminal_shows_the_decision_in_short() -> None:
-    """D-12, D-19, D-21"""
+    """D-12, D-19, D-21, M-9: what was chosen and what it is worth come first."""
     assert render_terminal(_rich("en").timeline).split("\n") == [
+        "yes · contested (most had written otherwise, and nobody names a reason for the change)",
         "Decided with 1 open challenge(s): #5. This is not what most had written before reading anyone, and nobody who changed "
         "names a line that moved them.",
         "Adopt it, with attention as a fallback,",
         "after a pilot.",
-        "Choice: yes",
         "Written by: emerson",
         "Motion: #11",
         "Consensus: majority, against opposition",

@@ -83,6 +83,7 @@ def test_there_is_a_report_at_every_moment(name: str) -> None:
         (
             "completed",
             [
+                "Demand grows by one a day. · fair (several stand behind it, nobody voted)",
                 "# The paper",
                 "",
                 "Demand grows by **one** a day.",
@@ -96,6 +97,7 @@ def test_there_is_a_report_at_every_moment(name: str) -> None:
         (
             "rejected",
             [
+                "Undecided · none",
                 "The pipeline was not completed.",
                 "Ended by: a gate that rejected for good",
                 "In the step: check",
@@ -108,6 +110,7 @@ def test_there_is_a_report_at_every_moment(name: str) -> None:
         (
             "failed",
             [
+                "Undecided · none",
                 "The pipeline was not completed.",
                 "Ended by: an agent that failed twice in a step",
                 "In the step: model",

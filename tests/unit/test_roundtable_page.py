@@ -152,6 +152,7 @@ def test_minutes_without_a_section_for_the_consensus_are_shown_once() -> None:
 def test_the_terminal_shows_the_consensus_what_was_left_open_and_who_was_skipped() -> None:
     """R-9, R-10: in short."""
     assert [line.text for line in render_decision_lines(ROUNDTABLE.report(_concluded("en").timeline))] == [
+        "Redis · contested (a disagreement was left open)",
         "- Redis",
         "Written by: moderator",
         "Ended by: the last round",
@@ -310,11 +311,11 @@ def test_everything_said_is_escaped_in_the_page(evil: str) -> None:
     seen, other = _Seen(_page(_everywhere(evil).timeline)), _Seen(_page(_everywhere(harmless).timeline))
     assert seen.tags == other.tags
     assert seen.attributes == other.attributes
-    # Title, topic; what was left open, minutes twice; agenda, name, opening; input, prompt, speech; detail; stance,
+    # Title, topic; the headline; what was left open, minutes twice; agenda, name, opening; input, prompt, speech; detail; stance,
     # instructions, and the platform, which is the moderator's too, in two tables: nothing is left out.
-    assert other.text.count(harmless) == 18
+    assert other.text.count(harmless) == 20
     # In what is rendered as Markdown, an entity stands for its character.
-    assert seen.text.count(evil) + (seen.text.count(unescape(evil)) if unescape(evil) != evil else 0) == 18
+    assert seen.text.count(evil) + (seen.text.count(unescape(evil)) if unescape(evil) != evil else 0) == 20
 
 
 def test_markdown_of_a_speaker_loads_nothing_and_runs_nothing() -> None:

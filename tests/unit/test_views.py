@@ -17,8 +17,8 @@ from moot.protocols.persona.context import ContextLedger, render_context_ledger
 from moot.protocols.persona.facts import Draft, DraftClaim, PersonaSettings
 from moot.protocols.persona.plugin import PERSONA
 from moot.protocols.persona.timeline import PersonaTimeline, build_decision
-from moot.reports.costs import format_money
 from moot.reports.markdown import format_cell, format_table, quote_markdown
+from moot.reports.shared_text import SHARED_REPORT_TEXT
 from moot.scoring.positions import Balance, VoteSide, compute_balance, compute_weight, could_differ
 from moot.testing.snapshots import check_snapshot
 
@@ -509,7 +509,7 @@ def test_quotations_and_cells_hold_no_marks_of_their_own() -> None:
     ],
 )
 def test_a_price_that_nobody_knows_is_told_as_such(spent: Spent, told: str) -> None:
-    assert format_money(spent) == told
+    assert SHARED_REPORT_TEXT["en"].format_money(spent) == told
 
 
 def test_a_decision_is_a_projection_at_any_time() -> None:

@@ -122,8 +122,10 @@ class Deliberations:
         """Return the state of a deliberation; raises UnknownSession also for sessions of other protocols."""
         return _build_state(await self._moot.engine.load_snapshot(parse_session_id(session)))
 
-    async def contribute(self, session: str, seat: str, said: dict[str, Any], key: str = "") -> RecordedContribution:
-        """Record what a seat says; the same content, or the same key, counts once. The ledger is read once.
+    async def contribute(
+        self, session: str, seat: str, said: dict[str, Any], key: str = "", *, via: str = ""
+    ) -> RecordedContribution:
+        """Record what a seat says; the same content, or the same key, counts once. The ledger is read once. `via` is the door.
 
         Raises OutOfTurn, UnknownSeat, BadAnswer, KeyReused, SessionClosed, UnknownSession.
         """
@@ -140,7 +142,7 @@ class Deliberations:
             return None
 
         # What was parsed here is not parsed again: a value of the right shape is taken as it is.
-        entry = await self._moot.engine.contribute(name, speaker, contribution, key, said_before=find_earlier)
+        entry = await self._moot.engine.contribute(name, speaker, contribution, key, said_before=find_earlier, via=via)
         return RecordedContribution(entry, _build_state(await self._follow_up(name)))
 
     async def close(self, session: str, *, by: str = "", force: bool = False) -> DeliberationState:

@@ -25,7 +25,7 @@ from moot.codec.chain import to_datetime, validate_chain
 from moot.codec.export import dump_export, parse_export
 from moot.codec.stored import FactCodec, read_topic
 from moot.domain.budget import Budget
-from moot.domain.facts import Closed, Entry, Language, Opened, SessionCancelled, SessionImported, SessionParked
+from moot.domain.facts import OWNER_DOOR, Closed, Entry, Language, Opened, SessionCancelled, SessionImported, SessionParked
 from moot.domain.ids import AskId, SessionId, parse_seat_id, parse_session_id
 from moot.domain.language import detect_language
 from moot.domain.records import Head
@@ -56,7 +56,7 @@ from moot.memory.tokens import TokenStore
 from moot.participants.function import AnswerFunction
 from moot.participants.human import AskPerson
 from moot.ports.plugin import AnyPlugin, Plan
-from moot.reports.decision import Decision, Status
+from moot.reports.decision import Decision, Status, summarize_choice
 
 log = logging.getLogger("moot")
 
@@ -68,9 +68,12 @@ MOST_COMPARED = 999
 """Up to how many decisions similar topics are searched for automatically."""
 
 
+Standing = Literal["decided", "undecided", "parked", "waiting", "running", "stopped", "cancelled", "damaged", "not_installed"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionLine:
-    """A session in a list."""
+    """A session in a list. `add_outcomes` fills in where it stands, what was decided and what that is worth."""
 
     session: SessionId
     protocol: str
@@ -81,6 +84,9 @@ class SessionLine:
     entries: int
     is_hosted: bool = False
     parked: str = ""
+    standing: Standing | None = None
+    choice: str = ""
+    strength: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -334,9 +340,13 @@ class Moot:
         """Return the open asks."""
         return await self.engine.list_outstanding(parse_session_id(session))
 
-    async def answer(self, session: str, ask: str, raw: object, key: str = "") -> Entry:
-        """Answer for an outside seat: text, or the fields of the answer. The same `key` counts once."""
-        return await self.engine.answer(parse_session_id(session), AskId(ask), raw, key)
+    async def answer(self, session: str, ask: str, raw: object, key: str = "", *, via: str = "") -> Entry:
+        """Answer for an outside seat: text, or the fields of the answer. The same `key` counts once; `via` is the door."""
+        return await self.engine.answer(parse_session_id(session), AskId(ask), raw, key, via)
+
+    async def mark_owner(self, session: str, seat: str, door: str) -> str:
+        """The door of a word that an owner speaks for a seat: marked as the owner's if somebody else holds the seat's token."""
+        return f"{OWNER_DOOR}{door}" if await self.access.is_invited(session, seat) else door
 
     async def is_running(self, session: str) -> bool:
         """Whether any process runs the session now."""
@@ -353,6 +363,37 @@ class Moot:
                 continue
             lines.append(self._build_session_line(head))
         return sorted(lines, key=lambda line: (line.last_at, line.session))
+
+    async def add_outcomes(self, lines: Sequence[SessionLine]) -> list[SessionLine]:
+        """Return the lines with what was decided, and with where those stand that go on (M-9)."""
+        return [await self._add_outcome(line) for line in lines]
+
+    async def _add_outcome(self, line: SessionLine) -> SessionLine:
+        try:
+            if line.status == "thinking":
+                state = (await self.engine.load_snapshot(line.session)).session_state
+                is_waiting = state.is_waiting_outside
+                is_running = not is_waiting and await self.is_running(line.session)
+                return replace(line, standing=describe_status(line.status, is_waiting=is_waiting, is_running=is_running))
+            if line.status == "concluded":
+                return await self._add_decided(line)
+        except (LedgerDamaged, LedgerNewer):
+            # One that cannot be read must not hide the others.
+            return replace(line, standing="damaged")
+        return replace(line, standing=describe_status(line.status))
+
+    async def _add_decided(self, line: SessionLine) -> SessionLine:
+        kept = await self.memory.get(line.session)
+        if kept is not None:
+            choice, decided, strength = kept.record.choice, kept.record.decided, kept.record.strength
+        else:
+            # Not remembered: imported, or ended by a process that died before it could.
+            found = await self.decision(line.session)
+            choice, strength = found.choice, found.strength
+            decided = None if found.decision is None else found.decision.text
+        standing = describe_status(line.status, is_decided=decided is not None)
+        what = "" if decided is None else summarize_choice(choice, decided)
+        return replace(line, standing=standing, choice=what, strength=strength)
 
     async def export(self, session: str, form: str) -> str:
         """Render the session as `jsonl`, or in one of its protocol's forms; raises BadSetting."""
@@ -517,6 +558,21 @@ def _require_started(part: T | None) -> T:
     if part is None:
         raise NotStarted("this Moot was not started; use it as `async with Moot() as moot: …`, or call `moot.hold(topic, …)`")
     return part
+
+
+def describe_status(
+    status: Status | Literal["damaged", "not_installed"],
+    *,
+    is_decided: bool = False,
+    is_waiting: bool = False,
+    is_running: bool = False,
+) -> Standing:
+    """Where a session stands, in one word for lists. `waiting`: for answers from outside; `stopped`: no process runs it."""
+    if status == "concluded":
+        return "decided" if is_decided else "undecided"
+    if status == "thinking":
+        return "waiting" if is_waiting else "running" if is_running else "stopped"
+    return status
 
 
 def _derive_status(last: object) -> Status:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Final
 
+from moot.domain.facts import OWNER_DOOR
 from moot.domain.roster import MEASURE, NEUTRAL_TRUST, Seat, parse_kind
 from moot.domain.topic import ErrorCorrelation, normalize_label
 from moot.memory.decision_memory import DecisionMemory
@@ -55,6 +56,7 @@ def build_decision_record(plugin: AnyPlugin, timeline: SessionTimeline, head: by
         opened_at=timeline.opened_at,
         closed_at=timeline.last_at,
         head=head.hex(),
+        strength=decision.strength,
     )
 
 
@@ -66,17 +68,17 @@ def _build_members(decision: Decision, seats: Sequence[Seat]) -> tuple[Member, .
 
 def _build_member(seat: Seat, position: SeatPosition | None) -> Member:
     source, kind = seat.source[:LONGEST_SOURCE], detect_family(seat.platform, seat.id)[:LONGEST_SOURCE]
+    member = Member(source=source, seat=seat.id, family=kind)
     if position is None:
-        return Member(source=source, seat=seat.id, family=kind)
-    return Member(
-        source=source,
-        seat=seat.id,
-        family=kind,
-        first=normalize_label(position.choice_before),
-        first_confidence=position.confidence_before,
-        position=_VERDICTS.get(position.verdict or ""),
-        confidence=position.confidence_after,
-    )
+        return member
+    # What the owner said for a seat is not the seat's forecast: it neither earns nor costs its source any trust (M-12).
+    if not position.via_before.startswith(OWNER_DOOR):
+        first = normalize_label(position.choice_before)
+        member = replace(member, first=first, first_confidence=position.confidence_before)
+    if not position.via.startswith(OWNER_DOOR):
+        verdict = _VERDICTS.get(position.verdict or "")
+        member = replace(member, position=verdict, confidence=position.confidence_after)
+    return member
 
 
 async def with_recorded_trust(memory: DecisionMemory, seats: Sequence[Seat], category: str) -> tuple[Seat, ...]:

@@ -15,6 +15,11 @@ from moot.domain.roster import Seat, Swap
 from moot.domain.topic import Topic
 
 Language = Literal["en", "zh"]
+INVITED_DOOR: Final = "token:"
+RELAY_DOOR: Final = "relay"
+OWNER_DOOR: Final = "owner:"
+"""How `Reply.via` begins where the owner spoke for a seat that is another's; the owner's own door follows."""
+
 Loss = Literal["timeout", "error", "malformed", "refused", "rejected_key", "gave_up", "passed_over", "unreachable"]
 OUTAGES: Final[frozenset[Loss]] = frozenset(("rejected_key", "unreachable"))
 """Losses whose cause lies outside of the meeting: the seat could not be asked at all, and asking later may succeed."""
@@ -57,8 +62,9 @@ class Opened(Fact):
 class Reply(Fact):
     """A seat's answer to an ask, validated against its shape. Subclasses narrow `said`. `key` makes a retried call count once.
 
-    `mends` are the changes that were made to read the answer, `via` is the door through which it came in, and `model` is the
-    model that answered, as its provider names it.
+    `mends` are the changes that were made to read the answer, `via` is the door through which it came in (`token:ID`,
+    `local:USER`, `relay`, `program:NAME`, `owner:` and one of these), and `model` is the model that answered, as its provider
+    names it.
     """
 
     ask: AskId

@@ -67,9 +67,9 @@ class OutsideAnswers(Sessions):
         ask = _find_open_ask(batch, _validate_seat(batch.snapshot, seat))
         return None if ask is None else _build_outstanding(batch, ask)
 
-    async def answer(self, session: SessionId, ask: AskId, raw: object, key: str = "") -> Entry:
+    async def answer(self, session: SessionId, ask: AskId, raw: object, key: str = "", via: str = "") -> Entry:
         """Record the answer to an outstanding ask; a repeated answer, or a repeated `key`, returns the first entry and counts
-        once.
+        once. `via` is the door through which it came in.
 
         Raises UnknownAsk, BadAnswer, KeyReused, SessionClosed.
         """
@@ -78,7 +78,7 @@ class OutsideAnswers(Sessions):
             return next((each for each in (*batch.asks, *batch.invited) if each.id == ask and _is_outside(batch, each)), None)
 
         # An ask id is `turn.kind.seat` (see `ask_id`), and a seat id never contains a dot.
-        entry = await self._record_answer(session, SeatId(ask.split(".", 2)[-1]), choose_ask, raw, key)
+        entry = await self._record_answer(session, SeatId(ask.split(".", 2)[-1]), choose_ask, raw, key, via=via)
         # A retry without a key arrives here: the ask is no longer open, so the entry that answered it is looked up.
         return entry or await self._get_earlier_answer(await self.load_snapshot(session), ask, raw)
 
@@ -91,18 +91,19 @@ class OutsideAnswers(Sessions):
         *,
         said_before: FindEarlier | None = None,
         of_any: bool = False,
+        via: str = "",
     ) -> Entry:
         """Record a contribution of an outside seat as the answer to whatever it may say now; the same `key` counts once.
 
         `said_before` may recognise repeated content without a key: it returns the entry that has it. With `of_any` the content
-        may also come from a seat that Moot asks itself, if somebody answered for it first. Raises UnknownSeat, OutOfTurn,
-        BadAnswer, KeyReused, SessionClosed.
+        may also come from a seat that Moot asks itself, if somebody answered for it first. `via` is the door through which it
+        came in. Raises UnknownSeat, OutOfTurn, BadAnswer, KeyReused, SessionClosed.
         """
 
         def choose_ask(batch: StepResult) -> Ask | None:
             return _find_open_ask(batch, _validate_seat(batch.snapshot, seat, of_any=of_any))
 
-        entry = await self._record_answer(session, seat, choose_ask, raw, key, said_before)
+        entry = await self._record_answer(session, seat, choose_ask, raw, key, said_before, via=via)
         if entry is None:
             raise OutOfTurn(f"nothing is asked of {seat!r} now; {await self._describe_waiting(session)}")
         return entry
@@ -140,7 +141,15 @@ class OutsideAnswers(Sessions):
                     return written.entry
 
     async def _record_answer(  # noqa: PLR0917
-        self, session: SessionId, seat: SeatId, choose: ChooseAsk, raw: object, key: str, said_before: FindEarlier | None = None
+        self,
+        session: SessionId,
+        seat: SeatId,
+        choose: ChooseAsk,
+        raw: object,
+        key: str,
+        said_before: FindEarlier | None = None,
+        *,
+        via: str,
     ) -> Entry | None:
         if len(key) > LONGEST_KEY:
             raise BadSetting(f"the key has {len(key)} characters; at most {LONGEST_KEY} are taken")
@@ -161,7 +170,7 @@ class OutsideAnswers(Sessions):
                 ask = choose(before)
                 if ask is None:
                     return None
-                fact = self._build_reply(_build_outstanding(before, ask), raw, key)
+                fact = self._build_reply(_build_outstanding(before, ask), raw, key, via)
                 said, written = self._writer.write(before.snapshot, self._world.clock.now(), fact)
                 after = self._compute_step(said, is_left=is_left)
                 # One append for what led to the ask, the answer, and what follows from it: a crash in between cannot lose a part.
@@ -183,10 +192,12 @@ class OutsideAnswers(Sessions):
         waiting = ", ".join(f"{ask.seat} ({ask.kind})" for ask in batch.asks)
         return f"waited for: {waiting or 'nobody'}"
 
-    def _build_reply(self, outstanding: OutstandingAsk, raw: object, key: str) -> Reply:
+    def _build_reply(self, outstanding: OutstandingAsk, raw: object, key: str, via: str) -> Reply:
         read = read_answer(outstanding.brief, interpret_plain_text(outstanding.brief, raw), is_strict=True)
         form, ask = outstanding.brief.form, outstanding.ask
-        return build_reply(form, ask.id, ask.seat, read.said, FREE, key=key, mends=read.mends)
+        return build_reply(
+            form, ask.id, ask.seat, read.said, FREE, key=key, mends=read.mends, via=fix_surrogates(via)[:LONGEST_KEY]
+        )
 
     async def _is_same_answer(self, snapshot: Snapshot, entry: Entry, fact: Reply, raw: object) -> bool:
         """Whether a repeated answer says what the recorded one says."""

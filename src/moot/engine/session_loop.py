@@ -304,9 +304,9 @@ class SessionRun:
 
     def _build_fact(self, ask: Ask, response: Answer | NoAnswer) -> Fact:
         match response:
-            case Answer(said=said, usage=usage, mends=mends, model=model):
+            case Answer(said=said, usage=usage, mends=mends, model=model, via=via):
                 form = self.snapshot.rules.forms[ask.kind]
-                fact: Fact = build_reply(form, ask.id, ask.seat, said, usage, mends=mends, model=model)
+                fact: Fact = build_reply(form, ask.id, ask.seat, said, usage, mends=mends, model=model, via=via)
             case NoAnswer(reason=reason, detail=detail, usage=usage):
                 fact = SeatLost(ask=ask.id, seat=ask.seat, reason=reason, detail=_shorten(detail), usage=usage)
             case _:

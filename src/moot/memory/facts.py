@@ -34,7 +34,8 @@ class Member:
 class DecisionKept(Fact):
     """What is remembered of a session that ended. `decision` is the session's id, `head` the hash of its last record.
 
-    `text` is what was argued, for search. `decided` is None if the group reached no decision.
+    `text` is what was argued, for search. `decided` is None if the group reached no decision. `strength` is what the decision is
+    worth in one word, "" in records that were written before it was rated.
     """
 
     decision: str
@@ -57,6 +58,7 @@ class DecisionKept(Fact):
     opened_at: datetime
     closed_at: datetime
     head: str = ""
+    strength: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

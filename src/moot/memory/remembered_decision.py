@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Final
 
 from moot.memory.facts import DecisionKept, Member, Outcome, SoloDecided
+from moot.scoring.strength import rate_strength
 
 ALONE: Final = "alone"
 """The protocol name under which solo decisions are listed."""
@@ -65,4 +66,5 @@ def build_solo_record(solo: SoloDecided, at: datetime) -> DecisionKept:
         built_on=solo.built_on,
         opened_at=at,
         closed_at=at,
+        strength=rate_strength(is_decided=True, confidence=solo.confidence, heads=1).strength,
     )

@@ -129,6 +129,12 @@ class TokenStore:
 
         return _get_token(await self._register.append(choose_facts), id).token
 
+    async def is_invited(self, session: str, seat: str) -> bool:
+        """Whether somebody holds a valid token for this seat."""
+        held = (each.token for each in (await self._register.state()).values())
+        named = (token for token in held if token.session == session and token.seat == seat)
+        return any(token.revoked_at is None and self._clock.now() < token.expires for token in named)
+
     async def tokens(self) -> list[Token]:
         """Return all tokens in the order in which they were issued."""
         return [held.token for held in (await self._register.state()).values()]

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from moot.domain.safe_text import one_line
 from moot.errors import BadPanel, UnknownPlatform
 
 Output = Literal["text", "json", "jsonl"]
@@ -36,9 +37,10 @@ LONGEST_ARGUMENT: Final = 120_000
 class Recipe:
     """How an agent is run.
 
-    `texts`, `sessions` and `faults` are paths into its output, in the order in which they are tried; a fault that is found means
-    that there is no answer. `model` are the arguments that choose a model; `passes` are prefixes of the variables that it may
-    see; `files` are texts that it needs as files: `{file:NAME}` among its arguments stands for the path of one.
+    `texts`, `sessions`, `models` and `faults` are paths into its output, in the order in which they are tried; a fault that is
+    found means that there is no answer. `models` say which model answered: as a text, or as the keys of a table. `model` are the
+    arguments that choose a model; `passes` are prefixes of the variables that it may see; `files` are texts that it needs as
+    files: `{file:NAME}` among its arguments stands for the path of one.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Recipe:
     passes: tuple[str, ...] = ()
     version: tuple[str, ...] = ("--version",)
     install: str = ""
+    models: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +72,7 @@ class AgentOutput:
     tokens_in: int = 0
     tokens_out: int = 0
     dollars: float | None = None
+    model: str = ""
 
 
 def fill_arguments(argv: tuple[str, ...], prompt: str, session: str, files: Mapping[str, str]) -> list[str]:
@@ -100,6 +104,7 @@ def parse_output(recipe: Recipe, out: bytes) -> AgentOutput:
         tokens_in=_read_count(documents, recipe.tokens_in),
         tokens_out=_read_count(documents, recipe.tokens_out),
         dollars=_read_dollars(documents, recipe.dollars),
+        model=_read_model(documents, recipe.models),
     )
 
 
@@ -184,6 +189,12 @@ def _read_dollars(documents: list[Any], path: str) -> float | None:
     if isinstance(amount, bool) or not isinstance(amount, int | float) or not 0 <= amount < MOST_DOLLARS:
         return None
     return float(amount)
+
+
+def _read_model(documents: list[Any], paths: tuple[str, ...]) -> str:
+    found = _find_last_value(documents, paths)
+    names = list(found) if isinstance(found, dict) else [found]
+    return one_line(", ".join(name for name in names if isinstance(name, str)))[:LONGEST_SESSION]
 
 
 def load_recipe(path: Path) -> Recipe:
@@ -328,6 +339,7 @@ AGENTS: Final[Mapping[str, Recipe]] = {
             tokens_in="usage.input_tokens",
             tokens_out="usage.output_tokens",
             dollars="total_cost_usd",
+            models=("modelUsage",),
             environ={
                 "DISABLE_AUTOUPDATER": "1",
                 "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
@@ -360,6 +372,7 @@ AGENTS: Final[Mapping[str, Recipe]] = {
             faults=("error.message",),
             model=("--model", "{model}"),
             files={"gemini-looks.toml": GEMINI_LOOKS},
+            models=("stats.models",),
             passes=("GEMINI_", "GOOGLE_"),
             install="npm install -g @google/gemini-cli",
         ),
@@ -403,6 +416,7 @@ AGENTS: Final[Mapping[str, Recipe]] = {
             model=("--model", "{model}"),
             tokens_in="type=result:usage.input_tokens",
             tokens_out="type=result:usage.output_tokens",
+            models=("type=system:model",),
             passes=("OPENAI_", "QWEN_", "DASHSCOPE_"),
             install="npm install -g @qwen-code/qwen-code",
         ),

@@ -85,7 +85,8 @@ class CommandParticipant:
                 continue
             if brief.form.form == "text":
                 on_text(output.text)
-            return Answer(said=read.said, mends=read.mends, usage=usage)
+            door = f"program:{self._recipe.name}"
+            return Answer(said=read.said, mends=read.mends, usage=usage, model=output.model, via=door)
         return NoAnswer(reason="malformed", detail=complaint, usage=usage)
 
     async def run_prompt(self, prompt: str) -> tuple[str, Usage] | NoAnswer:

@@ -16,6 +16,7 @@ from moot.domain.ids import USER, AskId, SeatId
 from moot.domain.person import PersonAsk, PersonChoice, PersonCommand, PersonStep
 from moot.domain.safe_text import fix_surrogates, quote_lines, strip_control
 from moot.errors import BadAnswer
+from moot.participants.local_user import name_local_door
 from moot.ports.participant import Answer, NoAnswer, OnText
 from moot.reports.two_languages import TwoLanguages, both, in_each_language
 
@@ -254,4 +255,4 @@ class HumanParticipant:
         if raw is None:
             return NoAnswer(reason="refused", detail="the person left")
         read: Reading = read_answer(brief, raw)
-        return Answer(said=read.said, mends=read.mends)
+        return Answer(said=read.said, mends=read.mends, via=name_local_door())

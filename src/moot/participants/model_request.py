@@ -119,6 +119,7 @@ class BriefRequest:
     ) -> None:
         self.usage: Usage = FREE
         self._prefixes = prefixes or PrefixCache()
+        self.model = ""
         self._brief = brief
         self._on_text = on_text
         self._pace = pace
@@ -182,6 +183,7 @@ class BriefRequest:
         response = stream.get()
         self.usage += _build_usage(response)
         self._prefixes.note_answer(self._brief.shared)
+        self.model = response.model_name or self.model
         return response
 
     async def probe(self, model: "Model", user: str) -> TokenProbe:
@@ -212,6 +214,7 @@ class BriefRequest:
             raise ModelFailure(FailureKind.MALFORMED, "the server's answer is not a completion") from error
         self.usage += _build_usage(response)
         self._prefixes.note_answer(self._brief.shared)
+        self.model = response.model_name or self.model
         return response
 
     def _build_message(self, model: "Model", user: str) -> "ModelRequest":

@@ -13,12 +13,17 @@ OnText = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """An answer in the requested shape. `mends` says what was changed to read it, `model` which model the provider names."""
+    """An answer in the requested shape.
+
+    `mends` says what was changed to read it, `model` which model the provider names, `via` through which door it came in where
+    that is not the seat's platform itself: `program:NAME`, `local:USER`.
+    """
 
     said: object
     usage: Usage = FREE
     mends: tuple[str, ...] = ()
     model: str = ""
+    via: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,10 +1,14 @@
 """The decision that a session hands back, whatever its protocol."""
 
-from dataclasses import dataclass
-from typing import Literal
+import re
+from dataclasses import dataclass, field
+from typing import Final, Literal
 
 from moot.domain.budget import Spent
+from moot.domain.context import extract_first_sentence
 from moot.domain.ids import SeatId, SessionId
+from moot.domain.safe_text import strip_control
+from moot.scoring.strength import Strength, StrengthReason, rate_strength
 
 Status = Literal["thinking", "parked", "concluded", "cancelled"]
 
@@ -39,7 +43,7 @@ class AnsweredInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeatPosition:
-    """Where a seat stood before and after, and what its last word weighed."""
+    """Where a seat stood before and after, what its last word weighed, and through which doors both came in."""
 
     seat: SeatId
     before: str | None
@@ -50,6 +54,8 @@ class SeatPosition:
     weight: float
     moved_by: int | None
     choice_before: str = ""
+    via_before: str = ""
+    via: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +80,8 @@ class Decision:
     decision in a word or two, where it has one. `effective` is how many independent votes the `heads` that took a side are worth.
     `overturned`: it is not what most had written blind, and nobody who changed named a reason. `overruled`: most of the weight
     that took a side opposes it. `answers` say what it answers to each input of the user. `parked` says why a parked session
-    cannot go on now.
+    cannot go on now. `strength` is what it is worth in one word and `strength_reason` why; both follow from the other figures
+    (`moot.scoring.strength`), whatever the protocol.
     """
 
     session: SessionId
@@ -103,3 +110,36 @@ class Decision:
     overruled: bool = False
     answers: tuple[AnsweredInput, ...] = ()
     parked: str = ""
+    strength: Strength = field(init=False, default="none")
+    strength_reason: StrengthReason = field(init=False, default="undecided")
+
+    def __post_init__(self) -> None:
+        rating = rate_strength(
+            is_decided=self.decision is not None,
+            support=self.support,
+            turnout=self.turnout,
+            confidence=self.confidence,
+            heads=self.heads,
+            # Where an owner decides, nobody votes: what stands for a vote is in the positions alone.
+            opposed=any(voice.kind == "oppose" for voice in self.dissent)
+            or any(position.verdict == "oppose" for position in self.positions),
+            disputed=any(voice.kind == "reported" for voice in self.dissent),
+            open_challenges=bool(self.open_challenges),
+            overturned=self.overturned,
+            could_differ=self.could_differ,
+        )
+        # The class is frozen: this is the one place that may write, before anybody has seen the value.
+        object.__setattr__(self, "strength", rating.strength)
+        object.__setattr__(self, "strength_reason", rating.reason)
+
+
+_HEADING: Final = re.compile(r"^\s*#{1,6}\s.*$", re.MULTILINE)
+_MARKUP: Final = re.compile(r"^\s*(?:#{1,6}|>|[-*+])\s+|\*+(?=\S)|(?<=\S)\*+|__|`", re.MULTILINE)
+
+
+def summarize_choice(choice: str, text: str) -> str:
+    """What was chosen, on one line: the choice where there is one, else the first sentence of the decision without its markup."""
+    # The first kilobyte holds the first sentence; a decision may be a whole document. A title says what it is about, not what
+    # was decided: it counts only where there is nothing else.
+    words = strip_control(choice).strip() or strip_control(text[:1_000])
+    return extract_first_sentence(_MARKUP.sub("", _HEADING.sub("", words)).strip() or _MARKUP.sub("", words).strip())

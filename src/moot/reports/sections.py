@@ -1,6 +1,8 @@
 """Parts of a report that all protocols share, and the report of a protocol that writes none of its own."""
 
 from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
 
 from moot.domain.facts import Fact, Language, SeatsSwapped, SessionCancelled, SessionParked
 from moot.domain.ids import USER, SeatId
@@ -12,7 +14,9 @@ from moot.reports.blocks import (
     Card,
     Cell,
     Fields,
+    Heading,
     Line,
+    Mark,
     Muted,
     Quote,
     References,
@@ -20,14 +24,27 @@ from moot.reports.blocks import (
     Span,
     Strong,
     Text,
+    Tone,
     build_section,
     build_table,
 )
-from moot.reports.costs import build_cost_rows, format_money
-from moot.reports.decision import Decision, Dissent, SeatLoss, SourcedClaim
+from moot.reports.costs import build_cost_rows
+from moot.reports.decision import Decision, Dissent, SeatLoss, SourcedClaim, summarize_choice
 from moot.reports.figures import format_percent
+from moot.reports.loss_text import explain_detail
+from moot.reports.origins import add_origins
 from moot.reports.shared_text import SHARED_REPORT_TEXT, SharedReportText
 from moot.reports.timeline import LossLine, SessionTimeline, TimelineLine, format_time
+from moot.scoring.strength import Strength
+
+STRENGTH_TONES: Final[dict[Strength, Tone]] = {
+    "strong": "good",
+    "fair": "plain",
+    "weak": "warn",
+    "contested": "warn",
+    "overruled": "bad",
+    "none": "plain",
+}
 
 
 def start_decision(timeline: SessionTimeline) -> Decision:
@@ -95,12 +112,31 @@ def build_report(
         language=timeline.language,
         title=words.minutes,
         topic=decision.topic,
-        decision=tuple(decision_blocks),
-        record=tuple(record),
+        decision=put_answer_first(decision, tuple(decision_blocks), words),
+        record=add_origins(timeline, record, words),
         subtitle=(timeline.session, times, *subtitle),
         seats=tuple(seat.id for seat in timeline.session_state.seats),
         known=max((line.id for line in timeline.lines), default=0),
     )
+
+
+def put_answer_first(decision: Decision, blocks: tuple[Block, ...], words: SharedReportText) -> tuple[Block, ...]:
+    """Put what was chosen and what it is worth before everything else of an ended session (M-9), under the section's heading."""
+    if decision.status != "concluded":
+        return blocks
+    answer = words.undecided if decision.decision is None else summarize_choice(decision.choice, decision.decision.text)
+    word = Mark(words.strengths[decision.strength], STRENGTH_TONES[decision.strength])
+    why = () if decision.decision is None else (Muted(f" ({words.strength_reasons[decision.strength_reason]})"),)
+    headline = Line((Strong(answer), " · ", word, *why))
+    kept = tuple(_drop_repeated_quote(block, answer) for block in blocks)
+    return (*kept[:1], headline, *kept[1:]) if isinstance(blocks[0], Heading) else (headline, *kept)
+
+
+def _drop_repeated_quote(block: Block, answer: str) -> Block:
+    """The card of a decision without its text, where the headline says all of it."""
+    if not isinstance(block, Card) or block.kind != "decision":
+        return block
+    return replace(block, blocks=tuple(each for each in block.blocks if not isinstance(each, Quote) or each.text != answer))
 
 
 def build_decision_blocks(timeline: SessionTimeline, decision: Decision, words: SharedReportText) -> tuple[Block, ...]:
@@ -118,8 +154,6 @@ def build_outcome(timeline: SessionTimeline, decision: Decision, words: SharedRe
     if decision.decision is None:
         return Card(blocks=explain_no_decision(timeline, decision, words), kind="decision")
     rows: list[tuple[str, Cell]] = [(words.author, decision.author)] if decision.author is not None else []
-    if decision.choice:
-        rows.append((words.choice, decision.choice))
     if decision.confidence is not None:
         rows.append((words.confidence, format_percent(decision.confidence)))
     if decision.support is not None:
@@ -231,7 +265,7 @@ def format_lost_seats(decision: Decision, words: SharedReportText) -> tuple[str,
 def build_spent(decision: Decision, words: SharedReportText) -> Block:
     """What it cost, in one line."""
     spent = decision.spent
-    return Line(f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {format_money(spent)}", "dim")
+    return Line(f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {words.format_money(spent)}", "dim")
 
 
 def build_positions(decision: Decision, words: SharedReportText) -> tuple[Block, ...]:
@@ -266,7 +300,13 @@ def build_line_card(line: TimelineLine, *marks: Text, blocks: Iterable[Block] = 
 def build_losses(timeline: SessionTimeline, words: SharedReportText) -> tuple[Block, ...]:
     """Each single loss with its reason."""
     rows = [
-        (each.seq, each.seat, words.asked_for.get(each.asked_for, each.asked_for), words.losses[each.reason], each.detail or "–")
+        (
+            each.seq,
+            each.seat,
+            words.asked_for.get(each.asked_for, each.asked_for),
+            words.losses[each.reason],
+            explain_detail(each.detail, each.reason, words.language) or "–",
+        )
         for each in timeline.losses
     ]
     return build_section(words.losses_title, (build_table(words.loss_heads, rows),))
@@ -280,5 +320,5 @@ def build_seats(seats: Iterable[Seat], words: SharedReportText) -> tuple[Block, 
 
 def build_costs(timeline: SessionTimeline, words: SharedReportText) -> tuple[Block, ...]:
     """What each seat cost, and all together."""
-    rows = build_cost_rows(timeline.costs, timeline.session_state.seats, timeline.spent, words.total)
+    rows = build_cost_rows(timeline.costs, timeline.session_state.seats, timeline.spent, words)
     return build_section(words.cost, (build_table(words.cost_heads, rows),))

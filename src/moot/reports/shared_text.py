@@ -1,14 +1,82 @@
 """Words that the views of all protocols share, in both languages."""
 
+from moot.domain.budget import BudgetKind, Spent
+from moot.domain.facts import Loss
+from moot.domain.safe_text import one_line
+from moot.reports.loss_text import explain_amount, explain_detail
 from moot.reports.two_languages import Both, TwoLanguages, both, in_each_language
 
 
 class SharedReportText(TwoLanguages):
     """Every text, in one language."""
 
+    def format_loss(self, seat: str, reason: Loss, detail: str) -> str:
+        """How a seat was lost, in one line of the live view."""
+        told = one_line(explain_detail(detail, reason, self.language))
+        return f"✗ {seat}: {self.losses[reason]}" + (f" ({told})" if told else "")
+
+    def format_limit(self, budget: BudgetKind, spent: str) -> str:
+        """Which limit was reached, in one line of the live view."""
+        told = explain_amount(spent, self.language)
+        return f"■ {self.budgets[budget]}" + (f": {told}" if told else "")
+
+    def format_money(self, spent: Spent) -> str:
+        """The price in US dollars, and plainly so when part of it is unknown."""
+        if not spent.calls or (not spent.cost and not spent.unpriced):
+            return "$0"
+        if spent.unpriced == spent.calls:
+            return self.no_price
+        known = f"${spent.cost / 1e6:.4f}"
+        return f"{known} + {self.unpriced.format(calls=spent.unpriced)}" if spent.unpriced else known
+
     minutes = both("Minutes", "会议纪要")
     decision = both("Decision", "决定")
-    choice = both("In short", "简言之")
+    undecided = both("Undecided", "未决")
+    strengths: Both[dict[str, str]] = both(
+        {
+            "strong": "strong",
+            "fair": "fair",
+            "weak": "weak",
+            "contested": "contested",
+            "overruled": "overruled",
+            "none": "none",
+        },
+        {"strong": "有力", "fair": "尚可", "weak": "薄弱", "contested": "有争议", "overruled": "压过多数", "none": "无"},
+    )
+    strength_reasons: Both[dict[str, str]] = both(
+        {
+            "undecided": "nothing was decided",
+            "opposed": "most of the weight that took a side is against it",
+            "narrow": "carried narrowly",
+            "overturned": "most had written otherwise, and nobody names a reason for the change",
+            "disputed": "a disagreement was left open",
+            "few_voices": "less than half of the weight took a side",
+            "could_differ": "the missing voices could have changed it",
+            "unsure": "less sure than one ordinary vote",
+            "one_voice": "one voice; nobody else stands behind it",
+            "agreed": "nobody is against it, and the group is sure",
+            "some_oppose": "some are against it",
+            "open_challenges": "a challenge was left open",
+            "no_vote": "several stand behind it, nobody voted",
+            "not_all_sure": "nobody is against it, not all are sure",
+        },
+        {
+            "undecided": "没有作出决定",
+            "opposed": "表态的权重中多数反对",
+            "narrow": "以微弱优势通过",
+            "overturned": "多数席位原先所写不同，且无人说明为何改变",
+            "disputed": "有分歧悬而未决",
+            "few_voices": "表态者不足权重的一半",
+            "could_differ": "缺失的意见可能改变结果",
+            "unsure": "把握低于普通一票",
+            "one_voice": "只有一方的意见，无他人支持",
+            "agreed": "无人反对，且群体把握充分",
+            "some_oppose": "有人反对",
+            "open_challenges": "有质疑未获回应",
+            "no_vote": "有多方支持，但未经表决",
+            "not_all_sure": "无人反对，但并非都有把握",
+        },
+    )
     no_decision = both("No decision: every seat that could have written it failed.", "没有决定：所有可以执笔的席位都失败了。")
     still_thinking = both("The meeting goes on; nothing is decided yet.", "会议仍在进行，尚无决定。")
     parked = both("Parked, nothing is decided or lost: {reason}", "会议已暂停，没有作出决定，也没有丢失内容：{reason}")
@@ -83,7 +151,56 @@ class SharedReportText(TwoLanguages):
         },
     )
     asked_for: Both[dict[str, str]] = both(
-        {"consult": "consultation", "record": "record of a consultation"}, {"consult": "咨询", "record": "咨询记录"}
+        {
+            "consult": "consultation",
+            "record": "record of a consultation",
+            "position": "blind position",
+            "intent": "bid for the floor",
+            "speech": "speech",
+            "draft": "draft of the decision",
+            "stand": "last word",
+            "free": "contribution",
+            "propose": "proposal",
+            "argue": "argument",
+            "synthesize": "synthesis",
+            "decide": "decision",
+            "vote": "vote",
+            "minutes": "minutes",
+            "work": "work",
+            "validate": "validation",
+            "review": "second validation",
+            "explore": "round report",
+            "collide": "answer to a collision",
+            "compare": "comparison of ideas",
+            "ballot": "ballot",
+            "synthesis": "synthesis",
+            "shutdown": "acknowledgement of the end",
+        },
+        {
+            "consult": "咨询",
+            "record": "咨询记录",
+            "position": "盲答立场",
+            "intent": "发言意愿",
+            "speech": "发言",
+            "draft": "决定草案",
+            "stand": "最后意见",
+            "free": "发言",
+            "propose": "提议",
+            "argue": "论证",
+            "synthesize": "综合",
+            "decide": "决定",
+            "vote": "投票",
+            "minutes": "纪要",
+            "work": "产出",
+            "validate": "验证",
+            "review": "再次验证",
+            "explore": "本轮报告",
+            "collide": "碰撞回应",
+            "compare": "观点比较",
+            "ballot": "表决票",
+            "synthesis": "综合",
+            "shutdown": "结束确认",
+        },
     )
     budgets: Both[dict[str, str]] = both(
         {
@@ -110,8 +227,34 @@ class SharedReportText(TwoLanguages):
         ("席位", "平台", "调用", "输入词元", "输出词元", "金额"),
     )
     total = both("Total", "合计")
+    no_price = both("price unknown", "价格未知")
+    unpriced = both("{calls} unpriced calls", "{calls} 次调用价格未知")
+    tokens = both("{tokens} tokens", "{tokens} 词元")
+    stops = both("Ctrl-C stops, nothing is lost", "Ctrl-C 停止，不会丢失任何内容")
     spent = both("Cost: {calls} model calls, {tokens} tokens", "花费：{calls} 次模型调用，{tokens} 词元")
     author = both("Written by", "执笔")
+    doors: Both[dict[str, str]] = both(
+        {
+            "token": "with the token {name}",
+            "local": "on this machine, {name}",
+            "relay": "from a file of the folder",
+            "program": "by the program {name}",
+        },
+        {
+            "token": "凭令牌 {name}",
+            "local": "在本机由 {name} 输入",
+            "relay": "来自文件夹中的文件",
+            "program": "由程序 {name} 给出",
+        },
+    )
+    spoken_by_owner = both("spoken by the owner for this seat ({door})", "由所有者代此席位发言（{door}）")
+    as_read = both("as read: {mends}", "读取时的调整：{mends}")
+    answerers = both("Who answered, and how", "谁以何种方式作答")
+    answerer_heads: Both[tuple[str, ...]] = both(("Seat", "Came in", "Model", "Answers"), ("席位", "途径", "模型", "次数"))
+    mended = both("Answers that were changed to be read", "读取时作了调整的回答")
+    mended_heads: Both[tuple[str, ...]] = both(
+        ("Ledger entry", "Seat", "Asked for", "Changed"), ("账本条目", "席位", "所求", "调整")
+    )
     loss_heads: Both[tuple[str, ...]] = both(
         ("Ledger entry", "Seat", "Asked for", "Lost by", "Detail"), ("账本条目", "席位", "所求", "失联原因", "详情")
     )

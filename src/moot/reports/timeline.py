@@ -41,8 +41,20 @@ class TimelineLine:
     content: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplyOrigin:
+    """How one answer came in: through which door, by which model, and what was changed to read it (see `Reply`)."""
+
+    seq: int
+    seat: SeatId
+    asked_for: str
+    via: str
+    model: str
+    mends: tuple[str, ...]
+
+
 class SessionTimeline:
-    """What all protocols share: what is spent, who was lost, when it was. Entries come in order, the opening first.
+    """What all protocols share: what is spent, who was lost, who spoke how, when it was. Entries come in order.
 
     `lost_since` is the entry of the first loss after which the session got no further, 0 if the last asks were answered.
     """
@@ -52,6 +64,8 @@ class SessionTimeline:
     def __init__(self, session: SessionId) -> None:
         self.session = session
         self.losses: list[LossLine] = []
+        self.origins: dict[int, ReplyOrigin] = {}
+        self._doors: dict[tuple[SeatId, str], str] = {}
         self.costs = Costs()
         self.seq = 0
         self.closed: Closed | None = None
@@ -100,6 +114,10 @@ class SessionTimeline:
     def last_at(self) -> datetime:
         return self.session_state.at
 
+    def find_door(self, seat: SeatId, kind: str) -> str:
+        """The door of a seat's last answer of a kind; empty where it gave none, or Moot asked for it."""
+        return self._doors.get((seat, kind), "")
+
     def apply_shared(self, entry: Entry) -> None:
         """Take in one more entry, as far as all protocols share it."""
         self.seq = entry.seq
@@ -110,6 +128,8 @@ class SessionTimeline:
             return
         self._session_state = apply(self.session_state, entry)
         self.costs.add(fact)
+        if isinstance(fact, Reply):
+            self._add_origin(entry.seq, fact)
         if isinstance(fact, SeatLost):
             kind = fact.ask.split(".", 2)[1]
             self.losses.append(LossLine(seq=entry.seq, seat=fact.seat, asked_for=kind, reason=fact.reason, detail=fact.detail))
@@ -121,6 +141,14 @@ class SessionTimeline:
             self.lost_since, self._is_answered = 0, False
         if isinstance(fact, Closed):
             self.closed = fact
+
+    def _add_origin(self, seq: int, fact: Reply) -> None:
+        kind = fact.ask.split(".", 2)[1]
+        self._doors[fact.seat, kind] = fact.via
+        if fact.via or fact.model or fact.mends:
+            self.origins[seq] = ReplyOrigin(
+                seq=seq, seat=fact.seat, asked_for=kind, via=fact.via, model=fact.model, mends=fact.mends
+            )
 
 
 class TimelineBase(SessionTimeline, Generic[S]):

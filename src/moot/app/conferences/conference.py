@@ -35,7 +35,7 @@ from moot.app.conferences.sync_state import (
     write_sync_state,
 )
 from moot.disk.folder import Folder, UnreadableFile
-from moot.domain.facts import Language, Loss
+from moot.domain.facts import INVITED_DOOR, OWNER_DOOR, RELAY_DOOR, Language, Loss
 from moot.domain.ids import SeatId, SessionId
 from moot.domain.safe_text import fix_surrogates, one_line
 from moot.engine.engine import Engine
@@ -240,7 +240,7 @@ class ConferenceFolder:
         seat = conference.current if conference.status == "open" else conference.writers[0]
         raw = self._read_answer(seen, conference, name)
         if isinstance(raw, dict):
-            await self._engine.contribute(self.session, seat, raw, of_any=True)
+            await self._engine.contribute(self.session, seat, raw, of_any=True, via=RELAY_DOOR)
         else:
             await self._record_skip(seat, raw, one_line(self.folder.read(name) or ""))
 
@@ -413,8 +413,8 @@ class ConferenceFolder:
         """Forget the notes: the folder is a copy, or unknown to the ledger here."""
         self.mark = SyncState()
 
-    async def say(self, role: str, text: str, key: str = "") -> AcceptedSpeech:
-        """Record a speech (or, as the moderator, the minutes).
+    async def say(self, role: str, text: str, key: str = "", *, via: str = "") -> AcceptedSpeech:
+        """Record a speech (or, as the moderator, the minutes). `via` is the door; an owner's for a seat that Moot asks itself.
 
         Raises Blocked, SessionClosed, FolderDamaged, BadAnswer, UnknownSeat.
         """
@@ -440,7 +440,9 @@ class ConferenceFolder:
             raise Blocked(words.busy.format(role=role), self.aside.keep_text(role, text), words.kept)
         is_open = conference.status == "open"
         seat = conference.current if is_open else conference.writers[0]
-        await self._engine.contribute(self.session, seat, raw, key, of_any=True)
+        is_owner = bool(via) and not via.startswith(INVITED_DOOR) and not conference.seat(seat).is_outside
+        door = f"{OWNER_DOOR}{via}" if is_owner and not via.startswith(OWNER_DOOR) else via
+        await self._engine.contribute(self.session, seat, raw, key, of_any=True, via=door)
         after = await self.load_conference()
         self._publish(after)
         language = conference.opened.language

@@ -266,9 +266,9 @@ class ConferenceProject:
             status = await conference.sync()
             return format_input_file_name(len(status.conference.inputs)) if entry is not None else ""
 
-    async def say(self, name: str, role: str, text: str, key: str = "") -> AcceptedSpeech:
+    async def say(self, name: str, role: str, text: str, key: str = "", *, via: str = "") -> AcceptedSpeech:
         async with self.open_conference(name) as conference:
-            given = await conference.say(role, text, key)
+            given = await conference.say(role, text, key, via=via)
         if given.turn.status == "closed" and not given.is_repeated:
             await self._moot.remember_if_possible(conference.session)
         return given

@@ -77,6 +77,7 @@ class FileAgentParticipant:
         self._command = command
         self._recipe = recipe
         self._relay = relay
+        self._door = f"program:{recipe.name}"
 
     async def ready(self) -> str | None:
         return await self._command.ready()
@@ -95,13 +96,14 @@ class FileAgentParticipant:
         usage = ended.usage if isinstance(ended, NoAnswer) else ended[1]
         if raw is not None:
             read = read_answer(brief, raw)
-            return Answer(said=read.said, mends=read.mends, usage=usage)
+            return Answer(said=read.said, mends=read.mends, usage=usage, via=self._door)
         if damage:
             return NoAnswer(reason="malformed", detail=f"it broke the files: {damage[0]}", usage=usage)
         if isinstance(ended, NoAnswer):
             return ended
         # What an agent without tools prints can be nothing but its answer.
-        return _parse_spoken_answer(brief, ended[0], usage, on_text, is_alone=is_without_tools(self._recipe))
+        spoken = _parse_spoken_answer(brief, ended[0], usage, on_text, is_alone=is_without_tools(self._recipe))
+        return replace(spoken, via=self._door) if isinstance(spoken, Answer) else spoken
 
     async def _wait_for_end(self, prompt: str) -> tuple[str, Usage] | NoAnswer:
         """Wait for the program's end; one that has written its files gets a little more time."""

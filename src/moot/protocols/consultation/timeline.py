@@ -22,6 +22,7 @@ from moot.protocols.consultation.facts import (
     RecordLocation,
 )
 from moot.protocols.consultation.prompt_text import PROMPT_TEXT, ConsultationPromptText
+from moot.reports.loss_text import explain_detail
 from moot.reports.timeline import SessionTimeline
 
 
@@ -147,7 +148,8 @@ def add_and_describe_consultation(
         case ConsultationFiled(said=filed):
             return [f"  ▤ {words.told_filed}: {one_line(filed.path)}"]
         case SeatLost(seat=seat, reason=reason, detail=detail):
-            suffix = f" ({one_line(detail)})" if detail else ""
+            told = one_line(explain_detail(detail, reason, timeline.session_state.opened.language))
+            suffix = f" ({told})" if told else ""
             return [f"  ✗ {words.told_failed}: {seat}: {words.failures[reason]}{suffix}"]
         case _:
             return []

@@ -2,11 +2,11 @@
 
 from moot.domain.facts import BudgetExhausted, Entry, SeatLost
 from moot.domain.ids import USER
-from moot.domain.safe_text import one_line
 from moot.protocols.council.facts import Contributed, DeliberationClosed, PhaseBegun
 from moot.protocols.council.report_text import REPORT_TEXT, CouncilReportText
 from moot.protocols.council.state import CouncilLine
 from moot.protocols.council.timeline import CouncilTimeline, CouncilTimelineLine
+from moot.reports.spoken_line import SpokenLine
 
 
 def add_and_describe_entry(timeline: CouncilTimeline, entry: Entry) -> list[str]:
@@ -29,8 +29,7 @@ def add_and_describe_entry(timeline: CouncilTimeline, entry: Entry) -> list[str]
 
 def _format_line(line: CouncilTimelineLine, words: CouncilReportText) -> str:
     head = line.speaker if line.spoken is None else _format_head(line.spoken, words)
-    text = one_line(line.content)
-    return f"#{line.id} {head}: {text}" if text else f"#{line.id} {head}"
+    return SpokenLine(f"#{line.id} {head}", line.content)
 
 
 def _format_head(line: CouncilLine, words: CouncilReportText) -> str:
@@ -49,10 +48,9 @@ def describe_event(entry: Entry, words: CouncilReportText) -> str:
             again = f" · {words.round.format(number=number)}" if number > 1 else ""
             return f"■ {words.phases[phase]}{again}"
         case SeatLost(seat=seat, reason=reason, detail=detail):
-            told = f" ({one_line(detail)})" if detail else ""
-            return f"✗ {seat}: {words.losses[reason]}{told}"
-        case BudgetExhausted(spent=spent):
-            return f"■ {spent}"
+            return words.format_loss(seat, reason, detail)
+        case BudgetExhausted(budget=budget, spent=spent):
+            return words.format_limit(budget, spent)
         case DeliberationClosed(consensus_type=kind):
             return f"■ {words.consensus_types[kind]}"
         case Contributed():

@@ -34,6 +34,7 @@ from moot.reports.blocks import (
 )
 from moot.reports.decision import Decision, Dissent
 from moot.reports.figures import format_percent
+from moot.reports.loss_text import explain_detail
 from moot.reports.sections import (
     build_costs,
     build_report,
@@ -91,7 +92,7 @@ def _list_background(timeline: CouncilTimeline, words: CouncilReportText) -> lis
     """Return what is known of the question beside its text."""
     subject = timeline.state.opened.subject
     rows = (
-        (words.protocol, timeline.rules.name),
+        (words.protocol, words.protocols.get(timeline.rules.name, timeline.rules.name)),
         (words.stakes, words.stakes_words[subject.stakes]),
         (words.category, subject.category),
         (words.options, " / ".join(subject.options)),
@@ -125,8 +126,6 @@ def _list_progress(timeline: CouncilTimeline, words: CouncilReportText) -> Itera
 
 def _list_figures(decision: Decision, words: CouncilReportText) -> Iterator[tuple[str, Cell]]:
     """Yield the kind of outcome, and how much support it has."""
-    if decision.choice:
-        yield words.choice, decision.choice
     if decision.decision is not None:
         yield words.author, decision.author
         yield words.motion, References(decision.decision.entries)
@@ -317,9 +316,11 @@ def _build_losses(timeline: CouncilTimeline, words: CouncilReportText) -> tuple[
         (
             loss.seq,
             loss.seat,
-            words.phases.get(loss.asked_for, loss.asked_for),
+            words.phases.get(loss.asked_for) or words.asked_for.get(loss.asked_for, loss.asked_for),
             words.losses[loss.reason],
-            words.sealed if timeline.state.is_sealed and loss.reason == "malformed" else loss.detail or NOTHING,
+            words.sealed
+            if timeline.state.is_sealed and loss.reason == "malformed"
+            else explain_detail(loss.detail, loss.reason, words.language) or NOTHING,
         )
         for loss in timeline.losses
     ]

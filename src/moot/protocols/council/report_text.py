@@ -111,6 +111,10 @@ class CouncilReportText(SharedReportText):
     not_carried = both("This motion did not carry", "此动议未获通过")
     motion_by = both("by {seat}", "执笔 {seat}")
     protocol = both("Protocol", "协议")
+    protocols = both(
+        {"debate": "debate", "advisory": "advisory", "consensus": "consensus"},
+        {"debate": "辩论", "advisory": "顾问建议", "consensus": "共识"},
+    )
     category = both("Category", "类别")
     stakes = both("Stakes", "利害")
     stakes_words = both(

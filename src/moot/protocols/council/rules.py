@@ -226,7 +226,18 @@ def _apply_contribution(course: Course, state: Council, fact: Contributed, entry
     # It was valid for the state it was written for, but the phase has moved on: it counts as a turn only.
     if phase is None or seat not in course.list_phase_seats(state, phase):
         return fast_replace(state, had=had, counts=counts)
-    line = CouncilLine(id=state.last_id + 1, seq=entry.seq, at=entry.at, seat=seat, said=said, round=state.round, phase=phase)
+    line = CouncilLine(
+        id=state.last_id + 1,
+        seq=entry.seq,
+        at=entry.at,
+        seat=seat,
+        said=said,
+        round=state.round,
+        phase=phase,
+        via=fact.via,
+        model=fact.model,
+        mends=fact.mends,
+    )
     state = fast_replace(state, lines=(*state.lines, line), counts=counts)
     if phase != state.phase:
         return fast_replace(state, had=had, ahead={**state.ahead, seat: line.id})

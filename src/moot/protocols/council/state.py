@@ -20,7 +20,7 @@ PASSED: Final = 0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CouncilLine:
-    """A contribution, or the user's input. `seq` is the ledger entry that holds it."""
+    """A contribution, or the user's input. `seq` is the ledger entry that holds it; the rest of it is as in `Reply`."""
 
     id: int
     seq: int
@@ -29,6 +29,9 @@ class CouncilLine:
     said: Contribution
     round: int
     phase: Phase
+    via: str = ""
+    model: str = ""
+    mends: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

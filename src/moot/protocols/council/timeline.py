@@ -141,6 +141,8 @@ def build_positions(timeline: CouncilTimeline) -> tuple[SeatPosition, ...]:
                 weight=ballot.weight if ballot else 0.0,
                 moved_by=vote.said.moved_by if vote else None,
                 choice_before=before.said.choice if before else "",
+                via_before=before.via if before else "",
+                via=vote.via if vote else "",
             )
         )
     return tuple(positions)

@@ -15,6 +15,7 @@ from moot.protocols.persona.facts import (
 )
 from moot.protocols.persona.report_text import REPORT_TEXT, PersonaReportText
 from moot.protocols.persona.timeline import PersonaTimeline, PersonaTimelineLine
+from moot.reports.spoken_line import SpokenLine
 
 
 def add_and_describe_entry(timeline: PersonaTimeline, entry: Entry) -> list[str]:
@@ -22,8 +23,8 @@ def add_and_describe_entry(timeline: PersonaTimeline, entry: Entry) -> list[str]
     before = len(timeline.lines)
     timeline.add(entry)
     words = REPORT_TEXT[timeline.language]
-    lines = [
-        f"#{line.id} {line.speaker}{format_line_marks(line, words)}: {one_line(line.content)}" for line in timeline.lines[before:]
+    lines: list[str] = [
+        SpokenLine(f"#{line.id} {line.speaker}{format_line_marks(line, words)}", line.content) for line in timeline.lines[before:]
     ]
     return [*lines, *(f"  {line}" for line in describe_event(timeline, entry).split("\n") if line)]
 
@@ -40,7 +41,7 @@ def describe_event(timeline: PersonaTimeline, entry: Entry) -> str:
         case FloorGiven(seat=seat, reason=reason):
             return f"{words.floor}: {seat} ({words.floors[reason]})"
         case SeatLost(seat=seat, reason=reason, detail=detail):
-            return format_loss(seat, words.losses[reason], detail)
+            return words.format_loss(seat, reason, detail)
         case PositionTaken(seat=seat, said=position):
             return f"{seat} ({_format_confidence(position.confidence, words)}): {one_line(position.position)}"
         case StandTaken(seat=seat, said=stand):
@@ -50,8 +51,8 @@ def describe_event(timeline: PersonaTimeline, entry: Entry) -> str:
             return f"■ {words.endings[reason]}"
         case ConclusionDrafted(seat=seat, said=draft):
             return f"{words.decision} ({seat}): {one_line(draft.decision.text)}"
-        case BudgetExhausted(spent=spent):
-            return f"■ {spent}"
+        case BudgetExhausted(budget=budget, spent=spent):
+            return words.format_limit(budget, spent)
         case MeetingConcluded(overruled=True):
             return words.overruled
         case MeetingConcluded(could_differ=True, author=author) if author is not None:
@@ -67,11 +68,6 @@ def _describe_bid(seat: str, intent: Intent, words: PersonaReportText) -> str:
 
 def _format_confidence(stated: float | None, words: PersonaReportText) -> str:
     return words.not_stated if stated is None else f"{stated:.2f}"
-
-
-def format_loss(seat: str, what: str, detail: str) -> str:
-    """How a seat was lost, in one line."""
-    return f"✗ {seat}: {what} ({one_line(detail)})" if detail else f"✗ {seat}: {what}"
 
 
 def format_line_marks(line: PersonaTimelineLine, words: PersonaReportText) -> str:

@@ -145,7 +145,7 @@ def build_decision(timeline: PersonaTimeline) -> Decision:
         status=timeline.status,
         parked=timeline.parked,
         ended_by="cancelled" if isinstance(closed, SessionCancelled) else None,
-        positions=_build_positions(meeting, concluded),
+        positions=_build_positions(timeline, concluded),
         turns=sum(turn.spoken is not None for turn in timeline.turns),
         spent=timeline.spent,
     )
@@ -199,7 +199,8 @@ def _build_claim(claim: facts.DraftClaim, timeline: PersonaTimeline) -> SourcedC
     return SourcedClaim(text=claim.text, entries=_keep_known(claim.entries, timeline))
 
 
-def _build_positions(meeting: Meeting, concluded: MeetingConcluded | None) -> tuple[SeatPosition, ...]:
+def _build_positions(timeline: PersonaTimeline, concluded: MeetingConcluded | None) -> tuple[SeatPosition, ...]:
+    meeting = timeline.state
     if meeting.is_sealed:
         return ()
     after = collect_last_words(meeting)
@@ -219,6 +220,9 @@ def _build_positions(meeting: Meeting, concluded: MeetingConcluded | None) -> tu
                 confidence_after=stand.confidence if stand else None,
                 weight=weights.get(seat.id, 0.0),
                 moved_by=stand.moved_by if stand and (stand.moved_by or 0) <= meeting.last_id else None,
+                via_before=timeline.find_door(seat.id, "position"),
+                # The last word of the author is its draft.
+                via=timeline.find_door(seat.id, "draft" if seat.id == meeting.author else "stand"),
             )
         )
     return tuple(positions)

@@ -15,17 +15,17 @@ def add_and_describe_entry(timeline: PipelineTimeline, entry: Entry) -> list[str
     lines = []
     for line in timeline.lines[before:]:
         at = f"[{timeline.state.position(line.step) + 1}/{steps} {line.step}] " if line.step else ""
-        verdict = f"{line.verdict} " if line.verdict else ""
+        verdict = f"{words.verdicts[line.verdict]} " if line.verdict else ""
         lines.append(f"#{line.id} {at}{line.speaker}: {verdict}{extract_first_sentence(one_line(line.content))}")
     match entry.fact:
         case StepRejected(step=step, times=times, then=then, to=to):
-            lines.append(f"  ✗ {step}: REJECTED ({times}) → {words.then[then].format(to=to)}")
+            lines.append(f"  ✗ {step}: {words.verdicts['REJECTED']} ({times}) → {words.then[then].format(to=to)}")
         case SeatLost(seat=seat, reason=reason, detail=detail):
-            lines.append(f"  ✗ {seat}: {words.losses[reason]}" + (f" ({one_line(detail)})" if detail else ""))
+            lines.append(f"  {words.format_loss(seat, reason, detail)}")
         case PipelineClosed(outcome=outcome):
             lines.append(f"  ■ {words.endings[outcome]}")
-        case BudgetExhausted(spent=spent):
-            lines.append(f"  ■ {spent}")
+        case BudgetExhausted(budget=budget, spent=spent):
+            lines.append(f"  {words.format_limit(budget, spent)}")
         case _:
             pass
     return lines

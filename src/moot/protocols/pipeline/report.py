@@ -46,13 +46,13 @@ def build_pipeline_report(timeline: PipelineTimeline) -> Report:
         words,
         decision_blocks=(
             *build_section(words.decision, (Card(blocks=_build_outcome(timeline, decision, words), kind="decision"),)),
-            *build_section(words.rejected, _build_rejections(decision)),
+            *build_section(words.rejected, _build_rejections(decision, words)),
             *_build_lost_agents(decision, words),
             build_spent(decision, words),
         ),
         record=(
             *_build_steps(timeline, words),
-            *build_section(words.timeline, [_build_line(line) for line in timeline.lines]),
+            *build_section(words.timeline, [_build_line(line, words) for line in timeline.lines]),
             *build_losses(timeline, words),
             *build_seats(timeline.state.seats, words),
             *build_costs(timeline, words),
@@ -81,10 +81,15 @@ def _build_outcome(timeline: PipelineTimeline, decision: Decision, words: Pipeli
     return (Quote(decision.decision.text, "strong"), Fields(((words.author, author), *rows)))
 
 
-def _build_rejections(decision: Decision) -> list[Block]:
+def _build_rejections(decision: Decision, words: PipelineReportText) -> list[Block]:
     """The verdict that stopped the pipeline."""
     return [
-        Card(blocks=(Quote(voice.text),), head=(Strong(f"{voice.seat}"), Mark("REJECTED", "bad")), seat=voice.seat, kind="turn")
+        Card(
+            blocks=(Quote(voice.text),),
+            head=(Strong(f"{voice.seat}"), Mark(words.verdicts["REJECTED"], "bad")),
+            seat=voice.seat,
+            kind="turn",
+        )
         for voice in decision.dissent
     ]
 
@@ -104,7 +109,7 @@ def _build_steps(timeline: PipelineTimeline, words: PipelineReportText) -> tuple
     return build_section(words.steps, (build_table(words.columns, rows),))
 
 
-def _build_line(line: PipelineTimelineLine) -> Block:
+def _build_line(line: PipelineTimelineLine, words: PipelineReportText) -> Block:
     step = (Mark(line.step),) if line.step else ()
-    verdict = (Mark(line.verdict, _TONES[line.verdict]),) if line.verdict else ()
+    verdict = (Mark(words.verdicts[line.verdict], _TONES[line.verdict]),) if line.verdict else ()
     return build_line_card(line, *step, *verdict)

@@ -21,8 +21,9 @@ class PipelineReportText(SharedReportText):
     columns = both(("Step", "Agent", "State", "Done"), ("步骤", "Agent", "状态", "次数"))
     states = both(
         {"done": "done", "approved": "APPROVED", "current": "at work", "waiting": "waiting", "rejected": "REJECTED"},
-        {"done": "完成", "approved": "APPROVED", "current": "进行中", "waiting": "等待", "rejected": "REJECTED"},
+        {"done": "完成", "approved": "通过", "current": "进行中", "waiting": "等待", "rejected": "驳回"},
     )
+    verdicts = both({"APPROVED": "APPROVED", "REJECTED": "REJECTED"}, {"APPROVED": "通过", "REJECTED": "驳回"})
     endings = both(
         {
             **SHARED_REPORT_TEXT["en"].budgets,
@@ -40,10 +41,6 @@ class PipelineReportText(SharedReportText):
     then = both(
         {"back": "back to {to}", "consult": "the validator asks the maker", "stop": "the pipeline stops"},
         {"back": "退回 {to}", "consult": "验证者向产出者咨询", "stop": "流水线停止"},
-    )
-    asked_for = both(
-        {**SHARED_REPORT_TEXT["en"].asked_for, "work": "work", "validate": "validation", "review": "second validation"},
-        {**SHARED_REPORT_TEXT["zh"].asked_for, "work": "产出", "validate": "验证", "review": "再次验证"},
     )
 
 

@@ -1,11 +1,11 @@
 """A conference as it happens, in plain lines."""
 
 from moot.domain.facts import BudgetExhausted, Entry, SeatLost
-from moot.domain.safe_text import one_line
 from moot.protocols.roundtable.facts import ConferenceClosed, MinutesReturned, SpeakerSkipped, TalkConcluded
 from moot.protocols.roundtable.files import explain_skip
 from moot.protocols.roundtable.sections import name_minutes_sections
 from moot.protocols.roundtable.timeline import RoundtableTimeline, RoundtableTimelineLine
+from moot.reports.spoken_line import SpokenLine
 
 
 def add_and_describe_entry(timeline: RoundtableTimeline, entry: Entry) -> list[str]:
@@ -13,12 +13,12 @@ def add_and_describe_entry(timeline: RoundtableTimeline, entry: Entry) -> list[s
     before = len(timeline.lines)
     timeline.add(entry)
     words = timeline.words
-    lines = [f"{_format_speaker(line)}: {one_line(line.content)}" for line in timeline.lines[before:]]
+    lines: list[str] = [SpokenLine(_format_speaker(line), line.content) for line in timeline.lines[before:]]
     match entry.fact:
         case SpeakerSkipped(seat=seat):
             lines += [f"  ✗ {words.skipped}: {seat} ({explain_skip(skip, words)})" for skip in timeline.skips[-1:]]
         case SeatLost(seat=seat, reason=reason, detail=detail):
-            lines.append(f"  ✗ {seat}: {words.losses[reason]}" + (f" ({one_line(detail)})" if detail else ""))
+            lines.append(f"  {words.format_loss(seat, reason, detail)}")
         case TalkConcluded(reason=reason):
             lines.append(f"  ■ {words.endings[reason]}")
         case MinutesReturned(seat=seat, missing=missing):
@@ -26,8 +26,8 @@ def add_and_describe_entry(timeline: RoundtableTimeline, entry: Entry) -> list[s
             lines.append(f"  ↺ {words.minutes_returned.format(seat=seat, sections=sections)}")
         case ConferenceClosed(missing=missing) if missing:
             lines.append(f"  ! {words.minutes_lack.format(sections=name_minutes_sections(missing, words.language))}")
-        case BudgetExhausted(spent=spent):
-            lines.append(f"  ■ {spent}")
+        case BudgetExhausted(budget=budget, spent=spent):
+            lines.append(f"  {words.format_limit(budget, spent)}")
         case _:
             pass
     return lines

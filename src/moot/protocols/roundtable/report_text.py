@@ -45,10 +45,6 @@ class RoundtableReportText(SharedReportText):
     some_sections = both("without: {sections}", "缺少：{sections}")
     no_sections = both("without sections", "未分节")
     never_spoke = both("{seat} never spoke", "{seat} 从未发言")
-    asked_for = both(
-        {**SHARED_REPORT_TEXT["en"].asked_for, "speech": "speech", "minutes": "minutes"},
-        {**SHARED_REPORT_TEXT["zh"].asked_for, "speech": "发言", "minutes": "纪要"},
-    )
     nothing_said = both("Nothing has been said.", "没有发言。")
     roles = both("Roles", "角色")
     role_heads = both(("Role", "Stance and instructions", "Platform"), ("角色", "立场与说明", "平台"))

@@ -66,6 +66,7 @@ def build_decision(timeline: RoundtableTimeline) -> Decision:
     disputed = "" if _NOTHING.fullmatch(disputed) else disputed
     is_cancelled = isinstance(timeline.closed, SessionCancelled)
     total = sum(seat.weight for seat in conference.seats)
+    spoken = sum(conference.seat(seat).weight for seat in conference.speakers)
     return Decision(
         session=timeline.session,
         topic=conference.opened.topic,
@@ -74,6 +75,9 @@ def build_decision(timeline: RoundtableTimeline) -> Decision:
         ended_by=closed.reason if closed else "cancelled" if is_cancelled else None,
         decision=SourcedClaim(text=agreed or minutes) if minutes else None,
         author=closed.author if closed else None,
+        # To declare consensus is to take the side of what the minutes say; nobody can declare against it.
+        turnout=sum(conference.seat(seat).weight for seat in conference.agreeing) / spoken if minutes else None,
+        heads=len(conference.agreeing) if minutes else 0,
         dissent=(Dissent(seat=None, kind="reported", text=disputed),) if disputed else (),
         lost=tuple(
             SeatLoss(

@@ -87,7 +87,9 @@ async def _request_consultation(call: Call, params: ConsultParams, session: str)
     if opened.consult is None:
         raise BadSetting(f"session {name!r} does not allow consultations; open a session with consult = true")
     wanted = params.model_dump(include={"to", "question", "background", "understanding", "kind"})
-    entry = await call.moot.engine.contribute(name, seat, {"consult": wanted}, params.idempotency_key)
+    entry = await call.moot.engine.contribute(
+        name, seat, {"consult": wanted}, params.idempotency_key, via=await call.find_door(name, seat)
+    )
     call.context.runner.nudge(name)
     return name, seat, entry.seq
 

@@ -1,7 +1,7 @@
 """The calls of a deliberation: `cstp.openDeliberation`, `contribute`, `closeDeliberation`, `getDeliberation` and their kin."""
 
 from dataclasses import fields
-from typing import Any
+from typing import Any, Final
 
 from moot.app.consultations import Consult
 from moot.app.deliberations import WaitResult, find_council_rules
@@ -143,7 +143,8 @@ async def contribute(call: Call, params: ContributeParams) -> ContributedOut:
     session = params.deliberation_id
     seat = call.caller.seat_for(session, params.participant)
     said = params.model_dump(exclude={"deliberation_id", "participant", "idempotency_key"})
-    recorded = await call.deliberations.contribute(session, seat, said, params.idempotency_key)
+    door = await call.find_door(session, seat)
+    recorded = await call.deliberations.contribute(session, seat, said, params.idempotency_key, via=door)
     entry, place = recorded.entry, recorded.state
     line = next((line for line in place.council.lines if line.seq == entry.seq), None)
     return ContributedOut(
@@ -244,30 +245,38 @@ async def _build_turn_out(call: Call, turn: WaitResult, seat: SeatId) -> TurnOut
     )
 
 
+_WIRE_STATUSES: Final = {"thinking": "open", "concluded": "closed"}
+
+
 async def list_deliberations(call: Call, params: ListParams) -> ListOut:
     found = []
     for line in reversed(await call.moot.sessions()):
         if not get_protocol(line.protocol).wire_name or (call.caller.session and call.caller.session != line.session):
             continue
-        status = {"thinking": "open", "concluded": "closed"}.get(line.status, line.status)
-        if params.status not in {"all", status}:
+        if params.status not in {"all", _WIRE_STATUSES.get(line.status, line.status)}:
             continue
         if params.participant is not None and not await _has_seat(call, line.session, params.participant):
             continue
-        found.append(
+        found.append(line)
+        if len(found) == params.limit:
+            break
+    return ListOut(
+        deliberations=[
             ListedOut(
                 deliberation_id=line.session,
                 protocol=get_protocol(line.protocol).wire_name,
                 topic=line.topic,
-                status=status,
+                status=_WIRE_STATUSES.get(line.status, line.status),
                 opened_at=format_time(line.opened_at),
                 last_at=format_time(line.last_at),
                 entries=line.entries,
+                standing=line.standing or "damaged",
+                choice=line.choice,
+                strength=line.strength,
             )
-        )
-        if len(found) == params.limit:
-            break
-    return ListOut(deliberations=found)
+            for line in await call.moot.add_outcomes(found)
+        ]
+    )
 
 
 async def _has_seat(call: Call, session: str, participant: str) -> bool:

@@ -67,6 +67,7 @@ def build_decision_out(kept: RememberedDecision) -> DecisionOut:
         thread=record.thread,
         decision=record.decided,
         choice=record.choice,
+        strength=record.strength,
         confidence=record.confidence,
         consensus_type=record.consensus_type,
         members=[MemberOut.model_validate(member) for member in record.members],
@@ -115,6 +116,7 @@ async def _find_search_hit(call: Call, decision: str, score: float, snippet: str
         snippet=snippet,
         topic=kept.record.topic,
         decision=kept.record.decided,
+        strength=kept.record.strength,
         outcome=kept.outcome,
     )
 

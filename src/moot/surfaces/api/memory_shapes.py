@@ -68,6 +68,7 @@ class DecisionOut(Wire):
     thread: str
     decision: str | None = None
     choice: str
+    strength: str = Field(description="What it is worth in one word; empty in records older than this field.")
     confidence: float | None = None
     consensus_type: str
     members: list[MemberOut]
@@ -100,6 +101,7 @@ class FoundOut(Wire):
     snippet: str
     topic: str
     decision: str | None = None
+    strength: str = ""
     outcome: Outcome | None = None
 
 

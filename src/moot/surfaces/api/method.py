@@ -13,6 +13,7 @@ from pydantic.alias_generators import to_camel
 from moot.app.deliberations import Deliberations, Progress
 from moot.app.moot import Moot
 from moot.app.runner import LocalRunner
+from moot.domain.facts import INVITED_DOOR
 from moot.errors import NotAllowed
 from moot.memory.tokens import Identity
 
@@ -46,6 +47,8 @@ class Caller:
     token: str = ""
     session: str = ""
     seat: str = ""
+    user: str = ""
+    """Who sits at this machine (`local:USER`), where that is known."""
 
     @classmethod
     def from_identity(cls, identity: Identity) -> "Caller":
@@ -55,6 +58,11 @@ class Caller:
     def name(self) -> str:
         """How the record names this caller."""
         return self.seat or (f"token {self.token}" if self.token else "local")
+
+    @property
+    def door(self) -> str:
+        """The door through which this caller's words come in: the token's id, never its secret."""
+        return f"{INVITED_DOOR}{self.token}" if self.token else self.user or "local"
 
     def check(self, needs: Needs) -> None:
         """Raises NotAllowed when this caller may not do such a thing at all."""
@@ -127,6 +135,10 @@ class Call:
     @property
     def deliberations(self) -> Deliberations:
         return self.context.deliberations
+
+    async def find_door(self, session: str, seat: str) -> str:
+        """Through which door this caller speaks for a seat; an owner who speaks for another's seat is marked."""
+        return self.caller.door if self.caller.role == "seat" else await self.moot.mark_owner(session, seat, self.caller.door)
 
 
 P = TypeVar("P", bound=Wire)

@@ -258,7 +258,7 @@ def _build_joined_out(found: TurnBriefing) -> JoinedOut:
 async def say_in_conference(call: Call, params: SayParams) -> SaidOut:
     hall, role = await _authorize_speaker(call, params.conference, params.role)
     try:
-        given = await hall.say(params.conference, role, params.text, params.idempotency_key)
+        given = await hall.say(params.conference, role, params.text, params.idempotency_key, via=call.caller.door)
     except Blocked as blocked:
         raise OutOfTurn(f"{blocked} {blocked.told}") from blocked
     returned = name_minutes_sections(given.returned, given.language)

@@ -19,8 +19,9 @@ from moot.domain.safe_text import strip_control
 from moot.domain.topic import Stakes, build_topic
 from moot.engine.outside_answers import OutstandingAsk
 from moot.errors import NotAllowed
-from moot.reports.decision import Decision
+from moot.reports.decision import Decision, summarize_choice
 from moot.reports.terminal import render_decision_lines
+from moot.scoring.strength import Strength
 from moot.surfaces.api.deliberation import build_seat
 from moot.surfaces.api.entries import build_entry_out, is_sealed
 from moot.surfaces.api.method import Call, Method, Nothing, Wire, build_method
@@ -76,6 +77,9 @@ class SessionOut(Wire):
     opened_at: datetime
     last_at: datetime
     entries: int
+    standing: Literal["decided", "undecided", "parked", "waiting", "running", "stopped", "cancelled", "damaged", "not_installed"]
+    choice: str = Field(description="What was decided, in a few words; empty where nothing was.")
+    strength: str = Field(description="What the decision is worth: strong, fair, weak, contested, overruled or none.")
 
 
 class SessionsOut(Wire):
@@ -92,6 +96,8 @@ class SessionDecisionOut(Wire):
     status: Literal["thinking", "parked", "concluded", "cancelled"]
     parked: str = Field(default="", description="Why a parked session cannot go on now; resume_session tries again.")
     cursor: int
+    choice: str = Field(description="What was decided, in a few words; empty where nothing was.")
+    strength: Strength = Field(description="What the decision is worth, in one word.")
     decision: dict[str, Any] = Field(description="The current decision, with positions, dissent, losses and costs.")
     summary: list[str] = Field(description="The same in short, for people.")
 
@@ -208,21 +214,26 @@ async def list_sessions(call: Call, params: ListSessionsParams) -> SessionsOut:
         if call.caller.session and call.caller.session != line.session:
             continue
         if params.status in {"all", line.status}:
-            found.append(
-                SessionOut(
-                    session_id=line.session,
-                    protocol=line.protocol,
-                    topic=line.topic,
-                    status=line.status,
-                    parked=line.parked,
-                    opened_at=line.opened_at,
-                    last_at=line.last_at,
-                    entries=line.entries,
-                )
-            )
+            found.append(line)
         if len(found) == params.limit:
             break
-    return SessionsOut(sessions=found)
+    return SessionsOut(
+        sessions=[
+            SessionOut(
+                session_id=line.session,
+                protocol=line.protocol,
+                topic=line.topic,
+                status=line.status,
+                opened_at=line.opened_at,
+                last_at=line.last_at,
+                entries=line.entries,
+                standing=line.standing or "damaged",
+                choice=line.choice,
+                strength=line.strength,
+            )
+            for line in await call.moot.add_outcomes(found)
+        ]
+    )
 
 
 async def get_session(call: Call, params: SessionParams) -> SessionDecisionOut:
@@ -238,6 +249,8 @@ async def get_session(call: Call, params: SessionParams) -> SessionDecisionOut:
         status=decision.status,
         parked=decision.parked,
         cursor=timeline.seq,
+        choice="" if decision.decision is None else summarize_choice(decision.choice, decision.decision.text),
+        strength=decision.strength,
         decision=fields,
         summary=[line.text for line in render_decision_lines(plugin.report(timeline)) if line.text],
     )
@@ -298,12 +311,13 @@ def _build_ask_out(each: OutstandingAsk) -> AskOut:
 async def answer_ask(call: Call, params: AnswerParams) -> WrittenOut:
     name = parse_session_id(params.session_id)
     seat = parse_seat_id(call.caller.seat_for(name, params.seat, "seat"))
+    door = await call.find_door(name, seat)
     if params.ask is None:
-        entry = await call.moot.engine.contribute(name, seat, params.answer, params.idempotency_key)
+        entry = await call.moot.engine.contribute(name, seat, params.answer, params.idempotency_key, via=door)
     else:
         if params.ask.split(".", 2)[-1] != seat:
             raise NotAllowed(f"the ask {params.ask!r} is not put to the seat {seat!r}")
-        entry = await call.moot.answer(name, params.ask, params.answer, params.idempotency_key)
+        entry = await call.moot.answer(name, params.ask, params.answer, params.idempotency_key, via=door)
     call.context.runner.nudge(name)
     return WrittenOut(session_id=name, entry=entry.seq)
 

@@ -10,6 +10,7 @@ from moot.domain.roster import MAILBOX
 from moot.domain.topic import Stakes
 from moot.protocols.council.facts import AdviceOutcome, ContributionType
 from moot.scoring.positions import VotePosition
+from moot.scoring.strength import Strength
 from moot.surfaces.api.method import Wire
 
 IdempotencyKey = Annotated[
@@ -167,6 +168,11 @@ class ContributionOut(Wire):
     taken: list[TakenIn] = []
     round: int
     phase: str
+    via: str | None = Field(
+        default=None, description="The door through which it came in; `owner:` if the owner spoke for the seat."
+    )
+    model: str | None = Field(default=None, description="The model that answered, as its provider names it.")
+    mends: list[str] | None = Field(default=None, description="What was changed to read it.")
 
 
 class ContributedOut(Wire):
@@ -212,6 +218,8 @@ class ResultOut(Wire):
     """The resolution, computed from the record."""
 
     deliberation_id: str
+    choice: str = Field(description="What was decided, in a few words; empty where nothing was.")
+    strength: Strength = Field(description="What the decision is worth, in one word.")
     note: str = Field(description="What a reader must know first: open challenges, an overturned majority, missing votes.")
     decision: str | None = None
     confidence: float | None = None
@@ -315,6 +323,9 @@ class ListedOut(Wire):
     opened_at: str
     last_at: str
     entries: int
+    standing: str = Field(description="decided, undecided, parked, running, stopped or cancelled.")
+    choice: str = Field(description="What was decided, in a few words; empty where nothing was.")
+    strength: str = Field(description="What the decision is worth, in one word.")
 
 
 class ListOut(Wire):

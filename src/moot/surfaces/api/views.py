@@ -15,7 +15,7 @@ from moot.protocols.council.report import build_warning
 from moot.protocols.council.state import Council, CouncilLine
 from moot.protocols.council.timeline import CouncilTimeline, build_decision, find_condition, list_missing_votes
 from moot.reports.blocks import join_spans
-from moot.reports.decision import Decision
+from moot.reports.decision import Decision, summarize_choice
 from moot.reports.timeline import format_time
 from moot.surfaces.api.shapes import (
     ContributionOut,
@@ -29,7 +29,7 @@ from moot.surfaces.api.shapes import (
     VoteOut,
 )
 
-_RESHAPED: Final = {"decision", "confidence", "dissent", "open_challenges", "lost"}
+_RESHAPED: Final = {"decision", "choice", "confidence", "dissent", "open_challenges", "lost"}
 """The figures of a decision that have another form on the wire."""
 
 _COPIED: Final = [each.name for each in fields(Decision) if each.name in ResultOut.model_fields and each.name not in _RESHAPED]
@@ -144,6 +144,9 @@ def build_contribution(line: CouncilLine) -> ContributionOut:
         taken=[TakenIn(entry=taken.entry, how=taken.how, why=taken.why) for taken in said.taken],
         round=line.round,
         phase=line.phase,
+        via=line.via or None,
+        model=line.model or None,
+        mends=list(line.mends) or None,
     )
 
 
@@ -162,6 +165,7 @@ def build_result(timeline: CouncilTimeline) -> ResultOut | None:
         **{name: getattr(decision, name) for name in _COPIED},
         deliberation_id=timeline.session,
         note=_build_note(decision, timeline.language, missing),
+        choice="" if decision.decision is None else summarize_choice(decision.choice, decision.decision.text),
         decision=None if decision.decision is None else decision.decision.text,
         confidence=None if decision.confidence is None else round(decision.confidence, 4),
         participant_votes=_build_votes(decision, council),

@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from moot.domain.budget import Spent
 from moot.domain.facts import AsksPut, BudgetExhausted, Entry, SeatLost, SessionResumed
 from moot.domain.ids import SeatId
 from moot.domain.safe_text import one_line, strip_control
@@ -28,11 +29,13 @@ from moot.protocols.persona.facts import (
     TalkEnded,
     TurnTaken,
 )
-from moot.protocols.persona.live_lines import format_line_marks, format_loss
+from moot.protocols.persona.live_lines import format_line_marks
 from moot.protocols.persona.report_text import REPORT_TEXT
 from moot.protocols.persona.timeline import PersonaTimeline, PersonaTimelineLine
-from moot.reports.costs import format_money
 from moot.reports.sections import describe_pause
+from moot.reports.shared_text import SHARED_REPORT_TEXT, SharedReportText
+from moot.reports.spoken_line import SpokenLine
+from moot.surfaces.cli.markdown_text import render_words
 
 COLORS = ("cyan", "magenta", "green", "yellow", "blue", "red", "bright_cyan", "bright_magenta")
 BAR = 20
@@ -59,11 +62,10 @@ def build_view(plugin: AnyPlugin, timeline: Any, console: Console) -> View:
         from moot.surfaces.cli.swarm_view import SwarmView
 
         return SwarmView(plugin, timeline, console)
-    timeline = timeline if consulted is None else consulted.within
+    within = timeline if consulted is None else consulted.within
+    # The plugin of a session with consultations describes the timeline that has them, not the one within.
     return (
-        MeetingView(timeline, console, consulted)
-        if isinstance(timeline, PersonaTimeline)
-        else SeatsView(plugin, timeline, console)
+        MeetingView(within, console, consulted) if isinstance(within, PersonaTimeline) else SeatsView(plugin, timeline, console)
     )
 
 
@@ -153,6 +155,10 @@ class SeatsView(MovingView):
         if not isinstance(event, EntryAdded):
             return
         for line in describe_entry(self._plugin, self._timeline, event.entry):
+            if isinstance(line, SpokenLine):
+                self._console.print(Text(line.head, style="bold"))
+                self._console.print(Padding(render_words(line.words), (0, 0, 1, 2)) if line.words else "")
+                continue
             style = "red" if line.startswith("  ✗") else "dim" if line.startswith("  ") else ""
             self._console.print(Text(line, style=style))
         pending = self._timeline.session_state.pending
@@ -161,13 +167,19 @@ class SeatsView(MovingView):
     def _render(self) -> RenderableType:
         if not self._timeline.seq:
             return Text("")
+        words = SHARED_REPORT_TEXT[self._timeline.session_state.opened.language]
         table = Table.grid(padding=(0, 2))
         for at, seat in enumerate(self._timeline.session_state.seats):
             kind = self._asked.get(seat.id)
+            kind = words.asked_for.get(kind, kind) if kind else ""
             table.add_row(Text(seat.id, style=f"bold {COLORS[at % len(COLORS)]}"), Text(f"… {kind}" if kind else "", style="dim"))
         spent = self._timeline.spent
-        foot = f"{self._timeline.session}  ·  {spent.tokens} tokens  ·  {format_money(spent)}  ·  Ctrl-C stops, nothing is lost"
-        return Group(table, Text(foot, style="dim"))
+        return Group(table, Text(format_foot(self._timeline.session, spent, words), style="dim"))
+
+
+def format_foot(session: str, spent: Spent, words: SharedReportText) -> str:
+    """The last line of a live view: the session, what it cost so far, how to stop it."""
+    return f"{session}  ·  {words.tokens.format(tokens=spent.tokens)}  ·  {words.format_money(spent)}  ·  {words.stops}"
 
 
 class MeetingView(MovingView):
@@ -224,7 +236,7 @@ class MeetingView(MovingView):
                 self._speaker, self._words = seat, ""
             case SeatLost(seat=seat, reason=reason):
                 self._status[seat] = words.losses[reason]
-                self._console.print(Text(f"  {format_loss(seat, words.losses[reason], fact.detail)}", style="red"))
+                self._console.print(Text(f"  {words.format_loss(seat, reason, fact.detail)}", style="red"))
             case PositionTaken(seat=seat, said=position):
                 self._status[seat] = one_line(position.position)
             case StandTaken(seat=seat, said=stand):
@@ -236,8 +248,8 @@ class MeetingView(MovingView):
                 self._console.print(Text(f"  ■ {words.endings[reason]}", style="dim"))
             case ConclusionDrafted(seat=seat):
                 self._status[seat] = words.decision
-            case BudgetExhausted(spent=spent):
-                self._console.print(Text(f"  ■ {spent}", style="yellow"))
+            case BudgetExhausted(budget=budget, spent=spent):
+                self._console.print(Text(f"  {words.format_limit(budget, spent)}", style="yellow"))
             case SessionResumed():
                 self._status = {seat.id: "…" for seat in self._timeline.state.seats}
             case _:
@@ -250,7 +262,7 @@ class MeetingView(MovingView):
     def _render_contribution(self, line: PersonaTimelineLine) -> RenderableType:
         marks = format_line_marks(line, REPORT_TEXT[self._timeline.language])
         head = Text.assemble((f"#{line.id} ", "dim"), (line.speaker, f"bold {self._choose_color(line.speaker)}"), (marks, "dim"))
-        return Group(head, Padding(Text(strip_control(line.content)), (0, 0, 1, 2)))
+        return Group(head, Padding(render_words(line.content), (0, 0, 1, 2)))
 
     def _render(self) -> RenderableType:
         if not self._timeline.seq:
@@ -299,4 +311,4 @@ def _format_footer(timeline: PersonaTimeline) -> str:
     turn = f"{min(timeline.state.turn, limit)}/{limit}" if limit else str(timeline.state.turn)
     words = REPORT_TEXT[timeline.state.opened.language]
     spent = words.footer.format(turn=turn, tokens=total.tokens)
-    return f"{timeline.session}  ·  {spent}  ·  {format_money(total)}  ·  {words.stops}"
+    return f"{timeline.session}  ·  {spent}  ·  {words.format_money(total)}  ·  {words.stops}"

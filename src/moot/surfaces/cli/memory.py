@@ -12,6 +12,7 @@ from moot.memory.breakers import CircuitView, Policy
 from moot.memory.facts import Outcome
 from moot.memory.remembered_decision import RememberedDecision
 from moot.memory.track_records import SourceTrust
+from moot.reports.decision import summarize_choice
 from moot.surfaces.cli import output
 from moot.surfaces.cli.duration import Duration
 
@@ -280,7 +281,9 @@ def _format_decision(kept: RememberedDecision) -> str:
     sure = "" if record.confidence is None else f" {record.confidence:.2f}"
     what = "alone" if kept.is_alone else record.consensus_type or record.protocol
     outcome = kept.outcome or "not reviewed"
-    return f"{kept.decision}  {record.closed_at:%Y-%m-%d}  {what}{sure}  {outcome}  {one_line(record.topic)}"
+    worth = f"{record.strength}: " if record.strength and record.decided else ""
+    decided = f"{worth}{summarize_choice(record.choice, record.decided)}" if record.decided else "undecided"
+    return f"{kept.decision}  {record.closed_at:%Y-%m-%d}  {what}{sure}  {outcome}  {one_line(record.topic)}  → {decided}"
 
 
 def _build_decision_json(kept: RememberedDecision) -> dict[str, Any]:

@@ -16,8 +16,10 @@ from moot.ports.plugin import AnyPlugin
 from moot.reports.blocks import Report, Tone
 from moot.reports.shared_text import SHARED_REPORT_TEXT
 from moot.reports.terminal import TerminalLine, render_decision_lines, render_lines
+from moot.surfaces.cli.markdown_text import render_words
 
 _STYLES: dict[Tone, str] = {"plain": "", "strong": "bold", "dim": "dim", "bad": "red", "warn": "bold yellow", "good": "green"}
+_STANDING_STYLES: Final = {"decided": "green", "parked": "yellow", "waiting": "yellow", "stopped": "yellow", "damaged": "red"}
 QUOTE_BAR: Final = "│ "
 
 
@@ -28,31 +30,47 @@ def show_decision(console: Console, plugin: AnyPlugin, timeline: Any) -> None:
     if decision.status == "concluded":
         lines.append(TerminalLine(f"moot show {session}", "dim"))
     if decision.decision is None or not console.is_terminal:
-        for text in _join_quotes(lines):
-            console.print(Text(text), soft_wrap=True)
+        _print_lines(console, lines)
         return
-    shown = [Text(line.text, style=_STYLES[line.tone]) for line in lines]
+    shown = [_render_group(is_quote, group) for is_quote, group in _group_lines(lines)]
     console.print(Panel(Group(*shown), title=Text(f"{title} · {session}"), title_align="left", padding=(1, 2)))
 
 
 def show_report(console: Console, report: Report) -> None:
     """The whole report under its topic. What participants wrote stands behind a bar: no line of it passes as Moot's own."""
     console.print(Text(one_line(report.topic), style="bold"), soft_wrap=not console.is_terminal)
-    for line in render_lines((*report.decision, *report.record)):
-        text = Text(line.text, style=_STYLES[line.tone])
-        if not line.is_quote:
-            console.print(text, soft_wrap=not console.is_terminal)
+    _print_lines(console, render_lines((*report.decision, *report.record)))
+
+
+def _group_lines(lines: Iterable[TerminalLine]) -> Iterator[tuple[bool, list[TerminalLine]]]:
+    """Yield the lines, those of one quote together."""
+    for (is_quote, _), group in groupby(lines, key=lambda line: (line.is_quote, line.tone if line.is_quote else "")):
+        yield is_quote, list(group)
+
+
+def _render_group(is_quote: bool, lines: list[TerminalLine]) -> RenderableType:
+    if is_quote:
+        return render_words("\n".join(line.text for line in lines), _STYLES[lines[0].tone])
+    return Text("\n").join(Text(line.text, style=_STYLES[line.tone]) for line in lines)
+
+
+def _print_lines(console: Console, lines: Iterable[TerminalLine]) -> None:
+    """Print lines as they are; a quote keeps its lines, each behind a bar. In a terminal its Markdown is rendered."""
+    for is_quote, group in _group_lines(lines):
+        if not is_quote:
+            for line in group:
+                console.print(Text(line.text, style=_STYLES[line.tone]), soft_wrap=not console.is_terminal)
             continue
-        rows = text.wrap(console, max(1, console.width - len(QUOTE_BAR))) if console.is_terminal else [text]
-        for row in rows or [text]:
-            console.print(Text.assemble((QUOTE_BAR, "dim"), row), soft_wrap=True)
-
-
-def _join_quotes(lines: Iterable[TerminalLine]) -> Iterator[str]:
-    """Yield each line by itself, and a quote as one line: without a frame, a line of it could pass as one of Moot's own."""
-    for is_quote, group in groupby(lines, key=lambda line: line.is_quote):
-        texts = [one_line(line.text) for line in group]
-        yield from [" ".join(texts)] if is_quote else texts
+        rows = [line.text for line in group]
+        if console.is_terminal:
+            options = console.options.update_width(max(1, console.width - len(QUOTE_BAR)))
+            for row in console.render_lines(_render_group(True, group), options, pad=False):
+                words = Text.assemble((QUOTE_BAR, "dim"), *((part.text, part.style or "") for part in row))
+                words.rstrip()
+                console.print(words, soft_wrap=True)
+            continue
+        for text in rows:
+            console.print(Text(f"{QUOTE_BAR}{text}".rstrip()), soft_wrap=True)
 
 
 def show_sessions(console: Console, lines: list[SessionLine]) -> None:
@@ -63,19 +81,21 @@ def show_sessions(console: Console, lines: list[SessionLine]) -> None:
     for line in lines:
         opened = f"{line.opened_at:%Y-%m-%d %H:%M}"
         # Not through the console: it would make blanks of the tabs.
-        click.echo(f"{line.session}\t{line.protocol}\t{line.status}\t{opened}\t{one_line(line.topic)}")
+        decided = f"{line.strength}\t{one_line(line.choice)}"
+        click.echo(f"{line.session}\t{line.protocol}\t{line.standing}\t{opened}\t{one_line(line.topic)}\t{decided}")
 
 
 def build_sessions_table(lines: list[SessionLine]) -> RenderableType:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), expand=True)
-    for head in ("session", "protocol", "status", "entries", "opened", "topic"):
-        table.add_column(head, no_wrap=True, overflow="ellipsis", ratio=1 if head == "topic" else None)
+    for head in ("session", "protocol", "status", "worth", "decided", "opened", "topic"):
+        table.add_column(head, no_wrap=True, overflow="ellipsis", ratio=1 if head in {"topic", "decided"} else None)
     for line in lines:
         table.add_row(
             line.session,
             line.protocol,
-            line.status,
-            str(line.entries),
+            Text(line.standing or line.status, style=_STANDING_STYLES.get(line.standing or "", "")),
+            line.strength or "–",
+            Text(one_line(line.choice) or "–"),
             f"{line.opened_at:%Y-%m-%d %H:%M}",
             Text(one_line(line.topic)),
         )

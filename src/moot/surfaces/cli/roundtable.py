@@ -22,6 +22,7 @@ from moot.domain.ids import SeatId, parse_session_id
 from moot.domain.roster import MAILBOX, Seat
 from moot.domain.safe_text import strip_control
 from moot.errors import BadRoster, BadSetting, MootError
+from moot.participants.local_user import name_local_door
 from moot.protocols.roundtable.facts import MODERATOR
 from moot.protocols.roundtable.files import MINUTES, format_input_file_name
 from moot.protocols.roundtable.prompt_text import PROMPT_TEXT, describe_role
@@ -349,7 +350,7 @@ def say(*, name: str, file: Any, role: str, key: str, folder: Path | None, as_js
 
     async def work(hall: ConferenceProject) -> int:
         try:
-            given = await hall.say(name, role, text, key)
+            given = await hall.say(name, role, text, key, via=name_local_door())
         except Blocked as blocked:
             return _print_blocked(blocked, as_json=as_json)
         if as_json:
@@ -535,7 +536,7 @@ def minutes(name: str, write: Any, folder: Path | None, as_json: bool) -> None:
     async def work(hall: ConferenceProject) -> int:
         if text:
             try:
-                given = await hall.say(name, MODERATOR, text)
+                given = await hall.say(name, MODERATOR, text, via=name_local_door())
                 if given.returned and not as_json:
                     return _print_returned(given)
             except Blocked as blocked:

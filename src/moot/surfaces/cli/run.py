@@ -37,6 +37,7 @@ from moot.surfaces.cli.options import WaitCommand, parse_swaps, swap_option, wai
 from moot.surfaces.cli.person import build_terminal_ask, stop_command
 from moot.surfaces.cli.render import show_decision
 from moot.surfaces.cli.sealed_view import SealedView
+from moot.surfaces.cli.session_text import SESSION_TEXT
 
 CATCH_UP_TRIES = 100
 CATCH_UP_SECONDS = 0.02
@@ -137,9 +138,8 @@ def run(
             for hit in [] if as_json else await moot.find_similar(topic):
                 kept = await moot.memory.get(hit.decision)
                 about = extract_first_sentence(kept.record.topic) if kept is not None else ""
-                output.print_note(
-                    f"An earlier decision on a similar question ({one_line(about)}): moot decisions show {hit.decision}"
-                )
+                words = SESSION_TEXT[await table.load_language(moot)]
+                output.print_note(words.earlier.format(topic=one_line(about), decision=hit.decision))
             if not seats and not models and not as_json:
                 await print_discovered(moot, table.session)
             return await table.hold(moot, as_json=as_json, wait=wait or False)
@@ -206,14 +206,15 @@ def watch(session: str, after: int, as_json: bool) -> None:
             view = build_view(plugin, timeline, console)
             with view.open_display():
                 snapshot = await moot.engine.load_snapshot(parse_session_id(session))
+                words = SESSION_TEXT[snapshot.session_state.opened.language]
                 if snapshot.session_state.parked is not None:
                     for told in describe_pause(snapshot.session_state.parked, snapshot.session_state.opened.language):
                         output.print_note(f"{told.strip()}; moot resume {session}")
                 elif snapshot.session_state.is_waiting_outside:
                     waiting = ", ".join(sorted({ask.split(".", 2)[2] for ask in snapshot.session_state.pending}))
-                    output.print_note(f"It waits for answers from outside: {waiting}")
+                    output.print_note(words.waits.format(seats=waiting))
                 elif not snapshot.is_closed and not await moot.is_running(session):
-                    output.print_note(f"No process runs this session; resume it with: moot resume {session}")
+                    output.print_note(words.not_running.format(session=session))
                 async for event in moot.watch(session):
                     view.show(event)
             show_decision(console, plugin, timeline)
@@ -231,6 +232,7 @@ class TerminalSession:
         self._moot: Moot | None = None
         self._timeline: Any = None
         self._received = 0
+        self._language: Language = "en"
         self._console = output.build_console()
 
     def open_moot(self) -> Moot:
@@ -240,12 +242,18 @@ class TerminalSession:
         if not self.session:
             return "\nStopped. Nothing was recorded."
         runs = f" --runs {shlex.quote(str(self.runs))}" if self.runs is not None and str(self.runs) != RUNS else ""
-        return f"\nStopped. Nothing is lost; resume with: moot resume {self.session}{runs}"
+        return "\n" + SESSION_TEXT[self._language].stopped.format(session=f"{self.session}{runs}")
+
+    async def load_language(self, moot: Moot) -> Language:
+        """The language in which this session is spoken of from now on."""
+        self._language = (await moot.engine.load_snapshot(parse_session_id(self.session))).session_state.opened.language
+        return self._language
 
     async def hold(self, moot: Moot, *, as_json: bool, wait: float) -> int:
         """Run the session, show it, print the decision; the exit code."""
         self._moot = moot
         plugin = await moot.load_plugin(self.session)
+        await self.load_language(moot)
         async with keep_run_folder(moot, plugin, self.session, self.runs) as folder:
             code = await self._run_and_show(moot, plugin, as_json=as_json, wait=wait)
         if folder is not None and not as_json:
@@ -260,7 +268,7 @@ class TerminalSession:
         self._timeline = timeline = plugin.timeline(parse_session_id(self.session))
         self._view = await self._build_view(moot, plugin, timeline)
         if not self._console.is_terminal:
-            output.print_line(f"session {self.session}")
+            output.print_line(SESSION_TEXT[self._language].session.format(session=self.session))
         with self._view.open_display():
             watcher = asyncio.create_task(self._watch_events(moot, self._view))
             try:
@@ -298,10 +306,11 @@ class TerminalSession:
         return output.DONE if decision.decision is not None else output.UNDECIDED
 
     async def _print_waiting(self, moot: Moot) -> None:
+        words = SESSION_TEXT[self._language]
         for each in await moot.asks(self.session):
-            until = f" by {each.pending.deadline:%Y-%m-%d %H:%M} UTC" if each.pending.deadline else ""
-            output.print_line(f"waiting for {each.ask.seat}{until}: moot answer {self.session} --seat {each.ask.seat}")
-        output.print_line(f"then resume with: moot resume {self.session}")
+            until = words.until.format(time=f"{each.pending.deadline:%Y-%m-%d %H:%M}") if each.pending.deadline else ""
+            output.print_line(words.waiting.format(seat=each.ask.seat, until=until, session=self.session))
+        output.print_line(words.then_resume.format(session=self.session))
 
     # What a person's prompt needs of its screen (`PersonScreen`).
 
@@ -371,15 +380,16 @@ def exit_with(code: int) -> None:
 async def print_discovered(moot: Moot, session: str) -> None:
     """Which of the minds at hand took seats that nobody was named for."""
     found = await moot.discover()
-    taken = {seat.platform for seat in (await moot.engine.load_snapshot(parse_session_id(session))).session_state.seats}
+    state = (await moot.engine.load_snapshot(parse_session_id(session))).session_state
+    taken, words = {seat.platform for seat in state.seats}, SESSION_TEXT[state.opened.language]
     models = [text for text in found.models if text in taken]
     servers = [text for text in found.servers if text in taken]
     if models:
-        output.print_note(f"Found keys for: {', '.join(models)}")
+        output.print_note(words.found_keys.format(models=", ".join(models)))
     if servers:
-        output.print_note(f"Found on this machine: {', '.join(servers)}")
+        output.print_note(words.found_servers.format(servers=", ".join(servers)))
     if found.embedded and "embedded" in taken:
-        output.print_note("Found the embedded model; it is very small: set a provider's key for a better model (`moot doctor`)")
+        output.print_note(words.found_embedded)
 
 
 async def print_plan(moot: Moot, topic: str, plan: Options, as_json: bool) -> int:

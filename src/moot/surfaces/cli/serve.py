@@ -17,6 +17,7 @@ from moot.domain.safe_text import one_line
 from moot.errors import BadSetting, LedgerUnavailable, NotAllowed, SessionClosed, UnknownSeat
 from moot.memory.facts import Role
 from moot.memory.tokens import AccessDenied, IssuedToken, Token
+from moot.participants.local_user import name_local_door
 from moot.surfaces.cli import output as out
 from moot.surfaces.cli.duration import Duration
 from moot.surfaces.cli.invitations import AGENTS, render_invitation
@@ -122,7 +123,7 @@ def mcp() -> None:
             async def caller_of(request: Any) -> Caller:
                 """Asked at every call: a token can be revoked meanwhile."""
                 if not secret:
-                    return Caller()
+                    return Caller(user=name_local_door())
                 identity = await context.moot.access.identify(secret)
                 if isinstance(identity, AccessDenied):
                     raise NotAllowed(f"MOOT_TOKEN is {identity.reason}; `moot invite` creates a new one")

@@ -14,9 +14,11 @@ from moot.domain.safe_text import one_line, strip_control
 from moot.engine.outside_answers import OutstandingAsk
 from moot.errors import BadSetting, SessionClosed, UnknownAsk
 from moot.participants.human import PersonInterview
+from moot.participants.local_user import name_local_door
 from moot.surfaces.cli import output
 from moot.surfaces.cli.person import AnswerScreen, TerminalPrompt
 from moot.surfaces.cli.render import show_report, show_sessions
+from moot.surfaces.cli.session_text import SESSION_TEXT
 
 
 @click.command("list")
@@ -24,13 +26,16 @@ from moot.surfaces.cli.render import show_report, show_sessions
 def list_sessions(as_json: bool) -> None:
     """List all sessions, the most recently active last.
 
+    Each is decided (with what and what that is worth), undecided, parked (it waits for an answer from outside), running, stopped
+    (it goes on with `moot resume`) or cancelled.
+
     \b
     moot list
     """
 
     async def work() -> None:
         async with Moot() as moot:
-            lines = await moot.sessions()
+            lines = await moot.add_outcomes(await moot.sessions())
         if as_json:
             output.print_json(lines)
         elif lines:
@@ -96,12 +101,14 @@ def give_input(session: str, text: str, key: str, as_json: bool) -> None:
         async with Moot() as moot:
             entry = await moot.give_input(session, words, key)
             timeline = await moot.load_timeline(session)
-            hint = "" if await moot.is_running(session) else f"; continue with: moot resume {session}"
+            words_of = SESSION_TEXT[timeline.session_state.opened.language]
+            hint = "" if await moot.is_running(session) else words_of.goes_on.format(session=session)
         number = next((line.id for line in timeline.lines if entry is not None and line.seq == entry.seq), None)
         if as_json:
             output.print_json({"session": session, "taken": entry is not None, "entry": entry.seq if entry else None})
         else:
-            output.print_line(f"recorded as #{number}{hint}" if entry else "recorded before: nothing changed")
+            told = words_of.recorded_as.format(number=number, hint=hint) if entry else words_of.recorded_before
+            output.print_line(told)
 
     output.run(work, as_json=as_json)
 
@@ -171,19 +178,21 @@ def answer(session: str, text: str | None, seat: str, ask_id: str | None, as_jso
                     return
             elif text is None or text == "-":
                 words = sys.stdin.read()
-            entry = await moot.answer(session, chosen, words)
+            via = await moot.mark_owner(session, seat, name_local_door())
+            entry = await moot.answer(session, chosen, words, via=via)
             if found is not None:
                 kept = interview.find_kept_words(found.brief) or find_kept_words(found.brief, words)
                 await _say_kept_words(moot, session, found.ask, kept)
-            is_over = (await moot.engine.load_snapshot(parse_session_id(session))).is_closed
-            hint = "" if is_over or await moot.is_running(session) else f"; continue with: moot resume {session}"
+            snapshot = await moot.engine.load_snapshot(parse_session_id(session))
+            is_over, words_of = snapshot.is_closed, SESSION_TEXT[snapshot.session_state.opened.language]
+            hint = "" if is_over or await moot.is_running(session) else words_of.goes_on.format(session=session)
             if is_over:
                 await moot.remember(session)
-                hint = f"; the session has ended: moot show {session}"
+                hint = words_of.has_ended.format(session=session)
         if as_json:
             output.print_json({"session": session, "ask": chosen, "entry": entry.seq})
         else:
-            output.print_line(f"recorded{hint}")
+            output.print_line(words_of.recorded.format(hint=hint))
 
     output.run(work, as_json=as_json)
 

@@ -11,9 +11,8 @@ from moot.engine.events import EntryAdded, Event
 from moot.ports.plugin import AnyPlugin
 from moot.protocols.swarm.reports.report import format_agent_name
 from moot.protocols.swarm.reports.timeline import SwarmTimeline
-from moot.reports.costs import format_money
 from moot.reports.figures import format_percent
-from moot.surfaces.cli.live import COLORS, MovingView, describe_entry
+from moot.surfaces.cli.live import COLORS, MovingView, describe_entry, format_foot
 
 BAR: Final = 20
 MOST_DIRECTIONS: Final = 8
@@ -49,7 +48,7 @@ class SwarmView(MovingView):
     def _render_head(self) -> Text:
         swarm, words = self._timeline.state, self._timeline.words
         most = 1 if swarm.settings.mode == "classic" else swarm.settings.max_rounds
-        state = f"{words.crew.format(count=f'{len(swarm.active)}/{len(swarm.explorers)}')} · {swarm.stage}"
+        state = f"{words.crew.format(count=f'{len(swarm.active)}/{len(swarm.explorers)}')} · {words.term(swarm.stage)}"
         return Text.assemble((f"{words.round.format(number=swarm.round)}/{most}", "bold"), f"  {state}")
 
     def _render_pheromones(self) -> RenderableType:
@@ -63,17 +62,22 @@ class SwarmView(MovingView):
         return table
 
     def _render_agents(self) -> RenderableType:
-        swarm = self._timeline.state
+        swarm, words = self._timeline.state, self._timeline.words
         table = Table.grid(padding=(0, 2))
         # Many agents: those that are still being asked are the ones to look at.
         agents = sorted(swarm.agents.items(), key=lambda each: each[0] not in self._asked)[:MOST_AGENTS]
         for at, (seat, agent) in enumerate(agents):
             table.add_row(
                 Text(format_agent_name(seat), style=f"bold {COLORS[at % len(COLORS)]}"),
-                Text(agent.role),
-                Text(agent.status, style="" if agent.status in {"active", "completed"} else "red"),
+                Text(words.term(agent.role)),
+                Text(words.term(agent.status), style="" if agent.status in {"active", "completed"} else "red"),
                 Text(f"{agent.findings} · {agent.deposits}", style="dim"),
-                Text(f"… {self._asked[seat]}" if seat in self._asked else one_line(agent.direction)[:40], style="dim"),
+                Text(
+                    f"… {words.asked_for.get(self._asked[seat], self._asked[seat])}"
+                    if seat in self._asked
+                    else one_line(agent.direction)[:40],
+                    style="dim",
+                ),
             )
         rest = len(swarm.agents) - len(agents)
         if rest > 0:
@@ -101,8 +105,7 @@ class SwarmView(MovingView):
 
     def _render_foot(self) -> Text:
         spent = self._timeline.spent
-        told = f"{self._timeline.session}  ·  {spent.tokens} tokens  ·  {format_money(spent)}  ·  Ctrl-C stops, nothing is lost"
-        return Text(told, style="dim")
+        return Text(format_foot(self._timeline.session, spent, self._timeline.words), style="dim")
 
 
 def _render_bar(value: float, color: str) -> Text:

@@ -102,11 +102,11 @@ class McpServer:
         return types.ListResourcesResult(
             resources=[
                 types.Resource(
-                    name=f"{line.session}: {line.topic[:80]}",
+                    name=f"{line.session} ({line.standing}): {line.topic[:80]}",
                     uri=self._timeline.expand({"session": line.session}),
                     mime_type="text/markdown",
                 )
-                for line in lines[-MOST_LISTED:]
+                for line in await call.moot.add_outcomes(lines[-MOST_LISTED:])
             ]
         )
 

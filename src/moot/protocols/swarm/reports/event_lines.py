@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from moot.domain.safe_text import one_line
+from moot.protocols.swarm.reports.report_text import SwarmReportText
 from moot.protocols.swarm.reports.timeline import SwarmTimeline
 
 MOST_EVENTS: Final = 200
@@ -36,18 +37,18 @@ _SHOWN_EVENTS: Final = frozenset(
 
 def list_event_lines(timeline: SwarmTimeline) -> list[str]:
     """What a reader needs to know of, the oldest first."""
-    return [_format_event(event) for event in timeline.events if event["type"] in _SHOWN_EVENTS]
+    return [_format_event(event, timeline.words) for event in timeline.events if event["type"] in _SHOWN_EVENTS]
 
 
-def _format_event(event: Mapping[str, object]) -> str:
-    fields = {name: _format_value(value) for name, value in event.items() if name not in {"id", "type", "round"}}
-    rest = ", ".join(f"{name} {value}" for name, value in fields.items() if value)
-    return one_line(f"[{event['round']}] {event['type']}" + (f": {rest}" if rest else ""))
+def _format_event(event: Mapping[str, object], words: SwarmReportText) -> str:
+    fields = {name: _format_value(value, words) for name, value in event.items() if name not in {"id", "type", "round"}}
+    rest = ", ".join(f"{words.term(name)} {value}" for name, value in fields.items() if value)
+    return one_line(f"[{event['round']}] {words.term(str(event['type']))}" + (f": {rest}" if rest else ""))
 
 
-def _format_value(value: object) -> str:
+def _format_value(value: object, words: SwarmReportText) -> str:
     if isinstance(value, bool):
-        return str(value).lower()
+        return words.term(str(value).lower())
     if isinstance(value, float):
         return f"{value:.4g}"
-    return ", ".join(str(each) for each in value) if isinstance(value, list) else str(value)
+    return ", ".join(str(each) for each in value) if isinstance(value, list) else words.detail(words.term(str(value)))

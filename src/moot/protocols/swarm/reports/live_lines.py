@@ -14,6 +14,7 @@ from moot.protocols.swarm.facts import (
     RoundSettled,
     SwarmClosed,
 )
+from moot.protocols.swarm.reports.report_text import SwarmReportText
 from moot.protocols.swarm.reports.timeline import SwarmTimeline
 from moot.reports.figures import format_percent
 
@@ -31,37 +32,46 @@ def add_and_describe_entry(timeline: SwarmTimeline, entry: Entry) -> list[str]:
         case Collided(seat=seat, said=said):
             if said.action == "pass":
                 return []
-            what = f"{said.action} {one_line(said.target_finding_id)}".rstrip()
+            what = f"{words.term(said.action)} {one_line(said.target_finding_id)}".rstrip()
             return [f"  ↯ {seat} {what}: {one_line(said.content)[:160]}"]
         case BarrierPassed():
             return [
-                *(f"  ✗ {each.seat}: {each.violation} ({each.severity})" for each in fact.violations),
-                *(f"  ✗ {each.seat}: {each.old} → {each.new} ({each.reason})" for each in fact.changes),
+                *(f"  ✗ {each.seat}: {words.term(each.violation)} ({words.term(each.severity)})" for each in fact.violations),
+                *(
+                    f"  ✗ {each.seat}: {words.term(each.old)} → {words.term(each.new)} ({words.term(each.reason)})"
+                    for each in fact.changes
+                ),
             ]
         case OperationsProcessed():
-            return _describe_operations(fact)
+            return _describe_operations(fact, words)
         case IdeasSorted():
             return [
-                f"  ≈ {one_line(each.text)} = {one_line(each.like)} ({each.reason}"
+                f"  ≈ {one_line(each.text)} = {one_line(each.like)} ({words.term(each.reason)}"
                 + (f" {each.likeness:.2f})" if each.likeness is not None else ")")
                 for each in fact.placed
                 if each.reason != "new"
             ]
         case RoundSettled():
-            return [f"  ⇄ {role.seat}: {role.old} → {role.new} ({role.reason})" for role in fact.roles]
+            return [
+                f"  ⇄ {role.seat}: {words.term(role.old)} → {words.term(role.new)} ({words.term(role.reason)})"
+                for role in fact.roles
+            ]
         case ConvergenceMeasured():
             return _describe_measurement(timeline, fact)
         case _:
             return _describe_other(timeline, entry)
 
 
-def _describe_operations(fact: OperationsProcessed) -> list[str]:
+def _describe_operations(fact: OperationsProcessed, words: SwarmReportText) -> list[str]:
     lines = [
-        f"  · {each.operation} {each.seat} {one_line(each.target)} {each.before:.2f} → {each.after:.2f}"
+        f"  · {words.term(each.operation)} {each.seat} {one_line(each.target)} {each.before:.2f} → {each.after:.2f}"
         for each in fact.results
         if each.before is not None and each.after is not None
     ]
-    lines += [f"  ✗ {each.operation} {each.seat}: {each.error}, {each.detail}" for each in fact.results if not each.success]
+    for each in fact.results:
+        if not each.success:
+            told = ", ".join(part for part in (words.term(each.error or ""), words.detail(each.detail)) if part)
+            lines.append(f"  ✗ {words.term(each.operation)} {each.seat}: {told}")
     return lines
 
 
@@ -72,23 +82,23 @@ def _describe_measurement(timeline: SwarmTimeline, fact: ConvergenceMeasured) ->
         f"  = {words.stability} {stable} · {words.quorum} {format_percent(fact.consensus_rate)} · "
         f"{words.diversity} {fact.diversity:.2f} · {words.convergence_reasons[fact.reason]}"
     )
-    return [line, *(f"  ! {name}" for name in fact.warnings)]
+    return [line, *(f"  ! {words.term(name)}" for name in fact.warnings)]
 
 
 def _describe_other(timeline: SwarmTimeline, entry: Entry) -> list[str]:
     words, fact = timeline.words, entry.fact
     match fact:
         case SeatLost(seat=seat, reason=reason, detail=detail):
-            return [f"  ✗ {seat}: {words.losses[reason]}" + (f" ({one_line(detail)})" if detail else "")]
-        case BudgetExhausted(spent=spent):
-            return [f"  ■ {spent}"]
+            return [f"  {words.format_loss(seat, reason, detail)}"]
+        case BudgetExhausted(budget=budget, spent=spent):
+            return [f"  {words.format_limit(budget, spent)}"]
         case AgentsTerminated(ends=ends):
             counts: dict[str, int] = {}
             for each in ends:
                 counts[each.reason] = counts.get(each.reason, 0) + 1
-            return ["  ■ " + ", ".join(f"{reason} × {count}" for reason, count in counts.items())]
+            return ["  ■ " + ", ".join(f"{words.term(reason)} × {count}" for reason, count in counts.items())]
         case SwarmClosed(reason=reason, fault=fault):
-            return [f"  ■ {words.endings[reason]}" + (f": {fault}" if fault else "")]
+            return [f"  ■ {words.endings[reason]}" + (f": {words.detail(fault)}" if words.detail(fault) else "")]
         case Reply():
             return []
         case _:

@@ -176,7 +176,7 @@ def _build_outcome(timeline: SwarmTimeline, decision: Decision, found: WhatIfRes
     rows: list[tuple[str, Cell]] = [(words.author, decision.author)] if decision.author is not None else []
     for each in timeline.completed.resolved if timeline.completed is not None else ():
         result = words.by_vote.format(
-            kind=each.consensus_type,
+            kind=words.term(each.consensus_type),
             count=each.heads,
             all=len(timeline.state.explorers),
             support=format_percent(each.support),
@@ -317,9 +317,9 @@ def _build_agents(timeline: SwarmTimeline) -> tuple[Block, ...]:
     rows = [
         (
             format_agent_name(seat),
-            agent.role,
-            agent.status,
-            agent.ended or "–",
+            words.term(agent.role),
+            words.term(agent.status),
+            words.term(agent.ended or "–"),
             agent.rounds,
             agent.findings,
             agent.deposits,
@@ -336,7 +336,7 @@ def _build_role_evolution(timeline: SwarmTimeline) -> tuple[Block, ...]:
     chart = ColumnChart(
         label=words.evolution,
         labels=tuple(f"T{at}" for at in range(len(crews))),
-        series=tuple(Series(role, tuple(float(crew.get(role, 0)) for crew in crews)) for role in ROLES),
+        series=tuple(Series(words.term(role), tuple(float(crew.get(role, 0)) for crew in crews)) for role in ROLES),
     )
     return build_section(words.evolution, (chart,))
 
@@ -398,7 +398,9 @@ def _build_joins(timeline: SwarmTimeline) -> tuple[Block, ...]:
             join.id,
             join.placed.text,
             f"idea-{join.placed.idea}: {join.placed.like}",
-            f"{join.placed.reason} ({join.by})" if join.placed.reason == "measure" else join.placed.reason,
+            f"{words.term(join.placed.reason)} ({words.term(join.by)})"
+            if join.placed.reason == "measure"
+            else words.term(join.placed.reason),
             "–" if join.placed.likeness is None else f"{join.placed.likeness:.2f}",
         )
         for join in timeline.joins
@@ -414,7 +416,7 @@ def _build_votes(timeline: SwarmTimeline) -> tuple[Block, ...]:
         (
             f"idea-{idea}",
             format_agent_name(seat),
-            Mark(vote.position, _VOTE_TONES.get(vote.position, "plain")),
+            Mark(words.term(vote.position), _VOTE_TONES.get(vote.position, "plain")),
             f"{vote.confidence:.2f}",
             vote.reason,
         )
@@ -441,13 +443,17 @@ def _build_validation(timeline: SwarmTimeline) -> tuple[Block, ...]:
 
 def _describe_validation(timeline: SwarmTimeline, finding: Finding) -> str:
     words = timeline.words
-    return words.validated.format(verdict=finding.verdict, reason=finding.checked) if finding.verdict else words.unvalidated
+    return (
+        words.validated.format(verdict=words.term(finding.verdict), reason=finding.checked)
+        if finding.verdict
+        else words.unvalidated
+    )
 
 
 def _build_insights(timeline: SwarmTimeline) -> tuple[Block, ...]:
     """What collisions brought up, each with its author."""
     items: list[Text] = [
-        (Strong(review.seat), f" ({review.action} {each.id}): {one_line(text)}")
+        (Strong(review.seat), f" ({timeline.words.term(review.action)} {each.id}): {one_line(text)}")
         for each in timeline.state.board.findings
         for review in each.reviews
         for text in review.insights

@@ -1,11 +1,20 @@
 """The words of reports and terminals in both languages."""
 
+from moot.protocols.swarm.reports.terms import translate_detail, translate_term
 from moot.reports.shared_text import SHARED_REPORT_TEXT, SharedReportText
 from moot.reports.two_languages import both, in_each_language
 
 
 class SwarmReportText(SharedReportText):
     """Every text, in one language."""
+
+    def term(self, term: str) -> str:
+        """A role, a state, an event or an operation."""
+        return translate_term(term, self.language)
+
+    def detail(self, detail: str) -> str:
+        """What exactly was wrong, where a reader of this language can read it."""
+        return translate_detail(detail, self.language)
 
     minutes = both("Swarm report", "Swarm 协作完成报告")
     convergence_report = both("Convergence report", "Swarm 收敛报告")

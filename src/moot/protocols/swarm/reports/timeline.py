@@ -390,6 +390,8 @@ def _build_positions(timeline: SwarmTimeline, first: IdeaResolution | None) -> t
                 confidence_after=confidence if position is not None else None,
                 weight=compute_weight(seat.weight, confidence, seat.trust) if is_siding else 0.0,
                 moved_by=None,
+                via_before=timeline.find_door(name, "explore"),
+                via=timeline.find_door(name, "ballot"),
             )
         )
     return tuple(found)

@@ -1,0 +1,106 @@
+"""What a decision is worth, in one word (M-9)."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from moot.domain.ids import SeatId, SessionId
+from moot.reports.decision import Decision, Dissent, SourcedClaim, summarize_choice
+from moot.scoring.strength import Strength, rate_strength
+
+AGREED = Decision(
+    session=SessionId("s"),
+    topic="Which?",
+    status="concluded",
+    decision=SourcedClaim(text="This one."),
+    support=1.0,
+    turnout=1.0,
+    confidence=0.85,
+    heads=3,
+)
+AGAINST = Dissent(seat=SeatId("bob"), kind="oppose", text="No.")
+CHALLENGE = SourcedClaim(text="And the cost?")
+REPORTED = Dissent(seat=None, kind="reported", text="Not all agreed.")
+NO_VOTE = replace(AGREED, support=None, turnout=None, confidence=None)
+
+RULE: list[tuple[Decision, Strength, str]] = [
+    (replace(AGREED, decision=None), "none", "undecided"),
+    (replace(AGREED, support=0.49), "overruled", "opposed"),
+    (replace(AGREED, support=0.5), "contested", "narrow"),
+    (replace(AGREED, support=0.59), "contested", "narrow"),
+    (replace(AGREED, overturned=True), "contested", "overturned"),
+    (replace(NO_VOTE, dissent=(REPORTED,)), "contested", "disputed"),
+    (replace(AGREED, turnout=0.49), "weak", "few_voices"),
+    (replace(AGREED, could_differ=True), "weak", "could_differ"),
+    (replace(AGREED, confidence=0.64), "weak", "unsure"),
+    (replace(NO_VOTE, heads=1), "weak", "one_voice"),
+    (replace(NO_VOTE, heads=2), "fair", "no_vote"),
+    (replace(AGREED, dissent=(AGAINST,)), "fair", "some_oppose"),
+    (replace(AGREED, open_challenges=(CHALLENGE,)), "fair", "open_challenges"),
+    (replace(AGREED, confidence=0.74), "fair", "not_all_sure"),
+    (replace(AGREED, confidence=None), "fair", "not_all_sure"),
+    (AGREED, "strong", "agreed"),
+    # Where all have voted, a report of its author changes nothing: the votes are counted.
+    (replace(AGREED, dissent=(REPORTED,)), "strong", "agreed"),
+]
+
+
+@pytest.mark.parametrize(("decision", "strength", "reason"), RULE)
+def test_each_line_of_the_rule_gives_its_word(decision: Decision, strength: Strength, reason: str) -> None:
+    """M-9"""
+    assert (decision.strength, decision.strength_reason) == (strength, reason)
+
+
+_SHARE = st.none() | st.floats(0, 1)
+
+
+@given(
+    support=_SHARE,
+    turnout=_SHARE,
+    confidence=_SHARE,
+    heads=st.integers(0, 64),
+    flags=st.tuples(st.booleans(), st.booleans(), st.booleans(), st.booleans(), st.booleans()),
+)
+def test_opposition_never_makes_a_decision_stronger(
+    support: float | None, turnout: float | None, confidence: float | None, heads: int, flags: tuple[bool, ...]
+) -> None:
+    """M-9: whatever the figures, less support or an objection more cannot raise the word; a minority is always `overruled`."""
+    order = ("strong", "fair", "weak", "contested", "overruled")
+    disputed, challenged, overturned, differs, opposed = flags
+
+    def rate(opposed: bool, support: float | None) -> Strength:
+        return rate_strength(
+            is_decided=True,
+            support=support,
+            turnout=turnout,
+            confidence=confidence,
+            heads=heads,
+            opposed=opposed,
+            disputed=disputed,
+            open_challenges=challenged,
+            overturned=overturned,
+            could_differ=differs,
+        ).strength
+
+    assert order.index(rate(True, support)) >= order.index(rate(False, support))
+    if support is not None:
+        assert order.index(rate(opposed, support / 2)) >= order.index(rate(opposed, support))
+        assert (rate(opposed, support) == "overruled") == (support < 0.5 - 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("choice", "text", "summary"),
+    [
+        ("Postgres", "Because of its indexes.", "Postgres"),
+        ("", "# Minutes\n\n**Use Postgres.** It has `indexes`.", "Use Postgres."),
+        ("", "- *Redis*\n- nothing else", "Redis nothing else"),
+        ("", "# Redis", "Redis"),
+        ("", "用 Postgres。因为它有索引。", "用 Postgres。"),
+        ("", "a\x1b[31mred\u202e", "a[31mred"),
+    ],
+)
+def test_what_was_chosen_stands_on_one_line_without_markup(choice: str, text: str, summary: str) -> None:
+    """M-9"""
+    assert summarize_choice(choice, text) == summary
