@@ -171,8 +171,8 @@ def _continue_http(door: Door) -> dict[str, Any]:
 
 
 _WHEN: Final = (
-    "Put a question before a board, panel or other group of minds with Moot and report its decision. Use it when the user wants to "
-    "ask the board or a panel, or wants several models to debate, deliberate or decide."
+    "Put a question before a board, panel or other group of minds with Moot and report its decision. Use it when the user wants "
+    "to ask the board or a panel, or wants several models to debate, deliberate or decide."
 )
 _HOW: Final = """\
 Use the tools of the MCP server `moot`.

@@ -198,7 +198,10 @@ def invite(
                     "serving": None if stdio else await is_serving(url),
                     "prompt": prompt,
                     "agents": {
-                        key: {"settings": client.build_entry(door), "headless": client.build_headless(prompt) or None}
+                        key: {
+                            "settings": client.build_entry(door),
+                            "headless": client.build_headless(prompt) or None if prompt else None,
+                        }
                         for key, client in CLIENTS.items()
                         if agent in {None, key}
                     },
