@@ -13,7 +13,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 from tests.acceptance.doors import Cli, held
 from tests.acceptance.mcp_doors import Json, Server, plain, sdk, serving
-from tests.acceptance.outside_agents.obedient_agent import ObedientAgent, find_tools
+from tests.acceptance.outside_agents.obedient_agent import find_tools, follow_prompt
 
 from moot.surfaces.api.toolsets import MOST_TOKENS, MOST_TOOLS, estimate_tokens
 from moot.surfaces.cli.agent_clients import CLIENTS
@@ -116,10 +116,9 @@ def test_agents_that_follow_the_prompt_hold_the_session_over_http(server: Server
         settings, prompt, _ = read_parts(text)
         token = read_door("codex", settings)["headers"]["Authorization"].removeprefix("Bearer ")
         async with sdk(server, "auto", token) as client:
-            agent = ObedientAgent(client, prompt)
-            found = await agent.follow()
+            called, found = await follow_prompt(client, prompt)
         # Nobody is unsure here, so nobody consults.
-        assert agent.called == find_tools(prompt) - ({"consult", "answer_ask"} if protocol == "consulting" else set())
+        assert called == find_tools(prompt) - ({"consult", "answer_ask"} if protocol == "consulting" else set())
         return found
 
     async def work() -> list[Json]:
@@ -146,7 +145,7 @@ def test_agents_that_follow_the_prompt_hold_the_session_over_stdio(cli: Cli, pro
         environ = {name: cli.environ[name] for name in ("PATH", "HOME")} | door["env"]
         parameters = StdioServerParameters(command=door["command"], args=door["args"], env=environ, cwd=str(cli.cwd))
         async with Client(parameters, mode="auto") as client:
-            await ObedientAgent(client, prompt).follow()
+            await follow_prompt(client, prompt)
 
     async def work() -> None:
         await asyncio.gather(*map(follow, clients, texts))

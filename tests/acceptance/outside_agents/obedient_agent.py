@@ -1,6 +1,7 @@
 """An agent that does what an invitation's prompt says, with the tools that the prompt names and no others."""
 
 import re
+from collections.abc import Generator
 from typing import Any
 
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
@@ -29,65 +30,71 @@ def find_tools(prompt: str) -> set[str]:
     return {word for word in _WORD.findall(prompt) if word in TOOLS or "_" in word} - STATES
 
 
-class ObedientAgent:
-    """Follows one prompt to the end of the session."""
+Steps = Generator[tuple[str, Json], Json, Json]
+"""Tools to call with their arguments; it is sent what each gave, and returns what it found out."""
 
-    def __init__(self, client: Client, prompt: str) -> None:
-        self._client = client
-        self._named = find_tools(prompt)
-        self._schemas: dict[str, Any] = {}
-        self.called: set[str] = set()
 
-    async def follow(self) -> Json:
-        """Take part to the end; what the last tool that the prompt names gave."""
-        listed = (await self._client.list_tools()).tools
-        self._schemas = {tool.name: tool.input_schema for tool in listed}
-        assert self._named <= set(self._schemas), (self._named, set(self._schemas))
-        if "join_deliberation" in self._named:
-            return await self._deliberate()
-        if "swarm_round" in self._named:
-            return await self._explore()
-        if "join_conference" in self._named:
-            return await self._confer()
-        return await self._meet()
+def follow(prompt: str) -> Steps:
+    """Do what a prompt says, to the end of the session."""
+    named = find_tools(prompt)
+    if "join_deliberation" in named:
+        return _deliberate()
+    if "swarm_round" in named:
+        return _explore()
+    return _confer() if "join_conference" in named else _meet()
 
-    async def call(self, tool: str, **arguments: Any) -> Json:
-        """Call a tool that the prompt names, with arguments that its schema allows."""
-        assert tool in self._named, (tool, self._named)
-        Draft202012Validator(self._schemas[tool]).validate(arguments)
-        self.called.add(tool)
-        return plain(await self._client.call_tool(tool, arguments))
 
-    async def _deliberate(self) -> Json:
-        turn = await self.call("join_deliberation")
-        while turn["status"] != "closed":
-            if turn["status"] == "your_turn":
-                assert "refers_to" not in turn["ask"]["instructions"]
-                assert "moved_by" not in turn["ask"]["instructions"]
-                kind = next(each for each in turn["ask"]["expected"] if each in SAYS)
-                await self.call("contribute", type=kind, **SAYS[kind])
-            turn = await self.call("wait_for_turn", cursor=turn["cursor"])
-        found: Json = turn["result"]
-        return found
+def _deliberate() -> Steps:
+    turn = yield "join_deliberation", {}
+    while turn["status"] != "closed":
+        if turn["status"] == "your_turn":
+            assert "refers_to" not in turn["ask"]["instructions"]
+            assert "moved_by" not in turn["ask"]["instructions"]
+            kind = next(each for each in turn["ask"]["expected"] if each in SAYS)
+            yield "contribute", {"type": kind, **SAYS[kind]}
+        turn = yield "wait_for_turn", {"cursor": turn["cursor"]}
+    found: Json = turn["result"]
+    return found
 
-    async def _meet(self) -> Json:
-        while (found := await self.call("get_asks", timeoutSeconds=45))["status"] != "ended":
-            for ask in found["asks"]:
-                answer = SPEECH if ask["form"] == "text" else fill(ask["answerSchema"])
-                await self.call("answer_ask", ask=ask["ask"], answer=answer)
-        return await self.call("get_session")
 
-    async def _explore(self) -> Json:
-        while (found := await self.call("swarm_round", timeoutSeconds=45))["status"] != "ended":
-            if found["status"] == "your_turn":
-                await self.call("swarm_report", ask=found["ask"]["ask"], report=fill(found["ask"]["answerSchema"]))
-        return await self.call("swarm_status")
+def _meet() -> Steps:
+    while (found := (yield "get_asks", {"timeoutSeconds": 45}))["status"] != "ended":
+        for ask in found["asks"]:
+            answer = SPEECH if ask["form"] == "text" else fill(ask["answerSchema"])
+            yield "answer_ask", {"ask": ask["ask"], "answer": answer}
+    return (yield "get_session", {})
 
-    async def _confer(self) -> Json:
-        while (found := await self.call("join_conference", timeoutSeconds=20))["status"] != "closed":
-            if found["isYourTurn"]:
-                await self.call("say_in_conference", text=SPEECH)
-        return await self.call("conference_minutes")
+
+def _explore() -> Steps:
+    while (found := (yield "swarm_round", {"timeoutSeconds": 45}))["status"] != "ended":
+        if found["status"] == "your_turn":
+            ask = found["ask"]
+            yield "swarm_report", {"ask": ask["ask"], "report": fill(ask["answerSchema"])}
+    return (yield "swarm_status", {})
+
+
+def _confer() -> Steps:
+    while (found := (yield "join_conference", {"timeoutSeconds": 20}))["status"] != "closed":
+        if found["isYourTurn"]:
+            yield "say_in_conference", {"text": SPEECH}
+    return (yield "conference_minutes", {})
+
+
+async def follow_prompt(client: Client, prompt: str) -> tuple[set[str], Json]:
+    """Follow a prompt with a real client, by the schemas that it was shown: the tools that were called, and what came of it."""
+    schemas = {tool.name: tool.input_schema for tool in (await client.list_tools()).tools}
+    named, called = find_tools(prompt), set()
+    assert named <= set(schemas), (named, set(schemas))
+    steps = follow(prompt)
+    tool, arguments = next(steps)
+    while True:
+        assert tool in named, (tool, named)
+        Draft202012Validator(schemas[tool]).validate(arguments)
+        called.add(tool)
+        try:
+            tool, arguments = steps.send(plain(await client.call_tool(tool, arguments)))
+        except StopIteration as end:
+            return called, end.value
 
 
 def fill(schema: Any, whole: Any = None) -> Any:
