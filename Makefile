@@ -22,7 +22,7 @@ check: $(VENV)/.dev
 	@$(BIN)/lint-imports
 	@$(BIN)/python checks/source_figures.py
 
-# Real coding agents from npm (about 800 MB, once), each pointed at a loopback stand-in for its model.
+# Real coding agents from npm (about 1 GB, once), each pointed at a loopback stand-in for its model.
 test-agents: $(VENV)/.dev
 	@$(BIN)/python -m pytest -n 0 -s checks
 

@@ -14,7 +14,7 @@ from typing import Any
 from moot.testing.stub_server import Raw, Request, Step, StubReply
 
 CACHE = Path(__file__).resolve().parents[1] / ".cache" / "agents"
-PACKAGES = {"codex": "@openai/codex", "opencode": "opencode-ai"}
+PACKAGES = {"codex": "@openai/codex", "opencode": "opencode-ai", "claude": "@anthropic-ai/claude-code"}
 MOOT = Path(sys.executable).with_name("moot")
 DEADLINE = 300.0
 
@@ -38,12 +38,13 @@ unbounded_connection_retries = false
 """
 
 
-def installed() -> str:
-    """A PATH on which the agents are; installs those that are not there yet."""
+def installed(*names: str) -> str:
+    """A PATH on which these agents are; installs those that are not there yet."""
     npm = shutil.which("npm")
     assert npm is not None, "npm is needed: install Node.js 20 or newer"
     folders = [str(MOOT.parent)]
-    for name, package in PACKAGES.items():
+    for name in names:
+        package = PACKAGES[name]
         folder = CACHE / name
         program = folder / "node_modules" / ".bin" / name
         if not program.exists():
@@ -86,6 +87,11 @@ class Stage:
         self.agents = {
             "CODEX_HOME": str(codex_home),
             "OPENAI_API_KEY": "sk-loopback",
+            "ANTHROPIC_API_KEY": "sk-loopback",
+            # It adds the version to the address itself.
+            "ANTHROPIC_BASE_URL": base.removesuffix("/v1"),
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "DISABLE_AUTOUPDATER": "1",
             "OPENCODE_CONFIG_CONTENT": opencode_config(base),
             "OPENCODE_DISABLE_MODELS_FETCH": "1",
         }
@@ -100,8 +106,14 @@ class Stage:
 
     async def moot(self, *words: str) -> str:
         """What the command prints; it must end well, and soon."""
+        return await self._run(str(MOOT), *words)
+
+    async def shell(self, line: str) -> str:
+        """What a line prints that a person has pasted into a shell; it must end well, and soon."""
+        return await self._run("sh", "-c", line)
+
+    async def _run(self, *words: str) -> str:
         process = await asyncio.create_subprocess_exec(
-            MOOT,
             *words,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,

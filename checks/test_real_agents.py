@@ -12,7 +12,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
-from checks.stage import DEADLINE, PACKAGES, Call, Stage, acted, installed, outcomes, prompts
+from checks.stage import DEADLINE, Call, Stage, acted, installed, outcomes, prompts
 
 from moot import Moot
 from moot.domain.safe_text import quote_lines
@@ -35,7 +35,7 @@ MINUTES = (
 
 @pytest.fixture(scope="session")
 def path() -> str:
-    return installed()
+    return installed("codex", "opencode")
 
 
 def held(
@@ -84,7 +84,7 @@ def test_two_agents_hold_a_debate(path: str, tmp_path: Path) -> None:
     async def work(stage: Stage, stub: StubServer) -> None:
         async with Moot(environ=stage.environ) as moot:
             told = await moot.seating.agents()
-            print({name: told[name] for name in PACKAGES})
+            print({name: told[name] for name in ("codex", "opencode")})
             seats = {"ada": "command:codex", "bob": "command:opencode"}
             decision = await moot.hold(TOPIC, seats=seats, name="debate", language="en", settings={"early_stop": False})
         assert decision.lost == ()

@@ -151,9 +151,10 @@ def http(token: str = "") -> httpx2.AsyncClient:
 
 
 @asynccontextmanager
-async def sdk(server: Server, mode: str, token: str = "") -> AsyncIterator[Client]:
+async def sdk(server: Server, mode: str, token: str = "", query: str = "") -> AsyncIterator[Client]:
     """The SDK's own client."""
-    async with http(token) as transport, Client(streamable_http_client(server.mcp, http_client=transport), mode=mode) as client:
+    address = server.mcp + query
+    async with http(token) as transport, Client(streamable_http_client(address, http_client=transport), mode=mode) as client:
         yield client
 
 

@@ -378,9 +378,10 @@ def test_an_invitation_has_the_token_and_what_to_paste(cli: Cli, table: str) -> 
     assert f'claude mcp add --transport http moot https://moot.example/mcp --header "Authorization: Bearer {secret}"' in told
     for agent in ("Codex", "Gemini CLI", "opencode", "Cursor", "VS Code"):
         assert f"── {agent}" in told
-    assert "Take the seat eve in the Moot deliberation s." in told
+    assert "Take the seat eve in the Moot deliberation s with the tools of the MCP server `moot`." in told
+    assert "nothing answers at https://moot.example/ now" in told
     one = cli("invite", "s", "--seat", "eve", "--for", "codex").out
-    assert one.count("── ") == 2
+    assert one.count("── ") == 3
     assert "── Codex" in one
 
 

@@ -26,6 +26,8 @@ from moot.protocols.council.validation import list_allowed_types
 PROGRESS_SECONDS: Final = 10.0
 MOST_WAIT_SECONDS: Final = 600.0
 
+_OTHER_TOOLS: Final = {"swarm": "swarm_round and swarm_report"}
+
 Progress = Callable[[float, float], Awaitable[None]]
 Nudge = Callable[[SessionId], None]
 
@@ -215,7 +217,8 @@ class Deliberations:
     async def _load_turn(self, session: SessionId, seat: SeatId, reader: SeatId | None, cursor: int | None) -> WaitResult:
         place = await self.load_state(session)
         if seat not in {known.id for known in place.council.seats}:
-            raise UnknownSeat(f"{seat!r} has no seat in {session!r}")
+            known = ", ".join(known.id for known in place.council.seats)
+            raise UnknownSeat(f"{seat!r} has no seat in {session!r}; the seats are: {known}")
         since = place.last_visit(seat) if cursor is None else cursor
         new = tuple(line for line in place.lines(reader, since) if cursor is not None or line.seat != seat)
         pending = WaitResult(status="pending", place=place, new=new, cursor=place.snapshot.seq)
@@ -256,9 +259,9 @@ def find_council_rules(snapshot: Snapshot) -> CouncilRules | None:
 def _build_state(snapshot: Snapshot) -> DeliberationState:
     rules = find_council_rules(snapshot)
     if rules is None:
-        raise UnknownSession(
-            f"session {snapshot.session!r} is a {snapshot.rules.name}, not a deliberation; use the moot.* calls for it"
-        )
+        name = snapshot.rules.name
+        others = _OTHER_TOOLS.get(name, "get_asks and answer_ask")
+        raise UnknownSession(f"session {snapshot.session!r} is a {name}, not a deliberation; take part in it with {others}")
     state = snapshot.state.inner if isinstance(snapshot.rules, ConsultingRulebook) else snapshot.state
     return DeliberationState(snapshot, rules, state)
 

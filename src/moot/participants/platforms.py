@@ -74,6 +74,14 @@ _COMPATIBLE: Final[Mapping[str, str]] = {
 }
 """Providers whose own packages are not needed, because they also offer an OpenAI-compatible API."""
 
+
+def list_key_variables() -> list[str]:
+    """The variables by which providers and their servers are found."""
+    keys = {name for names in _KEYS.values() for name in names}
+    addresses = {f"{name.upper()}_BASE_URL" for name in ("openai", *_LOCAL)}
+    return sorted({*keys, *addresses, "MOOT_MODEL"})
+
+
 _ALIASES: Final[Mapping[str, str]] = {"google-gla": "google", "gemini": "google"}
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0"})  # noqa: S104 - compared with, not bound to
 _VARIABLE: Final = re.compile(r"[A-Z_][A-Z0-9_]*")

@@ -109,7 +109,7 @@ class StubServer:
         if request.method == "GET" and request.path.endswith("/models"):
             names = ["stub"] if self._models is None else self._models
             return self._listing or Raw(body=json.dumps(build_models_body(names)).encode())
-        if request.method != "POST" or not request.path.endswith(("/responses", "/chat/completions")):
+        if request.method != "POST" or not request.path.endswith(("/responses", "/chat/completions", "/messages")):
             return Fail(status=404, message=f"no route {request.method} {request.path}")
         name = request.body.get("model")
         if self._models is not None and name not in self._models:

@@ -1,7 +1,10 @@
 """The calls of a deliberation: `cstp.openDeliberation`, `contribute`, `closeDeliberation`, `getDeliberation` and their kin."""
 
+import re
 from dataclasses import fields
 from typing import Any, Final
+
+from pydantic.alias_generators import to_camel
 
 from moot.app.consultations import Consult
 from moot.app.deliberations import WaitResult, find_council_rules
@@ -49,7 +52,7 @@ from moot.surfaces.api.views import (
     summarize_lines,
 )
 
-CONSULTED = "You are being consulted: answer with answer_ask (moot.answer), not with contribute."
+CONSULTED = "You are being consulted: answer with answer_ask, not with contribute."
 
 
 async def open_deliberation(call: Call, params: OpenParams) -> OpenedOut:
@@ -238,7 +241,9 @@ async def _build_turn_out(call: Call, turn: WaitResult, seat: SeatId) -> TurnOut
             phase=ask.ask.kind,
             expected=["answer"] if ask.ask.kind == "consult" else list(turn.place.allowed[seat]),
             deadline=None if ask.pending.deadline is None else format_time(ask.pending.deadline),
-            instructions=strip_control(ask.brief.own),
+            instructions=_spell_fields(strip_control(ask.brief.own))
+            if ask.ask.kind != "consult"
+            else strip_control(ask.brief.own),
             briefing=strip_control(ask.brief.shared),
         ),
         result=await find_result(call, turn.place.snapshot.session) if turn.status == "closed" else None,
@@ -246,6 +251,16 @@ async def _build_turn_out(call: Call, turn: WaitResult, seat: SeatId) -> TurnOut
 
 
 _WIRE_STATUSES: Final = {"thinking": "open", "concluded": "closed"}
+_WIRE_NAMES: Final = {name: to_camel(name) for name in ContributeParams.model_fields if to_camel(name) != name}
+_FIELD = re.compile(rf"\b(?:{'|'.join(_WIRE_NAMES)})\b")
+
+
+def _spell_fields(instructions: str) -> str:
+    """Instructions with the fields as `contribute` spells them; what somebody said is left as it is."""
+    return "\n".join(
+        line if line.startswith("| ") else _FIELD.sub(lambda found: _WIRE_NAMES[found[0]], line)
+        for line in instructions.split("\n")
+    )
 
 
 async def list_deliberations(call: Call, params: ListParams) -> ListOut:

@@ -138,7 +138,7 @@ async def get_decision(call: Call, params: DecisionParams) -> DecisionOut:
     call.caller.check_session(params.decision_id)
     kept = await (await call.moot.recall()).get(params.decision_id)
     if kept is None:
-        raise UnknownDecision(f"no decision {params.decision_id!r} is stored; cstp.listDecisions lists them")
+        raise UnknownDecision(f"no decision {params.decision_id!r} is stored; search_decisions finds those that are")
     return build_decision_out(kept)
 
 
@@ -159,7 +159,7 @@ async def record_decision(call: Call, params: RecordParams) -> RecordOut:
         deliberation=_build_session_id(params),
     )
     if found.is_allowed:
-        note = "Recorded. Report how it turned out with reviewDecision."
+        note = "Recorded. Report how it turned out with review_decision."
         return RecordOut(status="recorded", decision_id=found.decision, probe_for=list(found.probes), note=note)
     await _open_required(call, params, found.deliberation, participants)
     return RecordOut(

@@ -16,7 +16,7 @@ DecisionRef = Annotated[
         max_length=100,
         validation_alias=AliasChoices("decisionId", "decision_id", "deliberationId", "id"),
         serialization_alias="decisionId",
-        description="A deliberation's id, or the id that recordDecision returned.",
+        description="A deliberation's id, or the id that record_decision returned.",
     ),
 ]
 AgentRef = Annotated[

@@ -7,17 +7,20 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
 
 from moot.app.deliberations import Deliberations, Progress
 from moot.app.moot import Moot
 from moot.app.runner import LocalRunner
 from moot.domain.facts import INVITED_DOOR
-from moot.errors import NotAllowed
+from moot.domain.safe_text import one_line
+from moot.errors import NotAllowed, UnknownSession
 from moot.memory.tokens import Identity
 
 T = TypeVar("T")
+MOST_NAMED: Final = 10
+"""How many sessions an error names."""
 Role = Literal["local", "owner", "seat", "observer"]
 Needs = Literal["read", "speak", "own"]
 
@@ -33,6 +36,28 @@ class Wire(BaseModel):
     """What crosses the wire: camelCase there, nothing unknown let through."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True, from_attributes=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def drop_empty(cls, given: Any) -> Any:
+        """Models fill what they do not need with "" or null: for a field that may be left out, that is left out."""
+        if not isinstance(given, dict):
+            return given
+        optional = _list_optional_names(cls)
+        return {name: value for name, value in given.items() if (value is not None and value != "") or name not in optional}
+
+
+@cache
+def _list_optional_names(shape: type[BaseModel]) -> frozenset[str]:
+    """Every spelling of the fields that may be left out."""
+    fields = {name: field for name, field in shape.model_fields.items() if not field.is_required()}
+    return frozenset(spelling for name, field in fields.items() for spelling in list_spellings(name, field.validation_alias))
+
+
+def list_spellings(name: str, alias: object) -> list[str]:
+    """The names under which a field is accepted."""
+    choices = alias.choices if isinstance(alias, AliasChoices) else [alias]
+    return [name, *(each for each in choices if isinstance(each, str))]
 
 
 class Nothing(Wire):
@@ -64,9 +89,12 @@ class Caller:
         """The door through which this caller's words come in: the token's id, never its secret."""
         return f"{INVITED_DOOR}{self.token}" if self.token else self.user or "local"
 
+    def may(self, needs: Needs) -> bool:
+        return needs in _MAY[self.role]
+
     def check(self, needs: Needs) -> None:
         """Raises NotAllowed when this caller may not do such a thing at all."""
-        if needs not in _MAY[self.role]:
+        if not self.may(needs):
             wanted = {"own": "an owner's token", "speak": "a seat's or an owner's token", "read": "a token"}[needs]
             raise NotAllowed(f"this call needs {wanted}; yours is {_with_article(self.role)}'s")
 
@@ -173,7 +201,10 @@ class Method(Generic[P, R]):
         if self.is_of_all:
             call.caller.check_unbound(self.name)
         work = self.handler(call, self.params.model_validate(params))
-        found = await (work if self.is_reading or self.waits else call.context.run_to_end(work))
+        try:
+            found = await (work if self.is_reading or self.waits else call.context.run_to_end(work))
+        except UnknownSession as error:
+            raise UnknownSession(await _list_known_sessions(call, str(error))) from error
         plain: dict[str, Any] = _drop_missing(found.model_dump(mode="json", by_alias=True))
         return plain
 
@@ -182,6 +213,17 @@ class Method(Generic[P, R]):
 
     def output_schema(self) -> dict[str, Any]:
         return _build_output_schema(self.result)
+
+
+async def _list_known_sessions(call: Call, message: str) -> str:
+    """The message with the sessions that the caller may see instead of a command that it may not have."""
+    what, _, _ = message.partition("; ")
+    if not what.startswith("no session is called"):
+        return message
+    lines = [line for line in await call.moot.sessions() if call.caller.session in {"", line.session}]
+    newest = [f"{line.session} ({one_line(line.topic)[:40]})" for line in reversed(lines[-MOST_NAMED:])]
+    more = f" and {len(lines) - MOST_NAMED} older ones" if len(lines) > MOST_NAMED else ""
+    return f"{what}; the sessions are: {', '.join(newest)}{more}" if newest else f"{what}; there are no sessions yet"
 
 
 def _drop_missing(value: Any) -> Any:

@@ -93,7 +93,7 @@ async def get_pipeline(call: Call, params: SessionParams) -> PipelineOut:
     told = await call.moot.load_timeline(parse_session_id(params.session_id))
     timeline = told.within if isinstance(told, ConsultingTimeline) else told
     if not isinstance(timeline, PipelineTimeline):
-        raise BadSetting(f"session {params.session_id!r} is not a pipeline; use moot.getSession for it")
+        raise BadSetting(f"session {params.session_id!r} is not a pipeline; use get_session for it")
     decision = build_decision(timeline)
     lines = told.consultations if isinstance(told, ConsultingTimeline) else []
     return PipelineOut(

@@ -1,24 +1,28 @@
 """The calls on sessions of every protocol: `moot.*`."""
 
 import asyncio
-from dataclasses import replace
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Generic, Literal, TypeVar
 
 from pydantic import AliasChoices, Field
+from pydantic.alias_generators import to_snake
 
 from moot.app.consultations import Consult
 from moot.app.deliberations import MOST_WAIT_SECONDS, PROGRESS_SECONDS
 from moot.app.moot import Options
+from moot.app.panels import list_presets
 from moot.app.protocols import load_protocols
 from moot.codec.answers import as_json
 from moot.codec.schemas import build_brief_schema
 from moot.domain.facts import Language
-from moot.domain.ids import parse_seat_id, parse_session_id
+from moot.domain.ids import SessionId, parse_seat_id, parse_session_id
 from moot.domain.safe_text import strip_control
 from moot.domain.topic import Stakes, build_topic
 from moot.engine.outside_answers import OutstandingAsk
-from moot.errors import NotAllowed
+from moot.engine.snapshot import Snapshot
+from moot.errors import BadSetting, NotAllowed, UnknownSeat
 from moot.reports.decision import Decision, summarize_choice
 from moot.reports.terminal import render_decision_lines
 from moot.scoring.strength import Strength
@@ -27,13 +31,14 @@ from moot.surfaces.api.entries import build_entry_out, is_sealed
 from moot.surfaces.api.method import Call, Method, Nothing, Wire, build_method
 from moot.surfaces.api.shapes import MOST_ENTRIES, IdempotencyKey, ParticipantIn, Short
 
+T = TypeVar("T")
 PAGE: Final = 200
 
 SessionRef = Annotated[
     str,
     Field(
         max_length=80,
-        validation_alias=AliasChoices("sessionId", "session", "session_id", "deliberationId"),
+        validation_alias=AliasChoices("sessionId", "session", "session_id", "deliberationId", "deliberation_id"),
         serialization_alias="sessionId",
     ),
 ]
@@ -54,10 +59,24 @@ class SessionParams(Wire):
     session_id: SessionRef
 
 
+class GetSessionParams(SessionParams):
+    timeout_seconds: Annotated[float, Field(ge=0, le=MOST_WAIT_SECONDS, description="Wait this long for the end.")] = 0.0
+
+
 class OpenSessionParams(Wire):
     topic: Annotated[str, Field(min_length=1, max_length=20_000)]
-    protocol: Short = "persona"
-    seats: Annotated[list[str | ParticipantIn], Field(min_length=1, max_length=64)]
+    protocol: Annotated[str, Field(max_length=100, description="persona, debate, advisory, consensus, roundtable, swarm.")] = (
+        "persona"
+    )
+    panel: Annotated[
+        str, Field(max_length=64, description="Seats that ship with Moot: board, architecture, product, red-team …")
+    ] = ""
+    seats: Annotated[list[str | ParticipantIn], Field(max_length=64, description="Default: those of the panel.")] = []
+    models: Annotated[
+        list[Annotated[str, Field(max_length=500)]],
+        Field(max_length=64, description="Platforms that the panel's seats share. Default: what the server has."),
+    ] = []
+    options: Annotated[list[Short], Field(max_length=32, description="The possible answers, if known.")] = []
     settings: Annotated[dict[str, Any], Field(max_length=32, description="Settings of the protocol.")] = {}
     category: Short = ""
     stakes: Stakes = "medium"
@@ -188,17 +207,22 @@ class ProtocolsOut(Wire):
 
 
 async def open_session(call: Call, params: OpenSessionParams) -> SessionDecisionOut:
+    if params.panel and params.panel not in list_presets():
+        # A file's name is refused as well: no caller chooses what the server reads.
+        raise BadSetting(f"panel: no panel is called {params.panel!r}; the panels are: {', '.join(list_presets())}")
     options: Options = {
         "seats": [build_seat(call.caller, each) for each in params.seats],
+        "panel": params.panel or None,
+        "models": [build_seat(call.caller, ParticipantIn(id="model", platform=each)).platform for each in params.models],
         "protocol": params.protocol,
         "language": params.language,
-        "settings": params.settings,
-        "subject": build_topic(category=params.category, stakes=params.stakes, tags=params.tags),
+        "settings": {to_snake(name): value for name, value in params.settings.items()},
+        "subject": build_topic(category=params.category, stakes=params.stakes, tags=params.tags, options=params.options),
         "hosted": True,
         "consult": build_consult(params.consult, params.consult_limit),
     }
     session = await call.deliberations.open(params.topic, key=params.idempotency_key, by=call.caller.name, **options)
-    return await get_session(call, SessionParams(session_id=session))
+    return await get_session(call, GetSessionParams(session_id=session))
 
 
 def build_consult(wanted: bool, limit: int | None) -> Consult | None:
@@ -236,8 +260,14 @@ async def list_sessions(call: Call, params: ListSessionsParams) -> SessionsOut:
     )
 
 
-async def get_session(call: Call, params: SessionParams) -> SessionDecisionOut:
+async def get_session(call: Call, params: GetSessionParams) -> SessionDecisionOut:
     call.caller.check_session(params.session_id)
+
+    async def has_ended() -> Wait[None]:
+        snapshot = await call.moot.engine.load_snapshot(parse_session_id(params.session_id))
+        return Wait(snapshot, None, is_over=snapshot.is_closed)
+
+    await _wait(call, parse_session_id(params.session_id), params.timeout_seconds, has_ended)
     plugin, timeline = await call.moot.load_plugin(params.session_id), await call.moot.load_timeline(params.session_id)
     decision: Decision = plugin.decision(timeline)
     fields = as_json(decision)
@@ -272,27 +302,51 @@ async def get_asks(call: Call, params: AsksParams) -> AsksOut:
     name = parse_session_id(params.session_id)
     seat = call.caller.seat_for(name, params.seat) if call.caller.role == "seat" or params.seat is not None else None
     call.caller.check_session(name)
-    loop = asyncio.get_running_loop()
-    ends = loop.time() + params.timeout_seconds
-    while True:
+
+    async def find_asks() -> Wait[list[OutstandingAsk]]:
         snapshot = await call.moot.engine.load_snapshot(name)
+        if seat is not None and seat not in (known := [each.id for each in snapshot.session_state.seats]):
+            raise UnknownSeat(f"{seat!r} has no seat in {name!r}; the seats are: {', '.join(known)}")
         found = [each for each in await call.moot.engine.list_outstanding(name) if seat in {None, each.ask.seat}]
-        left = ends - loop.time()
-        if found or snapshot.is_closed or left <= 0 or call.deliberations.stopping.is_set():
-            break
-        if call.progress is not None:
-            await call.progress(params.timeout_seconds - left, params.timeout_seconds)
-        await call.deliberations.wait_for_change(name, snapshot.seq, min(left, PROGRESS_SECONDS))
-    parked = snapshot.session_state.parked
-    note = "Answer with moot.answer." if found else "The session has ended." if snapshot.is_closed else "Nothing yet: call again."
-    if parked is not None and not found:
+        return Wait(snapshot, found, is_over=bool(found) or snapshot.is_closed)
+
+    if params.timeout_seconds:
+        # The process that ran the session may be gone: somebody must run it while we wait.
+        call.context.runner.nudge(name)
+    ready = await _wait(call, name, params.timeout_seconds, find_asks)
+    is_closed, parked = ready.snapshot.is_closed, ready.snapshot.session_state.parked
+    note = "Answer with answer_ask." if ready.found else "The session has ended." if is_closed else "Nothing yet: call again."
+    if parked is not None and not ready.found:
         note = f"The session is parked: {strip_control(parked.reason)}. It goes on when resume_session succeeds."
     return AsksOut(
         session_id=name,
-        status="ended" if snapshot.is_closed else "thinking" if parked is None else "parked",
-        asks=[_build_ask_out(each) for each in found],
+        status="ended" if is_closed else "thinking" if parked is None else "parked",
+        asks=[_build_ask_out(each) for each in ready.found],
         note=note,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Wait(Generic[T]):
+    """What a look at a session found, and whether to wait no longer."""
+
+    snapshot: Snapshot
+    found: T
+    is_over: bool
+
+
+async def _wait(call: Call, name: SessionId, seconds: float, look: Callable[[], Awaitable[Wait[T]]]) -> Wait[T]:
+    """Look again whenever the session changes, until it is over or the time is up."""
+    loop = asyncio.get_running_loop()
+    ends = loop.time() + seconds
+    while True:
+        ready = await look()
+        left = ends - loop.time()
+        if ready.is_over or left <= 0 or call.deliberations.stopping.is_set():
+            return ready
+        if call.progress is not None:
+            await call.progress(seconds - left, seconds)
+        await call.deliberations.wait_for_change(name, ready.snapshot.seq, min(left, PROGRESS_SECONDS))
 
 
 def _build_ask_out(each: OutstandingAsk) -> AskOut:
@@ -342,7 +396,7 @@ async def resume_session(call: Call, params: ResumeParams) -> SessionDecisionOut
         build_seat(call.caller, ParticipantIn(id=seat, platform=platform))
     await call.moot.prepare_resume(params.session_id, swaps=params.swaps)
     call.context.runner.resume(parse_session_id(params.session_id))
-    return await get_session(call, SessionParams(session_id=params.session_id))
+    return await get_session(call, GetSessionParams(session_id=params.session_id))
 
 
 async def cancel_session(call: Call, params: CancelParams) -> WrittenOut:
@@ -375,16 +429,18 @@ async def list_protocols(call: Call, params: Nothing) -> ProtocolsOut:
 _METHODS: tuple[Method[Any, Any], ...] = (
     build_method(
         "moot.openSession",
-        "Open a session of any protocol (persona: personas bid for the floor and a decider concludes). Seats with a platform are models "
-        "that Moot asks; those without answer through get_asks and answer_ask.",
+        "Put a question before a group and have it decided: topic alone asks Moot's default panel, panel='board' a board. Seats with a "
+        "platform are models that Moot asks; those without come from outside and use get_asks and answer_ask. Next: get_session with "
+        "timeoutSeconds=45 until status is 'concluded'.",
         open_session,
         "own",
         "open_session",
     ),
-    build_method("moot.listSessions", "All sessions, the most recently active first.", list_sessions, "read"),
+    build_method("moot.listSessions", "All sessions, the most recently active first.", list_sessions, "read", "list_sessions"),
     build_method(
         "moot.getSession",
-        "A session's current decision: who decided what, how sure, who dissents, who was lost, what it cost.",
+        "A session's current decision: who decided what, how sure, who dissents, who was lost, what it cost. With timeoutSeconds it waits "
+        "for the end.",
         get_session,
         "read",
         "get_session",
@@ -392,12 +448,13 @@ _METHODS: tuple[Method[Any, Any], ...] = (
     build_method("moot.getEntries", "The entries of a session's ledger, by page.", get_entries, "read"),
     build_method(
         "moot.getAsks",
-        "What a session asks of outside seats, with the form of the answer; with timeoutSeconds it waits for an ask to come.",
+        "What a session asks of your seat, with the form of the answer; with timeoutSeconds=45 it waits for an ask to come. No asks: call "
+        "it again, until status is 'ended'. Next: answer_ask.",
         get_asks,
         "speak",
         "get_asks",
     ),
-    build_method("moot.answer", "Answer an ask for an outside seat.", answer_ask, "speak", "answer_ask"),
+    build_method("moot.answer", "Answer what get_asks gave you.", answer_ask, "speak", "answer_ask"),
     build_method("moot.giveInput", "Add an input of the user's.", give_input, "own"),
     build_method("moot.closeSession", "Ask for the end: the session concludes with what was said so far.", close_session, "own"),
     build_method(

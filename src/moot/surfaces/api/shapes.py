@@ -13,25 +13,23 @@ from moot.scoring.positions import VotePosition
 from moot.scoring.strength import Strength
 from moot.surfaces.api.method import Wire
 
-IdempotencyKey = Annotated[
-    str, Field(max_length=100, description="Idempotency key: a repeated call with the same key counts once.")
-]
+IdempotencyKey = Annotated[str, Field(max_length=100, description="A repeated call with the same key counts once.")]
 Short = Annotated[str, Field(max_length=100)]
 Score = Annotated[float, Field(ge=0, le=1)]
 DeliberationRef = Annotated[
     str,
     Field(
         max_length=80,
-        validation_alias=AliasChoices("deliberationId", "deliberation_id", "sessionId", "session"),
+        validation_alias=AliasChoices("deliberationId", "deliberation_id", "sessionId", "session_id", "session"),
         serialization_alias="deliberationId",
-        description="The deliberation's id, as openDeliberation returned it.",
+        description="The deliberation's id.",
     ),
 ]
 ParticipantRef = Annotated[
     str | None,
     Field(
         max_length=64,
-        validation_alias=AliasChoices("participant", "agent", "agentId", "seat"),
+        validation_alias=AliasChoices("participant", "agent", "agentId", "agent_id", "seat"),
         serialization_alias="participant",
         description="Who speaks; may be omitted with a seat's token.",
     ),

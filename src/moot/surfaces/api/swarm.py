@@ -184,10 +184,10 @@ async def wait_for_round(call: Call, params: RoundParams) -> RoundOut:
             session_id=params.session_id,
             status="your_turn",
             ask=found.asks[0],
-            next="Answer with moot.swarmReport (tool swarm_report).",
+            next="Answer with swarm_report.",
         )
     if found.status == "ended":
-        return RoundOut(session_id=params.session_id, status="ended", next="The swarm has ended; see moot.swarmStatus.")
+        return RoundOut(session_id=params.session_id, status="ended", next="The swarm has ended; swarm_status has its result.")
     return RoundOut(session_id=params.session_id, status="pending", next="Nothing is asked of you yet: call again.")
 
 
@@ -205,7 +205,7 @@ async def _find_swarm_plugin(call: Call, session: str) -> AnyPlugin:
     call.caller.check_session(session)
     plugin = await call.moot.load_plugin(session)
     if plugin.name != "swarm":
-        raise BadSetting(f"{session!r} is not a swarm; use moot.getSession")
+        raise BadSetting(f"{session!r} is not a swarm; use get_asks and answer_ask to take part in it, get_session to read it")
     return plugin
 
 

@@ -1,65 +1,100 @@
-"""What to paste into a coding agent, so that it reaches a server and takes its seat."""
+"""What to paste into a coding agent, so that it reaches Moot and takes its seat."""
 
+import asyncio
 import json
-from collections.abc import Callable
+import shlex
+import urllib.error
+import urllib.request
+from typing import Any, Final
 
-ConfigFormatter = Callable[[str, str], str]
+from moot.surfaces.cli.agent_clients import CLIENTS, NAME, AgentClient, Door
+from moot.surfaces.cli.settings_edit import render_toml_table
 
-
-def _claude(url: str, token: str) -> str:
-    return f'claude mcp add --transport http moot {url}/mcp --header "Authorization: Bearer {token}"'
-
-
-def _codex(url: str, token: str) -> str:
-    return f'[mcp_servers.moot]\nurl = "{url}/mcp"\nhttp_headers = {{ Authorization = "Bearer {token}" }}\ntool_timeout_sec = 120'
+PROBE_SECONDS: Final = 2.0
 
 
-def _gemini(url: str, token: str) -> str:
-    server = {"httpUrl": f"{url}/mcp", "headers": _headers(token), "timeout": 120_000}
-    return _json({"mcpServers": {"moot": server}})
-
-
-def _opencode(url: str, token: str) -> str:
-    server = {"type": "remote", "url": f"{url}/mcp", "headers": _headers(token), "enabled": True}
-    return _json({"mcp": {"moot": server}})
-
-
-def _cursor(url: str, token: str) -> str:
-    return _json({"mcpServers": {"moot": {"url": f"{url}/mcp", "headers": _headers(token)}}})
-
-
-def _vscode(url: str, token: str) -> str:
-    return _json({"servers": {"moot": {"type": "http", "url": f"{url}/mcp", "headers": _headers(token)}}})
-
-
-def _headers(token: str) -> dict[str, str]:
-    return {"Authorization": f"Bearer {token}"}
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, indent=2)
-
-
-AGENTS: dict[str, tuple[str, ConfigFormatter]] = {
-    "claude": ("Claude Code, in a terminal", _claude),
-    "codex": ("Codex, in ~/.codex/config.toml", _codex),
-    "gemini": ("Gemini CLI, in ~/.gemini/settings.json", _gemini),
-    "opencode": ("opencode, in opencode.json", _opencode),
-    "cursor": ("Cursor, in .cursor/mcp.json", _cursor),
-    "vscode": ("VS Code, in .vscode/mcp.json", _vscode),
-}
-
-
-def render_invitation(token: str, *, url: str, session: str, seat: str, agent: str | None) -> str:
+def render_invitation(token: str, door: Door, prompt: str, *, agent: str | None, serving: str = "") -> str:
     """The token, the configuration of every agent (or of one), and what to tell the agent."""
-    base = url.rstrip("/")
     parts = [f"token (shown once): {token}"]
-    for name, (where, recipe) in AGENTS.items():
-        if agent in {None, name}:
-            parts.append(f"── {where}\n{recipe(base, token)}")
-    if seat:
-        from moot.surfaces.mcp.instructions import JOIN
-
-        told = JOIN.format(session=session, seat=seat, participant="")
-        parts.append(f"── then tell the agent\n{told}")
+    if serving:
+        parts.append(serving)
+    chosen = {agent: CLIENTS[agent]} if agent else CLIENTS
+    for key, client in chosen.items():
+        parts.append(f"── {_render_title(key, client)}\n{render_entry(key, client, door)}")
+    if prompt:
+        parts.append(f"── then tell the agent\n{prompt}")
+        parts.append(f"── or without a terminal\n{_render_headless(chosen, prompt)}")
     return "\n\n".join(parts)
+
+
+def _render_title(key: str, client: AgentClient) -> str:
+    if key == "claude":
+        return "Claude Code, in a terminal"
+    where = client.settings.get("project") if key in {"opencode", "cursor", "vscode", "continue"} else None
+    # Where a folder can be moved by a variable, its usual place is named.
+    usual = (where or client.settings["user"]).replace("CODEX/", "~/.codex/").replace("COPILOT/", "~/.copilot/")
+    return f"{client.title}, in {usual}"
+
+
+def render_entry(key: str, client: AgentClient, door: Door) -> str:
+    """Moot's entry as that client's settings have it; for Claude Code the command that adds it."""
+    if key == "claude":
+        return _render_claude_command(door)
+    entry = client.build_entry(door)
+    if client.form == "toml":
+        return render_toml_table((*client.place, NAME), entry).strip()
+    if client.form == "yaml":
+        return render_yaml(entry).strip()
+    value: Any = {NAME: entry}
+    for name in reversed(client.place):
+        value = {name: value}
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def render_yaml(entry: dict[str, Any]) -> str:
+    """A block of Continue's with one server; its values are JSON, which YAML takes."""
+    first, *rest = (f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in entry.items())
+    lines = [f"  - {first}", *(f"    {line}" for line in rest)]
+    return "\n".join(["name: Moot", "version: 0.0.1", "schema: v1", "mcpServers:", *lines]) + "\n"
+
+
+def _render_claude_command(door: Door) -> str:
+    if door.is_http:
+        header = f' --header "Authorization: Bearer {door.token}"' if door.token else ""
+        return f"claude mcp add --transport http {NAME} {shlex.quote(door.url)}{header}"
+    environ = "".join(f" -e {shlex.quote(f'{name}={value}')}" for name, value in door.environ.items())
+    return f"claude mcp add {NAME}{environ} -- {shlex.quote(door.program)} mcp"
+
+
+def _render_headless(chosen: dict[str, AgentClient], prompt: str) -> str:
+    """For one agent the whole command line; for all of them how they begin, PROMPT being the text above."""
+    if len(chosen) == 1:
+        (client,) = chosen.values()
+        return client.build_headless(prompt) or f"{client.title} has no such way: open its chat in agent mode"
+    return "\n".join(client.headless_pattern for client in chosen.values() if client.headless)
+
+
+async def describe_server(url: str) -> str:
+    """Whether a server answers at an address: really asked."""
+    if await is_serving(url):
+        return f"moot serve answers at {url}"
+    return f"nothing answers at {url} now: start it there with `moot serve`, and keep it running"
+
+
+async def is_serving(url: str) -> bool:
+    """Whether Moot answers at an address, within a moment."""
+    try:
+        async with asyncio.timeout(PROBE_SECONDS):
+            return await asyncio.to_thread(_probe, f"{url.rstrip('/')}/healthz")
+    except TimeoutError:
+        return False
+
+
+def _probe(address: str) -> bool:
+    if not address.startswith(("http://", "https://")):
+        return False
+    try:
+        with urllib.request.urlopen(address, timeout=PROBE_SECONDS) as response:  # noqa: S310 - the scheme is checked above
+            return bool(json.load(response) == {"status": "ok"})
+    except (OSError, ValueError):
+        return False

@@ -19,8 +19,9 @@ from moot.memory.facts import Role
 from moot.memory.tokens import AccessDenied, IssuedToken, Token
 from moot.participants.local_user import name_local_door
 from moot.surfaces.cli import output as out
+from moot.surfaces.cli.agent_clients import CLIENTS, Door
 from moot.surfaces.cli.duration import Duration
-from moot.surfaces.cli.invitations import AGENTS, render_invitation
+from moot.surfaces.cli.invitations import describe_server, is_serving, render_invitation
 
 PORT = 8760
 BACKLOG = 2_048
@@ -97,12 +98,14 @@ def _open_socket(host: str, port: int) -> socket.socket:
 
 
 @click.command(short_help="Serve MCP on standard input and output.")
-def mcp() -> None:
+@click.option("--all-tools", is_flag=True, help="Show every tool, not only those for the caller's role (`moot tools`).")
+def mcp(all_tools: bool) -> None:
     """Serve MCP to one client on standard input and output, for a coding agent that starts this command.
 
     With MOOT_TOKEN in the environment it has the rights of that token; without it, all rights on this ledger.
 
     \b
+    moot connect claude
     claude mcp add moot -- moot mcp
     """
 
@@ -110,7 +113,7 @@ def mcp() -> None:
 
     async def work() -> None:
         from moot.surfaces.api.method import Caller
-        from moot.surfaces.http.app import open_server_context
+        from moot.surfaces.api.server_context import open_server_context
         from moot.surfaces.mcp.server import serve_on_stdio
 
         logging.basicConfig(level="WARNING")
@@ -130,7 +133,7 @@ def mcp() -> None:
                 return Caller.from_identity(identity)
 
             await caller_of(None)
-            await serve_on_stdio(context, caller_of)
+            await serve_on_stdio(context, caller_of, shows_all=all_tools)
 
     out.run(work, stopped=lambda: "")
 
@@ -142,7 +145,8 @@ def mcp() -> None:
 @click.option("--observer", is_flag=True, help="A token that may read (all sessions, or only SESSION).")
 @click.option("--lasts", type=Duration(), default=WEEK, help="How long the token is valid. Default: 7d.")
 @click.option("--url", default=f"http://127.0.0.1:{PORT}", show_default=True, help="The address of the server.")
-@click.option("--for", "agent", type=click.Choice(sorted(AGENTS)), help="Print only the configuration of this coding agent.")
+@click.option("--for", "agent", type=click.Choice(sorted(CLIENTS)), help="Print only the configuration of this coding agent.")
+@click.option("--stdio", is_flag=True, help="For an agent on this machine that starts `moot mcp` itself, without a server.")
 @click.option("--note", default="", help="Stored with the token.")
 @click.option("--list", "listing", is_flag=True, help="List all tokens.")
 @click.option("--revoke", metavar="ID", help="Revoke a token.")
@@ -156,6 +160,7 @@ def invite(
     lasts: float,
     url: str,
     agent: str | None,
+    stdio: bool,
     note: str,
     listing: bool,
     revoke: str | None,
@@ -165,6 +170,7 @@ def invite(
 
     \b
     moot invite think_20261115_001 --seat minski
+    moot invite think_20261115_001 --seat minski --for claude --stdio
     moot invite --owner --lasts 30d
     moot invite --list
     moot invite --revoke 6412413f
@@ -180,10 +186,46 @@ def invite(
                 out.print_json(token) if as_json else out.print_line(f"revoked {token.id}")
                 return
             issued = await _issue_token(moot)
+            prompt = await _build_prompt(moot, session, seat) if session is not None and seat is not None else ""
+        door = Door.over_stdio(os.environ, issued.secret) if stdio else Door.over_http(url, issued.secret)
         if as_json:
-            out.print_json({"id": issued.id, "token": issued.secret, "session": session, "seat": seat, "url": url})
+            out.print_json(
+                {
+                    "id": issued.id,
+                    "token": issued.secret,
+                    "session": session,
+                    "seat": seat,
+                    "url": None if stdio else url,
+                    "serving": None if stdio else await is_serving(url),
+                    "prompt": prompt,
+                    "agents": {
+                        key: {
+                            "settings": client.build_entry(door),
+                            "headless": client.build_headless(prompt) or None if prompt else None,
+                        }
+                        for key, client in CLIENTS.items()
+                        if agent in {None, key}
+                    },
+                }
+            )
         else:
-            out.print_line(render_invitation(issued.secret, url=url, session=session or "", seat=seat or "", agent=agent))
+            serving = "" if stdio else await describe_server(url)
+            out.print_line(render_invitation(issued.secret, door, prompt, agent=agent, serving=serving))
+
+    async def _build_prompt(moot: Moot, session: str, seat: str) -> str:
+        from moot.surfaces.api.toolsets import find_conference_name, find_session_kind
+        from moot.surfaces.mcp.instructions import build_join_prompt
+
+        snapshot = await moot.engine.load_snapshot(parse_session_id(session))
+        opened = snapshot.session_state.opened
+        return build_join_prompt(
+            find_session_kind(snapshot),
+            opened.language,
+            session=find_conference_name(opened) or session,
+            seat=seat,
+            has_token=True,
+            has_consultations=opened.consult is not None,
+        )
 
     async def _issue_token(moot: Moot) -> IssuedToken:
         given: dict[Role, bool] = {"seat": seat is not None, "owner": owner, "observer": observer}

@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Final
 
 from sse_starlette.sse import EventSourceResponse
@@ -17,10 +16,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from moot.app.conferences.project import find_project_root
-from moot.app.deliberations import Deliberations
 from moot.app.moot import Moot
-from moot.app.runner import LocalRunner
 from moot.domain.ids import SessionId, parse_session_id
 from moot.engine.events import EntryAdded
 from moot.errors import MootError, NotAllowed, WorldError
@@ -30,6 +26,7 @@ from moot.surfaces.api.entries import build_entry_out, is_sealed
 from moot.surfaces.api.errors import TOO_MUCH, find_error_code
 from moot.surfaces.api.method import Call, Caller, ServerContext
 from moot.surfaces.api.methods import TABLE
+from moot.surfaces.api.server_context import open_server_context
 from moot.surfaces.http.access_control import AccessControl, RateLimiter
 from moot.surfaces.http.metrics import Metrics
 from moot.surfaces.rpc.jsonrpc import Dispatcher, build_refusal
@@ -44,20 +41,6 @@ LOOK_SECONDS: Final = 5.0
 TAKE_UP_SECONDS: Final = 0.01
 CALLS_PER_SECOND: Final = 500.0
 BURST: Final = 2_000.0
-
-
-@asynccontextmanager
-async def open_server_context(moot: Moot) -> AsyncIterator[ServerContext]:
-    """What calls work on, with a runner that keeps sessions going while it is open."""
-    async with moot, LocalRunner(moot.engine, moot.seating, moot.remember_if_possible) as runner:
-        context = ServerContext(moot, runner, Deliberations(moot, runner.nudge), find_project_root(Path.cwd()))
-        try:
-            yield context
-        finally:
-            relays = list(context.relays.values())
-            for relay in relays:
-                relay.cancel()
-            await asyncio.gather(*relays, return_exceptions=True)
 
 
 @dataclass

@@ -4,6 +4,7 @@ The SDK costs about a second to import, so that the command line imports this mo
 """
 
 import logging
+import re
 from collections.abc import Awaitable, Callable
 from importlib.metadata import version
 from typing import Any, Final
@@ -15,12 +16,21 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.uri_template import UriTemplate
 from pydantic import ValidationError
 
+from moot.domain.ids import parse_session_id
 from moot.errors import MootError
 from moot.reports.json_text import dump_json
-from moot.surfaces.api.method import Call, Caller, Method, ServerContext, explain_validation_error
-from moot.surfaces.api.methods import TOOLS
+from moot.surfaces.api.method import Call, Caller, ServerContext, explain_validation_error
+from moot.surfaces.api.methods import TABLE, TOOLS
+from moot.surfaces.api.toolsets import (
+    ALL_TOOLS,
+    complete_arguments,
+    describe_tools,
+    find_conference_name,
+    find_session_kind,
+    select_tools,
+)
 from moot.surfaces.mcp.cancellation import CancelMiddleware
-from moot.surfaces.mcp.instructions import INSTRUCTIONS, JOIN, TIMELINE_MEANS
+from moot.surfaces.mcp.instructions import INSTRUCTIONS, TIMELINE_MEANS, build_join_prompt
 
 TIMELINE: Final = "moot://sessions/{session}/timeline"
 MOST_LISTED: Final = 100
@@ -34,9 +44,9 @@ CallerOf = Callable[[Any], Awaitable[Caller]]
 
 PROMPT: Final = types.Prompt(
     name="join",
-    description="Take a seat in a deliberation and take part in it to its end.",
+    description="Take a seat in a session and take part in it to its end.",
     arguments=[
-        types.PromptArgument(name="session", description="The deliberation's id.", required=True),
+        types.PromptArgument(name="session", description="The session's id.", required=True),
         types.PromptArgument(name="seat", description="The seat; may be omitted with a seat's token.", required=False),
     ],
 )
@@ -45,15 +55,15 @@ PROMPT: Final = types.Prompt(
 class McpServer:
     """Answers the requests of MCP clients."""
 
-    def __init__(self, context: ServerContext, caller_of: CallerOf) -> None:
+    def __init__(self, context: ServerContext, caller_of: CallerOf, *, shows_all: bool = False) -> None:
         self._house = context
         self._caller_of = caller_of
-        self._tools = [_build_tool(name, method) for name, method in TOOLS.items()]
+        self._shows_all = shows_all
         self._timeline = UriTemplate.parse(TIMELINE)
 
     def build_server(self) -> Server[dict[str, Any]]:
         """The server; a transport runs it."""
-        schemas = {tool.name: tool.input_schema for tool in self._tools}
+        schemas = {tool["name"]: tool["inputSchema"] for tool in describe_tools(ALL_TOOLS)}
         server: Server[dict[str, Any]] = Server(
             "moot",
             version=version("moot"),
@@ -79,14 +89,24 @@ class McpServer:
         return Call(context=self._house, caller=await self._caller_of(ctx.request), progress=progress)
 
     async def _list_tools(self, ctx: Ctx, params: PageParams) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=self._tools)
+        call = await self._build_call(ctx)
+        # `/mcp?tools=all`: for a client that finds its way among all of them.
+        shows_all = self._shows_all or (ctx.request is not None and ctx.request.query_params.get("tools") == "all")
+        try:
+            names = await select_tools(call, is_everything=shows_all)
+        except MootError as cause:
+            raise MCPError(code=types.INTERNAL_ERROR, message=_reword(str(cause))) from None
+        found = describe_tools(names, is_seat=call.caller.role == "seat" and not shows_all)
+        return types.ListToolsResult(tools=[types.Tool.model_validate(each) for each in found])
 
     async def _call_tool(self, ctx: Ctx, params: types.CallToolRequestParams) -> types.CallToolResult:
         method = TOOLS.get(params.name)
         if method is None:
-            raise MCPError(code=types.INVALID_PARAMS, message=f"no tool is called {params.name[:100]!r}")
+            known = ", ".join(await select_tools(await self._build_call(ctx)))
+            raise MCPError(code=types.INVALID_PARAMS, message=f"no tool is called {params.name[:100]!r}; yours are: {known}")
         try:
-            result = await method.invoke(await self._build_call(ctx), params.arguments or {})
+            call = await self._build_call(ctx)
+            result = await method.invoke(call, await complete_arguments(call, method, params.arguments or {}))
         except ValidationError as cause:
             return _build_refusal(explain_validation_error(cause))
         except MootError as cause:
@@ -126,7 +146,7 @@ class McpServer:
             call.caller.check_session(session)
             text = await call.moot.export(session, "minutes")
         except MootError as cause:
-            raise MCPError(code=types.INVALID_PARAMS, message=str(cause)) from None
+            raise MCPError(code=types.INVALID_PARAMS, message=_reword(str(cause))) from None
         return types.ReadResourceResult(
             contents=[types.TextResourceContents(uri=params.uri, mime_type="text/markdown", text=text)]
         )
@@ -138,41 +158,51 @@ class McpServer:
         arguments = params.arguments or {}
         if params.name != PROMPT.name or not arguments.get("session"):
             raise MCPError(code=types.INVALID_PARAMS, message="expected the prompt 'join' with a session")
-        seat = arguments.get("seat") or (await self._caller_of(ctx.request)).seat
-        text = build_join_prompt(arguments["session"], seat)
+        call = await self._build_call(ctx)
+        seat, session = arguments.get("seat") or call.caller.seat, arguments["session"]
+        try:
+            call.caller.check_session(session)
+            snapshot = await call.moot.engine.load_snapshot(parse_session_id(session))
+        except MootError as cause:
+            raise MCPError(code=types.INVALID_PARAMS, message=_reword(str(cause))) from None
+        opened = snapshot.session_state.opened
+        outside = [each.id for each in snapshot.session_state.seats if each.is_outside]
+        if seat not in outside:
+            raise MCPError(
+                code=types.INVALID_PARAMS,
+                message=f"seat: {seat[:100]!r} is not a seat for somebody from outside; such are: {', '.join(outside) or 'none'}",
+            )
+        text = build_join_prompt(
+            find_session_kind(snapshot),
+            opened.language,
+            session=find_conference_name(opened) or session,
+            seat=seat,
+            has_token=call.caller.role == "seat",
+            has_consultations=opened.consult is not None,
+        )
         return types.GetPromptResult(
             description=PROMPT.description,
             messages=[types.PromptMessage(role="user", content=types.TextContent(text=text))],
         )
 
 
-def build_join_prompt(session: str, seat: str) -> str:
-    """What an agent is told to do to take part."""
-    return JOIN.format(session=session, seat=seat or "that is yours", participant=f", participant={seat}" if seat else "")
+_SHELL = re.compile(r"[;,]? ?\(?[^;,()]*`moot [^`]*`[^;,()]*\)?")
+_METHOD = re.compile(r"\b(?:cstp|moot)\.[a-z][A-Za-z]+\b")
 
 
-def _build_tool(name: str, method: Method[Any, Any]) -> types.Tool:
-    return types.Tool(
-        name=name,
-        description=method.summary,
-        input_schema=method.input_schema(),
-        output_schema=method.output_schema(),
-        annotations=types.ToolAnnotations(
-            read_only_hint=method.is_reading,
-            idempotent_hint=method.is_reading,
-            destructive_hint=False,
-            open_world_hint=False,
-        ),
-    )
+def _reword(message: str) -> str:
+    """A message for whoever has tools: without commands of a shell, with tools instead of methods."""
+    told = _SHELL.sub("", message) or message
+    return _METHOD.sub(lambda found: (method.tool if (method := TABLE.get(found[0])) else "") or found[0], told)
 
 
 def _build_refusal(message: str) -> types.CallToolResult:
-    """A tool's refusal. No structured content: some clients hold it against the output schema even so."""
-    return types.CallToolResult(content=[types.TextContent(text=message)], is_error=True)
+    """A tool's refusal, without structured content: that is for results."""
+    return types.CallToolResult(content=[types.TextContent(text=_reword(message))], is_error=True)
 
 
-async def serve_on_stdio(context: ServerContext, caller_of: CallerOf) -> None:
+async def serve_on_stdio(context: ServerContext, caller_of: CallerOf, *, shows_all: bool = False) -> None:
     """Serve one client on standard input and output until it goes."""
-    server = McpServer(context, caller_of).build_server()
+    server = McpServer(context, caller_of, shows_all=shows_all).build_server()
     async with stdio_server() as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())

@@ -1,0 +1,82 @@
+"""`moot tools`: which MCP tools each role is shown, and what they cost an agent to read."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import click
+
+from moot.surfaces.api.toolsets import (
+    ALL_TOOLS,
+    MOST_TOKENS,
+    MOST_TOOLS,
+    OBSERVER_TOOLS,
+    OWNER_TOOLS,
+    SEAT_TOOLS,
+    SESSION_OBSERVER_TOOLS,
+    SESSION_OWNER_TOOLS,
+    SessionKind,
+    describe_tools,
+    estimate_tokens,
+    select_seat_tools,
+)
+from moot.surfaces.cli import output as out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoleTools:
+    """What one role is shown."""
+
+    role: str
+    count: int
+    tokens: int
+    tools: tuple[str, ...]
+
+
+_SESSIONS: dict[SessionKind, str] = {
+    "deliberation": "a debate, advisory panel or consensus",
+    "meeting": "a persona meeting, roundtable, pipeline or consultation",
+    "swarm": "a swarm",
+    "conference": "a conference in files",
+}
+
+
+def list_roles() -> Iterator[RoleTools]:
+    """Every role with its tools, then all tools together."""
+    for kind, title in _SESSIONS.items():
+        assert kind in SEAT_TOOLS
+        yield _measure(f"seat of {title}", select_seat_tools(kind, has_consultations=False), is_seat=True)
+        yield _measure(f"seat of {title}, with consultations", select_seat_tools(kind, has_consultations=True), is_seat=True)
+    yield _measure("owner, or nobody's token on this machine", OWNER_TOOLS)
+    for kind, title in _SESSIONS.items():
+        yield _measure(f"owner of {title}", SESSION_OWNER_TOOLS[kind])
+    yield _measure("observer", OBSERVER_TOOLS)
+    for kind, title in _SESSIONS.items():
+        yield _measure(f"observer of {title}", SESSION_OBSERVER_TOOLS[kind])
+    yield _measure("all tools (moot mcp --all-tools, /mcp?tools=all)", ALL_TOOLS)
+
+
+def _measure(role: str, names: tuple[str, ...], *, is_seat: bool = False) -> RoleTools:
+    tokens = estimate_tokens(describe_tools(names, is_seat=is_seat))
+    return RoleTools(role=role, count=len(names), tokens=tokens, tools=names)
+
+
+@click.command(short_help="List the MCP tools that each role is shown, and their tokens.")
+@out.json_option
+def tools(as_json: bool) -> None:
+    """List the MCP tools that each role is shown, and the tokens that an agent reads of them.
+
+    Tokens are estimated: one for every four characters of names, descriptions and schemas.
+
+    \b
+    moot tools
+    """
+    found = list(list_roles())
+    if as_json:
+        out.print_json(found)
+        return
+    out.print_line("tools  tokens  role")
+    for each in found:
+        out.print_line(f"{each.count:>5}  {each.tokens:>6,}  {each.role}")
+        if each.tools != ALL_TOOLS:
+            out.print_line(f"               {' '.join(each.tools)}")
+    out.print_note(f"limits for a role: {MOST_TOOLS} tools, {MOST_TOKENS:,} tokens")

@@ -1,0 +1,122 @@
+"""Which tools each role is shown, and how calls read what models send (D-5, D-6)."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from moot.surfaces.api.deliberation import _spell_fields
+from moot.surfaces.api.method import Caller
+from moot.surfaces.api.methods import TABLE, TOOLS
+from moot.surfaces.api.shapes import ContributeParams, OpenParams, ParticipantIn
+from moot.surfaces.api.toolsets import (
+    ALL_TOOLS,
+    MOST_TOKENS,
+    MOST_TOOLS,
+    SEAT_TOOLS,
+    SESSION_OBSERVER_TOOLS,
+    SESSION_OWNER_TOOLS,
+    describe_tools,
+    estimate_tokens,
+    select_seat_tools,
+)
+from moot.surfaces.cli.tools import RoleTools, list_roles, tools
+from moot.surfaces.mcp.server import _reword
+
+ROLES = [role for role in list_roles() if role.tools != ALL_TOOLS]
+
+
+@pytest.mark.parametrize("role", ROLES, ids=lambda role: role.role)
+def test_no_role_is_shown_more_than_an_agent_can_read(role: RoleTools) -> None:
+    """D-5: at most eight tools and three thousand tokens."""
+    assert role.count == len(set(role.tools)) <= MOST_TOOLS
+    assert role.tokens <= MOST_TOKENS
+
+
+@pytest.mark.parametrize("kind", SEAT_TOOLS)
+def test_a_role_is_shown_only_what_it_may_call(kind: str) -> None:
+    """D-6: and nothing that is refused to a token for one session."""
+    shown = {
+        "seat": select_seat_tools(kind, has_consultations=True),  # type: ignore[arg-type]
+        "observer": SESSION_OBSERVER_TOOLS[kind],  # type: ignore[index]
+        "owner": SESSION_OWNER_TOOLS[kind],  # type: ignore[index]
+    }
+    for role, names in shown.items():
+        for name in names:
+            Caller(role=role, session="s").check(TOOLS[name].needs)  # type: ignore[arg-type]
+            assert not TOOLS[name].is_of_all, (role, name)
+
+
+def test_a_seat_is_not_asked_for_what_its_token_says() -> None:
+    """D-5: neither for its session nor for its name, and it may give them all the same."""
+    for kind in SEAT_TOOLS:
+        for tool in describe_tools(select_seat_tools(kind, has_consultations=True), is_seat=True):
+            schema = tool["inputSchema"]
+            told = {"sessionId", "deliberationId", "conference", "participant", "seat", "role"}
+            assert not told & set(schema["properties"]), tool["name"]
+            assert not told & set(schema.get("required", [])), tool["name"]
+            assert schema.get("additionalProperties") is not False
+
+
+def test_tokens_are_counted_from_what_is_sent() -> None:
+    found = describe_tools(["contribute"])
+    assert estimate_tokens(found) == -(-len(json.dumps(found)) // 4)
+
+
+def test_the_docs_have_the_list_that_the_command_prints() -> None:
+    """D-5: docs/server.md shows the output of `moot tools`."""
+    printed = CliRunner().invoke(tools).stdout
+    page = (Path(__file__).resolve().parents[2] / "docs" / "server.md").read_text(encoding="utf-8")
+    assert f"```text\n{printed}```" in page
+
+
+def test_both_spellings_of_a_field_are_accepted_and_empty_ones_are_absent() -> None:
+    """D-2: models copy what they read and fill what they do not need."""
+    camel = {"deliberationId": "s", "type": "vote", "position": "support", "movedBy": 3, "refersTo": 2}
+    snake = {"deliberation_id": "s", "type": "vote", "position": "support", "moved_by": 3, "refers_to": 2}
+    empty = {"participant": "", "text": "", "choice": None, "condition": "", "confidence": None, "evidence": None}
+    plain = ContributeParams.model_validate(camel)
+    assert ContributeParams.model_validate(snake) == plain
+    assert ContributeParams.model_validate({**camel, **empty}) == plain
+    assert plain.participant is None
+    opened = OpenParams.model_validate({"topic": "x", "participants": [{"id": "a", "platform": ""}, "b"], "protocol": ""})
+    assert opened.protocol == "structured_debate"
+    assert opened.participants[0] == ParticipantIn(id="a")
+
+
+def test_what_must_be_given_is_not_taken_for_absent() -> None:
+    with pytest.raises(ValueError, match="topic"):
+        OpenParams.model_validate({"topic": "", "participants": ["a", "b"]})
+    with pytest.raises(ValueError, match="loudly"):
+        ContributeParams.model_validate({"deliberationId": "s", "type": "pass", "loudly": ""})
+
+
+def test_instructions_spell_fields_as_the_tool_does() -> None:
+    """D-5: but nobody's words are changed."""
+    told = 'Answer: {"refers_to": 3, "moved_by": null}\n| my moved_by stays'
+    assert _spell_fields(told) == 'Answer: {"refersTo": 3, "movedBy": null}\n| my moved_by stays'
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("no session is called 'x'; `moot list` shows those that exist", "no session is called 'x'"),
+        ("session 's' has ended; `moot fork` goes on from an earlier entry", "session 's' has ended"),
+        ("seat 'a' has no platform, and none was found; see `moot doctor`", "seat 'a' has no platform, and none was found"),
+        ("use moot.getSession for it, or cstp.contribute", "use get_session for it, or contribute"),
+        ("nothing to change", "nothing to change"),
+    ],
+)
+def test_a_refusal_names_tools_and_no_commands(message: str, told: str) -> None:
+    """D-6: whoever has tools has neither a shell nor methods."""
+    assert _reword(message) == told
+
+
+def test_descriptions_name_tools_and_no_commands() -> None:
+    """D-5"""
+    methods = {short for name in TABLE if not (short := name.partition(".")[2]).islower()}
+    for tool in describe_tools(ALL_TOOLS):
+        words = set(json.dumps(tool).replace('"', " ").replace("'", " ").split())
+        assert not {word for word in words if word.startswith(("moot.", "cstp."))}, tool["name"]
+        assert not methods & words, tool["name"]
