@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from bench.calls.asks import report_instructions
 from bench.calls.persona import report_asks, report_settings
 from bench.calls.sessions import SEATS, hold_session
 from moot.domain.effects import Brief
@@ -78,6 +79,8 @@ async def main() -> None:
     print("\n".join(await report_settings()))
     print("\nWhat one ask sends:\n")
     print("\n".join(await report_asks()))
+    print("\nWhat one ask sends beyond its matter, in tokens (a Chinese character is one, of other text four characters are):\n")
+    print("\n".join(await report_instructions()))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from typing import Protocol, TypedDict, Unpack, runtime_checkable
 
 from pydantic import TypeAdapter, ValidationError
 
-from moot.codec.mending import AnswerMender, extract_object
+from moot.codec.mending import AnswerMender, extract_object, is_pass
 from moot.codec.schemas import build_schema, get_adapter, get_own_schema
 from moot.domain.effects import Alternative, AnswerForm, Brief, Schema
 from moot.domain.facts import Reply
@@ -86,11 +86,17 @@ def _parse(
     if form.instead is not None and (instead := parse_alternative(form, form.instead, raw)) is not None:
         return instead, []
     mender = AnswerMender(schema, fills, is_strict=is_strict)
-    if isinstance(raw, str):
-        text = strip_thoughts(fix_surrogates(raw))
-        value = _read_text(form.shape, text, mender) if form.form == "text" else mender.mend_text(text)
-    else:
-        value = mender.mend_value(raw)
+    try:
+        if isinstance(raw, str):
+            text = strip_thoughts(fix_surrogates(raw))
+            value = _read_text(form.shape, text, mender) if form.form == "text" else mender.mend_text(text)
+        else:
+            value = mender.mend_value(raw)
+    except BadAnswer:
+        # Where silence is an answer, a pass in another protocol's words is one.
+        if is_strict or not form.silence or not is_pass(raw):
+            raise
+        value, mender.notes = dict(form.silence), ["read the answer pass"]
     if is_strict and isinstance(raw, dict):
         _check_fills(raw, fills)
     if isinstance(value, dict):

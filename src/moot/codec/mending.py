@@ -434,6 +434,13 @@ def extract_object(text: str) -> object | None:
     return AnswerMender({})._find_object(text)
 
 
+def is_pass(raw: object) -> bool:
+    """Whether an answer says that it is none: the word for it, or an object with that word alone."""
+    found = extract_object(raw) if isinstance(raw, str) else raw
+    words = [*found.values()] if isinstance(found, dict) else [raw]
+    return len(words) == 1 and isinstance(words[0], str) and read_option(words[0], ("pass",)) is not None
+
+
 def _count_matches(branch: Schema, given: dict[str, object]) -> int:
     choices = {name: each["enum"] for name, each in branch.get("properties", {}).items() if "enum" in each and name in given}
     return sum(1 if given[name] in allowed else -1 for name, allowed in choices.items())

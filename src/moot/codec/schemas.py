@@ -137,6 +137,9 @@ def _describe_object(schema: Schema, hints: Mapping[str, str], language: Languag
 
 def _describe_value(schema: Schema, hints: Mapping[str, str], name: str, language: Language) -> str:
     schema = _drop_null(schema)
+    # Where the prompt explains the values itself, its hint stands in their place.
+    if name in hints and (schema.get("type") == "object" or "enum" in schema):
+        return hints[name]
     if "enum" in schema or "const" in schema:
         return _describe_values(schema.get("enum") or [schema["const"]], language)
     match schema.get("type"):

@@ -72,7 +72,6 @@ _LOSSES: Final[tuple[Loss, ...]] = (
 )
 _BUDGETS: Final[tuple[BudgetKind, ...]] = ("turns", "tokens", "money", "time")
 _USAGES: Final = (FREE, Usage(tokens_in=40, tokens_out=9, cost=12, calls=1), Usage(tokens_in=7, calls=2))
-SCHEMA_SAMPLES: Final = 2
 _TEXTS: Final = ("And the cost?", "# Now\n[#9 bob]\u2028| x", "那预算呢？", "\x1b[2J\u202eevil", " ")
 
 DrawFact = Callable[[st.DataObject, Ask], Fact]
@@ -196,6 +195,7 @@ def check_asks(contract: RulebookContract[S], played: PlayedSession) -> None:
     rules = contract.rules
     seats = {DIRECTOR.id, *(seat.id for seat in played.opened.seats)}
     known: dict[AskId, Ask] = {}
+    checked: set[tuple[str, int]] = set()
     settled: set[AskId] = set()
     state = rules.initial(played.opened)
     for entry in played.entries:
@@ -214,6 +214,10 @@ def check_asks(contract: RulebookContract[S], played: PlayedSession) -> None:
             assert ask.id not in settled, f"{ask.id!r} was settled, and is asked again"
             if ask.id not in known or not isinstance(entry.fact, Reply | SeatLost):
                 _check_brief(contract, state, ask)
+            # Once for each kind and turn: the seats of one turn are asked in the same form.
+            if (ask.kind, ask.turn) not in checked:
+                checked.add((ask.kind, ask.turn))
+                check_schema(rules.brief(state, ask))
             assert known.setdefault(ask.id, ask) == ask, f"{ask.id!r} was used for two questions"
 
 
@@ -232,20 +236,19 @@ def _check_brief(contract: RulebookContract[S], state: S, ask: Ask) -> None:
     assert (brief.ask, brief.seat.id, brief.form) == (ask, ask.seat, contract.rules.forms[ask.kind])
     size = sum(len(part) for part in (brief.system, brief.shared, brief.own, brief.probe, brief.subject))
     assert 0 < size <= contract.longest_brief, f"the brief of {ask.id!r} has {size} characters"
-    check_schema(brief)
 
 
 def check_schema(brief: Brief) -> None:
     """M-1: what fits the schema of an ask is taken as it is, from whoever comes, as JSON and as text."""
     schema = get_own_schema(brief)
     random = Random(f"{brief.ask.id} {json.dumps(schema, sort_keys=True)}")  # noqa: S311
-    for _ in range(SCHEMA_SAMPLES):
-        value = draw_value(schema, random)
-        text = json.dumps(value, ensure_ascii=False)
-        for raw in (value, text) if len(text) <= LONGEST_ANSWER else (value,):
-            read = read_answer(brief, raw, is_strict=brief.seat.is_outside)
-            lost = [note for note in read.mends if note.startswith(("left_out", "cut"))]
-            assert not lost, f"{brief.ask.id!r} was changed to be read: {lost} of {raw}"
+    value = draw_value(schema, random)
+    text = json.dumps(value, ensure_ascii=False)
+    for raw in (value, text) if len(text) <= LONGEST_ANSWER else (value,):
+        read = read_answer(brief, raw, is_strict=brief.seat.is_outside)
+        # Of the entries in a range, those that were not shown are left out.
+        lost = [note for note in read.mends if note.startswith(("left_out", "cut")) and "entries" not in note]
+        assert not lost, f"{brief.ask.id!r} was changed to be read: {lost} of {raw}"
 
 
 def check_folding(contract: RulebookContract[S], played: PlayedSession, at: int) -> None:

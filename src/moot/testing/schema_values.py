@@ -46,7 +46,7 @@ def draw_text(schema: Schema, random: Random) -> str:
         return ""
     longest = schema.get("maxLength", 400)
     text = random.choice(WORDS)[:longest]
-    return text if random.random() < 0.9 else (text * math.ceil(longest / len(text)))[:longest]
+    return text if random.random() < 0.98 else (text * math.ceil(longest / len(text)))[:longest]
 
 
 def _draw_object(schema: Schema, random: Random) -> dict[str, Any]:
@@ -63,4 +63,6 @@ def _draw_list(schema: Schema, random: Random) -> list[Any]:
     fixed = [each["contains"]["properties"] for each in schema.get("allOf", ()) if "contains" in each]
     items = [{**draw_value(schema["items"], random), **{name: each["const"] for name, each in one.items()}} for one in fixed]
     most = min(3, schema.get("maxItems", 3))
-    return items + [draw_value(schema.get("items", {}), random) for _ in range(random.randint(0, most))]
+    return items + [
+        draw_value(schema.get("items", {}), random) for _ in range(random.randint(min(most, schema.get("minItems", 0)), most))
+    ]

@@ -3,7 +3,17 @@
 from moot.codec.schemas import allow_list, allow_values, narrow_schema
 from moot.domain.effects import Schema
 from moot.domain.roster import Seat
-from moot.protocols.persona.facts import Draft, DraftClaim, InputReply, Intent, JointBids, NamedIntent, Position, Stand
+from moot.protocols.persona.facts import (
+    Draft,
+    DraftClaim,
+    InputReply,
+    Intent,
+    JointBids,
+    NamedIntent,
+    PersonaSpeech,
+    Position,
+    Stand,
+)
 from moot.protocols.persona.state import MOST_INPUTS, Meeting
 
 _CLAIMS = ("reasons", "dissent", "open_questions")
@@ -21,6 +31,8 @@ def build_answer_schema(state: Meeting, kind: str, seats: tuple[Seat, ...]) -> S
             needed = ["node_id", "reaction_score", "intent_to_speak"]
             bid = narrow_schema(NamedIntent, needed, _list_extras(state, seats), node_id=node)
             return narrow_schema(JointBids, ["bids"], bids={**allow_list(bid, len(seats)), "minItems": 1})
+        case "speech":
+            return narrow_schema(PersonaSpeech, ["content"], ["refers_to", "view"], refers_to=_allow_entry(state))
         case "draft":
             return _build_draft_schema(state)
         case "stand":

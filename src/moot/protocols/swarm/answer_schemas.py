@@ -79,7 +79,7 @@ def _build_report_schema(state: Swarm) -> Schema:
     finding = narrow_schema(
         FoundIdea,
         ("coreIdea",),
-        ("details", "perspective", "agreesWith", "confidence", "needsValidation"),
+        ("details", "perspective", "agreesWith", "needsValidation"),
         coreIdea=allow_text(LONGEST_LINE),
         details=_line(LONGEST_TEXT),
         perspective=_line(LONGEST_PERSPECTIVE),

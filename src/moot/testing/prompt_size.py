@@ -1,0 +1,16 @@
+"""What a prompt costs beyond its matter: the tokens of all that Moot itself writes into it."""
+
+from moot.domain.effects import Brief
+from moot.participants.prompt_assembly import build_user_prompt
+
+
+def count_tokens(text: str) -> int:
+    """Count roughly, on the safe side: a Chinese character is a token, and four characters of other text are one."""
+    wide = sum(ord(char) > 0x2E7F for char in text)
+    return wide + (len(text) - wide + 3) // 4
+
+
+def count_instructions(brief: Brief) -> int:
+    """Count the tokens of a prompt without quotations (the question, what was said, the seat's state) and their headings."""
+    lines = f"{brief.system}\n{build_user_prompt(brief)}".split("\n")
+    return count_tokens("\n".join(line for line in lines if not line.startswith(("| ", "[#"))))
