@@ -79,7 +79,7 @@ async def main() -> None:
     print("\n".join(await report_settings()))
     print("\nWhat one ask sends:\n")
     print("\n".join(await report_asks()))
-    print("\nWhat one ask sends beyond its matter, in tokens (a Chinese character is one, of other text four characters are):\n")
+    print("\nWhat one ask sends beyond its matter, in tokens (three Chinese characters are two, four others one):\n")
     print("\n".join(await report_instructions()))
 
 

@@ -7,7 +7,7 @@ from typing import Protocol, TypedDict, Unpack, runtime_checkable
 
 from pydantic import TypeAdapter, ValidationError
 
-from moot.codec.mending import AnswerMender, extract_object, is_pass
+from moot.codec.mending import AnswerMender, extract_object, is_pass, show_value
 from moot.codec.schemas import build_schema, get_adapter, get_own_schema
 from moot.domain.effects import Alternative, AnswerForm, Brief, Schema
 from moot.domain.facts import Reply
@@ -102,8 +102,9 @@ def _parse(
     if isinstance(value, dict):
         value = {**fills, **value}
     try:
-        # What code fills in is not missed where somebody has sent it along.
-        notes = [note for note in mender.notes if not any(note.startswith(f"left_out {name} ") for name in fills)]
+        # What code fills in anyway need not be noted where somebody has sent it along.
+        along = {f"left_out {name} {show_value(known)}" for name, known in fills.items()}
+        notes = [note for note in mender.notes if note not in along]
         return get_adapter(form.shape).validate_python(value), notes
     except ValidationError as cause:
         raise BadAnswer(_explain(form, cause)) from cause

@@ -89,8 +89,8 @@ class AnswerMender:
     def _note(self, code: str, path: str, given: object = _MISSING, result: object = _MISSING) -> None:
         if len(self.notes) < MOST_NOTES:
             parts = [code, path or "the answer"]
-            parts += [_show(given)] if given is not _MISSING else []
-            parts += ["→", _show(result)] if result is not _MISSING else []
+            parts += [show_value(given)] if given is not _MISSING else []
+            parts += ["→", show_value(result)] if result is not _MISSING else []
             self.notes.append(" ".join(parts))
 
     # Values
@@ -116,7 +116,7 @@ class AnswerMender:
             case "null":
                 if is_empty(value):
                     return None
-                raise BadAnswer(f"{path}: nothing was expected (given: {_show(value)})")
+                raise BadAnswer(f"{path}: nothing was expected (given: {show_value(value)})")
             case _:
                 return value
 
@@ -151,7 +151,7 @@ class AnswerMender:
             found = read_option(str(value), [str(each) for each in allowed])
         if found is None:
             shown = ", ".join(str(each) for each in allowed[:12]) or "none"
-            raise BadAnswer(f"{path}: expected one of: {shown} (given: {_show(value)})")
+            raise BadAnswer(f"{path}: expected one of: {shown} (given: {show_value(value)})")
         self._note("read", path, value, found)
         return found
 
@@ -165,7 +165,7 @@ class AnswerMender:
         elif isinstance(value, bool | int | float):
             text = json.dumps(value)
         if not isinstance(text, str):
-            raise BadAnswer(f"{path}: a text was expected (given: {_show(value)})")
+            raise BadAnswer(f"{path}: a text was expected (given: {show_value(value)})")
         if text is not value:
             self._note("read", path, value)
         if schema.get("minLength") and is_blank(text):
@@ -189,7 +189,7 @@ class AnswerMender:
         # NaN is within no limits, and infinity is no JSON.
         if number is None or not least <= number <= most or number in {float("inf"), -float("inf")}:
             limits = f" from {low:g} to {high:g}" if low is not None and high is not None else ""
-            raise BadAnswer(f"{path}: a number{limits} was expected (given: {_show(value)})")
+            raise BadAnswer(f"{path}: a number{limits} was expected (given: {show_value(value)})")
         if number == value and not isinstance(value, bool):
             return value
         self._note("read", path, value, number)
@@ -200,7 +200,7 @@ class AnswerMender:
             return value
         flag = read_flag(_unwrap_one(value))
         if flag is None:
-            raise BadAnswer(f"{path}: true or false was expected (given: {_show(value)})")
+            raise BadAnswer(f"{path}: true or false was expected (given: {show_value(value)})")
         self._note("read", path, value, flag)
         return flag
 
@@ -280,7 +280,7 @@ class AnswerMender:
                 return {required[0]: value}
             value = inner
         if not isinstance(value, dict):
-            raise BadAnswer(f"{path or 'the answer'}: an object was expected (given: {_show(value)})")
+            raise BadAnswer(f"{path or 'the answer'}: an object was expected (given: {show_value(value)})")
         names = {_fold_name(name) for name in fields}
         if not any(_fold_name(str(key)) in names for key in value):
             wrapped = [each for each in value.values() if isinstance(each, dict)]
@@ -519,7 +519,8 @@ def _looks_like_object(source: str, start: int) -> bool:
     return re.match(r"\{\s*(?:[\"'“]|\w+\s*:|//|/\*|\})", source[start : start + 80]) is not None
 
 
-def _show(value: object) -> str:
+def show_value(value: object) -> str:
+    """Return a value on one short line."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     line = one_line(text)
     line = line if len(line) <= LONGEST_GIVEN else f"{line[: LONGEST_GIVEN - 1]}…"

@@ -20,8 +20,8 @@ MOST_SHOWN: Final = 24
 """How many allowed values of a field a prompt lists."""
 
 _OBJECT: Final[Mapping[Language, str]] = {
-    "en": "Answer with one JSON object and nothing else:\n{shape}\nNeeded: {needed}. Leave out what you have nothing for.",
-    "zh": "只用一个 JSON 对象回答：\n{shape}\n必填：{needed}。没有内容的字段就省略。",
+    "en": "Answer with one JSON object and nothing else (needed: {needed}; leave out what you have nothing for):\n{shape}",
+    "zh": "只用一个 JSON 对象回答（必填：{needed}；没有内容的字段就省略）：\n{shape}",
 }
 _NUMBER: Final[Mapping[Language, str]] = {"en": "a number", "zh": "数字"}
 _MORE: Final[Mapping[Language, str]] = {"en": "or another listed above", "zh": "或上文所列的其他值"}

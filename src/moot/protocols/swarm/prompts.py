@@ -256,7 +256,7 @@ def _format_news(state: Swarm, words: SwarmPromptText, agent: Agent) -> list[str
     lines = []
     if agent.role_news is not None:
         news = agent.role_news
-        lines.append(words.role_news.format(old=news.old, new=news.new, reason=news.reason, what=words.roles[news.new]))
+        lines.append(words.role_news.format(old=news.old, new=news.new, what=words.roles[news.new]))
     elif agent.role != "EXPLORER":
         lines.append(words.roles[agent.role])
     if agent.role_refused:

@@ -1,0 +1,240 @@
+"""Answers are read kindly: what is wrong beside their substance is mended, and noted (M-1, M-2)."""
+
+import contextlib
+import json
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from moot.codec.mending import AnswerMender, extract_object
+from moot.codec.schemas import allow_list, allow_text, allow_values, build_wire_schema, describe_schema
+from moot.codec.wording import find_option, read_integer, read_option, read_share
+from moot.domain.claims import cut_text
+from moot.errors import BadAnswer
+from moot.testing.schema_values import draw_value
+
+POSITIONS = ("support", "conditional_support", "oppose", "abstain")
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "position": allow_values(POSITIONS),
+        "text": allow_text(60),
+        "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+        "refers_to": allow_values([2, 3, 5]),
+        "answers": allow_list(allow_values([3, 5]), 4),
+        "is_final": {"type": "boolean"},
+    },
+    "required": ["position", "text"],
+    "additionalProperties": False,
+}
+GOOD = {"position": "support", "text": "It pays."}
+
+
+def mend(raw: object) -> tuple[object, list[str]]:
+    mender = AnswerMender(SCHEMA)
+    return (mender.mend_text(raw) if isinstance(raw, str) else mender.mend_value(raw)), mender.notes
+
+
+@pytest.mark.parametrize(
+    ("given", "field", "value"),
+    [
+        ({"refers_to": "#3"}, "refers_to", 3),
+        ({"refers_to": "line 3"}, "refers_to", 3),
+        ({"refers_to": "第3条"}, "refers_to", 3),
+        ({"refers_to": "three"}, "refers_to", 3),
+        ({"refers_to": [3]}, "refers_to", 3),
+        ({"refers_to": {"line": 3}}, "refers_to", 3),
+        ({"refers_to": 3.0}, "refers_to", 3),
+        ({"refersTo": 3}, "refers_to", 3),
+        ({"confidence": "80%"}, "confidence", 0.8),
+        ({"confidence": 80}, "confidence", 0.8),
+        ({"confidence": "8/10"}, "confidence", 0.8),
+        ({"confidence": "zero point eight"}, "confidence", 0.8),
+        ({"confidence": "eighty percent"}, "confidence", 0.8),
+        ({"confidence": "高"}, "confidence", 0.8),
+        ({"position": "赞成"}, "position", "support"),
+        ({"position": "Conditional support"}, "position", "conditional_support"),
+        ({"position": "AGAINST"}, "position", "oppose"),
+        ({"position": ["oppose"]}, "position", "oppose"),
+        ({"answers": "3, 5"}, "answers", [3, 5]),
+        ({"answers": 3}, "answers", [3]),
+        ({"answers": ["#3", "cyd", 99, 5]}, "answers", [3, 5]),
+        ({"is_final": "yes"}, "is_final", True),
+        ({"text": ["It pays.", "Soon."]}, "text", "It pays.\nSoon."),
+        ({"text": 7}, "text", "7"),
+    ],
+)
+def test_a_value_in_other_words_is_read_and_noted(given: dict[str, object], field: str, value: object) -> None:
+    """M-2"""
+    read, notes = mend({**GOOD, **given})
+    assert isinstance(read, dict)
+    assert read[field] == value
+    assert [note for note in notes if field in note]
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        {"refers_to": 99},
+        {"refers_to": "the first one"},
+        {"confidence": "it depends"},
+        {"confidence": 7},
+        {"confidence": True},
+        {"answers": ["cyd"]},
+        {"refers_to": []},
+        {"vote": "oppose"},
+        {"is_final": "perhaps"},
+    ],
+)
+def test_what_cannot_be_read_beside_the_substance_is_left_out_and_noted(extra: dict[str, object]) -> None:
+    """M-2: a confidence that was not stated is not invented."""
+    read, notes = mend({**GOOD, **extra})
+    assert read == {**GOOD, **({"answers": []} if "answers" in extra else {})}
+    assert any(note.startswith("left_out") for note in notes)
+
+
+def test_what_comes_from_outside_is_not_left_out_but_refused() -> None:
+    """M-2: whoever sent it is told, and can send it again."""
+    for extra in ({"refers_to": 99}, {"confidence": "it depends"}, {"answers": ["cyd"]}, {"text": "word " * 30}):
+        with pytest.raises(BadAnswer):
+            AnswerMender(SCHEMA, is_strict=True).mend_value({**GOOD, **extra})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```json\n{good}\n```",
+        "I am sorry. Here is my answer:\n{good}\nI hope it helps.",
+        "{good},",
+        '{{"answer": {good}}}',
+        "[{good}]",
+        'Take the form {{"position": "…"}}. {good}',
+        '{{"position": "oppose", "position": "support", "text": "It pays."}}',
+        "{{'position': 'support', 'text': 'It pays.',}}",
+        '{{"position": "support", "text": "It pays."',
+        '{{position: support, "text": "It pays."}}',
+        '{{"position": “support”, "text": “It pays.”}}',
+        '{{"Position": "Support.", "Text": "It pays."}}',
+        '{{"position": "support", "my reasons": "It pays."}}',
+        '{{"type": "vote", "stance": "support", "text": "It pays."}}',
+    ],
+)
+def test_whatever_stands_round_the_words_the_words_are_read(text: str) -> None:
+    """M-2"""
+    read, _ = mend(text.format(good=json.dumps(GOOD)))
+    assert read == GOOD
+
+
+def test_words_without_any_json_are_an_answer_where_they_say_what_is_needed() -> None:
+    """M-2"""
+    read, notes = mend("Support: it pays, and soon.")
+    assert read == {"position": "support", "text": "Support: it pays, and soon."}
+    assert notes == ["words the answer"]
+    for words in ("It pays, and soon.", "Not support.", "", "   ", "{broken"):
+        with pytest.raises(BadAnswer):
+            mend(words)
+
+
+@pytest.mark.parametrize(
+    "raw", [{}, {"position": "support"}, {"text": "It pays."}, {"position": "blue", "text": "x"}, 7, None, [], "{}"]
+)
+def test_an_answer_without_substance_is_refused_with_what_is_needed(raw: object) -> None:
+    """M-2"""
+    with pytest.raises(BadAnswer) as caught:
+        mend(raw)
+    assert str(caught.value)
+
+
+def test_a_text_that_is_too_long_is_cut_at_a_word_and_noted() -> None:
+    """M-2"""
+    read, notes = mend({**GOOD, "text": "word " * 30})
+    assert isinstance(read, dict)
+    assert read["text"].endswith("word…")
+    assert len(read["text"]) <= 60
+    assert notes == ["cut text '150 > 60'"]
+    assert cut_text("漢" * 100, 60) == "漢" * 59 + "…"
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "chosen"),
+    [
+        ("B. Postgres", ("A", "B"), "B"),
+        ("Postgres", ("A. MySQL", "B. Postgres"), "B. Postgres"),
+        ("b", ("A. MySQL", "B. Postgres"), "B. Postgres"),
+        ("I choose Postgres", ("MySQL", "Postgres"), "Postgres"),
+        ("not Postgres", ("MySQL", "Postgres"), None),
+        ("MySQL or Postgres", ("MySQL", "Postgres"), None),
+        ("ＹＥＳ。", ("yes", "no"), "yes"),
+        ("no", ("yes", "no"), "no"),
+        ("support, if the tests pass", POSITIONS, None),
+        ("conditional_support", ("support", "oppose"), None),
+        ("", ("yes", "no"), None),
+    ],
+)
+def test_an_option_is_known_by_its_label_its_words_and_nothing_else(
+    given: str, options: tuple[str, ...], chosen: str | None
+) -> None:
+    """M-2"""
+    assert read_option(given, options) == chosen
+
+
+def test_numbers_are_read_as_people_write_them() -> None:
+    assert [read_integer(each) for each in ("#12", " 3 ", "entry 4", "no. 5", "五", True, "1.5", "x3")] == [
+        12,
+        3,
+        4,
+        5,
+        5,
+        None,
+        None,
+        None,
+    ]
+    assert [read_share(each, 0, 1) for each in ("0,7", "70 %", "7 out of 10", 1.2, "-1", "")] == [0.7, 0.7, 0.7, None, None, None]
+    assert find_option("No. It costs too much, yes.", ("yes", "no")) == "no"
+
+
+@given(st.integers(0, 10_000))
+def test_what_fits_a_schema_is_taken_as_it_is(seed: int) -> None:
+    """M-1"""
+    value = draw_value(SCHEMA, Random(seed))
+    for raw in (value, json.dumps(value), f"```json\n{json.dumps(value, ensure_ascii=False)}\n```"):
+        assert mend(raw) == (value, [])
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.floats() | st.integers() | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    )
+)
+def test_whatever_comes_is_read_or_refused(raw: object) -> None:
+    """M-2: never anything but an answer that fits, or a BadAnswer."""
+    try:
+        read, _ = mend(raw)
+    except BadAnswer:
+        return
+    assert isinstance(read, dict)
+    assert read["position"] in POSITIONS
+    assert read["text"].strip()
+
+
+@given(st.text(alphabet='{}[]":,#\n `supportextiniy 0123\\', max_size=200))
+def test_whatever_text_comes_is_read_or_refused(text: str) -> None:
+    with contextlib.suppress(BadAnswer):
+        mend(text)
+    extract_object(text)
+
+
+def test_a_provider_is_sent_no_lengths_and_a_prompt_the_fields_with_their_values() -> None:
+    """M-1: grammars cannot count to thousands."""
+    assert not {"maxLength", "minLength", "pattern", "maxItems"} & {*str(build_wire_schema(SCHEMA)).replace("'", " ").split()}
+    told = describe_schema(SCHEMA, {"text": "your reason"}, "en")
+    assert '"position": "support" | "conditional_support" | "oppose" | "abstain"' in told
+    assert '"text": "your reason"' in told
+    assert '"confidence": 0 … 1' in told
+    assert '"refers_to": 2 | 3 | 5' in told
+    assert "needed: position, text" in told
+    assert "必填：position, text" in describe_schema(SCHEMA, {}, "zh")
