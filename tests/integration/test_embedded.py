@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from moot import Budget, Moot, TextDelta
+from moot.domain.facts import Reply, SeatLost
 from moot.errors import BadRoster, WorldError
 from moot.participants import encoder, weights
 from moot.participants.local_model import LocalModel
@@ -124,3 +125,21 @@ def test_relevance_tells_what_concerns_a_persona(persona: str, on_topic: str, of
 
 def test_an_empty_text_is_like_nothing() -> None:
     assert encoder.SentenceEncoder().likeness("", ["a word"]) == [0.0]
+
+
+@pytest.mark.parametrize("protocol", ["roundtable", "debate", "advisory", "consensus", "swarm"])
+def test_the_embedded_model_sits_in_every_protocol_and_loses_nothing_to_shape(environ: Mapping[str, str], protocol: str) -> None:
+    """M-1: its words are poor, its shapes are right."""
+    settings = {"swarm": {"max_rounds": 1, "collisions": 0}, "roundtable": {"max_rounds": 1}}.get(protocol, {})
+    seats = {"ada": "embedded", "bob": "embedded"} | ({"moderator": "embedded"} if protocol == "roundtable" else {})
+
+    async def work() -> None:
+        async with Moot(environ=environ) as moot:
+            decision = await moot.hold("Should we ship on Friday?", protocol=protocol, seats=seats, seed=3, settings=settings)
+            facts = [entry.fact for entry in await moot.engine.entries(decision.session)]
+        assert [fact for fact in facts if isinstance(fact, SeatLost)] == []
+        assert decision.status == "concluded"
+        models = {fact.model for fact in facts if isinstance(fact, Reply) and fact.usage.tokens_out}
+        assert models == {weights.NAME}
+
+    asyncio.run(work())

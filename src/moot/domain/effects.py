@@ -57,8 +57,8 @@ class Alternative:
 class AnswerForm:
     """The form of one kind of answer: the fact that stores it, and whether it is plain text or JSON.
 
-    `looks_up`: whoever answers may look things up first, where there is something to look them up with. `is_simple`: a very
-    small model can fill it. `silence` are the fields of an answer that says nothing, where there is one.
+    `looks_up`: whoever answers may look things up first, where there is something to look them up with.
+    `silence` are the fields of an answer that says nothing, where there is one.
     """
 
     kind: str
@@ -68,7 +68,6 @@ class AnswerForm:
     max_tokens: int
     instead: Alternative | None = None
     looks_up: bool = False
-    is_simple: bool = False
     silence: tuple[tuple[str, object], ...] | None = None
 
 

@@ -6,7 +6,7 @@ entries that a claim rests on are the most similar ones. A larger model in a GGU
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from threading import Event
@@ -16,9 +16,9 @@ from moot.codec.answers import read_answer
 from moot.codec.schemas import build_brief_schema, build_wire_schema, get_own_schema
 from moot.domain.budget import FREE, Usage
 from moot.domain.context import extract_first_sentence
-from moot.domain.effects import AnswerForm, Brief
+from moot.domain.effects import Brief, Schema
 from moot.domain.seeded_random import model_seed, random_unit
-from moot.errors import BadAnswer, BadRoster, MootError
+from moot.errors import BadAnswer, MootError
 from moot.participants.encoder import compute_relevance
 from moot.participants.local_model import Completion, LocalModel
 from moot.participants.weights import NAME
@@ -29,6 +29,9 @@ SPEAKS_FROM: Final = 0.3
 """The reaction from which an embedded seat wants to speak."""
 SUPPORTS_FROM: Final = 0.5
 """The similarity to its own words from which it supports a decision."""
+_FOR: Final = ("support", "agree", "confirmed", "APPROVED")
+_AGAINST: Final = ("abstain", "challenge", "unclear", "REJECTED", "none")
+"""What it says of what is like its own words, and of what is not: it is too small to oppose with reasons."""
 MOVED: Final = 0.35
 """The part of a reaction that comes from the entry; the rest comes from what the seat has not said yet."""
 MOST_TOKENS: Final = 160
@@ -56,19 +59,11 @@ _OPENERS: Final = (
 
 
 class EmbeddedParticipant:
-    """Fills a seat with the model in this process; the default one is too small for all but simple answers."""
+    """Fills a seat with the model in this process; the default one writes sentences, and the encoder judges."""
 
     def __init__(self, model: LocalModel, measure: Similarity) -> None:
         self._model = model
         self._measure = measure
-
-    def check(self, forms: Mapping[str, AnswerForm]) -> None:
-        """Raises BadRoster when the protocol asks for more than so small a model can give."""
-        if self._model.path.name == NAME and not all(form.is_simple for form in forms.values()):
-            raise BadRoster(
-                "the embedded model is too small for this protocol; it takes part in persona meetings only. "
-                "Set a provider's key, start a local model server (see `moot doctor`), or choose another platform"
-            )
 
     async def ready(self) -> str | None:
         if not self._model.path.is_file():
@@ -82,7 +77,8 @@ class EmbeddedParticipant:
         try:
             if not small:
                 return await self._answer_in_full(brief, on_text)
-            said, usage = await (self._generate_speech(brief, on_text) if brief.form.form == "text" else self._fill_form(brief))
+            is_speech = brief.form.form == "text" and not _has_choice(get_own_schema(brief))
+            said, usage = await (self._generate_speech(brief, on_text) if is_speech else self._fill_form(brief))
             read = read_answer(brief, said)
         except BadAnswer as error:
             return NoAnswer(reason="malformed", detail=str(error))
@@ -121,7 +117,7 @@ class EmbeddedParticipant:
         done = await self._generate_prose(brief, opener, on_text)
         text = f"{opener} {done.text.strip()}"
         latest = brief.perception.memory.latest
-        if latest is not None and latest.id > 1:
+        if latest is not None and latest.id > 1 and "refers_to" in get_own_schema(brief)["properties"]:
             text = f"re #{latest.id}: {text}"
         return text, _build_usage(done)
 
@@ -178,17 +174,17 @@ class _FormFiller:
     brief: Brief
     measure: Similarity
 
-    def wants_text(self, shape: dict[str, Any]) -> bool:
-        fields = [shape["properties"][name] for name in shape.get("required", [])]
-        return any(
-            (field.get("type") == "string" and "enum" not in field) or (field.get("type") == "object" and self.wants_text(field))
-            for field in fields
-        )
+    def wants_text(self, shape: Schema) -> bool:
+        return any(_is_prose(field) or self._wants_inner_text(field) for field in _list_required(shape))
 
-    def fill_fields(self, shape: dict[str, Any], text: str) -> dict[str, Any]:
+    def _wants_inner_text(self, field: Schema) -> bool:
+        inner = field.get("items", {}) if field.get("type") == "array" else field
+        return inner.get("type") == "object" and self.wants_text(inner)
+
+    def fill_fields(self, shape: Schema, text: str) -> dict[str, Any]:
         values: dict[str, Any] = {}
         for name, field in shape["properties"].items():
-            if name == "reason":
+            if name == "reason" and "enum" not in field:
                 values[name] = "measured: relevance to my stance, and what I have not said yet"
             elif name == "entries":
                 values[name] = self._find_entries(text)
@@ -198,10 +194,9 @@ class _FormFiller:
                 values[name] = self._fill_value(field, text)
         return values
 
-    def _fill_value(self, field: dict[str, Any], text: str) -> object:
+    def _fill_value(self, field: Schema, text: str) -> object:
         if "enum" in field:
-            chosen = "support" if self._compute_likeness() >= SUPPORTS_FROM else "abstain"
-            return chosen if chosen in field["enum"] else field["enum"][0]
+            return self._choose(field["enum"], text)
         match field.get("type"):
             case "number" | "integer":
                 return round(self._compute_likeness(text), 2)
@@ -209,8 +204,27 @@ class _FormFiller:
                 return self._compute_reaction() >= SPEAKS_FROM
             case "object":
                 return self.fill_fields(field, text)
+            case "array":
+                return self._fill_items(field["items"], text)
             case _:
                 return text
+
+    def _fill_items(self, item: Schema, text: str) -> list[object]:
+        """Fill a list: one item for each thing that is to be judged, or else one."""
+        named = next((name for name in item.get("required", ()) if "enum" in item["properties"][name]), None)
+        if named is None:
+            return [self._fill_value(item, text)]
+        return [{**self.fill_fields(item, text), named: each} for each in item["properties"][named]["enum"]]
+
+    def _choose(self, options: Sequence[Any], text: str) -> object:
+        """Choose for or against by likeness to its own words; among answers, the one that is most like them."""
+        is_like = self._compute_likeness() >= SUPPORTS_FROM
+        for side in _FOR if is_like else _AGAINST:
+            if side in options:
+                return side
+        named = [str(option) for option in options]
+        likeness = self.measure.likeness(text or self.brief.perception.own_words, named)
+        return options[likeness.index(max(likeness))]
 
     def _compute_reaction(self) -> float:
         """Return the reaction: relevance to the persona, and how little the seat has said; lower when the talk repeats itself."""
@@ -233,6 +247,18 @@ class _FormFiller:
         likeness = self.measure.likeness(text, [turn.text for turn in turns])
         ranked = sorted(zip(likeness, turns, strict=True), key=lambda pair: -pair[0])
         return sorted(turn.id for _, turn in ranked[:2]) or [1]
+
+
+def _list_required(shape: Schema) -> list[Schema]:
+    return [shape["properties"][name] for name in shape.get("required", [])]
+
+
+def _is_prose(field: Schema) -> bool:
+    return field.get("type") == "string" and "enum" not in field
+
+
+def _has_choice(shape: Schema) -> bool:
+    return any("enum" in field for field in _list_required(shape))
 
 
 def _discard_text(text: str) -> None:

@@ -195,9 +195,7 @@ QUESTION_KINDS: dict[str, type[Fact]] = {
 
 INSTEAD: Final = Alternative(field="consult", reply=ConsultationRequested, shape=ConsultRequest)
 FORMS: dict[str, AnswerForm] = {
-    CONSULT: AnswerForm(
-        kind=CONSULT, reply=ConsultationAnswered, shape=Advice, form="text", max_tokens=900, instead=INSTEAD, is_simple=True
-    ),
+    CONSULT: AnswerForm(kind=CONSULT, reply=ConsultationAnswered, shape=Advice, form="text", max_tokens=900, instead=INSTEAD),
     RECORD: AnswerForm(kind=RECORD, reply=ConsultationFiled, shape=RecordLocation, form="json", max_tokens=1),
 }
 QUESTION_FORMS: dict[str, AnswerForm] = {
