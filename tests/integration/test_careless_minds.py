@@ -11,6 +11,7 @@ from moot.domain.effects import Brief
 from moot.domain.facts import Language, Reply, SeatLost
 from moot.participants.function import AnswerFunction
 from moot.ports.participant import Answer, NoAnswer
+from moot.protocols.swarm.facts import BarrierPassed, Reported
 from moot.reports.decision import Decision
 from moot.testing.careless_model import FAULTS, CarelessModel
 
@@ -115,3 +116,21 @@ def test_a_careless_seat_beside_one_that_is_slow_and_one_that_is_gone(tmp_path: 
     decision = asyncio.run(asyncio.wait_for(work(), 60))
     assert decision.ended_by == "voted"
     assert {lost.seat: lost.last for lost in decision.lost} == {"slow": "timeout", "gone": "unreachable"}
+
+
+def test_no_explorer_is_asked_for_what_code_knows_or_degraded_over_it() -> None:
+    """M-3: the decision report, the conflict review and a random exploration are filled in for the seats that Moot asks."""
+    minds = {f"mind{number}": CarelessModel(number) for number in range(4)}
+
+    async def work() -> None:
+        async with Moot(environ={"MOOT_LEDGER": "memory:"}) as moot:
+            decision = await moot.hold("Shall we?", protocol="swarm", seats=dict(minds), seed=5, settings={"max_rounds": 3})
+            facts = [entry.fact for entry in await moot.engine.entries(decision.session)]
+        reports = [fact.said for fact in facts if isinstance(fact, Reported)]
+        assert reports
+        assert all(said.decision_report is not None and said.conflict_review is not None for said in reports)
+        barriers = [fact for fact in facts if isinstance(fact, BarrierPassed)]
+        assert [violation for barrier in barriers for violation in barrier.violations] == []
+        assert [change for barrier in barriers for change in barrier.changes if change.new == "degraded"] == []
+
+    asyncio.run(work())

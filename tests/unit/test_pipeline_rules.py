@@ -178,3 +178,26 @@ def test_the_owner_may_end_it_and_a_word_of_the_user_reaches_the_next_agent() ->
 def test_steps_that_cannot_be_run_are_refused(steps: tuple[Step, ...], told: str) -> None:
     with pytest.raises(BadSetting, match=told.replace("(", r"\(")):
         open_session(plan(*steps))
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("Verdict: approve\nIt holds.", "APPROVED"),
+        ("My verdict is rejected", "REJECTED"),
+        ("Not approved. It leaks.", "REJECTED"),
+        ("不通过，太慢。", "REJECTED"),
+        ("批准。", "APPROVED"),
+        ("拒绝：没有测试", "REJECTED"),
+    ],
+)
+def test_a_verdict_in_other_words_is_read(text: str, verdict: str) -> None:
+    """M-2"""
+    assert GateVerdict.from_text(text).verdict == verdict
+
+
+@pytest.mark.parametrize("text", ["It is fine.", "Approval is pending.", "APPROVED, not REJECTED", "通过还是驳回？"])
+def test_words_that_judge_nothing_or_both_are_asked_for_again(text: str) -> None:
+    """M-2"""
+    with pytest.raises(ValueError, match="APPROVED or with REJECTED"):
+        GateVerdict.from_text(text)

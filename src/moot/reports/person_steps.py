@@ -11,8 +11,6 @@ CONFIDENCE: Final = "confidence"
 POSITION: Final = "position"
 MOVED_BY: Final = "moved_by"
 
-NOT_STATED_CONFIDENCE: Final = 0.5
-"""Weighs like an ordinary confidence, where the shape of an answer demands one and the person stated none."""
 
 CONFIDENCES: Final[Mapping[str, float]] = {"sure": 0.9, "fairly sure": 0.7, "unsure": 0.4}
 
@@ -115,11 +113,11 @@ def ask_confidence(language: Language, *, only_after: tuple[str, tuple[str, ...]
     return PersonStep(name=CONFIDENCE, text=words.confidence, choices=choices, kind="confidence", only_after=only_after)
 
 
-def compute_confidence(answers: Answers) -> float:
-    """Return the confidence that a person stated."""
+def compute_confidence(answers: Answers) -> float | None:
+    """Return the confidence that a person stated; None if it stated none."""
     stated = answers.get(CONFIDENCE, "")
     if not stated:
-        return NOT_STATED_CONFIDENCE
+        return None
     return CONFIDENCES[stated] if stated in CONFIDENCES else float(stated)
 
 

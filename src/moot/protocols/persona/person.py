@@ -131,16 +131,14 @@ def _build_draft_ask(state: Meeting, words: PersonaPersonText) -> PersonAsk:
         *(PersonStep(name=name, text=getattr(words, name), is_long=True) for name in _CLAIMS),
         ask_confidence(state.opened.language),
     )
-    # Whoever names no entries builds on what was last said.
-    last = tuple(utterance.id for utterance in state.memory.recent)
-    return PersonAsk(steps=steps, news=state.memory.recent, build=partial(_build_draft, state.last_id, last))
+    return PersonAsk(steps=steps, news=state.memory.recent, build=partial(_build_draft, state.last_id))
 
 
-def _build_draft(newest: int, last: tuple[int, ...], answers: Answers) -> Mapping[str, object]:
+def _build_draft(newest: int, answers: Answers) -> Mapping[str, object]:
     def build_claim(text: str) -> Mapping[str, object]:
         named = [int(number) for number in _ENTRY.findall(text)]
         known = dict.fromkeys(number for number in named if 1 <= number <= newest)
-        return {"text": text[:LONGEST_CLAIM], "entries": list(known) or list(last)}
+        return {"text": text[:LONGEST_CLAIM], "entries": list(known)}
 
     lists = {
         name: [build_claim(line.strip()) for line in answers.get(name, "").splitlines() if line.strip()][:MOST_CLAIMS]

@@ -11,13 +11,12 @@ from moot.domain.losses import Losses
 from moot.domain.roster import EMBEDDED, UNNAMED_MINDS, Seat, parse_kind
 from moot.protocols.persona.consensus import DiscussionPoints
 from moot.protocols.persona.facts import Draft, EndReason, Intent, MeetingOpened, Position, Stand
+from moot.scoring.confidence import ORDINARY_CONFIDENCE
 
 Phase = Literal["blind", "intents", "floor", "speech", "draft", "stands", "concluding", "closed"]
 
 DECIDERS = frozenset({"decider", "final decider", "the decider", "决策者", "最终决策者", "定夺者"})
 
-UNSTATED_CONFIDENCE: Final = 0.5
-"""What a confidence that was not stated weighs: an ordinary one."""
 
 RECORD_ROOM: Final = 24_000
 """How many characters of the record whoever writes the conclusion reads word for word; older entries as a digest."""
@@ -115,7 +114,7 @@ def list_drafters(meeting: Meeting) -> list[SeatId]:
 
 def compute_confidence(stated: float | None) -> float:
     """Return what a confidence counts for."""
-    return UNSTATED_CONFIDENCE if stated is None else stated
+    return ORDINARY_CONFIDENCE if stated is None else stated
 
 
 def list_joint_bidders(meeting: Meeting) -> list[tuple[Seat, ...]]:

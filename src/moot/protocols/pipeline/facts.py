@@ -27,19 +27,19 @@ REVIEW: Final = "review"
 
 Judgement = Literal["APPROVED", "REJECTED"]
 
-_WORDS = re.compile(r"\b(?:APPROVED|REJECTED)\b|通过|驳回", re.IGNORECASE)
+# The longer form comes first: "not approved" begins with no verdict, and "不通过" holds "通过".
+_JUDGED: Final = r"not approved|approved?|accepted|rejected?|不通过|不批准|通过|批准|驳回|拒绝"
+_WORDS = re.compile(rf"\b(?:{_JUDGED})\b|不通过|不批准|通过|批准|驳回|拒绝", re.IGNORECASE)
 # Bounded repetitions: an answer of thousands of marks must not cause backtracking.
 _VERDICT = re.compile(
-    r"[\s*#>_`-]{0,20}(?:(?:verdict|decision|结论|裁定|判定)[\s*]{0,4}[:：][\s*]{0,4})?"
-    r"(APPROVED\b|REJECTED\b|通过|驳回)",
+    r"[\s*#>_`-]{0,20}(?:(?:(?:my )?(?:verdict|decision)|结论|裁定|判定)[\s*]{0,4}(?:[:：]|is)[\s*]{0,4})?"
+    rf"((?:{_JUDGED})(?![a-z]))",
     re.IGNORECASE,
 )
 _MARKS: Final = " \t*_`.,:;!。，：；！—–-了"
 _MEANS: Final[dict[str, Judgement]] = {
-    "approved": "APPROVED",
-    "通过": "APPROVED",
-    "rejected": "REJECTED",
-    "驳回": "REJECTED",
+    **dict.fromkeys(("approved", "approve", "accepted", "通过", "批准"), "APPROVED"),
+    **dict.fromkeys(("rejected", "reject", "not approved", "不通过", "不批准", "驳回", "拒绝"), "REJECTED"),
 }
 
 

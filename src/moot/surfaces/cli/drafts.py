@@ -9,7 +9,7 @@ from typing import NamedTuple
 from moot.app.environment import resolve_home, resolve_ledger_address
 
 
-class Draft(NamedTuple):
+class TypedDraft(NamedTuple):
     """What was typed in answer to one question."""
 
     ask: str
@@ -25,11 +25,11 @@ class DraftFile:
         name = sha256("\0".join((address, session, seat)).encode()).hexdigest()[:32]
         self._path = resolve_home(os.environ) / "drafts" / f"{name}.json"
 
-    def load(self) -> Draft | None:
+    def load(self) -> TypedDraft | None:
         """Return what was typed and not sent; None if nothing was, or if it cannot be read."""
         try:
             found = json.loads(self._path.read_text(encoding="utf-8"))
-            return Draft(str(found["ask"]), str(found["step"]), str(found["text"]))
+            return TypedDraft(str(found["ask"]), str(found["step"]), str(found["text"]))
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
