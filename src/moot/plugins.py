@@ -4,9 +4,10 @@ A protocol is a `ProtocolPlugin` under the entry point `moot.protocols`; a kind 
 `moot.participants`. Everything else in this package may move between versions; what stands here does not.
 """
 
+from moot.codec.schemas import allow_list, allow_text, allow_values, narrow_schema
 from moot.domain.budget import FREE, Budget, Usage
 from moot.domain.context import ContextWindow, Perception, Utterance
-from moot.domain.effects import AnswerForm, Ask, Brief, Effect, Record
+from moot.domain.effects import AnswerForm, Ask, Brief, Effect, Mended, Record, Schema
 from moot.domain.facts import (
     BudgetExhausted,
     CloseCalled,
@@ -104,6 +105,7 @@ __all__ = [
     "LineChart",
     "Loss",
     "Mark",
+    "Mended",
     "MootError",
     "Muted",
     "NoAnswer",
@@ -125,6 +127,7 @@ __all__ = [
     "Reply",
     "Report",
     "Rulebook",
+    "Schema",
     "Seat",
     "SeatId",
     "SeatLoss",
@@ -150,6 +153,9 @@ __all__ = [
     "Usage",
     "Utterance",
     "WorldError",
+    "allow_list",
+    "allow_text",
+    "allow_values",
     "ask_id",
     "both",
     "build_default_report",
@@ -160,6 +166,7 @@ __all__ = [
     "fold",
     "format_time",
     "in_each_language",
+    "narrow_schema",
     "one_line",
     "quote_lines",
     "random_unit",
