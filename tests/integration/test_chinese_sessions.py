@@ -32,6 +32,7 @@ LOSSES: tuple[tuple[Loss, str], ...] = (
     ("malformed", "vote: confidence: Input should be less than or equal to 1"),
     ("refused", "the model declined: I cannot help with that"),
     ("rejected_key", "OpenAI rejected the key in OPENAI_API_KEY (401): bad key; set a valid key or choose another --seat"),
+    ("unreachable", "nothing answers at http://127.0.0.1:9/v1: is the server running?"),
     ("gave_up", "put 10 times, each time the process ended"),
     ("passed_over", ""),
 )

@@ -36,7 +36,7 @@ content = "Let us wait a week."
 decision = { text = "Wait a week.", entries = [2] }
 confidence = 0.8
 [[minutes]]
-content = "# Minutes\\n\\n## Consensus\\n\\nWait a week."
+content = "## Summary\\nWe talked.\\n## Consensus\\nWait a week.\\n## Disagreements\\nNone.\\n## Action items\\nada: wait."
 [[stand]]
 verdict = "support"
 confidence = 0.8

@@ -103,7 +103,7 @@ def test_the_writer_is_told_where_the_weight_stands() -> None:
     seats = (build_seat("ada", weight=3, trust=1.0), BOB, CY)
     table = MeetingRun(*seats, settings=BLIND).position("ada", "Never.", 0.8).position("bob", "Yes.", 0.6).lose("position", "cy")
     brief = quiet(table.turn("bob", "At most 10 %.")).brief("ada")
-    assert "ada 2.40 (81 %)\n| Never.\nbob 0.30 (10 %)\n| At most 10 %.\ncy 0.25 (8 %) (no position known)" in brief.own
+    assert "ada 2.40 (77 %)\n| Never.\nbob 0.30 (10 %)\n| At most 10 %.\ncy 0.40 (13 %) (no position known)" in brief.own
 
 
 def overruled(language: Language = "en") -> MeetingRun:
@@ -113,7 +113,7 @@ def overruled(language: Language = "en") -> MeetingRun:
     return table.stands(bob=build_stand("oppose", 0.9, "Never."), cy=build_stand("conditional", 0.9, condition="If small."))
 
 
-@pytest.mark.parametrize(("language", "told"), [("en", "Overruled: most of the weight"), ("zh", "被否决：")])
+@pytest.mark.parametrize(("language", "told"), [("en", "Overruled: most of the weight"), ("zh", "压过多数：")])
 def test_a_decision_that_most_of_the_weight_opposes_is_overruled(language: Language, told: str) -> None:
     """P-15: on the record, in the result, the minutes, the page and the JSON of the context ledger."""
     table = overruled(language)
@@ -150,7 +150,7 @@ def test_a_confidence_that_was_not_stated_is_not_invented_and_weighs_as_an_ordin
     table = quiet(table.turn("ada", "Yes.")).drafts("ada", Draft(decision=DraftClaim(text="Go.", entries=(2,))))
     table.stands(bob=Stand(verdict="support"))
     assert isinstance(table.last, MeetingConcluded)
-    assert [position.weight for position in table.last.positions] == [0.25, 0.25]
+    assert [position.weight for position in table.last.positions] == [0.4, 0.4]
     decision = build_decision(table.timeline)
     assert decision.confidence is None
     assert [position.confidence_after for position in decision.positions] == [None, None]

@@ -49,6 +49,7 @@ _DETAILS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
     )
 )
 
+_OUT: Final = "暂时无法作答"
 _AMOUNTS: Final = re.compile(r"(?P<spent>[\d.]+) of (?P<limit>[\d.]+) (?P<unit>tokens|US dollars|seconds)")
 _UNITS: Final = {"tokens": "词元", "US dollars": "美元", "seconds": "秒"}
 
@@ -65,6 +66,19 @@ def explain_detail(detail: str, reason: Loss, language: Language) -> str:
             status = f"（{named['status']}）" if named.get("status") else ""
             return text.format(**{**named, "status": status})
     return ""
+
+
+def translate_parking(reason: str, language: Language) -> str:
+    """Why a session is parked, in its language: who cannot be asked, and for each cause what it is."""
+    if language == "en":
+        return reason
+    told = []
+    for part in reason.split("; "):
+        seats, found, cause = part.partition(": ")
+        # A cause may hold "; " itself: what follows belongs to the seats before it.
+        if found:
+            told.append(f"{seats}：{explain_detail(cause, 'unreachable', language) or _OUT}")
+    return "；".join(told) or _OUT
 
 
 def explain_amount(spent: str, language: Language) -> str:

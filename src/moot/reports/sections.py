@@ -31,7 +31,7 @@ from moot.reports.blocks import (
 from moot.reports.costs import build_cost_rows
 from moot.reports.decision import Decision, Dissent, SeatLoss, SourcedClaim, summarize_choice
 from moot.reports.figures import format_percent
-from moot.reports.loss_text import explain_detail
+from moot.reports.loss_text import explain_detail, translate_parking
 from moot.reports.origins import add_origins
 from moot.reports.shared_text import SHARED_REPORT_TEXT, SharedReportText
 from moot.reports.timeline import LossLine, SessionTimeline, TimelineLine, format_time
@@ -181,7 +181,7 @@ def explain_parking(timeline: SessionTimeline, words: SharedReportText) -> tuple
     if timeline.closed is not None or not timeline.parked:
         return ()
     return (
-        Line(words.parked.format(reason=one_line(timeline.parked)), "warn"),
+        Line(words.parked.format(reason=translate_parking(one_line(timeline.parked), timeline.language)), "warn"),
         Line(words.how_to_resume.format(session=timeline.session), "dim"),
     )
 
@@ -198,7 +198,7 @@ def describe_pause(fact: Fact, language: Language) -> list[str]:
     words = SHARED_REPORT_TEXT[language]
     match fact:
         case SessionParked(reason=reason):
-            return [f"  ■ {words.parked.format(reason=one_line(reason))}"]
+            return [f"  ■ {words.parked.format(reason=translate_parking(one_line(reason), language))}"]
         case SeatsSwapped(swaps=swaps):
             return [f"  ■ {words.swapped.format(seat=swap.seat, platform=one_line(swap.platform))}" for swap in swaps]
         case _:

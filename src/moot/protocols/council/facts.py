@@ -161,7 +161,7 @@ SHARED_KINDS: dict[str, type[Fact]] = {
 }
 
 _SILENCE: dict[str, tuple[tuple[str, object], ...]] = {
-    **dict.fromkeys(("argue", "synthesize"), (("type", "pass"),)),
+    **dict.fromkeys(("propose", "argue", "synthesize"), (("type", "pass"),)),
     "vote": (("type", "vote"), ("position", "abstain")),
 }
 FORMS: dict[str, AnswerForm] = {

@@ -110,10 +110,9 @@ def list_allowed_types(course: Course, state: Council, seat: SeatId) -> tuple[Co
     if seat in course.list_phase_seats(state, state.phase):
         allowed += PHASE_TYPES[state.phase]
         is_owner = course.owner(state.opened) == seat
-        # An owner cannot pass: without its proposal or decision there is no result. And everyone has a first position: only who
-        # speaks from outside may keep it to itself.
-        is_first = state.phase == "propose" and not state.seat(seat).is_outside
-        if seat not in state.had and not is_owner and not is_first:
+        # An owner cannot pass: without its proposal or decision there is no result. In the first phase a pass is offered to none
+        # of those whom Moot asks, and taken all the same.
+        if seat not in state.had and not is_owner:
             allowed.append("pass")
     following = course.find_next_phase(state) if state.seat(seat).is_outside else None
     if following is not None and following != "decide" and seat in course.list_phase_seats(state, following):

@@ -86,7 +86,12 @@ def _build_conclusion(timeline: PersonaTimeline) -> Any:
         return {"ended_by": "cancelled", "reason": timeline.closed.reason}
     # Fields that came later are written only where they say something: what was exported before is exported in the same bytes.
     empty = {key for key in ("overruled", "answers") if not decision[key]}
-    return {key: value for key, value in decision.items() if key not in {"session", "topic", "status", "parked", *empty}}
+    left_out = {"session", "topic", "status", "parked", "strength", "strength_reason", *empty}
+    decision["positions"] = [
+        {key: value for key, value in position.items() if value or key not in {"via", "via_before"}}
+        for position in decision["positions"]
+    ]
+    return {key: value for key, value in decision.items() if key not in left_out}
 
 
 class ContextLedger:

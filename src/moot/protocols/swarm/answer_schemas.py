@@ -118,8 +118,14 @@ def _build_operation_schema(state: Swarm) -> Schema:
 
 
 def find_fills(state: Swarm, ask: Ask) -> Mapping[str, object]:
-    """Return what an answer may do without: a passing word needs no content."""
-    return {"content": ""} if ask.kind == "collide" else {}
+    """Return what an answer may do without: whoever has nothing to say says so by leaving it out."""
+    empty: dict[str, Mapping[str, object]] = {
+        "collide": {"content": ""},
+        "explore": {"findings": ()},
+        "validate": {"verdicts": ()},
+        "ballot": {"votes": ()},
+    }
+    return empty.get(ask.kind, {})
 
 
 def mend_answer(state: Swarm, ask: Ask, compared: CompareTexts, said: object) -> Mended:
