@@ -270,7 +270,6 @@ def test_a_refusal_is_an_error_of_the_tool_with_a_sentence(server: Server, mode:
         ("contribute", {**ada, "deliberationId": "none", "type": "pass"}, "no session is called 'none'"),
         ("contribute", {**ada, "type": "propose", "text": "x", "confidence": 1.5}, "confidence: "),
         ("contribute", {**ada, "type": "shout", "text": "x"}, "type: "),
-        ("contribute", {**ada, "type": "propose", "text": "x"}, "needs a confidence"),
         ("contribute", {**ada, "type": "propose", "text": "", "confidence": 0.5}, "needs a text"),
         ("contribute", {"participant": "ada", "type": "pass"}, "deliberationId: is missing"),
         ("contribute", {"deliberationId": session, "type": "pass"}, "'participant' is missing"),
