@@ -208,7 +208,8 @@ def test_what_every_tool_gives_is_what_its_schema_says(server: Server) -> None:
         await call("get_circuit_state", scope="stakes:critical")
         thread = (await call("create_thread", title="Doors"))["thread"]
         await call("resume_thread", thread=thread, participant="ada")
-        await call("open_session", topic="Paint it?", seats=["ada", "bob"])
+        painted = await call("open_session", topic="Paint it?", seats=["ada", "bob"])
+        await call("resume_session", sessionId=painted["sessionId"])
         await call("get_session", sessionId=session)
         await call("list_sessions", limit=3)
         await conference_held(call)
