@@ -208,7 +208,8 @@ def test_what_every_tool_gives_is_what_its_schema_says(server: Server) -> None:
         await call("get_circuit_state", scope="stakes:critical")
         thread = (await call("create_thread", title="Doors"))["thread"]
         await call("resume_thread", thread=thread, participant="ada")
-        await call("open_session", topic="Paint it?", seats=["ada", "bob"])
+        painted = await call("open_session", topic="Paint it?", seats=["ada", "bob"])
+        await call("resume_session", sessionId=painted["sessionId"])
         await call("get_session", sessionId=session)
         await call("list_sessions", limit=3)
         await conference_held(call)
@@ -270,7 +271,6 @@ def test_a_refusal_is_an_error_of_the_tool_with_a_sentence(server: Server, mode:
         ("contribute", {**ada, "deliberationId": "none", "type": "pass"}, "no session is called 'none'"),
         ("contribute", {**ada, "type": "propose", "text": "x", "confidence": 1.5}, "confidence: "),
         ("contribute", {**ada, "type": "shout", "text": "x"}, "type: "),
-        ("contribute", {**ada, "type": "propose", "text": "x"}, "needs a confidence"),
         ("contribute", {**ada, "type": "propose", "text": "", "confidence": 0.5}, "needs a text"),
         ("contribute", {"participant": "ada", "type": "pass"}, "deliberationId: is missing"),
         ("contribute", {"deliberationId": session, "type": "pass"}, "'participant' is missing"),

@@ -442,6 +442,7 @@ def test_a_refused_vote_says_what_it_needs_and_changes_nothing(server: Server) -
     cases: list[tuple[dict[str, Any], str]] = [
         ({"confidence": 0.8}, "a vote needs a position: support, conditional_support, oppose or abstain"),
         ({"position": "conditional_support", "confidence": 0.8}, "a conditional_support names its condition"),
+        ({"position": "support", "confidence": "perhaps"}, "confidence"),
         ({"position": "support", "confidence": 0.8, "movedBy": 99}, "line 99 does not exist; the lines are 1 to 5"),
         ({"position": "maybe", "confidence": 0.8}, "'support', 'conditional_support', 'oppose' or 'abstain'"),
     ]
@@ -450,6 +451,17 @@ def test_a_refused_vote_says_what_it_needs_and_changes_nothing(server: Server) -
         assert (error.code, told in error.message) == (-32602, True), (given, str(error))
     assert client.head(session) == head
     assert client.vote(session, "minski", "abstain", confidence=0.0)["status"] == "open"
+
+
+def test_a_confidence_that_was_not_stated_stays_unstated(server: Server) -> None:
+    """D-2, M-2: a proposal and a vote without one are taken, and nothing is invented for them."""
+    client = server.local
+    session = client.open()
+    for seat, words in STEPS[:4]:
+        given = {name: value for name, value in words.items() if name != "confidence"}
+        client("cstp.contribute", deliberationId=session, participant=seat, **given)
+    client("cstp.contribute", deliberationId=session, participant="minski", type="vote", position="support")
+    assert [line.get("confidence") for line in client.read(session)["contributions"]] == [None] * 5
 
 
 def test_a_closed_deliberation_takes_nothing_more(server: Server) -> None:

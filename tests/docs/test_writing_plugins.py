@@ -116,7 +116,8 @@ def test_a_protocol_of_another_package_runs_everywhere(machine: Machine) -> None
     assert "> # Not a heading &lt;b>" in minutes
     page = machine.run("export", "d1", "html")
     assert '<p class="heading">Not a heading &lt;b&gt;</p>' in page
-    assert "delphi\tconcluded" in machine.run("list")
+    assert "d1\tdelphi\tdecided\t" in (listed := machine.run("list"))
+    assert listed.endswith("\tHow many tuners?\tfair\t207.5\n")
     assert "no model called" in machine.run("replay", "d1")
     machine.run("verify", "d1")
     assert "How many tuners?" in machine.run("decisions", "search", "tuners")
@@ -143,12 +144,12 @@ async def main():
         for value, seat in ((10, "ada"), (10.5, "bob")):
             await TABLE["moot.answer"].invoke(call, {"sessionId": session, "seat": seat, "answer": {"value": value}})
         found = await TABLE["moot.getSession"].invoke(call, {"sessionId": session})
-        print(json.dumps([opened["protocol"], found["status"], found["summary"][0]]))
+        print(json.dumps([opened["protocol"], found["status"], *found["summary"][:2]]))
 
 asyncio.run(main())
 """
     )
-    assert json.loads(told) == ["delphi", "concluded", "10.25 (±0.25)"]
+    assert json.loads(told) == ["delphi", "concluded", "10.25 · fair (several stand behind it, nobody voted)", "10.25 (±0.25)"]
 
 
 def test_a_session_of_a_protocol_that_is_not_installed_is_listed_and_explained(machine: Machine) -> None:

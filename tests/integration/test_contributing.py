@@ -294,10 +294,55 @@ def test_a_key_with_other_words_is_refused() -> None:
         for call in (
             house.contribute(session, EVE, says("propose", text="No."), "k1"),
             house.answer(session, AskId("1.propose.eve"), says("propose", text="No."), "k1"),
+            house.contribute(session, EVE, Contribution(type="propose", text="No.", confidence=0.8), "k1"),
+            house.contribute(session, EVE, says("vote", position="support"), "k1"),
+            house.contribute(session, EVE, {"nonsense": 1}, "k1"),
+            house.contribute(session, EVE, {}, "k1"),
+            house.contribute(session, EVE, "No.", "k1"),
         ):
             with pytest.raises(KeyReused, match=told):
                 await call
         assert await house.records(session) == before
+
+    bounded(work())
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        pytest.param(Contribution(type="propose", text="Yes.", confidence=0.8), id="a parsed value"),
+        pytest.param({"Type": "Proposal", "text": "Yes."}, id="another spelling"),
+        pytest.param({"type": "propose", "text": "Yes.", "confidence": "80%"}, id="a share in words"),
+        pytest.param("Yes.", id="plain words"),
+    ],
+)
+def test_a_key_again_is_recognised_however_the_words_were_read(said: object) -> None:
+    """D-2: at once, in the next phase, and by a process that did not see the first one; with the ask's id alone, too."""
+
+    async def work() -> None:
+        ledger, clock = MemoryLedger(), Hands()
+        house = engine(ledger, clock)
+        session = await house.open(debate("eve", "fay"))
+        first = await house.contribute(session, EVE, said, "k1")
+        assert await house.contribute(session, EVE, said, "k1") == first
+        await house.contribute(session, FAY, says("propose"))
+        assert await engine(ledger, clock).contribute(session, EVE, said, "k1") == first
+        assert await engine(ledger, clock).answer(session, AskId("1.propose.eve"), said) == first
+
+    bounded(work())
+
+
+def test_a_key_again_is_recognised_where_code_filled_in_a_field() -> None:
+    """D-2: whose bid it is need not be sent, neither at first nor again; without any bid it is another answer."""
+
+    async def work() -> None:
+        house, bid = engine(), {"reaction_score": 0.5, "intent_to_speak": True}
+        session = await house.open(meeting("eve", "fay"))
+        first = await house.contribute(session, EVE, bid, "k1")
+        assert await house.contribute(session, EVE, bid, "k1") == first
+        for other in ({**bid, "intent_to_speak": False}, {}):
+            with pytest.raises(KeyReused):
+                await house.contribute(session, EVE, other, "k1")
 
     bounded(work())
 

@@ -66,20 +66,6 @@ def parse_answer(form: AnswerForm, raw: object) -> object:
     return _parse(form, raw, build_schema(form.shape), {}, is_strict=True)[0]
 
 
-def is_same_answer(form: AnswerForm, raw: object, said: object) -> bool:
-    """Whether a raw answer says what was recorded; fields that code filled in count only where the raw answer has them too."""
-    if isinstance(raw, form.shape):
-        return raw == said
-    if isinstance(raw, str) or not isinstance(said, form.shape):
-        return parse_answer(form, raw) == said
-    shape: type = form.shape
-    recorded = get_adapter(shape).dump_python(said, by_alias=True)
-    given = AnswerMender(build_schema(shape), recorded, is_strict=True).mend_value(raw)
-    assert isinstance(given, dict)
-    same: bool = get_adapter(shape).validate_python({**recorded, **given}) == said
-    return same
-
-
 def _parse(
     form: AnswerForm, raw: object, schema: Schema, fills: Mapping[str, object], *, is_strict: bool
 ) -> tuple[object, list[str]]:

@@ -1,9 +1,10 @@
 """Outside answers: the asks of seats whose participant runs in another process, and the answers that come for them."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
-from moot.codec.answers import build_reply, is_same_answer, read_answer
+from moot.codec.answers import Reading, build_reply, parse_answer, read_answer
 from moot.codec.person_asks import interpret_plain_text
 from moot.domain.budget import FREE
 from moot.domain.effects import Ask, Brief
@@ -193,7 +194,7 @@ class OutsideAnswers(Sessions):
         return f"waited for: {waiting or 'nobody'}"
 
     def _build_reply(self, outstanding: OutstandingAsk, raw: object, key: str, via: str) -> Reply:
-        read = read_answer(outstanding.brief, interpret_plain_text(outstanding.brief, raw), is_strict=True)
+        read = _read_outside(outstanding.brief, raw)
         form, ask = outstanding.brief.form, outstanding.ask
         return build_reply(
             form, ask.id, ask.seat, read.said, FREE, key=key, mends=read.mends, via=fix_surrogates(via)[:LONGEST_KEY]
@@ -201,22 +202,26 @@ class OutsideAnswers(Sessions):
 
     async def _is_same_answer(self, snapshot: Snapshot, entry: Entry, fact: Reply, raw: object) -> bool:
         """Whether a repeated answer says what the recorded one says."""
-        try:
-            # The kind is the second part of the ask id; it names the form in which the earlier answer was parsed.
-            return is_same_answer(snapshot.rules.forms[fact.ask.split(".", 2)[1]], raw, fact.said)
-        except BadAnswer:
-            if not isinstance(raw, str):
-                raise
-        # What a plain text means depends on what was asked: it is read again in the state in which the first one was given.
+        # The kind is the second part of the ask id; it names the form in which the earlier answer was parsed.
+        form = snapshot.rules.forms[fact.ask.split(".", 2)[1]]
+        with suppress(BadAnswer):
+            if (raw if isinstance(raw, form.shape) else parse_answer(form, raw)) == fact.said:
+                return True
+        # What words mean, and what code fills in, depends on what was asked: the answer is read again in the state in which
+        # the first one was given. What cannot be read there is another answer.
+        brief = await self._rebuild_brief(snapshot, entry, fact)
+        with suppress(BadAnswer):
+            return brief is not None and _read_outside(brief, raw).said == fact.said
+        return False
+
+    async def _rebuild_brief(self, snapshot: Snapshot, entry: Entry, fact: Reply) -> Brief | None:
+        """Return the brief that an entry answered; None if today's rules do not ask for it."""
         opening, *later = await self.entries(snapshot.session, 0, entry.seq - 1)
         assert isinstance(opening.fact, Opened)
         state = fold(snapshot.rules, opening.fact, later)
         asks = (effect for effect in snapshot.rules.decide(state) if isinstance(effect, Ask))
         ask = next((each for each in asks if each.id == fact.ask), None)
-        if ask is None:
-            return False
-        brief = snapshot.rules.brief(state, ask)
-        return read_answer(brief, interpret_plain_text(brief, raw)).said == fact.said
+        return None if ask is None else snapshot.rules.brief(state, ask)
 
     async def _get_earlier_answer(self, snapshot: Snapshot, ask: AskId, raw: object) -> Entry:
         for entry in await self.entries(snapshot.session):
@@ -228,6 +233,10 @@ class OutsideAnswers(Sessions):
             raise SessionClosed(f"session {snapshot.session!r} has ended; nothing is asked any more")
         open_asks = ", ".join(snapshot.session_state.pending) or "none"
         raise UnknownAsk(f"nothing is asked under {ask!r} now; outstanding: {open_asks}")
+
+
+def _read_outside(brief: Brief, raw: object) -> Reading:
+    return read_answer(brief, interpret_plain_text(brief, raw), is_strict=True)
 
 
 def _build_outstanding(batch: StepResult, ask: Ask) -> OutstandingAsk:
