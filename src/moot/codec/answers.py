@@ -68,6 +68,8 @@ def parse_answer(form: AnswerForm, raw: object) -> object:
 
 def is_same_answer(form: AnswerForm, raw: object, said: object) -> bool:
     """Whether a raw answer says what was recorded; fields that code filled in count only where the raw answer has them too."""
+    if isinstance(raw, form.shape):
+        return raw == said
     if isinstance(raw, str) or not isinstance(said, form.shape):
         return parse_answer(form, raw) == said
     shape: type = form.shape
