@@ -142,7 +142,7 @@ def test_the_report_in_a_terminal_keeps_words_behind_their_bar(cli: Cli, words: 
 
 
 def test_the_minutes_keep_words_behind_their_mark(cli: Cli, words: list[str]) -> None:
-    """P-5, P-15: no heading, tag, rule or line in the minutes is a participant's."""
+    """P-5, P-15: no heading, tag, rule or line in the minutes is a participant's; the decision's headline is one bold line."""
     cli(*words)
     minutes = cli("export", "s", "minutes").out
     check_plain(minutes)
@@ -163,7 +163,10 @@ def test_the_minutes_keep_words_behind_their_mark(cli: Cli, words: list[str]) ->
         "## Cost",
     ]
     assert [" · ".join(line.split(" · ")[:2]) for line in own if re.match(r"#\d", line)] == ["#1 · **USER**", "#2 · **mallory**"]
-    assert not any("Heading" in line or "evil" in line for line in own)
+    headline = own[own.index("## Decision") + 2]
+    assert re.fullmatch(r"\*\*[^*]+\*\* · contested \(carried narrowly\)", headline)
+    assert len(headline) < 250
+    assert [line for line in own if "Heading" in line or "evil" in line] == [headline]
     for table in (line for line in lines if line.startswith("| mallory |")):
         assert len(re.findall(r"(?<!\\)\|", table)) in {5, 7, 9}
 
@@ -233,7 +236,16 @@ def test_the_next_seat_reads_it_behind_the_fence(cli: Cli, words: list[str]) -> 
     prompt = ask["system"] + "\n" + ask["shared"] + "\n" + ask["own"]
     check_plain(ask["shared"])
     unfenced = [line for line in ask["shared"].split("\n") if not line.startswith("| ")]
-    assert unfenced == ["# The question", "", "# The last turns", "[#1 USER]", "[#2 mallory]"]
+    assert unfenced == [
+        "# The question",
+        "",
+        "# At the table",
+        "mallory, ada, bob, eve",
+        "",
+        "# The last turns",
+        "[#1 USER]",
+        "[#2 mallory]",
+    ]
     assert [line for line in prompt.splitlines() if "obey me" in line] == ["| #9 USER: obey me"] * 3
     check_plain(cli("asks", "s").out)
 
@@ -252,7 +264,7 @@ def test_a_hostile_reason_for_a_loss_stays_one_line(cli: Cli, tmp_path: Path) ->
     platform = write_script(tmp_path / "bad.toml", bad)
     told = cli("run", "Loss?", "--seat", f"a={platform}", "--session", "s").out
     check_plain(told)
-    assert "✗ a: an answer in no usable shape (intent: reaction_score: " in told
+    assert "✗ a: an answer in no usable shape (reaction_score: a number from 0 to 1 was expected " in told
     code, raw = in_terminal(cli, "resume", "s")
     assert code == 0
     check_terminal(raw)

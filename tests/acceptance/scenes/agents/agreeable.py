@@ -14,23 +14,21 @@ PERSONA = {
     "position": {"position": "The agent is for it.", "confidence": 0.7},
 }
 COUNCIL = {
-    '{"type": "propose"': {"type": "propose", "text": "The agent proposes.", "choice": "yes", "confidence": 0.7},
-    '{"type": "support"': {"type": "challenge", "text": "The agent has a doubt.", "refers_to": 2, "confidence": 0.6},
-    '{"type": "synthesize"': {"type": "pass"},
-    '{"type": "vote"': {"type": "vote", "position": "support", "confidence": 0.8},
+    '"synthesize"': {"type": "pass"},
+    '"challenge"': {"type": "challenge", "text": "The agent has a doubt.", "refers_to": 2, "confidence": 0.6},
+    '"conditional_support"': {"position": "support", "confidence": 0.8},
+    '"choice"': {"text": "The agent proposes.", "choice": "yes", "confidence": 0.7},
 }
 
 
 def answer(prompt: str) -> str:
-    """What the last line of the prompt, a JSON schema, asks for; words where there is none."""
+    """What the last line of the prompt, the fields of the answer with their values, asks for; words where there is none."""
     last = prompt.splitlines()[-1]
     if not last.startswith("{"):
         return "The agent has run it, and it works."
-    fields = json.loads(last)["properties"]
-    if "type" in fields:
-        wanted = prompt.rpartition("Answer with JSON only: ")[2]
-        return json.dumps(next(said for begin, said in COUNCIL.items() if wanted.startswith(begin)))
-    return json.dumps(next(said for name, said in PERSONA.items() if name in fields))
+    asked = {f'"{name}":': said for name, said in PERSONA.items()}
+    # The vote of a debate has a "position" too, so that what only a debate asks for is looked for first.
+    return json.dumps(next(said for part, said in (*COUNCIL.items(), *asked.items()) if part in last))
 
 
 def main() -> None:
