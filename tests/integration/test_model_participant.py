@@ -99,6 +99,7 @@ def test_a_speech_is_heard_while_it_comes_and_returned_whole() -> None:
     assert response == Answer(
         said=PersonaSpeech(content="It costs too much.", refers_to=1, view="contest"),
         usage=Usage(tokens_in=100, tokens_out=20, cost=None, calls=1),
+        model="qwen3",
     )
     assert "".join(heard) == text
     assert len(heard) > 1
