@@ -25,7 +25,7 @@ def mind(request: Request) -> Step:
         return StubReply(text=json.dumps({"reaction_score": 0.8 if wants else 0.1, "intent_to_speak": wants, "reason": "r"}))
     if "You have the floor" in text:
         return StubReply(text="re #1 agree: said: words", tokens_in=100, tokens_out=20)
-    if "Write the conclusion" in text:
+    if "write the conclusion" in text:
         claim = {"text": "Wait a week.", "entries": [2, 3]}
         return StubReply(text=json.dumps({"decision": claim, "confidence": 0.7, "reasons": [claim]}))
     return StubReply(text=json.dumps({"verdict": "support", "confidence": 0.9, "position": "Fine.", "moved_by": 2}))

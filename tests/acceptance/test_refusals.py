@@ -248,9 +248,12 @@ def test_an_input_that_says_nothing_or_too_much_is_refused(cli: Cli, tmp_path: P
 
 
 def test_a_person_who_has_no_terminal_any_more_is_told_to_resume_elsewhere(cli: Cli) -> None:
-    """P-2, P-9: with --no-check the seat is lost in the meeting, and the record says why."""
-    decided = cli.json("run", "Anyone?", "--seat", "me=human", "--no-check", code=4)
-    assert [(lost["seat"], lost["last"]) for lost in decided["lost"]] == [("me", "error")]
+    """P-2, P-9, M-5: with --no-check the meeting is parked, nothing is lost, and the record says why and how to go on."""
+    words = ("run", "Anyone?", "--seat", "me=human", "--no-check", "--session", "s")
+    parked = cli.json(*words, code=3)
+    reason = "me: there is no terminal to ask a person at"
+    assert (parked["status"], parked["parked"], parked["decision"], parked["lost"]) == ("parked", reason, None, [])
+    assert "moot resume s" in cli("show", "s").out
 
 
 def test_a_full_disk_is_told_in_one_sentence_and_nothing_acknowledged_is_lost(cli: Cli) -> None:

@@ -177,6 +177,15 @@ def test_a_person_who_types_anything(tmp_path: Path, protocol: str, lines: list[
             assert all(" ".join(line.split()) in said for line in words[:1_500].splitlines()), words
 
 
+def test_a_person_who_rejects_work_is_heard_with_the_reason(tmp_path: Path) -> None:
+    """M-8: the reason of a rejection is in the record, and in what the maker is told."""
+    person = TypingPerson(["A draft.", "2", "Too short."])
+    entries = asyncio.run(hold(tmp_path, "pipeline", person))
+    verdicts = [asdict(entry.fact)["said"] for entry in entries if type(entry.fact).__name__ == "VerdictGiven"]
+    assert verdicts[0] == {"verdict": "REJECTED", "content": "Too short."}
+    assert "Too short." in person.asked[3][0].about
+
+
 def test_a_person_who_leaves_is_lost_for_that_ask_only(tmp_path: Path) -> None:
     """M-8: in a program without a terminal of its own, leaving is a refusal."""
     person = TypingPerson([None])

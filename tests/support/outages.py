@@ -9,6 +9,7 @@ from typing import Any
 
 from moot.app.moot import Moot, Options
 from moot.codec.answers import as_json
+from moot.codec.schemas import get_adapter, get_own_schema
 from moot.domain.effects import Brief
 from moot.domain.facts import Loss
 from moot.domain.ids import SeatId
@@ -36,7 +37,7 @@ content = "Let us wait a week."
 decision = { text = "Wait a week.", entries = [2] }
 confidence = 0.8
 [[minutes]]
-content = "## Summary\\nWe talked.\\n## Consensus\\nWait a week.\\n## Disagreements\\nNone.\\n## Action items\\nada: wait."
+content = "## Summary\\nWe looked.\\n## Consensus reached\\nWait a week.\\n## Left open\\nNone.\\n## Action items\\nNone."
 [[stand]]
 verdict = "support"
 confidence = 0.8
@@ -167,9 +168,16 @@ class Provider:
         if len(self.answered) >= self.dies_after:
             await self.kill()
         said: Any = response.said
-        is_text = brief.form.form == "text"
         self._texts.pop((seat, brief.own), None)
-        self._texts[seat, brief.own] = said.content if is_text else json.dumps(as_json(said), ensure_ascii=False)
+        self._texts[seat, brief.own] = said.content if brief.form.form == "text" else _write_json(said, brief)
+
+
+def _write_json(said: Any, brief: Brief) -> str:
+    """Write an answer as a model does: fields that have their default are left out, unless the ask needs them."""
+    given: Any = as_json(said)
+    whole = get_adapter(brief.form.shape).dump_python(said, mode="json")
+    needed = {name: whole[name] for name in get_own_schema(brief).get("required", ()) if name in whole}
+    return json.dumps({**needed, **given}, ensure_ascii=False)
 
 
 class _Served:

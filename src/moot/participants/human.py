@@ -141,11 +141,15 @@ class PersonInterview:
         self, ask: AskPerson, person: PersonAsk, brief: Brief, first: PersonQuestion, answers: dict[str, str]
     ) -> object | None:
         """Fill `answers` and return it; or return a whole answer that was given in its place, or None if the person left."""
-        question = first
+        question, asked = first, set[str]()
         for step in person.steps:
-            before = answers.pop(step.key, "")
             if step.only_after is not None and answers.get(step.only_after[0]) not in step.only_after[1]:
+                # Steps after different choices may share a key: what was just typed at another one is kept.
+                if step.key not in asked:
+                    answers.pop(step.key, None)
                 continue
+            asked.add(step.key)
+            before = answers.pop(step.key, "")
             question = replace(
                 question,
                 step=step.key,

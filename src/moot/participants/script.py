@@ -19,8 +19,8 @@
     answer = "…"
 
 A file may hold many seats, each under `[seats.NAME]`; then `[[seats.NAME.intent]]` and so on. When the answers of a kind run out,
-the seat uses a default: no wish to speak, no position or stand, a pass instead of a proposal, argument or synthesis, an
-abstention instead of a vote or ballot, an empty exploration. A missing speech, draft or decision is a loss.
+the seat uses a default: no wish to speak, no position or stand, a pass instead of an argument or synthesis, an abstention instead
+of a vote or ballot, an empty exploration. A missing speech, draft, proposal or decision is a loss.
 """
 
 import asyncio
@@ -72,12 +72,17 @@ class ScriptParticipant:
 
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
         item = self._find_item(brief)
+        if item is None and brief.form.silence is not None:
+            # Parsed by its shape: the schema of an ask may need what silence leaves out.
+            return self._read(brief, parse_answer(brief.form, dict(brief.form.silence)), on_text)
         if item is None:
             return NoAnswer(reason="error", detail=f"{self._path.name} has no {brief.form.kind} for turn {brief.ask.turn}")
         await asyncio.sleep(item.get("delay", 0))
         if "fail" in item:
             return NoAnswer(reason=item["fail"], detail="scripted")
-        raw: object = item["raw"] if "raw" in item else _strip_controls(item)
+        return self._read(brief, item["raw"] if "raw" in item else _strip_controls(item), on_text)
+
+    def _read(self, brief: Brief, raw: object, on_text: OnText) -> Answer | NoAnswer:
         try:
             read = read_answer(brief, raw)
         except BadAnswer as error:
@@ -96,7 +101,7 @@ class ScriptParticipant:
         ordered = [item for item in items if "turn" not in item]
         if brief.nth <= len(ordered):
             return ordered[brief.nth - 1]
-        return None if brief.form.silence is None else dict(brief.form.silence)
+        return None
 
 
 def _strip_controls(item: dict[str, Any]) -> dict[str, Any]:
