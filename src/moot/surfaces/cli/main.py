@@ -94,7 +94,7 @@ for command in (
     LazyCommand("mcp", "serve:mcp", "Serve MCP on standard input and output."),
     LazyCommand("invite", "serve:invite", "Create, list and revoke tokens for a server."),
     LazyCommand("connect", "connect:connect", "Write Moot into a coding agent's settings, or undo that."),
-    LazyCommand("tools", "tools:tools", "List the MCP tools that each role is shown, and their tokens."),
+    LazyCommand("tools", "tools:tools", "List the MCP tools of each role, and their tokens."),
     LazyCommand("panel", "setup:panel", "List the panels that ship with Moot, or show one (also a panel file)."),
     LazyCommand(
         "setup",

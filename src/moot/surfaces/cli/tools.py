@@ -60,12 +60,13 @@ def _measure(role: str, names: tuple[str, ...], *, is_seat: bool = False) -> Rol
     return RoleTools(role=role, count=len(names), tokens=tokens, tools=names)
 
 
-@click.command(short_help="List the MCP tools that each role is shown, and their tokens.")
+@click.command()
 @out.json_option
 def tools(as_json: bool) -> None:
-    """List the MCP tools that each role is shown, and the tokens that an agent reads of them.
+    """List the MCP tools of each role, and their tokens.
 
-    Tokens are estimated: one for every four characters of names, descriptions and schemas.
+    Tokens are what an agent reads before its first call, estimated: one for every four characters of names, descriptions and
+    schemas.
 
     \b
     moot tools
