@@ -178,10 +178,11 @@ def explain_no_decision(timeline: SessionTimeline, decision: Decision, words: Sh
 
 def explain_parking(timeline: SessionTimeline, words: SharedReportText) -> tuple[Block, ...]:
     """Why a session is parked, and how it goes on; nothing for one that is not."""
-    if timeline.closed is not None or not timeline.parked:
+    parked = timeline.session_state.parked
+    if timeline.closed is not None or parked is None:
         return ()
     return (
-        Line(words.parked.format(reason=one_line(timeline.parked)), "warn"),
+        Line(words.format_parking(parked), "warn"),
         Line(words.how_to_resume.format(session=timeline.session), "dim"),
     )
 
@@ -197,8 +198,8 @@ def describe_pause(fact: Fact, language: Language) -> list[str]:
     """An entry that stops a session of any protocol, or seats somebody else, in plain lines; nothing for any other."""
     words = SHARED_REPORT_TEXT[language]
     match fact:
-        case SessionParked(reason=reason):
-            return [f"  ■ {words.parked.format(reason=one_line(reason))}"]
+        case SessionParked():
+            return [f"  ■ {words.format_parking(fact)}"]
         case SeatsSwapped(swaps=swaps):
             return [f"  ■ {words.swapped.format(seat=swap.seat, platform=one_line(swap.platform))}" for swap in swaps]
         case _:
