@@ -67,9 +67,10 @@ def _table(cli: Cli) -> None:
     cli("run", "Who comes?", "--protocol", "debate", *seats, "--session", "s", code=3)
 
 
-def line(name: str, how: str, outcome: str, topic: str) -> str:
+def line(name: str, how: str, outcome: str, topic: str, decided: str) -> str:
     """A decision in a list; the date is today's, or yesterday's when the test began before midnight."""
-    return rf"{name}  (?:{TODAY:%Y-%m-%d}|{TODAY + timedelta(days=1):%Y-%m-%d})  {how}  {outcome}  {re.escape(topic)}\n"
+    day = f"(?:{TODAY:%Y-%m-%d}|{TODAY + timedelta(days=1):%Y-%m-%d})"
+    return rf"{name}  {day}  {how}  {outcome}  {re.escape(topic)}  → {re.escape(decided)}\n"
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
@@ -110,8 +111,8 @@ def test_with_nothing_remembered_each_command_says_what_to_do(cli: Cli) -> None:
 
 def test_decisions_are_listed_the_newest_first_and_by_what_they_are(cli: Cli, db: str, zh: str) -> None:
     """D-5, D-13: by category, outcome and participant; as lines and as JSON."""
-    one = line("db", "majority 0.69", "not reviewed", "Which database?")
-    two = line("zh", "convergent 0.76", "not reviewed", "我们该扩张吗？")
+    one = line("db", "majority 0.69", "not reviewed", "Which database?", "contested: sqlite")
+    two = line("zh", "convergent 0.76", "not reviewed", "我们该扩张吗？", "strong: 试点")
     assert re.fullmatch(two + one, cli("decisions").out)
     assert re.fullmatch(two, cli("decisions", "--limit", "1").out)
     assert re.fullmatch(one, cli("decisions", "--category", "data  STORES").out)
@@ -144,7 +145,7 @@ def test_words_find_an_english_decision(library: Cli, words: str) -> None:
 def test_a_search_tells_the_decision_and_the_place(library: Cli) -> None:
     """D-5: narrowed by category, and nothing for what nobody said."""
     told = library("decisions", "search", "试点").out.splitlines(keepends=True)
-    assert re.fullmatch(line("zh", "convergent 0.76", "not reviewed", "我们该扩张吗？"), told[0])
+    assert re.fullmatch(line("zh", "convergent 0.76", "not reviewed", "我们该扩张吗？", "strong: 试点"), told[0])
     assert told[1].startswith("    ")
     assert "试点" in told[1]
     assert library.json("decisions", "search", "试点", "--category", "data stores") == []
@@ -156,7 +157,7 @@ def test_a_decision_is_shown_with_who_stood_where_and_how_it_turned_out(cli: Cli
     """D-13, D-15: the blind first choice, the vote, the dissent, every review."""
     cli("decisions", "review", "db", "failure", "--choice", "Postgres", "--note", "locked up\nat noon")
     told = cli("decisions", "show", "db").out.splitlines(keepends=True)
-    assert re.fullmatch(line("db", "majority 0.69", "failure", "Which database?"), told[0])
+    assert re.fullmatch(line("db", "majority 0.69", "failure", "Which database?", "contested: sqlite"), told[0])
     assert told[1:7] == [
         "  Begin with SQLite, move when a second writer comes.\n",
         "  ada [ada]: support (0.80) first: postgres\n",
@@ -230,7 +231,7 @@ def test_what_one_decided_alone_is_listed_and_reviewed_as_well(cli: Cli) -> None
             await moot.memory.decide_alone("ada", "Which colour?", "Blue.", 0.8)
 
     held(work())
-    assert re.fullmatch(line("alone.1", "alone 0.80", "not reviewed", "Which colour?"), cli("decisions").out)
+    assert re.fullmatch(line("alone.1", "alone 0.80", "not reviewed", "Which colour?", "weak: Blue."), cli("decisions").out)
     assert cli.json("decisions", "review", "alone.1", "failure")["alone"] is True
     assert [each["scope"] for each in cli.json("breakers")["breakers"]] == ["agent:ada", "global", "stakes:medium"]
 

@@ -67,7 +67,7 @@ def test_the_result_and_every_list_say_what_was_decided_and_what_it_is_worth(ser
     listed = {each["sessionId"]: each for each in local("moot.listSessions")["sessions"]}
     assert (listed[session]["standing"], listed[session]["strength"]) == ("decided", "fair")
     assert listed[session]["choice"] == result["choice"]
-    assert listed[other]["standing"] == "parked"
+    assert listed[other]["standing"] == "waiting"
     assert listed[gone]["standing"] == "cancelled"
     found = {each["deliberationId"]: each for each in local("cstp.listDeliberations")["deliberations"]}
     assert (found[session]["standing"], found[session]["choice"]) == ("decided", result["choice"])
@@ -77,7 +77,7 @@ def test_the_result_and_every_list_say_what_was_decided_and_what_it_is_worth(ser
     assert kept["strength"] == "fair"
     lines = {line.split("\t")[0]: line.split("\t") for line in cli("list").out.splitlines()}
     assert lines[session][2:3] + lines[session][5:] == ["decided", "fair", result["choice"]]
-    assert (lines[other][2], lines[gone][2]) == ("parked", "cancelled")
+    assert (lines[other][2], lines[gone][2]) == ("waiting", "cancelled")
     assert json.loads(cli("show", session, "--json").out)["strength"] == "fair"
     assert f"→ fair: {result['choice']}" in cli("decisions").out
 

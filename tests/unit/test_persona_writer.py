@@ -113,7 +113,7 @@ def overruled(language: Language = "en") -> MeetingRun:
     return table.stands(bob=build_stand("oppose", 0.9, "Never."), cy=build_stand("conditional", 0.9, condition="If small."))
 
 
-@pytest.mark.parametrize(("language", "told"), [("en", "Overruled: most of the weight"), ("zh", "被否决：")])
+@pytest.mark.parametrize(("language", "told"), [("en", "Overruled: most of the weight"), ("zh", "压过多数：")])
 def test_a_decision_that_most_of_the_weight_opposes_is_overruled(language: Language, told: str) -> None:
     """P-15: on the record, in the result, the minutes, the page and the JSON of the context ledger."""
     table = overruled(language)

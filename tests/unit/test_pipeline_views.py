@@ -114,6 +114,7 @@ def test_there_is_a_report_at_every_moment(name: str) -> None:
                 "The pipeline was not completed.",
                 "Ended by: an agent that failed twice in a step",
                 "In the step: model",
+                "Its last asks were lost. Continue from before those losses: moot fork s",
                 "",
                 "Lost agents",
                 "– ada: failed 2 ×, last by no answer in time",
