@@ -16,9 +16,10 @@ from moot.codec.answers import read_answer
 from moot.domain.budget import Budget, Usage
 from moot.domain.effects import Brief
 from moot.domain.facts import Loss
-from moot.domain.ids import SeatId
+from moot.domain.ids import SeatId, SessionId
 from moot.engine.events import EntryAdded
 from moot.ports.participant import Answer, NoAnswer, OnText
+from moot.reports.loss_text import explain_outage
 from moot.reports.shared_text import SHARED_REPORT_TEXT
 from moot.surfaces.cli.live import build_view
 from moot.surfaces.cli.render import show_decision, show_report
@@ -32,10 +33,20 @@ LOSSES: tuple[tuple[Loss, str], ...] = (
     ("malformed", "vote: confidence: Input should be less than or equal to 1"),
     ("refused", "the model declined: I cannot help with that"),
     ("rejected_key", "OpenAI rejected the key in OPENAI_API_KEY (401): bad key; set a valid key or choose another --seat"),
-    ("unreachable", "nothing answers at http://127.0.0.1:9/v1: is the server running?"),
+    ("unreachable", "nothing answers at http://127.0.0.1:9: is the server running? start it: serve; then try again"),
     ("gave_up", "put 10 times, each time the process ended"),
     ("passed_over", ""),
 )
+
+MENDS = (
+    *("left_out refers_to 9", "read confidence '高' → 0.8", "cut text 900 > 600", "repaired the answer '…'", "words the answer"),
+    *("filled direction '缓存'", "missing taken #4 #5", "skipped pairs 2", "某插件自己的说明"),
+)
+MENDS_TOLD = (
+    "略去 refers_to 9；读取 confidence '高' → 0.8；截短 text 900 > 600；修复 回答 '…'；从文字读取 回答；"
+    "补上 direction '缓存'；缺少 taken #4 #5；跳过 pairs 2；某插件自己的说明"
+)
+"""One note of each code; the names of fields stay as they are."""
 
 SAID: Mapping[str, Any] = {
     "position": {"position": "应当采用", "confidence": 0.8},
@@ -88,7 +99,7 @@ class Troubled:
         if lost is not None:
             return NoAnswer(reason=lost[0], detail=lost[1], usage=usage)
         read = read_answer(brief, SAID[brief.form.kind])
-        return Answer(said=read.said, usage=usage, model="qwen-3", via="program:台词", mends=("去掉了多余的引用",))
+        return Answer(said=read.said, usage=usage, model="qwen-3", via="program:台词", mends=MENDS)
 
 
 PROTOCOLS: Mapping[str, Mapping[str, Any]] = {
@@ -109,6 +120,7 @@ NAMES = ("甲", "乙", "丙", "丁")
 
 # Names, commands and figures that stay as they are in any language.
 _KEPT = re.compile(
+    r"\b(?:refers_to|confidence|text|direction|taken|pairs)\b|"
     r"moot [a-z-]+(?: [\w\d_]+)?(?: --\w+(?: \w+)?)*|OpenAI|OPENAI_API_KEY|https?://\S+|qwen-3|Ctrl-C|UTC|Agent|idea-\d+|join-\d+|finding-\d+"
     r"|\d{4}-\d\d-\d\dT[\d:]+Z|mailbox|\bUSER\b|think_\d+_\d+|\bT\d+\b|\bSwarm\b|CONSENSUS_REACHED|JOIN\b|\bop-\d+"
 )
@@ -127,7 +139,7 @@ def strip_markup(page: str) -> str:
 
 
 async def hold(home: Path, protocol: str, settings: Mapping[str, Any], budget: Budget) -> list[str]:
-    """Everything that people read of a session: `moot run` in a pipe and in a terminal, minutes, report and page."""
+    """Everything that people read of a session: each time that an outage parks it, and at its end."""
     troubled = Troubled(0 if budget.tokens is None else 5)
     environ = {"MOOT_HOME": str(home), "PATH": ""}
     async with Moot(environ=environ, participants={"台词": troubled}) as moot:
@@ -140,21 +152,28 @@ async def hold(home: Path, protocol: str, settings: Mapping[str, Any], budget: B
             budget=budget,
             language="zh",
         )
-        await moot.run(session)
-        plugin, seen = await moot.load_plugin(session), []
-        for is_terminal in (False, True):
-            printed = io.StringIO()
-            console = Console(file=printed, force_terminal=is_terminal, color_system=None, width=200, highlight=False)
-            timeline = plugin.timeline(session)
-            view = build_view(plugin, timeline, console)
-            for entry in await moot.engine.entries(session):
-                view.show(EntryAdded(session, entry))
-            if is_terminal:
-                console.print(view._render())  # type: ignore[attr-defined]
-            show_decision(console, plugin, timeline)
-            show_report(console, plugin.report(timeline))
-            seen.append(printed.getvalue())
-        return [*seen, await moot.export(session, "minutes"), strip_markup(await moot.export(session, "html"))]
+        seen: list[str] = []
+        while (await moot.run(session)).status == "parked":
+            seen += await tell(moot, session)
+        return [*seen, *await tell(moot, session)]
+
+
+async def tell(moot: Moot, session: SessionId) -> list[str]:
+    """What people read of a session now: `moot run` in a pipe and in a terminal, minutes, report and page."""
+    plugin, seen = await moot.load_plugin(session), []
+    for is_terminal in (False, True):
+        printed = io.StringIO()
+        console = Console(file=printed, force_terminal=is_terminal, color_system=None, width=200, highlight=False)
+        timeline = plugin.timeline(session)
+        view = build_view(plugin, timeline, console)
+        for entry in await moot.engine.entries(session):
+            view.show(EntryAdded(session, entry))
+        if is_terminal:
+            console.print(view._render())  # type: ignore[attr-defined]
+        show_decision(console, plugin, timeline)
+        show_report(console, plugin.report(timeline))
+        seen.append(printed.getvalue())
+    return [*seen, await moot.export(session, "minutes"), strip_markup(await moot.export(session, "html"))]
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -167,9 +186,17 @@ def test_a_chinese_session_has_no_english_in_what_people_read(tmp_path: Path, pr
         assert find_english(text.replace("moderator", "主持") if protocol == "roundtable" else text) == []
     assert any("次调用价格未知" in text for text in texts)
     assert any("✗" in text for text in texts)
+    assert MENDS_TOLD in texts[-2]
 
 
 def test_every_cause_of_a_loss_has_a_name_in_both_languages() -> None:
     """M-11"""
     causes = {reason for reason, _ in LOSSES}
     assert causes == set(SHARED_REPORT_TEXT["zh"].losses) == set(SHARED_REPORT_TEXT["en"].losses)
+
+
+def test_an_outage_names_every_seat_whatever_its_cause() -> None:
+    """M-5, M-11: a cause that only its English words tell is an outage; its signs part no causes."""
+    reason = "甲, 乙: Acme: down; see status: red; 丙: Acme failed (503): no upstream; try again; 丁: rejected_key"
+    assert explain_outage(reason, ("甲", "乙", "丙", "丁"), "zh") == "甲, 乙：服务中断；丙：Acme 出错（503）；丁：密钥被拒"
+    assert explain_outage(reason, ("甲", "乙", "丙", "丁"), "en") == reason

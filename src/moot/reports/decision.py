@@ -80,7 +80,8 @@ class Decision:
     decision in a word or two, where it has one. `effective` is how many independent votes the `heads` that took a side are worth.
     `overturned`: it is not what most had written blind, and nobody who changed named a reason. `overruled`: most of the weight
     that took a side opposes it. `answers` say what it answers to each input of the user. `parked` says why a parked session
-    cannot go on now. `strength` is what it is worth in one word and `strength_reason` why; both follow from the other figures
+    cannot go on now. Where nobody votes, `backers` is how many stand behind it, and `backing` their share of the weight of those
+    who spoke. `strength` is what it is worth in one word and `strength_reason` why; both follow from the other figures
     (`moot.scoring.strength`), whatever the protocol.
     """
 
@@ -110,6 +111,8 @@ class Decision:
     overruled: bool = False
     answers: tuple[AnsweredInput, ...] = ()
     parked: str = ""
+    backers: int = 0
+    backing: float | None = None
     strength: Strength = field(init=False, default="none")
     strength_reason: StrengthReason = field(init=False, default="undecided")
 
@@ -117,9 +120,9 @@ class Decision:
         rating = rate_strength(
             is_decided=self.decision is not None,
             support=self.support,
-            turnout=self.turnout,
+            turnout=self.backing if self.turnout is None else self.turnout,
             confidence=self.confidence,
-            heads=self.heads,
+            heads=self.heads or self.backers,
             # Where an owner decides, nobody votes: what stands for a vote is in the positions alone.
             opposed=any(voice.kind == "oppose" for voice in self.dissent)
             or any(position.verdict == "oppose" for position in self.positions),

@@ -6,6 +6,7 @@ out there: the cause itself is translated, and the record has the rest.
 """
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from moot.domain.facts import Language, Loss
@@ -25,6 +26,7 @@ _DETAILS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
         (r"it did not end", "没有结束"),
         (r"it broke the files", "破坏了文件"),
         (r"it wrote no speech", "既未写文件，也未作发言"),
+        (r"rejected_key", "密钥被拒"),
         (r"scripted", "脚本设定"),
         (r"(?P<name>\S+) has no \S+ for turn (?P<turn>\d+)", "{name} 没有第 {turn} 轮的回答"),
         (r"the person left", "此人已离开"),
@@ -49,7 +51,7 @@ _DETAILS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
     )
 )
 
-_OUT: Final = "暂时无法作答"
+_OUTAGE: Final = "服务中断"
 _AMOUNTS: Final = re.compile(r"(?P<spent>[\d.]+) of (?P<limit>[\d.]+) (?P<unit>tokens|US dollars|seconds)")
 _UNITS: Final = {"tokens": "词元", "US dollars": "美元", "seconds": "秒"}
 
@@ -68,17 +70,18 @@ def explain_detail(detail: str, reason: Loss, language: Language) -> str:
     return ""
 
 
-def translate_parking(reason: str, language: Language) -> str:
-    """Why a session is parked, in its language: who cannot be asked, and for each cause what it is."""
+def explain_outage(reason: str, seats: Sequence[str], language: Language) -> str:
+    """Why a session is parked, in its language. The reason names `seats`, then their cause: "ada, bob: no key; cy: no model"."""
     if language == "en":
         return reason
-    told = []
-    for part in reason.split("; "):
-        seats, found, cause = part.partition(": ")
-        # A cause may hold "; " itself: what follows belongs to the seats before it.
-        if found:
-            told.append(f"{seats}：{explain_detail(cause, 'unreachable', language) or _OUT}")
-    return "；".join(told) or _OUT
+    # A cause may hold the signs that part the causes: only the name of a seat begins another one.
+    name = "|".join(re.escape(seat) for seat in sorted(seats, key=len, reverse=True))
+    _, *parts = re.split(rf"(?:^|; )((?:{name})(?:, (?:{name}))*): ", reason)
+    told = [
+        f"{who}：{explain_detail(why, 'unreachable', language) or _OUTAGE}"
+        for who, why in zip(parts[::2], parts[1::2], strict=True)
+    ]
+    return "；".join(told) or _OUTAGE
 
 
 def explain_amount(spent: str, language: Language) -> str:

@@ -46,7 +46,7 @@ def _add_note(block: Block, by_line: dict[int, ReplyOrigin], noted: set[int], wo
 
 
 def _format_mends(origin: ReplyOrigin, words: SharedReportText) -> str:
-    return words.as_read.format(mends="; ".join(origin.mends)) if origin.mends else ""
+    return words.as_read.format(mends=words.format_mends(origin.mends)) if origin.mends else ""
 
 
 def _build_answerers(timeline: SessionTimeline, words: SharedReportText) -> tuple[Block, ...]:
@@ -70,7 +70,7 @@ def _build_answerers(timeline: SessionTimeline, words: SharedReportText) -> tupl
 def _build_mended(timeline: SessionTimeline, noted: set[int], words: SharedReportText) -> tuple[Block, ...]:
     """The answers that were changed to be read and have no card of their own: bids, votes, reports."""
     rows = [
-        (one.seq, one.seat, words.asked_for.get(one.asked_for, one.asked_for), "; ".join(one.mends))
+        (one.seq, one.seat, words.asked_for.get(one.asked_for, one.asked_for), words.format_mends(one.mends))
         for one in timeline.origins.values()
         if one.mends and one.seq not in noted
     ]

@@ -31,7 +31,7 @@ from moot.reports.blocks import (
 from moot.reports.costs import build_cost_rows
 from moot.reports.decision import Decision, Dissent, SeatLoss, SourcedClaim, summarize_choice
 from moot.reports.figures import format_percent
-from moot.reports.loss_text import explain_detail, translate_parking
+from moot.reports.loss_text import explain_detail
 from moot.reports.origins import add_origins
 from moot.reports.shared_text import SHARED_REPORT_TEXT, SharedReportText
 from moot.reports.timeline import LossLine, SessionTimeline, TimelineLine, format_time
@@ -178,10 +178,11 @@ def explain_no_decision(timeline: SessionTimeline, decision: Decision, words: Sh
 
 def explain_parking(timeline: SessionTimeline, words: SharedReportText) -> tuple[Block, ...]:
     """Why a session is parked, and how it goes on; nothing for one that is not."""
-    if timeline.closed is not None or not timeline.parked:
+    parked = timeline.session_state.parked
+    if timeline.closed is not None or parked is None:
         return ()
     return (
-        Line(words.parked.format(reason=translate_parking(one_line(timeline.parked), timeline.language)), "warn"),
+        Line(words.format_parking(parked), "warn"),
         Line(words.how_to_resume.format(session=timeline.session), "dim"),
     )
 
@@ -197,8 +198,8 @@ def describe_pause(fact: Fact, language: Language) -> list[str]:
     """An entry that stops a session of any protocol, or seats somebody else, in plain lines; nothing for any other."""
     words = SHARED_REPORT_TEXT[language]
     match fact:
-        case SessionParked(reason=reason):
-            return [f"  ■ {words.parked.format(reason=translate_parking(one_line(reason), language))}"]
+        case SessionParked():
+            return [f"  ■ {words.format_parking(fact)}"]
         case SeatsSwapped(swaps=swaps):
             return [f"  ■ {words.swapped.format(seat=swap.seat, platform=one_line(swap.platform))}" for swap in swaps]
         case _:

@@ -1,9 +1,11 @@
 """Words that the views of all protocols share, in both languages."""
 
+from collections.abc import Iterable
+
 from moot.domain.budget import BudgetKind, Spent
-from moot.domain.facts import Loss
+from moot.domain.facts import Loss, SessionParked
 from moot.domain.safe_text import one_line
-from moot.reports.loss_text import explain_amount, explain_detail
+from moot.reports.loss_text import explain_amount, explain_detail, explain_outage
 from moot.reports.two_languages import Both, TwoLanguages, both, in_each_language
 
 
@@ -14,6 +16,23 @@ class SharedReportText(TwoLanguages):
         """How a seat was lost, in one line of the live view."""
         told = one_line(explain_detail(detail, reason, self.language))
         return f"✗ {seat}: {self.losses[reason]}" + (f" ({told})" if told else "")
+
+    def format_parking(self, parked: SessionParked) -> str:
+        """Why a session is parked, in one line."""
+        return self.parked.format(reason=one_line(explain_outage(parked.reason, parked.seats, self.language)))
+
+    def format_mends(self, mends: Iterable[str]) -> str:
+        """What was changed to read an answer: the code of each note in words, fields and what was given as they are."""
+        return self.between_mends.join(self._format_mend(mend) for mend in mends)
+
+    def _format_mend(self, mend: str) -> str:
+        code, _, rest = mend.partition(" ")
+        if code not in self.mend_codes:
+            # Of a plugin, in words of its own.
+            return mend
+        whole = "the answer"
+        about = self.whole_answer + rest.removeprefix(whole) if rest.startswith(whole) else rest
+        return f"{self.mend_codes[code]} {about}"
 
     def format_limit(self, budget: BudgetKind, spent: str) -> str:
         """Which limit was reached, in one line of the live view."""
@@ -248,6 +267,30 @@ class SharedReportText(TwoLanguages):
         },
     )
     spoken_by_owner = both("spoken by the owner for this seat ({door})", "由所有者代此席位发言（{door}）")
+    mend_codes: Both[dict[str, str]] = both(
+        {
+            "read": "read",
+            "left_out": "left out",
+            "cut": "cut",
+            "repaired": "repaired",
+            "words": "read from words:",
+            "filled": "filled in",
+            "missing": "missing:",
+            "skipped": "skipped",
+        },
+        {
+            "read": "读取",
+            "left_out": "略去",
+            "cut": "截短",
+            "repaired": "修复",
+            "words": "从文字读取",
+            "filled": "补上",
+            "missing": "缺少",
+            "skipped": "跳过",
+        },
+    )
+    whole_answer = both("the answer", "回答")
+    between_mends = both("; ", "；")
     as_read = both("as read: {mends}", "读取时的调整：{mends}")
     answerers = both("Who answered, and how", "谁以何种方式作答")
     answerer_heads: Both[tuple[str, ...]] = both(("Seat", "Came in", "Model", "Answers"), ("席位", "途径", "模型", "次数"))

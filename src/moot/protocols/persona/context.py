@@ -3,7 +3,7 @@
 import json
 import re
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Final
 
 from moot.domain.budget import Budget
 from moot.domain.facts import Origin, SessionCancelled, SessionImported
@@ -17,6 +17,8 @@ from moot.protocols.persona.timeline import PersonaTimeline, PersonaTimelineLine
 from moot.reports.json_text import dump_json
 
 _STAMP = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:?\d\d)?")
+_NOT_CONCLUDED: Final = frozenset({"session", "topic", "status", "parked", "strength", "strength_reason"})
+"""What the file says elsewhere, and what follows from the other figures."""
 
 
 def render_context_ledger(timeline: PersonaTimeline) -> str:
@@ -85,13 +87,12 @@ def _build_conclusion(timeline: PersonaTimeline) -> Any:
     if isinstance(timeline.closed, SessionCancelled):
         return {"ended_by": "cancelled", "reason": timeline.closed.reason}
     # Fields that came later are written only where they say something: what was exported before is exported in the same bytes.
-    empty = {key for key in ("overruled", "answers") if not decision[key]}
-    left_out = {"session", "topic", "status", "parked", "strength", "strength_reason", *empty}
-    decision["positions"] = [
-        {key: value for key, value in position.items() if value or key not in {"via", "via_before"}}
-        for position in decision["positions"]
-    ]
-    return {key: value for key, value in decision.items() if key not in left_out}
+    empty = {key for key in ("overruled", "answers", "backers", "backing") if not decision[key]}
+    for position in decision["positions"]:
+        for key in ("via_before", "via"):
+            if not position[key]:
+                del position[key]
+    return {key: value for key, value in decision.items() if key not in _NOT_CONCLUDED | empty}
 
 
 class ContextLedger:

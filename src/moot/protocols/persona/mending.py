@@ -70,9 +70,7 @@ def _mend_draft(state: Meeting, said: Draft) -> tuple[Draft, Notes]:
         open_questions=mend("open_questions", said.open_questions),
         answers=tuple(reply for reply in mend("answers", said.answers) if reply.input in inputs),
     )
-    notes += [
-        f"answers: #{reply.input} is not an input of the user; left out" for reply in said.answers if reply.input not in inputs
-    ]
+    notes += [f"left_out answers #{reply.input}" for reply in said.answers if reply.input not in inputs]
     return mended, tuple(notes)
 
 

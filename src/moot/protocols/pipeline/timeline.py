@@ -117,7 +117,7 @@ def build_decision(timeline: PipelineTimeline) -> Decision:
         decision=SourcedClaim(text=last.text) if is_done and last else None,
         author=last.seat if is_done and last else None,
         # Whoever made the result, and every gate that approved on the way to it.
-        heads=len({last.seat, *(line.speaker for line in timeline.lines if line.verdict == "APPROVED")})
+        backers=len({last.seat, *(line.speaker for line in timeline.lines if line.verdict == "APPROVED")})
         if is_done and last
         else 0,
         dissent=tuple(Dissent(seat=line.speaker, kind="oppose", text=line.content) for line in rejected[-1:] if is_rejected),

@@ -76,8 +76,8 @@ def build_decision(timeline: RoundtableTimeline) -> Decision:
         decision=SourcedClaim(text=agreed or minutes) if minutes else None,
         author=closed.author if closed else None,
         # To declare consensus is to take the side of what the minutes say; nobody can declare against it.
-        turnout=sum(conference.seat(seat).weight for seat in conference.agreeing) / spoken if minutes else None,
-        heads=len(conference.agreeing) if minutes else 0,
+        backers=len(conference.agreeing) if minutes else 0,
+        backing=sum(conference.seat(seat).weight for seat in conference.agreeing) / spoken if minutes else None,
         dissent=(Dissent(seat=None, kind="reported", text=disputed),) if disputed else (),
         lost=tuple(
             SeatLoss(

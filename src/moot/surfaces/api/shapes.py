@@ -321,7 +321,9 @@ class ListedOut(Wire):
     opened_at: str
     last_at: str
     entries: int
-    standing: str = Field(description="decided, undecided, parked, running, stopped or cancelled.")
+    standing: str = Field(
+        description="decided, undecided, parked (by an outage), waiting (for answers), running, stopped or cancelled."
+    )
     choice: str = Field(description="What was decided, in a few words; empty where nothing was.")
     strength: str = Field(description="What the decision is worth, in one word.")
 

@@ -65,7 +65,8 @@ def _measure(role: str, names: tuple[str, ...], *, is_seat: bool = False) -> Rol
 def tools(as_json: bool) -> None:
     """List the MCP tools of each role, and their tokens.
 
-    Tokens are what an agent reads before its first call: one for every four characters of names, descriptions and schemas.
+    Tokens are what an agent reads before its first call, estimated: one for every four characters of names, descriptions and
+    schemas.
 
     \b
     moot tools
