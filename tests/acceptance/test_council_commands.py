@@ -85,10 +85,10 @@ session s
 #8 bob support (0.90)
 #9 cem oppose (0.60): It will hurt.
   ■ majority, against opposition
+sqlite · contested (most had written otherwise, and nobody names a reason for the change)
 Decided with 1 open challenge(s): #5. This is not what most had written before reading anyone, and nobody who changed names a \
 line that moved them.
-Begin with SQLite, move when a second writer comes.
-Choice: sqlite
+│ Begin with SQLite, move when a second writer comes.
 Written by: ada
 Motion: #6
 Consensus: majority, against opposition
@@ -279,7 +279,7 @@ def test_a_choice_that_is_none_of_the_options_loses_the_proposal(cli: Cli) -> No
     found = cli.json("run", "Which database?", *DATABASE, *words)
     assert [(each["seat"], each["last"]) for each in found["lost"]] == [("ada", "malformed"), ("cem", "error")]
     (first, *_) = [fact for fact in facts(record(cli)) if fact["fact"] == "seat_lost"]
-    assert first["detail"] == "choice 'postgres' is none of the options; expected one of: sqlite, files"
+    assert first["detail"] == "choice: expected one of: sqlite, files (given: 'postgres')"
 
 
 @pytest.mark.parametrize(
@@ -351,12 +351,12 @@ def test_the_live_view_shows_who_is_asked_the_phases_and_the_decision_in_a_box(c
     platform = write_script(tmp_path / "s.toml", slow)
     words = ("--protocol", "debate", *seat_words(platform, ["ada", "bob"]), "--session", "s")
     with Terminal(cli, "run", "Which way?", *words) as terminal:
-        terminal.wait_for("… propose")
+        terminal.wait_for("… proposal")
         for phase in ("Arguing", "Synthesizing", "Voting"):
             terminal.wait_for(f"■ {phase}")
         assert terminal.ended() == 0
     told = plain(terminal.raw)
-    assert told.index("#2 ada proposes (0.80): ada's idea") < told.index("■ Arguing")
+    assert told.index("#2 ada proposes (0.80)") < told.index("  ada's idea") < told.index("■ Arguing")
     assert told.index("■ Voting") < told.index("#6 bob support (0.90)") < told.index("■ unanimous")
     box = told[told.index("╭─ Decision · s ") :]
     assert box.index("Decided with 1 open challenge(s): #4.") < box.index("bob's idea") < box.index("Consensus: unanimous")
@@ -516,9 +516,12 @@ def test_mailbox_seats_contribute_from_other_processes_and_the_debate_goes_on(cl
     [
         (["--seat", "eve", said("vote")], "type 'vote' has no place in the phase 'propose'; expected: propose, pass"),
         (["--seat", "eve", said("propose", text="")], "a propose needs a text"),
-        (["--seat", "eve", said("propose", confidence=None)], "a propose needs a confidence between 0 and 1"),
+        (["--seat", "eve", said("propose", confidence="blue")], "confidence: a number from 0 to 1 was expected (given: 'blue')"),
         (["--seat", "eve", said("propose", refers_to=7)], "line 7 does not exist; the lines are 1 to 2"),
-        (["--seat", "eve", said("propose", type="shout")], "propose: type: Input should be 'propose'"),
+        (
+            ["--seat", "eve", said("propose", type="shout")],
+            "type: expected one of: propose, support, challenge, synthesize, vote, pass (given: 'shout')",
+        ),
         (["--seat", "eve", "{I am for it."], "a JSON object was expected, and none was found in the answer"),
         (["--seat", "ada", said("propose")], "the seat 'ada' is filled by a mind that Moot asks itself"),
         (["--seat", "zoe", said("propose")], "'zoe' has no seat in 's'; the seats are: ada, eve, fay"),
@@ -623,7 +626,7 @@ def test_a_deliberation_can_be_cancelled(cli: Cli, waiting: str) -> None:
     assert "> asked the wrong question" in cli("show", "s").out
     assert cli("resume", "s", code=4).out.splitlines()[-3:] == [
         "Cancelled before a decision.",
-        "asked the wrong question",
+        "│ asked the wrong question",
         "Cost: 0 model calls, 0 tokens · $0",
     ]
     for words in (["input", "s", "hello"], ["cancel", "s"], ["answer", "s", "--seat", "eve", said("propose")]):

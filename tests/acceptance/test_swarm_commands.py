@@ -251,7 +251,10 @@ def test_a_hostile_task_stays_below_the_runs(cli: Cli) -> None:
 
 
 def test_seats_that_are_late_broken_wrong_lying_or_silent_are_dealt_with_and_the_run_ends(cli: Cli, tmp_path: Path) -> None:
-    """S-12, S-21, S-22, S-23: with real deadlines; every agent ends terminated, and the report says what happened."""
+    """S-12, S-21, S-23: with real deadlines; every agent ends terminated, and the report says what happened.
+
+    Code keeps the log of operations for explorers that Moot asks: what one claims beside it counts neither for nor against it.
+    """
     good = (
         'findings = [{ coreIdea = "Idea of NAME", perspective = "NAME" }]\nrandomExploreForced = true\n'
         'operations = [{ operation = "deposit_pheromone", params = { direction = "way of NAME" } }]\n'
@@ -261,7 +264,7 @@ def test_seats_that_are_late_broken_wrong_lying_or_silent_are_dealt_with_and_the
     kinds = {
         "late": "delay = 60\n",
         "broken": 'fail = "error"\n',
-        "wrong": 'raw = "I would rather talk."\n',
+        "wrong": 'raw = "{}"\n',
         "liar": good + 'confirmedOperations = ["op-999"]\n',
         "good1": good + decision,
         "good2": good + decision,
@@ -290,9 +293,10 @@ def test_seats_that_are_late_broken_wrong_lying_or_silent_are_dealt_with_and_the
         assert ("agent_removed", name, "timeout (3)") in happened
     assert ("agent_degraded", "broken", "interrupted for too long") in happened
     assert [kind for kind, agent, _ in happened if agent == "broken" and kind == "response_lost"] == ["response_lost"] * 5
-    assert "reported_operation_not_found" in {each["violation"] for each in agents["liar"]["violations"]}
-    assert agents["liar"]["terminationReason"] == "compliance_violation"
+    assert agents["liar"]["violations"] == []
+    assert agents["liar"]["terminationReason"] == agents["good1"]["terminationReason"]
+    assert b"op-999" not in files["operation-log.json"]
     assert board["operations"]["requested"] == board["operations"]["processed"] + board["operations"]["failed"]
     text = files["final-research-report.md"].decode()
-    for told in ("PARTIAL REPORT", "agent_removed: agentId late", "violation: agentId liar", "reason compliance_violation"):
+    for told in ("PARTIAL REPORT", "agent_removed: agentId late", "agent_removed: agentId wrong"):
         assert told in text, told
