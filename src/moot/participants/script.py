@@ -19,8 +19,8 @@
     answer = "…"
 
 A file may hold many seats, each under `[seats.NAME]`; then `[[seats.NAME.intent]]` and so on. When the answers of a kind run out,
-the seat uses a default: no wish to speak, no position or stand, a pass instead of an argument or synthesis, an abstention instead
-of a vote or ballot, an empty exploration. A missing speech, draft, proposal or decision is a loss.
+the seat uses a default: no wish to speak, no position or stand, a pass instead of a proposal, argument or synthesis, an
+abstention instead of a vote or ballot, an empty exploration. A missing speech, draft or decision is a loss.
 """
 
 import asyncio

@@ -111,7 +111,7 @@ class SwarmPromptText(TwoLanguages):
     normal = both("Choose your direction by the concentrations and your threshold.", "按浓度和你的阈值选择方向。")
     perspective = both("Look at the task from this perspective alone: {perspective}.", "只从这一视角看任务：{perspective}。")
     explore = both(
-        "# Now\nPut EVERY idea that you still hold into `findings`. For one on the blackboard name its id in "
+        "# Now\nPut EVERY idea that you still hold into `findings`: others lapse. For one on the blackboard name its id in "
         "agreesWith. Operations: deposit_pheromone {direction, amount}, send_stop_signal {targetDirection, reason: contradictory_evidence | better_alternative | "
         "resource_conflict, evidence}, claim_subtask {description}, transition_role {newRole}.",
         "# 现在\n把你仍持有的每个观点写进 `findings`；未写出的即不再持有。黑板上已有的，在 agreesWith 写编号。"
