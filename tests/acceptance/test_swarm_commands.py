@@ -264,7 +264,7 @@ def test_seats_that_are_late_broken_wrong_lying_or_silent_are_dealt_with_and_the
     kinds = {
         "late": "delay = 60\n",
         "broken": 'fail = "error"\n',
-        "wrong": 'raw = "{}"\n',
+        "wrong": 'raw = "{"\n',
         "liar": good + 'confirmedOperations = ["op-999"]\n',
         "good1": good + decision,
         "good2": good + decision,
