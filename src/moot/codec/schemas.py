@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter
 
-from moot.domain.effects import AnswerForm, Brief, Schema
+from moot.domain.effects import Brief, Schema
 from moot.domain.facts import Language
 
 _PROSE: Final = frozenset({"$defs", "title", "description", "default"})
@@ -90,7 +90,7 @@ def _drop_null(schema: Schema) -> Schema:
 
 def build_brief_schema(brief: Brief) -> dict[str, Any]:
     """Return the JSON schema of the answer to a brief, including its alternative."""
-    own, instead = _get_own_schema(brief.form, brief.schema), brief.form.instead
+    own, instead = get_own_schema(brief), brief.form.instead
     if instead is None:
         return own
     other = {"type": "object", "properties": {instead.field: build_schema(instead.shape)}, "required": [instead.field]}
@@ -99,11 +99,7 @@ def build_brief_schema(brief: Brief) -> dict[str, Any]:
 
 def get_own_schema(brief: Brief) -> dict[str, Any]:
     """Return the JSON schema of the answer itself, without its alternative."""
-    return _get_own_schema(brief.form, brief.schema)
-
-
-def _get_own_schema(form: AnswerForm, narrow: Schema | None) -> dict[str, Any]:
-    return build_schema(form.shape) if narrow is None else dict(narrow)
+    return build_schema(brief.form.shape) if brief.schema is None else dict(brief.schema)
 
 
 def build_wire_schema(schema: Any) -> Any:

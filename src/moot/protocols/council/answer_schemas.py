@@ -24,11 +24,9 @@ def build_answer_schema(course: Course, state: Council, seat: SeatId, kind: str)
     A seat that Moot asks gives what the phase is for, and no more. One from outside may speak ahead: it names the type.
     """
     if not state.seat(seat).is_outside:
-        return _build_phase_schema(course, state, seat, kind)
+        return _build_phase_schema(state, seat, kind)
     branches = [
-        branch
-        for kind_of in list_allowed_types(course, state, seat)
-        for branch in _build_type_schemas(course, state, seat, kind_of)
+        branch for kind_of in list_allowed_types(course, state, seat) for branch in _build_type_schemas(state, seat, kind_of)
     ]
     return branches[0] if len(branches) == 1 else {"anyOf": branches}
 
@@ -50,7 +48,7 @@ def find_fills(state: Council, seat: SeatId, kind: str) -> Mapping[str, object]:
             return {"type": "vote"}
 
 
-def _build_phase_schema(course: Course, state: Council, seat: SeatId, kind: str) -> Schema:
+def _build_phase_schema(state: Council, seat: SeatId, kind: str) -> Schema:
     fields = _Fields(state, seat)
     match kind:
         case "propose":
@@ -71,7 +69,7 @@ def _build_phase_schema(course: Course, state: Council, seat: SeatId, kind: str)
             return fields.narrow(("position",), "confidence", "text", "condition", *fields.movers, *accepts)
 
 
-def _build_type_schemas(course: Course, state: Council, seat: SeatId, kind_of: ContributionType) -> list[Schema]:
+def _build_type_schemas(state: Council, seat: SeatId, kind_of: ContributionType) -> list[Schema]:
     """Return the forms of one type from outside; a conditional vote has one of its own, because it needs its condition."""
     fields = _Fields(state, seat)
     named = {"type": allow_values([kind_of])}
