@@ -75,7 +75,8 @@ def main() -> None:
     print(f"{'protocol':<12}{'ask':<12}{'answers':>8}{'strictly':>10}{'kindly':>8}", flush=True)
     for protocol in PROTOCOLS:
         for kind, briefs in asyncio.run(collect_briefs(protocol)).items():
-            asked = [briefs[number % len(briefs)] for number in range(times)]
+            # One brief after another: the model reads the same prompt once.
+            asked = [briefs[number * len(briefs) // times] for number in range(times)]
             texts = [answer(model, brief, seed) for seed, brief in enumerate(asked)]
             shares = [
                 sum(counts(brief, text, is_strict=is_strict) for brief, text in zip(asked, texts, strict=True)) / times

@@ -54,6 +54,8 @@ _PREFIXES: Final[Mapping[str, str]] = {
 }
 """Prefixes of model names, with their families."""
 
+_SINGULAR: Final = 1e-9
+
 _EMBEDDED: Final = "smollm"
 """The family of the model that ships with the package."""
 
@@ -124,3 +126,40 @@ def count_effective_votes(weights: Sequence[float], correlations: Callable[[int,
     # Negative observed correlations can make the sum zero or negative: then the votes count in full, by the bound below.
     effective = total * total / spread if spread > 0 else math.inf
     return min(max(effective, 1.0), float(len(present)))
+
+
+def compute_independence(count: int, correlations: Callable[[int, int], float]) -> list[float]:
+    """Return what each of `count` votes is worth beside the others, 1 for one that errs alone.
+
+    The weights R⁻¹·1 pool correlated votes best, where R holds their error correlations. Votes that are all alike are worth
+    1 / (1 + (count − 1)·ρ) each, which is their effective number over their number; a family of many counts as the few that it is.
+    """
+    rows = [[1.0 if i == j else correlations(i, j) for j in range(count)] for i in range(count)]
+    # Observed correlations need not fit together. Where they do not, each vote shares with those that it errs with.
+    shared = [1.0 / max(math.fsum(row), 1.0) for row in rows]
+    solved = _solve_ones([row[:] for row in rows])
+    return solved if solved is not None and all(0 <= worth <= 1 for worth in solved) else shared
+
+
+def _solve_ones(rows: list[list[float]]) -> list[float] | None:
+    """Solve R·x = 1 by Gaussian elimination with pivots; None if R is (almost) singular."""
+    count = len(rows)
+    rest = [1.0] * count
+    for column in range(count):
+        pivot = max(range(column, count), key=lambda row: abs(rows[row][column]))
+        if abs(rows[pivot][column]) < _SINGULAR:
+            return None
+        rows[column], rows[pivot] = rows[pivot], rows[column]
+        rest[column], rest[pivot] = rest[pivot], rest[column]
+        for row in range(column + 1, count):
+            factor = rows[row][column] / rows[column][column]
+            if factor:
+                rest[row] -= factor * rest[column]
+                rows[row][column:] = [
+                    below - factor * above for below, above in zip(rows[row][column:], rows[column][column:], strict=True)
+                ]
+    found = [0.0] * count
+    for row in reversed(range(count)):
+        known = math.fsum(rows[row][later] * found[later] for later in range(row + 1, count))
+        found[row] = (rest[row] - known) / rows[row][row]
+    return found

@@ -1,42 +1,46 @@
 """The result of a vote on a motion: its consensusType (D-11) and the group's confidence (D-12).
 
-A vote weighs bias weight × stated confidence × trust. A supporting vote adds its weight to one side, an opposing one to the
-other, a conditional one half to each; the support is the first side's share. If no vote states a confidence, all count as equally
-sure. To take a side is to support, to support conditionally or to oppose; an abstention or a missing vote takes none. Quorum:
-those who took a side hold more than half of all seats' bias weight.
+One number decides: the posterior probability that the motion is right (`moot.scoring.posterior`). A vote adds the log-odds that it
+is worth to its side; a conditional support is a support, its condition an obligation. The support is the first side's share of
+all log-odds, so that it is above one half exactly where the posterior is. To take a side is to support, to support conditionally
+or to oppose; an abstention or a missing vote takes none. Quorum: those who took a side hold more than half of all seats' bias
+weight.
 
-unanimous        every seat voted, and every vote is an unconditional support
-convergent       quorum, nobody opposes, the support is above one half, and it is not unanimous: there are conditions,
+unanimous        every seat voted, every vote is an unconditional support, and the posterior is above one half
+convergent       quorum, nobody opposes, the posterior is above one half, and it is not unanimous: there are conditions,
                  abstentions or missing votes
-majority         quorum, somebody opposes, the support is at least CLEAR_MAJORITY, and more seats support than oppose
-                 (a conditional one supports)
-contested        quorum, somebody opposes, and the support is above one half, but it is not a majority: too close,
+majority         quorum, somebody opposes, the posterior is at least CLEAR_MAJORITY, and more seats support than oppose
+contested        quorum, somebody opposes, and the posterior is above one half, but it is not a majority: too close,
                  or the number of seats and the weights disagree
 owner_decision   the owner decided, whatever the others advised
-no_consensus     no quorum, nobody took a side, or the support is not above one half; an abstention never wins
+no_consensus     no quorum, nobody took a side, or the posterior is not above one half; an abstention never wins
 
 A motion is carried under each of them except `no_consensus`; an owner's decision is carried unless the owner opposes it or has
-not voted. The `consensus` protocol reaches agreement if there is a quorum and every vote that took a side supports, with or
-without a condition, at the threshold or above; the result is then unanimous or convergent, otherwise `no_consensus`.
+not voted. The `consensus` protocol reaches agreement if every seat supports, with or without a condition, at the threshold or
+above; the result is then unanimous or convergent, otherwise `no_consensus`. With a `quorum` so many seats are enough, if none of
+the others opposes or supports below the threshold.
 
-The group's confidence is computed in `moot.scoring.confidence`, which says what of it is measured and what is chosen.
+Sessions that were opened before this rule keep the one before it, IN_PROPORTION: a vote weighs bias weight × stated confidence ×
+trust, a conditional one half on each side, the support decides in place of the posterior, the confidence is that of
+`moot.scoring.confidence`, and a consensus needs a quorum of the weight.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from moot.scoring.confidence import ORDINARY_CONFIDENCE, compute_leaning, compute_probability
-from moot.scoring.independence import count_effective_votes, presume_correlation
+from moot.scoring.independence import compute_independence, count_effective_votes, presume_correlation
 from moot.scoring.positions import VotePosition, VoteSide, compute_balance, compute_weight
-from moot.scoring.trust import NEUTRAL_TRUST
+from moot.scoring.posterior import WeighedVote, compute_motion_posterior, compute_record_weight, compute_vote_weights
+from moot.scoring.trust import NEUTRAL_TRUST, PRIOR_ACCURACY
 
 ConsensusType = Literal["unanimous", "convergent", "majority", "owner_decision", "contested", "no_consensus"]
 Correlations = Callable[[str, str], float]
 
 CLEAR_MAJORITY: Final = 0.6
-"""The support from which an opposed motion has a majority."""
+"""The posterior from which an opposed motion has a majority."""
 
 CONSENSUS_THRESHOLD: Final = 0.7
 """The default confidence that the `consensus` protocol requires of every vote."""
@@ -72,6 +76,10 @@ class SeatVote:
     """0 to 1; neutral without a track record."""
     family: str = ""
     """The model family behind the seat; an empty one makes the seat a family of its own."""
+    accuracy: float = PRIOR_ACCURACY
+    """How often the seat is right, by its track record."""
+    stated: bool = True
+    """Whether the seat itself said how sure it is; otherwise `confidence` is presumed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,66 +101,137 @@ class Resolution:
     """How many independent votes these seats are worth."""
     could_differ: bool
     """Whether the seats that did not vote could have changed the outcome."""
+    weights: Mapping[str, float]
+    """What each vote that took a side weighed, by seat."""
 
 
-def resolve_open_vote(voices: Sequence[SeatVote], *, correlations: Correlations | None = None) -> Resolution:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """The figures of the votes that took a side. `lead` is the one that decides; None if nobody took a side."""
+
+    weights: tuple[float, ...]
+    support: float | None
+    confidence: float | None
+    lead: float | None
+    effective: float
+
+
+PairCorrelations = Callable[[int, int], float]
+Rule = Callable[[Sequence[SeatVote], PairCorrelations], Measure]
+
+
+def measure_log_odds(siding: Sequence[SeatVote], pairs: PairCorrelations) -> Measure:
+    """Measure votes by the log-odds that they are worth; the posterior decides."""
+    if not siding:
+        return Measure(weights=(), support=None, confidence=None, lead=None, effective=0.0)
+    mean = math.fsum(v.weight for v in siding) / len(siding)
+    worths = compute_independence(len(siding), pairs)
+    sources = [v.weight / mean * compute_record_weight(v.accuracy) * f for v, f in zip(siding, worths, strict=True)]
+    weights = compute_vote_weights(
+        [WeighedVote(source=w, stated=v.confidence if v.stated else None) for v, w in zip(siding, sources, strict=True)]
+    )
+    effective = count_effective_votes([v.weight for v in siding], pairs)
+    support = math.fsum(w for v, w in zip(siding, weights, strict=True) if v.position != "oppose")
+    oppose = math.fsum(w for v, w in zip(siding, weights, strict=True) if v.position == "oppose")
+    posterior = compute_motion_posterior(support, oppose)
+    # Nobody is any surer than chance: both sides are even.
+    share = support / (support + oppose) if support + oppose > 0 else _EVEN
+    return Measure(weights=tuple(weights), support=share, confidence=posterior, lead=posterior, effective=effective)
+
+
+def measure_in_proportion(siding: Sequence[SeatVote], pairs: PairCorrelations) -> Measure:
+    """Measure votes by bias weight, confidence and trust, multiplied; the support decides."""
+    support = _compute_support(siding)
+    confidence = _compute_confidence(siding, pairs) if siding else None
+    weights = _compute_weights(siding)
+    effective = count_effective_votes(weights, pairs)
+    return Measure(weights=tuple(weights), support=support, confidence=confidence, lead=support, effective=effective)
+
+
+def resolve_open_vote(
+    voices: Sequence[SeatVote], *, correlations: Correlations | None = None, rule: Rule = measure_log_odds
+) -> Resolution:
     """Resolve an open vote; `correlations` replaces the presumed error correlation of two seats."""
-    return _resolve_votes(voices, _classify_open_vote, correlations)
+    return _resolve_votes(voices, _classify_open_vote, correlations, rule)
 
 
 def resolve_consensus(
-    voices: Sequence[SeatVote], *, threshold: float = CONSENSUS_THRESHOLD, correlations: Correlations | None = None
+    voices: Sequence[SeatVote],
+    *,
+    threshold: float = CONSENSUS_THRESHOLD,
+    quorum: int | None = None,
+    correlations: Correlations | None = None,
+    rule: Rule = measure_log_odds,
 ) -> Resolution:
-    """Resolve a vote under the `consensus` protocol."""
+    """Resolve a vote under the `consensus` protocol; `quorum` is how many seats must agree, None for all."""
 
-    def classify_consensus(voices: Sequence[SeatVote]) -> ConsensusType:
-        surely = all(v.position != "oppose" and v.confidence >= threshold for v in _list_siding(voices))
-        return _classify_unopposed(voices) if surely and _has_quorum(voices) else "no_consensus"
+    def classify_consensus(voices: Sequence[SeatVote], lead: float | None) -> ConsensusType:
+        siding = _list_siding(voices)
+        if not all(v.position != "oppose" and v.confidence >= threshold - _ROUNDING for v in siding):
+            return "no_consensus"
+        if rule is measure_in_proportion:
+            return _classify_unopposed(voices) if _has_quorum(voices) else "no_consensus"
+        enough = len(siding) >= (len(voices) if quorum is None else quorum)
+        return _classify_unopposed(voices) if enough and _is_above_half(lead) else "no_consensus"
 
-    return _resolve_votes(voices, classify_consensus, correlations)
+    return _resolve_votes(voices, classify_consensus, correlations, rule)
 
 
-def resolve_advisory(voices: Sequence[SeatVote], *, owner: str, correlations: Correlations | None = None) -> Resolution:
+def resolve_advisory(
+    voices: Sequence[SeatVote], *, owner: str, correlations: Correlations | None = None, rule: Rule = measure_log_odds
+) -> Resolution:
     """Resolve a vote under the `advisory` protocol: the owner decides, and the confidence is that of all seats."""
     own = next((v.position for v in voices if v.seat == owner), None)
-    resolution = _resolve_votes(voices, _classify_open_vote, correlations)
+    resolution = _resolve_votes(voices, _classify_open_vote, correlations, rule)
     return replace(resolution, consensus_type="owner_decision", carried=own not in (None, "oppose"), could_differ=own is None)
 
 
 def _resolve_votes(
-    voices: Sequence[SeatVote], kind: Callable[[Sequence[SeatVote]], ConsensusType], correlations: Correlations | None
+    voices: Sequence[SeatVote],
+    kind: Callable[[Sequence[SeatVote], float | None], ConsensusType],
+    correlations: Correlations | None,
+    rule: Rule,
 ) -> Resolution:
+    def measure(votes: Sequence[SeatVote]) -> Measure:
+        return rule(votes, _build_pair_correlations(votes, correlations))
+
     siding = _list_siding(voices)
-    pairs = _build_pair_correlations(siding, correlations)
-    outcome = kind(voices)
+    found = measure(siding)
+    outcome = kind(voices, found.lead)
     carried = outcome != "no_consensus"
     # The worst case: every missing vote goes, with full confidence, against the outcome as it is.
     turned = [
-        replace(v, position="oppose" if carried else "support", confidence=1.0) if v.position is None else v for v in voices
+        replace(v, position="oppose" if carried else "support", confidence=1.0, stated=True) if v.position is None else v
+        for v in voices
     ]
     return Resolution(
         consensus_type=outcome,
         carried=carried,
-        support=_compute_support(siding),
+        support=found.support,
         turnout=_compute_turnout(voices),
-        confidence=_compute_confidence(siding, pairs) if siding else None,
+        confidence=found.confidence,
         heads=len(siding),
-        effective=count_effective_votes(_compute_weights(siding), pairs),
-        could_differ=(kind(turned) != "no_consensus") != carried,
+        effective=found.effective,
+        could_differ=any(v.position is None for v in voices)
+        and (kind(turned, measure(_list_siding(turned)).lead) != "no_consensus") != carried,
+        weights={v.seat: weight for v, weight in zip(siding, found.weights, strict=True)},
     )
 
 
-def _classify_open_vote(voices: Sequence[SeatVote]) -> ConsensusType:
-    support = _compute_support(_list_siding(voices))
+def _is_above_half(lead: float | None) -> bool:
     # Strictly above one half: a tie does not carry a motion.
-    if support is None or support <= _EVEN + _ROUNDING or not _has_quorum(voices):
+    return lead is not None and lead > _EVEN + _ROUNDING
+
+
+def _classify_open_vote(voices: Sequence[SeatVote], lead: float | None) -> ConsensusType:
+    if lead is None or not _is_above_half(lead) or not _has_quorum(voices):
         return "no_consensus"
     against = sum(v.position == "oppose" for v in voices)
     if not against:
         return _classify_unopposed(voices)
     # Seats are counted as well as weights: a few heavy seats must not overrule the number without being marked as contested.
     outnumbered = len(_list_siding(voices)) - against > against
-    return "majority" if outnumbered and support >= CLEAR_MAJORITY - _ROUNDING else "contested"
+    return "majority" if outnumbered and lead >= CLEAR_MAJORITY - _ROUNDING else "contested"
 
 
 def _classify_unopposed(voices: Sequence[SeatVote]) -> ConsensusType:

@@ -3,6 +3,12 @@
 A reviewed forecast has a Brier score, the square of its distance from what happened: 0 is perfect, 0.25 is the score of always
 saying one half, 1 is certainty in the wrong answer. Trust is one minus the square root of the mean score, so that 0.5 is neutral:
 a source without a record, or one that knows nothing and says so.
+
+Accuracy is how often a source was on the side that proved right, which is what its votes weigh by. Its prior, 6.5 of 10 cases, is
+what one vote was worth on recorded votes.
+
+Within a category, what a source did in all others counts as at most MOST_OTHER_CASES cases: a hundred wins elsewhere do not make
+an authority here.
 """
 
 import math
@@ -20,19 +26,42 @@ NEUTRAL_TRUST: Final = 0.5
 STRENGTH: Final = 10.0
 """How many cases a record needs to count as much as the prior."""
 
+PRIOR_RIGHT: Final = 6.5
+PRIOR_CASES: Final = 10.0
+PRIOR_ACCURACY: Final = PRIOR_RIGHT / PRIOR_CASES
+"""How often one vote of an unknown source is right."""
+
+MOST_OTHER_CASES: Final = 5.0
+
 _LEAST_TRUST: Final = 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrackRecord:
-    """The reviewed forecasts of a source: their number, and the sum of their Brier scores."""
+    """The reviewed forecasts of a source: their number, the sum of their Brier scores, and how many were on the right side."""
 
-    cases: int = 0
+    cases: float = 0
     brier_sum: float = 0.0
+    right: float = 0.0
 
-    def plus(self, score: float) -> "TrackRecord":
-        """Return the record with one more forecast of this Brier score."""
-        return TrackRecord(cases=self.cases + 1, brier_sum=self.brier_sum + score)
+    def plus(self, score: float, right: float = 0.0) -> "TrackRecord":
+        """Return the record with one more forecast of this Brier score; `right` is 1, 0, or a half for a partial success."""
+        return TrackRecord(cases=self.cases + 1, brier_sum=self.brier_sum + score, right=self.right + right)
+
+    def minus(self, other: "TrackRecord") -> "TrackRecord":
+        """Return the record without a part of it."""
+        return TrackRecord(
+            cases=max(self.cases - other.cases, 0),
+            brier_sum=max(self.brier_sum - other.brier_sum, 0.0),
+            right=max(self.right - other.right, 0.0),
+        )
+
+    def limit_cases(self, most: float) -> "TrackRecord":
+        """Return the same averages over at most so many cases."""
+        if self.cases <= most:
+            return self
+        part = most / self.cases
+        return TrackRecord(cases=most, brier_sum=self.brier_sum * part, right=self.right * part)
 
 
 def compute_brier(forecast: float, outcome: float) -> float:
@@ -43,13 +72,22 @@ def compute_brier(forecast: float, outcome: float) -> float:
 def compute_forecast(position: VotePosition | None, confidence: float) -> float | None:
     """Return the probability that a vote gives its motion; None if it took no side."""
     match position:
-        case "support":
+        case "support" | "conditional_support":
+            # A condition is an obligation beside the support, not half an opposition (D-12).
             return confidence
-        case "conditional_support":
-            # Half way between the stated confidence and "don't know": the condition may not be met.
-            return (confidence + 0.5) / 2
         case "oppose":
             return 1.0 - confidence
+        case _:
+            return None
+
+
+def compute_rightness(position: VotePosition | None, came_true: float) -> float | None:
+    """Return how far a position proved right: 1, 0, or a half where the outcome is; None if it took no side."""
+    match position:
+        case "support" | "conditional_support":
+            return came_true
+        case "oppose":
+            return 1.0 - came_true
         case _:
             return None
 
@@ -61,8 +99,26 @@ def compute_trust(record: TrackRecord, prior: float = NEUTRAL_BRIER, strength: f
 
 
 def compute_category_trust(category_record: TrackRecord, overall_record: TrackRecord, strength: float = STRENGTH) -> float:
-    """Return the trust within a category: its record shrunk towards the source's overall record, and that towards neutral."""
-    return compute_trust(category_record, _shrink_brier(overall_record, NEUTRAL_BRIER, strength), strength)
+    """Return the trust within a category: its record shrunk towards the source's record elsewhere, and that towards neutral."""
+    return compute_trust(
+        category_record, _shrink_brier(_limit_others(category_record, overall_record), NEUTRAL_BRIER, strength), strength
+    )
+
+
+def compute_accuracy(record: TrackRecord) -> float:
+    """Return how often a source is right, 0.65 without a record."""
+    return (record.right + PRIOR_RIGHT) / (record.cases + PRIOR_CASES)
+
+
+def compute_category_accuracy(category_record: TrackRecord, overall_record: TrackRecord) -> float:
+    """Return how often a source is right within a category."""
+    others = _limit_others(category_record, overall_record)
+    return compute_accuracy(TrackRecord(cases=category_record.cases + others.cases, right=category_record.right + others.right))
+
+
+def presume_accuracy(trust: float) -> float:
+    """Return the accuracy that stands for a trust that was set by hand: linear, 0.65 where the trust is neutral."""
+    return PRIOR_ACCURACY + (trust - NEUTRAL_TRUST) * 2 * (1 - PRIOR_ACCURACY)
 
 
 def compute_evidence(trust: float) -> float:
@@ -71,6 +127,11 @@ def compute_evidence(trust: float) -> float:
     Proportional to trust: on recorded votes the odds of trust did no better, and powers of them or their logarithm did worse.
     """
     return max(trust, _LEAST_TRUST) / NEUTRAL_TRUST
+
+
+def _limit_others(category_record: TrackRecord, overall_record: TrackRecord) -> TrackRecord:
+    """Return the record of all other categories; a case counts in its own category alone."""
+    return overall_record.minus(category_record).limit_cases(MOST_OTHER_CASES)
 
 
 def _shrink_brier(record: TrackRecord, prior: float, strength: float) -> float:

@@ -10,7 +10,7 @@ from moot.protocols.swarm.state import Agent, Swarm
 from moot.scoring.confidence import ORDINARY_CONFIDENCE
 from moot.scoring.independence import build_seat_correlations, detect_family
 from moot.scoring.positions import VotePosition
-from moot.scoring.resolution import SeatVote, resolve_open_vote
+from moot.scoring.resolution import SeatVote, measure_in_proportion, resolve_open_vote
 from moot.scoring.stigmergy import DIGITS
 
 MOST_VOTED_ON: Final = 5
@@ -72,7 +72,8 @@ def _build_resolution(state: Swarm, idea: int) -> IdeaResolution:
                 family=detect_family(seat.platform, seat.id),
             )
         )
-    resolution = resolve_open_vote(votes, correlations=build_seat_correlations(state.opened.subject.bonds, state.seats))
+    correlations = build_seat_correlations(state.opened.subject.bonds, state.seats)
+    resolution = resolve_open_vote(votes, correlations=correlations, rule=measure_in_proportion)
     return IdeaResolution(
         idea=idea,
         consensus_type=resolution.consensus_type,
