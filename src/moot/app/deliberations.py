@@ -16,9 +16,8 @@ from moot.engine.outside_answers import OutstandingAsk
 from moot.engine.snapshot import Snapshot
 from moot.errors import KeyReused, OutOfTurn, SessionClosed, SessionExists, UnknownSeat, UnknownSession
 from moot.protocols.consultation.rules import ConsultingRulebook
+from moot.protocols.council.ballots import find_candidate_ids, find_early_votes
 from moot.protocols.council.facts import FORMS, Contribution
-from moot.protocols.council.motions import find_early_votes, find_motion
-from moot.protocols.council.prompts import list_visible_lines
 from moot.protocols.council.rules import CouncilRules
 from moot.protocols.council.state import Council, CouncilLine
 from moot.protocols.council.validation import list_allowed_types
@@ -53,12 +52,11 @@ class DeliberationState:
 
     def lines(self, seat: SeatId | None, since: int = 0) -> list[CouncilLine]:
         """Return the lines that a seat (None: anyone) may read, and that were written or revealed after a ledger entry."""
-        return [line for line in list_visible_lines(self.council, seat) if self.find_reveal_entry(line, seat) > since]
+        return [line for line in self.council.list_visible_lines(seat) if self.find_reveal_entry(line, seat) > since]
 
     def find_reveal_entry(self, line: CouncilLine, seat: SeatId | None) -> int:
-        """Return the entry from which on a seat can read a line: blind lines of others are revealed later."""
-        is_own = line.seat in {seat, USER}
-        return line.seq if is_own or not self.council.opened.settings.blind else max(line.seq, self.council.revealed_at)
+        """Return the entry from which on a seat can read a line: sealed lines of others are revealed later."""
+        return line.seq if line.seat in {seat, USER} else self.council.find_reveal_entry(line)
 
     def last_visit(self, seat: SeatId) -> int:
         """Return the entry up to which a seat has surely read: that of its last line but one."""
@@ -154,7 +152,7 @@ class Deliberations:
         if place.snapshot.is_closed:
             return place
         council = place.council
-        has_votes = council.votes or find_early_votes(council, find_motion(place.rules.course, council))
+        has_votes = council.votes or find_early_votes(council, find_candidate_ids(place.rules.course, council))
         if not force and council.phase not in {"vote", "decide"} and not has_votes:
             waiting = ", ".join(place.waiting_for) or "nobody"
             raise OutOfTurn(
@@ -245,7 +243,7 @@ class Deliberations:
 
 def _normalize_opening(opened: Opened) -> Opened:
     """Return an opening without its random values and without what memory added."""
-    seats = tuple(replace(seat, trust=NEUTRAL_TRUST) for seat in opened.seats)
+    seats = tuple(replace(seat, trust=NEUTRAL_TRUST, accuracy=None) for seat in opened.seats)
     consult = None if opened.consult is None else replace(opened.consult, token="")
     return replace(opened, seed=0, seats=seats, subject=replace(opened.subject, bonds=()), consult=consult)
 

@@ -13,7 +13,7 @@ from moot.memory.facts import DecisionKept, Member
 from moot.ports.plugin import AnyPlugin
 from moot.reports.decision import Decision, SeatPosition
 from moot.reports.timeline import SessionTimeline
-from moot.scoring.independence import compute_correlation, detect_family, presume_correlation
+from moot.scoring.independence import compute_correlation, find_seat_family, presume_correlation
 from moot.scoring.positions import VotePosition
 
 LONGEST_TEXT: Final = 60_000
@@ -67,7 +67,7 @@ def _build_members(decision: Decision, seats: Sequence[Seat]) -> tuple[Member, .
 
 
 def _build_member(seat: Seat, position: SeatPosition | None) -> Member:
-    source, kind = seat.source[:LONGEST_SOURCE], detect_family(seat.platform, seat.id)[:LONGEST_SOURCE]
+    source, kind = seat.source[:LONGEST_SOURCE], find_seat_family(seat)[:LONGEST_SOURCE]
     member = Member(source=source, seat=seat.id, family=kind)
     if position is None:
         return member
@@ -82,9 +82,14 @@ def _build_member(seat: Seat, position: SeatPosition | None) -> Member:
 
 
 async def with_recorded_trust(memory: DecisionMemory, seats: Sequence[Seat], category: str) -> tuple[Seat, ...]:
-    """Return the seats with the trust of their track records; trust that was set by hand stays."""
-    trusts = await memory.compute_trusts([seat.source for seat in seats], category)
-    return tuple(replace(seat, trust=trusts[seat.source]) if seat.trust == NEUTRAL_TRUST else seat for seat in seats)
+    """Return the seats with the trust and accuracy of their track records; trust that was set by hand stays."""
+    records = await memory.compute_standings([seat.source for seat in seats], category)
+    return tuple(
+        replace(seat, trust=records[seat.source].trust, accuracy=records[seat.source].accuracy)
+        if seat.trust == NEUTRAL_TRUST
+        else seat
+        for seat in seats
+    )
 
 
 async def load_error_correlations(memory: DecisionMemory, seats: Sequence[Seat]) -> tuple[ErrorCorrelation, ...]:
@@ -97,7 +102,7 @@ async def load_error_correlations(memory: DecisionMemory, seats: Sequence[Seat])
         # The pair is stored in one order only.
         shared, observed = pairs.get((one.source, other.source)) or pairs.get((other.source, one.source)) or (0, None)
         if observed is not None:
-            before = presume_correlation(detect_family(one.platform, one.id), detect_family(other.platform, other.id))
+            before = presume_correlation(find_seat_family(one), find_seat_family(other))
             correlations.append(
                 ErrorCorrelation(one=one.id, other=other.id, correlation=round(compute_correlation(before, shared, observed), 4))
             )

@@ -32,6 +32,7 @@ HELPING_SEATS: Final = 2
 """Seats that a protocol may add to a full roster: one validator and one similarity measure."""
 
 LONGEST_ROLE: Final = 20_000
+LONGEST_FAMILY: Final = 100
 MOST_WEIGHT: Final = 1e6
 MOST_PATIENCE: Final = 10 * 31_536_000.0
 
@@ -40,7 +41,9 @@ MOST_PATIENCE: Final = 10 * 31_536_000.0
 class Seat:
     """A place in a session; `platform` names the participant that fills it.
 
-    `patience` is the number of seconds that the seat has for an answer; None leaves that to the protocol.
+    `patience` is the number of seconds that the seat has for an answer; None leaves that to the protocol. `accuracy` is how often
+    its source was right by its track record; None where `trust` was set by hand or nothing is recorded. `family` is the model
+    family that an agent from outside states; "" where the platform says it.
     """
 
     id: SeatId
@@ -50,6 +53,8 @@ class Seat:
     instructions: str = ""
     trust: float = NEUTRAL_TRUST
     patience: float | None = None
+    accuracy: float | None = None
+    family: str = ""
 
     @property
     def is_outside(self) -> bool:
@@ -107,6 +112,12 @@ def validate_seats(seats: Iterable[Seat], *, fewest: int = 1, most: int = MOST_S
             )
         if not 0 <= seat.trust <= 1:
             raise BadRoster(f"seat {seat.id!r} has the trust {seat.trust}; it must lie between 0 and 1")
+        if seat.accuracy is not None and not 0 <= seat.accuracy <= 1:
+            raise BadRoster(f"seat {seat.id!r} has the accuracy {seat.accuracy}; it must lie between 0 and 1")
+        if len(seat.family) > LONGEST_FAMILY or not (seat.family.isprintable() and seat.family == seat.family.strip()):
+            raise BadRoster(
+                f"seat {seat.id!r} has the family {seat.family!r}; expected a name of at most {LONGEST_FAMILY} characters"
+            )
     return roster
 
 
@@ -118,7 +129,7 @@ def swap_seats(seats: tuple[Seat, ...], swaps: Iterable[Swap]) -> tuple[Seat, ..
 
 def _swap_platform(seat: Seat, platform: str) -> Seat:
     # The track record belongs to the participant, not to the seat: a new participant starts with neutral trust.
-    return seat if platform == seat.platform else replace(seat, platform=platform, trust=NEUTRAL_TRUST)
+    return seat if platform == seat.platform else replace(seat, platform=platform, trust=NEUTRAL_TRUST, accuracy=None, family="")
 
 
 def validate_swaps(seats: tuple[Seat, ...], swaps: Iterable[Swap]) -> tuple[Swap, ...]:

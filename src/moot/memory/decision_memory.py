@@ -48,7 +48,7 @@ from moot.memory.register import Register
 from moot.memory.remembered_decision import RememberedDecision
 from moot.memory.search import SearchHit
 from moot.memory.threads import Thread, ThreadCatchUp, ThreadView
-from moot.memory.track_records import SourceTrust
+from moot.memory.track_records import SourceStanding, SourceTrust
 from moot.ports.clock import Clock
 from moot.ports.ledger import Ledger
 
@@ -195,9 +195,13 @@ class DecisionMemory:
 
     async def compute_trusts(self, names: Sequence[str], category: str = "") -> dict[str, float]:
         """Return the trust in each of these sources."""
+        return {name: standing.trust for name, standing in (await self.compute_standings(names, category)).items()}
+
+    async def compute_standings(self, names: Sequence[str], category: str = "") -> dict[str, SourceStanding]:
+        """Return what the votes of each of these sources count by."""
         book = await self._register.state()
         return {
-            name: track_records.compute_source_trust(track_records.collect_scores(name, book.list_reviewed(name)), category)
+            name: track_records.compute_standing(track_records.collect_scores(name, book.list_reviewed(name)), category)
             for name in names
         }
 

@@ -12,7 +12,16 @@ from typing import Final
 from moot.domain.topic import normalize_label
 from moot.memory.facts import Outcome
 from moot.memory.remembered_decision import RememberedDecision
-from moot.scoring.trust import TrackRecord, compute_brier, compute_category_trust, compute_forecast, compute_trust
+from moot.scoring.trust import (
+    TrackRecord,
+    compute_accuracy,
+    compute_brier,
+    compute_category_accuracy,
+    compute_category_trust,
+    compute_forecast,
+    compute_rightness,
+    compute_trust,
+)
 
 CAME_TRUE: Final[Mapping[Outcome, float]] = {"success": 1.0, "partial": 0.5, "failure": 0.0}
 FEWEST_SHARED: Final = 3
@@ -21,11 +30,12 @@ FEWEST_SHARED: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """The score of one source's forecast of one decision."""
+    """How one source did on one decision: its Brier score, None if it stated no confidence, and 1 where it was right."""
 
     decision: str
     category: str
-    brier: float
+    brier: float | None
+    right: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,17 +43,31 @@ class CategoryTrust:
     category: str
     cases: int
     trust: float
+    accuracy: float
+    brier: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceTrust:
-    """A source's record: the number of scored forecasts, their mean Brier score (None without any), and the trust in it."""
+    """A source's record: the number of scored forecasts, their mean Brier score (None without any), and the trust in it.
+
+    `accuracy` is how often it is on the side that proves right, shrunk towards what one vote of an unknown source is worth.
+    """
 
     source: str
     cases: int
     brier: float | None
     trust: float
+    accuracy: float
     categories: tuple[CategoryTrust, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceStanding:
+    """What a source's votes count by, within a category if one was asked for."""
+
+    trust: float
+    accuracy: float
 
 
 def compute_score(source: str, kept: RememberedDecision) -> Score | None:
@@ -54,15 +78,21 @@ def compute_score(source: str, kept: RememberedDecision) -> Score | None:
     came_true = CAME_TRUE.get(kept.outcome) if kept.outcome is not None else None
     if came_true is None or kept.record.decided is None:
         return None
-    scores = [
+    own = [member for member in kept.record.members if member.source == source]
+    briers = [
         compute_brier(forecast, came_true)
-        for member in kept.record.members
-        if member.source == source and member.confidence is not None
-        if (forecast := compute_forecast(member.position, member.confidence)) is not None
+        for member in own
+        if member.confidence is not None and (forecast := compute_forecast(member.position, member.confidence)) is not None
     ]
-    if not scores:
+    rights = [right for member in own if (right := compute_rightness(member.position, came_true)) is not None]
+    if not rights:
         return None
-    return Score(decision=kept.decision, category=normalize_label(kept.record.category), brier=math.fsum(scores) / len(scores))
+    return Score(
+        decision=kept.decision,
+        category=normalize_label(kept.record.category),
+        brier=_compute_mean(briers),
+        right=_compute_mean(rights),
+    )
 
 
 def collect_scores(source: str, decisions: Iterable[RememberedDecision]) -> tuple[Score, ...]:
@@ -78,23 +108,31 @@ def build_source_trust(source: str, scores: Iterable[Score]) -> SourceTrust:
     by_category = {name: _build_record(one for one in listed if one.category == name) for name in names}
     return SourceTrust(
         source=source,
-        cases=overall.cases,
+        cases=int(overall.sides),
         brier=overall.brier_sum / overall.cases if overall.cases else None,
         trust=compute_trust(overall),
+        accuracy=compute_accuracy(overall),
         categories=tuple(
-            CategoryTrust(category=name, cases=record.cases, trust=compute_category_trust(record, overall))
+            CategoryTrust(
+                category=name,
+                cases=int(record.sides),
+                trust=compute_category_trust(record, overall),
+                accuracy=compute_category_accuracy(record, overall),
+                brier=record.brier_sum / record.cases if record.cases else None,
+            )
             for name, record in by_category.items()
         ),
     )
 
 
-def compute_source_trust(scores: Iterable[Score], category: str = "") -> float:
-    """Return the trust that these scores earn, within a category if one is given."""
+def compute_standing(scores: Iterable[Score], category: str = "") -> SourceStanding:
+    """Return what these scores earn, within a category if one is given."""
     listed = tuple(scores)
-    overall = _build_record(listed)
-    if not normalize_label(category):
-        return compute_trust(overall)
-    return compute_category_trust(_build_record(one for one in listed if one.category == normalize_label(category)), overall)
+    overall, wanted = _build_record(listed), normalize_label(category)
+    if not wanted:
+        return SourceStanding(trust=compute_trust(overall), accuracy=compute_accuracy(overall))
+    own = _build_record(one for one in listed if one.category == wanted)
+    return SourceStanding(trust=compute_category_trust(own, overall), accuracy=compute_category_accuracy(own, overall))
 
 
 def compute_pair_correlation(one: Iterable[Score], other: Iterable[Score]) -> tuple[int, float | None]:
@@ -103,8 +141,8 @@ def compute_pair_correlation(one: Iterable[Score], other: Iterable[Score]) -> tu
     It is the correlation of their Brier scores, not of their signed errors: those share the outcome, and would make unrelated
     sources look similar. None with too few cases, or if the error of either never varies.
     """
-    theirs = {score.decision: score.brier for score in other}
-    shared = [(score.brier, theirs[score.decision]) for score in one if score.decision in theirs]
+    theirs = {score.decision: score.brier for score in other if score.brier is not None}
+    shared = [(score.brier, theirs[score.decision]) for score in one if score.brier is not None and score.decision in theirs]
     if len(shared) < FEWEST_SHARED:
         return len(shared), None
     return len(shared), _compute_pearson(shared)
@@ -122,8 +160,12 @@ def _compute_pearson(pairs: list[tuple[float, float]]) -> float | None:
     return max(-1.0, min(1.0, together / math.sqrt(over_x * over_y)))
 
 
+def _compute_mean(values: list[float]) -> float | None:
+    return math.fsum(values) / len(values) if values else None
+
+
 def _build_record(scores: Iterable[Score]) -> TrackRecord:
     record = TrackRecord()
     for one in scores:
-        record = record.plus(one.brier)
+        record = record.plus(one.brier, one.right)
     return record

@@ -32,6 +32,16 @@ class Dissent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Obligation:
+    """A condition of a decision that was made: who set it, what must hold, and by when if that was stated."""
+
+    seat: SeatId
+    text: str
+    due: str = ""
+    entries: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AnsweredInput:
     """An input of the user, and what the decision answers to it: None where it says nothing to it."""
 
@@ -81,8 +91,8 @@ class Decision:
     `overturned`: it is not what most had written blind, and nobody who changed named a reason. `overruled`: most of the weight
     that took a side opposes it. `answers` say what it answers to each input of the user. `parked` says why a parked session
     cannot go on now. Where nobody votes, `backers` is how many stand behind it, and `backing` their share of the weight of those
-    who spoke. `strength` is what it is worth in one word and `strength_reason` why; both follow from the other figures
-    (`moot.scoring.strength`), whatever the protocol.
+    who spoke. `obligations` are the conditions that it was supported on. `strength` is what it is worth in one word and
+    `strength_reason` why; both follow from the other figures (`moot.scoring.strength`), whatever the protocol.
     """
 
     session: SessionId
@@ -113,6 +123,7 @@ class Decision:
     parked: str = ""
     backers: int = 0
     backing: float | None = None
+    obligations: tuple[Obligation, ...] = ()
     strength: Strength = field(init=False, default="none")
     strength_reason: StrengthReason = field(init=False, default="undecided")
 

@@ -12,7 +12,7 @@ POSITION: Final = "position"
 MOVED_BY: Final = "moved_by"
 
 
-CONFIDENCES: Final[Mapping[str, float]] = {"sure": 0.9, "fairly sure": 0.7, "unsure": 0.4}
+CONFIDENCES: Final[Mapping[str, float]] = {"sure": 0.9, "fairly sure": 0.7, "unsure": 0.55}
 
 
 class PersonText(TwoLanguages):

@@ -74,6 +74,11 @@ def detect_family(platform: str, seat: str) -> str:
     return next(known, name)
 
 
+def find_seat_family(seat: Seat) -> str:
+    """Return the model family of a seat: the one that it states (a family, or the name of a model), else that of its platform."""
+    return detect_family(f"stated:{seat.family}", seat.id) if seat.family else detect_family(seat.platform, seat.id)
+
+
 def _parse_model_name(platform: str) -> str:
     """Return the bare model name of a platform, without server and publisher; a server without a model name is its address."""
     address, _, fragment = platform.partition("#")
@@ -100,7 +105,7 @@ def compute_correlation(prior: float, shared: int, observed: float | None, stren
 def build_seat_correlations(bonds: Iterable[ErrorCorrelation], seats: Iterable[Seat]) -> Callable[[str, str], float]:
     """Return a lookup of the error correlation of two seats: by their shared record if there is one, else by their families."""
     shared = {frozenset((bond.one, bond.other)): bond.correlation for bond in bonds}
-    families = {seat.id: detect_family(seat.platform, seat.id) for seat in seats}
+    families = {seat.id: find_seat_family(seat) for seat in seats}
 
     def find_correlation(one: str, other: str) -> float:
         known = shared.get(frozenset((SeatId(one), SeatId(other))))
@@ -132,7 +137,7 @@ def compute_independence(count: int, correlations: Callable[[int, int], float]) 
     """Return what each of `count` votes is worth beside the others, 1 for one that errs alone.
 
     The weights R⁻¹·1 pool correlated votes best, where R holds their error correlations. Votes that are all alike are worth
-    1 / (1 + (count − 1)·ρ) each, which is their effective number over their number; a family of many counts as the few that it is.
+    1 / (1 + (count − 1)·ρ) each, their effective number over their number; a family of many counts as the few that it is.
     """
     rows = [[1.0 if i == j else correlations(i, j) for j in range(count)] for i in range(count)]
     # Observed correlations need not fit together. Where they do not, each vote shares with those that it errs with.

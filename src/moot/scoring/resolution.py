@@ -1,7 +1,7 @@
 """The result of a vote on a motion: its consensusType (D-11) and the group's confidence (D-12).
 
-One number decides: the posterior probability that the motion is right (`moot.scoring.posterior`). A vote adds the log-odds that it
-is worth to its side; a conditional support is a support, its condition an obligation. The support is the first side's share of
+One number decides: the posterior probability that the motion is right (`moot.scoring.posterior`). A vote adds the log-odds that
+it is worth to its side; a conditional support is a support, its condition an obligation. The support is the first side's share of
 all log-odds, so that it is above one half exactly where the posterior is. To take a side is to support, to support conditionally
 or to oppose; an abstention or a missing vote takes none. Quorum: those who took a side hold more than half of all seats' bias
 weight.
@@ -124,19 +124,35 @@ def measure_log_odds(siding: Sequence[SeatVote], pairs: PairCorrelations) -> Mea
     """Measure votes by the log-odds that they are worth; the posterior decides."""
     if not siding:
         return Measure(weights=(), support=None, confidence=None, lead=None, effective=0.0)
-    mean = math.fsum(v.weight for v in siding) / len(siding)
-    worths = compute_independence(len(siding), pairs)
-    sources = [v.weight / mean * compute_record_weight(v.accuracy) * f for v, f in zip(siding, worths, strict=True)]
-    weights = compute_vote_weights(
-        [WeighedVote(source=w, stated=v.confidence if v.stated else None) for v, w in zip(siding, sources, strict=True)]
-    )
-    effective = count_effective_votes([v.weight for v in siding], pairs)
+    weights = _weigh_log_odds(siding, compute_independence(len(siding), pairs))
     support = math.fsum(w for v, w in zip(siding, weights, strict=True) if v.position != "oppose")
     oppose = math.fsum(w for v, w in zip(siding, weights, strict=True) if v.position == "oppose")
     posterior = compute_motion_posterior(support, oppose)
-    # Nobody is any surer than chance: both sides are even.
-    share = support / (support + oppose) if support + oppose > 0 else _EVEN
-    return Measure(weights=tuple(weights), support=share, confidence=posterior, lead=posterior, effective=effective)
+    return Measure(
+        weights=tuple(weights),
+        # Nobody is any surer than chance: both sides are even.
+        support=support / (support + oppose) if support + oppose > 0 else _EVEN,
+        confidence=posterior,
+        lead=posterior,
+        effective=count_effective_votes([v.weight for v in siding], pairs),
+    )
+
+
+def weigh_votes(voices: Sequence[SeatVote], worths: Sequence[float]) -> list[float]:
+    """Return the log-odds of each of these votes, whichever side it is on, 0 for one on none.
+
+    `worths` is what each is worth beside the others (`compute_independence`).
+    """
+    weights = _weigh_log_odds(voices, worths)
+    return [0.0 if v.position in (None, "abstain") else weight for v, weight in zip(voices, weights, strict=True)]
+
+
+def _weigh_log_odds(voices: Sequence[SeatVote], worths: Sequence[float]) -> list[float]:
+    mean = math.fsum(v.weight for v in voices) / len(voices) if voices else 1.0
+    sources = [v.weight / mean * compute_record_weight(v.accuracy) * worth for v, worth in zip(voices, worths, strict=True)]
+    return compute_vote_weights(
+        [WeighedVote(source=w, stated=v.confidence if v.stated else None) for v, w in zip(voices, sources, strict=True)]
+    )
 
 
 def measure_in_proportion(siding: Sequence[SeatVote], pairs: PairCorrelations) -> Measure:

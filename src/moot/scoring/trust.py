@@ -38,30 +38,41 @@ _LEAST_TRUST: Final = 0.01
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrackRecord:
-    """The reviewed forecasts of a source: their number, the sum of their Brier scores, and how many were on the right side."""
+    """The reviewed positions of a source.
+
+    `cases` stated a confidence, and `brier_sum` is the sum of their Brier scores; `sides` took a side, `right` of these the right
+    one.
+    """
 
     cases: float = 0
     brier_sum: float = 0.0
+    sides: float = 0
     right: float = 0.0
 
-    def plus(self, score: float, right: float = 0.0) -> "TrackRecord":
-        """Return the record with one more forecast of this Brier score; `right` is 1, 0, or a half for a partial success."""
-        return TrackRecord(cases=self.cases + 1, brier_sum=self.brier_sum + score, right=self.right + right)
+    def plus(self, score: float | None, right: float | None = None) -> "TrackRecord":
+        """Return the record with one more case: its Brier score, and 1 if it was right, a half for a partial success."""
+        return TrackRecord(
+            cases=self.cases + (score is not None),
+            brier_sum=self.brier_sum + (score or 0.0),
+            sides=self.sides + (right is not None),
+            right=self.right + (right or 0.0),
+        )
 
     def minus(self, other: "TrackRecord") -> "TrackRecord":
         """Return the record without a part of it."""
         return TrackRecord(
-            cases=max(self.cases - other.cases, 0),
+            cases=self.cases - other.cases,
             brier_sum=max(self.brier_sum - other.brier_sum, 0.0),
+            sides=self.sides - other.sides,
             right=max(self.right - other.right, 0.0),
         )
 
     def limit_cases(self, most: float) -> "TrackRecord":
         """Return the same averages over at most so many cases."""
-        if self.cases <= most:
-            return self
-        part = most / self.cases
-        return TrackRecord(cases=most, brier_sum=self.brier_sum * part, right=self.right * part)
+        scored, sided = (min(1.0, most / count) if count > 0 else 1.0 for count in (self.cases, self.sides))
+        return TrackRecord(
+            cases=self.cases * scored, brier_sum=self.brier_sum * scored, sides=self.sides * sided, right=self.right * sided
+        )
 
 
 def compute_brier(forecast: float, outcome: float) -> float:
@@ -107,13 +118,13 @@ def compute_category_trust(category_record: TrackRecord, overall_record: TrackRe
 
 def compute_accuracy(record: TrackRecord) -> float:
     """Return how often a source is right, 0.65 without a record."""
-    return (record.right + PRIOR_RIGHT) / (record.cases + PRIOR_CASES)
+    return (record.right + PRIOR_RIGHT) / (record.sides + PRIOR_CASES)
 
 
 def compute_category_accuracy(category_record: TrackRecord, overall_record: TrackRecord) -> float:
     """Return how often a source is right within a category."""
     others = _limit_others(category_record, overall_record)
-    return compute_accuracy(TrackRecord(cases=category_record.cases + others.cases, right=category_record.right + others.right))
+    return compute_accuracy(TrackRecord(sides=category_record.sides + others.sides, right=category_record.right + others.right))
 
 
 def presume_accuracy(trust: float) -> float:

@@ -9,7 +9,7 @@ from moot.errors import BadSetting
 from moot.protocols.council.facts import CouncilOpened, CouncilSettings
 from moot.protocols.council.plugin import build_council_plugin
 from moot.protocols.council.rules import CouncilRules
-from moot.protocols.council.state import Council, Course
+from moot.protocols.council.state import Council, Course, find_rule
 from moot.scoring.resolution import Correlations, Resolution, SeatVote, resolve_advisory
 
 
@@ -32,7 +32,7 @@ def find_owner(opened: CouncilOpened) -> SeatId:
 
 
 def _resolve_votes(state: Council, voices: Sequence[SeatVote], correlations: Correlations) -> Resolution:
-    return resolve_advisory(voices, owner=find_owner(state.opened), correlations=correlations)
+    return resolve_advisory(voices, owner=find_owner(state.opened), correlations=correlations, rule=find_rule(state))
 
 
 def _validate_owner(opened: CouncilOpened) -> None:

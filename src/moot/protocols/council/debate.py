@@ -7,7 +7,7 @@ from typing import Final
 from moot.protocols.council.facts import CouncilOpened, CouncilSettings
 from moot.protocols.council.plugin import build_council_plugin
 from moot.protocols.council.rules import CouncilRules
-from moot.protocols.council.state import Council, Course, find_no_owner
+from moot.protocols.council.state import Council, Course, find_no_owner, find_rule
 from moot.scoring.resolution import Correlations, Resolution, SeatVote, resolve_open_vote
 
 
@@ -17,12 +17,12 @@ class DebateOpened(CouncilOpened):
 
 
 def _resolve_votes(state: Council, voices: Sequence[SeatVote], correlations: Correlations) -> Resolution:
-    return resolve_open_vote(voices, correlations=correlations)
+    return resolve_open_vote(voices, correlations=correlations, rule=find_rule(state))
 
 
 COURSE: Final = Course(
-    first=("propose", "argue", "synthesize", "vote"),
-    again=("argue", "synthesize", "vote"),
+    first=("propose", "argue", "answer", "synthesize", "vote"),
+    again=("argue", "answer", "synthesize", "vote"),
     resolve=_resolve_votes,
     owner=find_no_owner,
 )

@@ -1,7 +1,7 @@
 """The facts of a deliberation, and the shape of contributions."""
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
@@ -20,14 +20,24 @@ Line = Annotated[str, MaxLen(2_000)]
 Text = Annotated[str, MaxLen(20_000)]
 
 ContributionType = Literal["propose", "support", "challenge", "synthesize", "vote", "pass"]
-Phase = Literal["propose", "argue", "synthesize", "decide", "vote"]
+Phase = Literal["propose", "argue", "answer", "synthesize", "decide", "vote"]
 SpeakingOrder = Literal["auto", "round_robin", "open"]
+Panel = Literal["all", "adaptive"]
+PanelOrder = Literal["roster", "trust"]
 AdviceOutcome = Literal["adopted", "partly", "declined"]
-EndReason = Literal["voted", "agreed_blind", "decided", "called", "nothing_proposed", "owner_lost", "tokens", "money", "time"]
+EndReason = Literal[
+    "voted", "agreed_blind", "settled", "decided", "called", "nothing_proposed", "owner_lost", "tokens", "money", "time"
+]
+EDITION: Final = 2
+"""The edition of the rules that new deliberations are held by; what an older one computed stays as it was computed.
+
+1: the last synthesis is the motion, votes can be read as they come, and their share decides. 2: every synthesis is a candidate,
+votes are sealed, those who were challenged answer, and the posterior decides.
+"""
 
 PHASE_OF: dict[ContributionType, tuple[Phase, ...]] = {
     "propose": ("propose",),
-    "support": ("argue",),
+    "support": ("argue", "answer"),
     "challenge": ("argue",),
     "synthesize": ("synthesize", "decide"),
     "vote": ("vote",),
@@ -41,7 +51,9 @@ class CouncilSettings:
 
     `blind`: everyone writes before anyone reads. `early_stop`: blind positions that all name the same choice end the session;
     None leaves that to the stakes. `order`: whether seats argue one after another (`round_robin`) or in any order (`open`);
-    `auto` chooses `open` as soon as there is an outside seat. `rounds` limits how often the discussion is repeated.
+    `auto` chooses `open` as soon as there is an outside seat. `rounds` limits how often the discussion is repeated. `rebuttal`:
+    those who were challenged answer before the synthesis. `panel = "adaptive"`: seats are asked one after another until their
+    blind choices settle the question, in the order of `panel_order`.
     """
 
     blind: bool = True
@@ -49,6 +61,20 @@ class CouncilSettings:
     order: SpeakingOrder = "auto"
     rounds: Annotated[int, Ge(1), Le(20)] = 1
     patience: Seconds = 180.0
+    rebuttal: bool = True
+    panel: Panel = "all"
+    panel_order: PanelOrder = "roster"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidateVote:
+    """A position on one candidate of a ballot. A conditional one names what must hold, and by when if that is stated."""
+
+    candidate: LineRef
+    position: VotePosition
+    condition: Line = ""
+    confidence: Score | None = None
+    due: Short = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +92,8 @@ class Contribution:
 
     `choice` is its answer in a word or two, for what can be compared. `refers_to` is the line that it is about; `answers` and
     `accepts` name challenges that it meets or gives way to. A vote has a `position`, and names the line that moved it, if any
-    did. `taken` is the owner's, one for each piece of advice.
+    did. With several candidates its `ballot` has a position on each; a bare `position` is about the line that it refers to, or
+    about the only candidate. `due` is by when its condition must hold. `taken` is the owner's, one for each piece of advice.
     """
 
     type: ContributionType
@@ -81,6 +108,8 @@ class Contribution:
     condition: Line = ""
     moved_by: LineRef | None = None
     taken: Annotated[tuple[AdviceResponse, ...], MaxLen(200)] = ()
+    ballot: Annotated[tuple[CandidateVote, ...], MaxLen(64)] = ()
+    due: Short = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +121,8 @@ class Contributed(Reply):
 class PhaseBegun(Fact):
     """A phase ended and the next one began. Blind contributions can be read from here on.
 
-    `passed` and `lost` had nothing to say in the previous phase; `motion` is the line that is voted on.
+    `passed` and `lost` had nothing to say in the previous phase; `candidates` are the lines that are voted on, `motion` the only
+    one if there is just one.
     """
 
     round: int
@@ -100,6 +130,18 @@ class PhaseBegun(Fact):
     passed: tuple[SeatId, ...] = ()
     lost: tuple[SeatId, ...] = ()
     motion: int | None = None
+    candidates: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidateTally:
+    """What a candidate got: the weight of its support, of the unconditional part of it, and against it, and its posterior."""
+
+    line: int
+    support: float
+    unconditional: float
+    oppose: float
+    confidence: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +171,7 @@ class DeliberationClosed(Closed):
 
     `motion` is the line that was decided on, `carried` whether it was accepted. `open_challenges` were neither answered nor
     accepted. `overturned`: the outcome differs from the blind majority, and nobody who changed named a line that moved them.
+    `unasked` are the seats that an adaptive panel had no need to ask.
     """
 
     reason: EndReason
@@ -145,13 +188,16 @@ class DeliberationClosed(Closed):
     open_challenges: tuple[int, ...] = ()
     overturned: bool = False
     lost: tuple[CouncilLostSeat, ...] = ()
+    candidates: tuple[CandidateTally, ...] = ()
+    unasked: tuple[SeatId, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CouncilOpened(Opened):
-    """The opening of all three protocols; each has its own kind."""
+    """The opening of all three protocols; each has its own kind. `edition` is that of the rules, see EDITION."""
 
     settings: CouncilSettings = CouncilSettings()
+    edition: int = 1
 
 
 SHARED_KINDS: dict[str, type[Fact]] = {
@@ -161,11 +207,19 @@ SHARED_KINDS: dict[str, type[Fact]] = {
 }
 
 _SILENCE: dict[str, tuple[tuple[str, object], ...]] = {
-    **dict.fromkeys(("propose", "argue", "synthesize"), (("type", "pass"),)),
+    **dict.fromkeys(("propose", "argue", "answer", "synthesize"), (("type", "pass"),)),
     "vote": (("type", "vote"), ("position", "abstain")),
 }
 FORMS: dict[str, AnswerForm] = {
     kind: AnswerForm(kind=kind, reply=Contributed, shape=Contribution, form="json", max_tokens=tokens, silence=_SILENCE.get(kind))
-    for kind, tokens in {"propose": 500, "argue": 500, "synthesize": 700, "decide": 900, "vote": 250, "free": 700}.items()
+    for kind, tokens in {
+        "propose": 500,
+        "argue": 500,
+        "answer": 500,
+        "synthesize": 700,
+        "decide": 900,
+        "vote": 250,
+        "free": 700,
+    }.items()
 }
 """One form per phase, and `free` for unprompted contributions."""

@@ -1,7 +1,6 @@
 """A deliberation as it happens, in plain lines."""
 
 from moot.domain.facts import BudgetExhausted, Entry, SeatLost
-from moot.domain.ids import USER
 from moot.protocols.council.facts import Contributed, DeliberationClosed, PhaseBegun
 from moot.protocols.council.report_text import REPORT_TEXT, CouncilReportText
 from moot.protocols.council.state import CouncilLine
@@ -14,15 +13,16 @@ def add_and_describe_entry(timeline: CouncilTimeline, entry: Entry) -> list[str]
 
     What is written blind is shown when it may be read: when the phase is over.
     """
-    before, passed, was_sealed = len(timeline.lines), len(timeline.passes), bool(timeline.seq) and timeline.state.is_sealed
+    before, passed = len(timeline.lines), len(timeline.passes)
+    was_sealed = timeline.state.sealed if timeline.seq else frozenset()
     timeline.add(entry)
     words = REPORT_TEXT[timeline.state.opened.language]
     lines = [f"  {one.seat} {words.went_on if one.is_implied else words.passes}" for one in timeline.passes[passed:]]
-    if was_sealed and not timeline.state.is_sealed:
-        before = 1
+    sealed = timeline.state.sealed
+    if opened := was_sealed - sealed:
+        lines += [_format_line(line, words) for line in timeline.lines[:before] if line.id in opened]
     for line in timeline.lines[before:]:
-        is_hidden = timeline.state.is_sealed and line.spoken is not None and line.speaker != USER
-        lines.append(f"  {line.speaker} {words.has_written}" if is_hidden else _format_line(line, words))
+        lines.append(f"  {line.speaker} {words.has_written}" if line.id in sealed else _format_line(line, words))
     happened = describe_event(entry, words)
     return [*lines, f"  {happened}"] if happened else lines
 
@@ -35,6 +35,8 @@ def _format_line(line: CouncilTimelineLine, words: CouncilReportText) -> str:
 def _format_head(line: CouncilLine, words: CouncilReportText) -> str:
     said = line.said
     what = words.types[said.type] if said.position is None else words.verdicts[said.position]
+    if said.ballot:
+        what = f"{what}: " + ", ".join(f"#{vote.candidate} {words.verdicts[vote.position]}" for vote in said.ballot)
     about = f" → #{said.refers_to}" if said.refers_to else ""
     sure = "" if said.confidence is None else f" ({said.confidence:.2f})"
     return f"{line.seat} {what}{about}{sure}"

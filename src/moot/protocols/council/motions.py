@@ -1,7 +1,7 @@
 """Derives from the lines: the motion, the challenges and their state, the blind positions."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -30,12 +30,40 @@ def list_proposals(state: Council) -> list[CouncilLine]:
     return sorted(last_by_seat.values(), key=lambda line: line.id)
 
 
-def find_motion(course: Course, state: Council) -> CouncilLine | None:
-    """Return the line to decide on: the last synthesis; without one the proposal with the most support.
+def list_candidates(course: Course, state: Council) -> list[CouncilLine]:
+    """Return the lines to vote on, in the order of the roster: the syntheses of the last round that has any, else the proposals.
 
-    The support of a proposal is the number of seats that proposed the same choice or support it, minus those that challenge it;
-    among equals the earliest wins. If a seat owns the decision, its proposal is the motion.
+    Each seat has one, its last; of two in the same words the first author's counts. If a seat owns the decision, its proposal or
+    synthesis is the only one.
     """
+    if course.owner(state.opened) is not None:
+        alone = find_first_edition_motion(course, state)
+        return [] if alone is None else [alone]
+    syntheses = [line for line in state.lines if line.said.type == "synthesize"]
+    latest = {line.seat: line for line in syntheses if line.round == syntheses[-1].round}
+    found = latest or {line.seat: line for line in list_proposals(state)}
+    in_order = [found[seat.id] for seat in state.seats if seat.id in found]
+    return list({normalize_label(line.said.text): line for line in reversed(in_order)}.values())[::-1]
+
+
+def find_discussed_line(state: Council, lines: Sequence[CouncilLine]) -> CouncilLine | None:
+    """Return the line that has the most support in the discussion; among equals the first one.
+
+    Its support is the number of seats that wrote the same choice or support it, minus those that challenge it.
+    """
+    alike = Counter(normalize_label(line.said.choice) for line in lines if line.said.choice)
+    # Keyed by line and seat: the last stance of a seat replaces its earlier ones.
+    stances = {(line.said.refers_to, line.seat): _STANCES[line.said.type] for line in state.lines if line.said.type in _STANCES}
+    authors = {line.id: line.seat for line in lines}
+    about: Counter[int | None] = Counter()
+    for (number, seat), stance in stances.items():
+        # A seat counts once per line, however often it speaks; an author is already counted for its own.
+        about[number] += 0 if authors.get(number or 0) == seat else stance
+    return max(lines, key=lambda line: alike[normalize_label(line.said.choice)] + about[line.id], default=None)
+
+
+def find_first_edition_motion(course: Course, state: Council) -> CouncilLine | None:
+    """Return the motion of a session of the first edition, or of one that a seat owns: the last synthesis, else a proposal."""
     synthesis = _find_synthesis(state)
     if synthesis is not None:
         return synthesis
@@ -43,16 +71,7 @@ def find_motion(course: Course, state: Council) -> CouncilLine | None:
     proposals = list_proposals(state)
     if owner is not None:
         return next((line for line in proposals if line.seat == owner), None)
-    alike = Counter(normalize_label(line.said.choice) for line in proposals if line.said.choice)
-    # Keyed by line and seat: the last stance of a seat replaces its earlier ones.
-    stances = {(line.said.refers_to, line.seat): _STANCES[line.said.type] for line in state.lines if line.said.type in _STANCES}
-    authors = {line.id: line.seat for line in proposals}
-    about: Counter[int | None] = Counter()
-    for (number, seat), stance in stances.items():
-        # A seat counts once per proposal, however often it speaks; an author is already counted for its own.
-        about[number] += 0 if authors.get(number or 0) == seat else stance
-    # A smaller id is an earlier line: negated, so that `max` prefers it among equals.
-    return max(proposals, key=lambda line: (alike[normalize_label(line.said.choice)] + about[line.id], -line.id), default=None)
+    return find_discussed_line(state, proposals)
 
 
 def _find_synthesis(state: Council) -> CouncilLine | None:
@@ -72,13 +91,6 @@ def has_motion(course: Course, state: Council) -> bool:
     return any(
         line.said.type == "synthesize" or (line.said.type == "propose" and owner in {None, line.seat}) for line in state.lines
     )
-
-
-def find_early_votes(state: Council, about: CouncilLine | None) -> dict[SeatId, int]:
-    """Return the votes that were cast before the vote began; one before the motion was about something else."""
-    newest = 0 if about is None else about.id
-    ahead = {seat: state.line(number) for seat, number in state.ahead.items()}
-    return {seat: line.id for seat, line in ahead.items() if line is not None and line.phase == "vote" and line.id > newest}
 
 
 def list_challenges(state: Council) -> list[Challenge]:

@@ -1,6 +1,6 @@
 """What a person is asked in a deliberation: to propose, to argue, to write the resolution, to decide, to vote."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, get_args
 
 from moot.domain.context import Utterance, clip_utterance, extract_first_sentence
@@ -8,10 +8,12 @@ from moot.domain.effects import Ask
 from moot.domain.ids import USER, SeatId
 from moot.domain.person import CONDITION, WHY, Answers, PersonAsk, PersonChoice, PersonStep, build_key
 from moot.domain.safe_text import quote_lines
+from moot.protocols.council.ballots import find_candidate_ids, find_discussed_motion, is_by_candidates
 from moot.protocols.council.facts import AdviceOutcome
-from moot.protocols.council.motions import find_blind_positions, find_motion
+from moot.protocols.council.motions import find_blind_positions
 from moot.protocols.council.report_text import REPORT_TEXT
 from moot.protocols.council.state import Council, CouncilLine, Course
+from moot.protocols.council.validation import list_own_challenges
 from moot.reports.person_steps import PERSON_TEXT as SHARED_TEXT
 from moot.reports.person_steps import (
     POSITION,
@@ -66,6 +68,14 @@ class CouncilPersonText(TwoLanguages):
         {"adopted": "adopted", "partly": "adopted in part", "declined": "declined"},
         {"adopted": "采纳", "partly": "部分采纳", "declined": "不采纳"},
     )
+    challenged = both("What you said was challenged:", "你的发言受到质疑：")
+    answer = both(
+        "What do you answer? (/pass if you have nothing to say to it)",
+        "你如何回应？（无话可说就输入 /pass）",
+    )
+    gives_way = both("Do you give way to it?", "你接受这个质疑吗？")
+    ways: Both[dict[str, str]] = both({"no": "no, I hold to it", "yes": "yes"}, {"no": "不，我坚持", "yes": "接受"})
+    vote_on = both("Resolution #{number} by {seat}: “{text}” Your position?", "{seat} 的决议 #{number}：“{text}”你的立场？")
     vote = both("How do you vote on the motion?", "你对动议投什么票？")
     motion = both("The motion is #{number} by {seat}:", "动议是 {seat} 的 #{number}：")
 
@@ -87,6 +97,10 @@ _SIDE_WORDS: Final[dict[str, tuple[str, ...]]] = {
         "不赞成",
         "不支持",
     ),
+}
+_WAY_WORDS: Final[dict[str, tuple[str, ...]]] = {
+    "no": ("no", "hold", "reject", "decline", "不", "不接受", "否", "坚持"),
+    "yes": ("yes", "accept", "agree", "give way", "是", "接受", "同意"),
 }
 _OUTCOME_WORDS: Final[dict[str, tuple[str, ...]]] = {
     "adopted": ("adopt", "accept", "accepted", "yes", "接受"),
@@ -122,6 +136,8 @@ def build_person_ask(course: Course, state: Council, ask: Ask) -> PersonAsk:
             )
         case "argue":
             return _build_argue_ask(course, state, ask, words, news)
+        case "answer":
+            return _build_answer_ask(state, ask, words, news)
         case "decide":
             advice = _list_advice(state)
             taken = [step for line in advice for step in _ask_advice(state, words, line)]
@@ -155,7 +171,7 @@ def _build_line(kind: str, answers: Answers) -> dict[str, object]:
 def _build_argue_ask(
     course: Course, state: Council, ask: Ask, words: CouncilPersonText, news: tuple[Utterance, ...]
 ) -> PersonAsk:
-    owner, motion = course.owner(state.opened), find_motion(course, state)
+    owner, motion = course.owner(state.opened), find_discussed_motion(course, state)
     text = words.argue if owner is None else words.advise.format(owner=owner)
     sides = tuple(PersonChoice(value=side, text=words.sides[side], words=_SIDE_WORDS[side]) for side in _SIDE_WORDS)
     steps = [PersonStep(name=POSITION, text=text, choices=sides, kind="position", is_needed=True)]
@@ -175,6 +191,33 @@ def _build_argue_ask(
         }
 
     return PersonAsk(steps=tuple(steps), news=news, build=build, commands=(offer_pass(state.opened.language, {"type": "pass"}),))
+
+
+def _build_answer_ask(state: Council, ask: Ask, words: CouncilPersonText, news: tuple[Utterance, ...]) -> PersonAsk:
+    """Build the ask of one who was challenged: what it answers to all of it, and whether it gives way to each."""
+    raised = [line for number in list_own_challenges(state, ask.seat) if (line := state.line(number)) is not None]
+    about = "\n".join([words.challenged, *(f"#{line.id} {line.seat}:\n{quote_lines(line.said.text)}" for line in raised)])
+    choices = tuple(PersonChoice(value=value, text=words.ways[value], words=_WAY_WORDS[value]) for value in words.ways)
+    steps = [
+        PersonStep(
+            name=POSITION,
+            text=f"#{line.id}: {words.gives_way}",
+            choices=choices,
+            kind="position",
+            is_needed=True,
+            group=str(line.id),
+        )
+        for line in raised
+    ]
+
+    def build(answers: Answers) -> Mapping[str, object]:
+        accepts = [line.id for line in raised if answers[build_key(POSITION, str(line.id))] == "yes"]
+        rest = [line.id for line in raised if line.id not in accepts]
+        return {"type": "support", "text": answers[WORDS], "answers": rest, "accepts": accepts}
+
+    words_step = PersonStep(name=WORDS, text=words.answer, is_needed=True, is_long=True)
+    pass_command = offer_pass(state.opened.language, {"type": "pass"})
+    return PersonAsk(steps=(words_step, *steps), about=about, news=news, build=build, commands=(pass_command,))
 
 
 def _list_advice(state: Council) -> tuple[CouncilLine, ...]:
@@ -208,7 +251,10 @@ def _build_taken(advice: tuple[CouncilLine, ...], answers: Answers) -> list[Mapp
 
 def _build_vote_ask(course: Course, state: Council, ask: Ask, words: CouncilPersonText, news: tuple[Utterance, ...]) -> PersonAsk:
     language = state.opened.language
-    motion = state.line(state.motion) or find_motion(course, state)
+    candidates = find_candidate_ids(course, state) if is_by_candidates(course, state) else ()
+    if len(candidates) > 1:
+        return _build_ballot_ask(state, ask, words, news, candidates)
+    motion = find_discussed_motion(course, state)
     about = ""
     if motion is not None:
         about = f"{words.motion.format(number=motion.id, seat=motion.seat)}\n{quote_lines(motion.said.text)}"
@@ -224,6 +270,48 @@ def _build_vote_ask(course: Course, state: Council, ask: Ask, words: CouncilPers
     return PersonAsk(steps=steps, about=about, news=news, build=_build_vote)
 
 
+def _build_ballot_ask(
+    state: Council, ask: Ask, words: CouncilPersonText, news: tuple[Utterance, ...], candidates: Sequence[int]
+) -> PersonAsk:
+    """Build the ask for a position on each of several resolutions."""
+    language = state.opened.language
+    lines = [line for number in candidates if (line := state.line(number)) is not None]
+    about = "\n".join(f"#{line.id} {line.seat}:\n{quote_lines(line.said.text)}" for line in lines)
+    others = frozenset(line.id for line in state.list_visible_lines(ask.seat) if line.seat != ask.seat)
+    steps = [
+        step
+        for line in lines
+        for step in ask_position(
+            language,
+            get_args(VotePosition),
+            text=words.vote_on.format(number=line.id, seat=line.seat, text=extract_first_sentence(line.said.text)),
+            group=str(line.id),
+        )
+        if step.name != WHY
+    ]
+    steps += [PersonStep(name=WHY, text=SHARED_TEXT[language].why, is_long=True), ask_confidence(language)]
+    steps += [ask_moved_by(language, others)] if ask.seat in find_blind_positions(state) and others else []
+
+    def build(answers: Answers) -> Mapping[str, object]:
+        ballot = [
+            {
+                "candidate": line.id,
+                "position": answers[build_key(POSITION, str(line.id))],
+                "condition": answers.get(build_key(CONDITION, str(line.id)), "")[:LONGEST_LINE],
+            }
+            for line in lines
+        ]
+        return {
+            "type": "vote",
+            "ballot": ballot,
+            "confidence": compute_confidence(answers),
+            "text": answers.get(WHY, ""),
+            "moved_by": read_moved_by(answers),
+        }
+
+    return PersonAsk(steps=tuple(steps), about=about, news=news, build=build)
+
+
 def _build_vote(answers: Answers) -> Mapping[str, object]:
     return {
         "type": "vote",
@@ -237,7 +325,7 @@ def _build_vote(answers: Answers) -> Mapping[str, object]:
 
 def _build_news(state: Council, seat: SeatId) -> tuple[Utterance, ...]:
     """Return the latest lines that the seat may read; while proposals are blind, only its own and the user's."""
-    visible = [line for line in state.lines[-MOST_NEWS:] if not state.is_sealed or line.seat in {USER, seat}]
+    visible = state.list_visible_lines(seat)[-MOST_NEWS:]
     words = REPORT_TEXT[state.opened.language]
     return tuple(
         clip_utterance(Utterance(id=line.id, speaker=line.seat, text=_format_line(words.types, words.verdicts, line)))

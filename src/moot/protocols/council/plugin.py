@@ -6,8 +6,9 @@ from functools import partial
 from typing import Final
 
 from moot.domain.roster import validate_seats
+from moot.errors import BadSetting
 from moot.ports.plugin import AnyPlugin, Plan, ProtocolPlugin
-from moot.protocols.council.facts import CouncilOpened, CouncilSettings, SpeakingOrder
+from moot.protocols.council.facts import EDITION, CouncilOpened, CouncilSettings, SpeakingOrder
 from moot.protocols.council.live_lines import add_and_describe_entry
 from moot.protocols.council.report import build_council_report
 from moot.protocols.council.rules import CouncilRules
@@ -35,7 +36,10 @@ def build_council_plugin(
             opening,
             seats=validate_seats(plan.seats, fewest=FEWEST_SEATS),
             settings=replace(plan.settings, order=_resolve_order(plan)),
+            edition=EDITION,
         )
+        if found.settings.panel == "adaptive" and (rules.name != "debate" or not found.settings.blind):
+            raise BadSetting("panel = 'adaptive' needs the protocol debate and blind positions: nobody may have read the others")
         if check is not None:
             check(found)
         return found

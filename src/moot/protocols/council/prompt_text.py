@@ -27,6 +27,7 @@ class CouncilPromptText(TwoLanguages):
     )
     agreed = both("All named the same choice.", "所有席位给出同一选择。")
     motion = both("# The motion (#{number} by {seat})", "# 动议（#{number}，{seat} 提出）")
+    candidates = both("# The resolutions to vote on", "# 供表决的决议")
     unanswered = both("# Challenges that nobody has answered", "# 尚无人回应的质疑")
     you = both("# You", "# 你")
     seat = both("Your seat: {seat}.", "你的席位：{seat}。")
@@ -47,6 +48,11 @@ class CouncilPromptText(TwoLanguages):
         "you have nothing to add: pass.",
         "向作决定的 {owner} 提出建议。支持提案，或指出问题并说明怎样更好。仅当没有补充时才跳过（pass）。",
     )
+    answer = both(
+        "What you said was challenged: {challenges}. Answer each challenge, and name in `accepts` those that convince you. Pass only "
+        "if you have nothing to say to them.",
+        "你的发言受到质疑：{challenges}。逐一回应；被说服的在 `accepts` 中写出编号。仅当无话可说时才跳过（pass）。",
+    )
     synthesize = both(
         "Write the one resolution that the group should vote on: combine what holds, and meet every challenge, or say which you leave "
         "open. Only if a resolution on the table says it already: pass.",
@@ -59,6 +65,7 @@ class CouncilPromptText(TwoLanguages):
             "confidence": "0 … 1",
             "evidence": "a fact or source",
             "condition": "what must hold",
+            "due": "by when, if it matters",
             "why": "…",
         },
         {
@@ -67,6 +74,7 @@ class CouncilPromptText(TwoLanguages):
             "confidence": "0 … 1",
             "evidence": "事实或来源",
             "condition": "须满足的条件",
+            "due": "期限（如有）",
             "why": "…",
         },
     )
@@ -82,6 +90,12 @@ class CouncilPromptText(TwoLanguages):
         "Vote on the motion. `confidence` is the chance that it is right. A conditional vote names its condition. If a line changed your "
         "mind, name it in `moved_by`.",
         "对动议投票。`confidence` 是动议正确的概率。有条件的支持须写明条件。若某一条改变了你的看法，在 `moved_by` 中写出编号。",
+    )
+    vote_on_each = both(
+        "Vote: give your position on each resolution in `ballot`; you may support several. `confidence` is the chance that your "
+        "positions are right. A conditional one names its condition. If a line changed your mind, name it in `moved_by`.",
+        "投票：在 `ballot` 中对每份决议表明立场，可以支持多份。`confidence` 是你的立场正确的概率。有条件的支持须写明条件。"
+        "若某一条改变了你的看法，在 `moved_by` 中写出编号。",
     )
     types = both(
         {

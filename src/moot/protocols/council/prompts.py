@@ -11,17 +11,18 @@ from typing import Final
 from moot.domain.context import ContextWindow, Perception, Utterance
 from moot.domain.effects import Ask, Brief
 from moot.domain.facts import Language
-from moot.domain.ids import USER, SeatId
+from moot.domain.ids import SeatId
 from moot.domain.roster import Seat
 from moot.domain.safe_text import one_line, quote_lines
 from moot.domain.topic import normalize_label
 from moot.protocols.council.answer_schemas import build_answer_schema, find_fills
-from moot.protocols.council.facts import FORMS
-from moot.protocols.council.motions import find_blind_positions, find_motion, list_challenges
+from moot.protocols.council.ballots import find_candidate_ids, find_discussed_motion, is_by_candidates
+from moot.protocols.council.facts import FORMS, CandidateVote
+from moot.protocols.council.motions import find_blind_positions, list_challenges
 from moot.protocols.council.person import build_person_ask
 from moot.protocols.council.prompt_text import PROMPT_TEXT, CouncilPromptText
 from moot.protocols.council.state import Council, CouncilLine, Course
-from moot.protocols.council.validation import ContributionValidator, list_advice, mend_contribution
+from moot.protocols.council.validation import ContributionValidator, list_advice, list_own_challenges, mend_contribution
 
 LONGEST_TABLE: Final = 40_000
 """The most characters that all lines together may take."""
@@ -35,7 +36,7 @@ def build_brief(course: Course, state: Council, ask: Ask) -> Brief:
     """Build the brief of an ask."""
     words = PROMPT_TEXT[state.opened.language]
     seat = state.seat(ask.seat)
-    lines = list_visible_lines(state, seat.id)
+    lines = state.list_visible_lines(seat.id)
     return Brief(
         ask=ask,
         seat=seat,
@@ -52,16 +53,9 @@ def build_brief(course: Course, state: Council, ask: Ask) -> Brief:
         schema=build_answer_schema(course, state, seat.id, ask.kind),
         fills=find_fills(state, seat.id, ask.kind),
         hints=words.hints,
-        mend=partial(mend_contribution, state, seat.id),
+        mend=partial(mend_contribution, course, state, seat.id),
         person=partial(build_person_ask, course, state, ask),
     )
-
-
-def list_visible_lines(state: Council, seat: SeatId | None) -> tuple[CouncilLine, ...]:
-    """Return the lines that a seat may read: while proposals are blind, only its own and the user's."""
-    if not state.is_sealed:
-        return state.lines
-    return tuple(line for line in state.lines if line.seat in {USER, seat})
 
 
 @lru_cache(maxsize=32)
@@ -98,12 +92,18 @@ def format_line(words: CouncilPromptText, line: CouncilLine, room: int = LONGEST
     parts = [said.text]
     parts += [f"{words.choice}: {said.choice}"] if said.choice else []
     parts += [f"{words.condition}: {said.condition}"] if said.condition else []
+    parts += [_format_position(words, vote) for vote in said.ballot]
     parts += [f"{words.evidence}: {one_line(each)}" for each in said.evidence]
     text = "\n".join(part for part in parts if part)
     # Quoted before it is cut: the cut text still has a fence on each line.
     quoted = quote_lines(text)
     cut = quoted if len(quoted) <= room else f"{quoted[:room]}… {words.shortened}"
     return f"[{', '.join(marks)}]\n{cut}"
+
+
+def _format_position(words: CouncilPromptText, vote: CandidateVote) -> str:
+    condition = f"; {words.condition}: {one_line(vote.condition)}" if vote.condition else ""
+    return f"#{vote.candidate}: {words.positions[vote.position]}{condition}"
 
 
 def _format_numbers(lines: Sequence[int]) -> str:
@@ -121,7 +121,7 @@ def build_own_prompt(course: Course, state: Council, seat: Seat, kind: str) -> s
         lines.append(words.instructions.format(instructions=seat.instructions.strip()))
     phase = state.phase if kind == "free" else kind
     return "\n".join(
-        [*lines, *_format_context(course, state, phase, words), "", words.now, _format_request(course, state, phase, words)]
+        [*lines, *_format_context(course, state, phase, words), "", words.now, _format_request(course, state, seat, phase, words)]
     )
 
 
@@ -131,6 +131,8 @@ def _format_context(course: Course, state: Council, phase: str, words: CouncilPr
             return _format_blind_positions(state, words)
         case "synthesize":
             return [*_format_open_challenges(state, words), *_format_objections(state, words)]
+        case "answer":
+            return _format_open_challenges(state, words)
         case "vote":
             return [*_format_motion(course, state, words), *_format_open_challenges(state, words)]
         case _:
@@ -148,10 +150,21 @@ def _format_blind_positions(state: Council, words: CouncilPromptText) -> list[st
 
 
 def _format_motion(course: Course, state: Council, words: CouncilPromptText) -> list[str]:
-    motion = state.line(state.motion) or find_motion(course, state)
-    if motion is None:
-        return []
-    return ["", words.motion.format(number=motion.id, seat=motion.seat), quote_lines(motion.said.text)[:LONGEST_TABLE]]
+    candidates = _list_candidate_lines(course, state)
+    if len(candidates) > 1:
+        return ["", words.candidates, " ".join(f"#{line.id} ({line.seat})" for line in candidates)]
+    return [
+        part
+        for motion in candidates
+        for part in ("", words.motion.format(number=motion.id, seat=motion.seat), quote_lines(motion.said.text)[:LONGEST_TABLE])
+    ]
+
+
+def _list_candidate_lines(course: Course, state: Council) -> list[CouncilLine]:
+    if not is_by_candidates(course, state):
+        motion = find_discussed_motion(course, state)
+        return [] if motion is None else [motion]
+    return [line for number in find_candidate_ids(course, state) if (line := state.line(number)) is not None]
 
 
 def _format_open_challenges(state: Council, words: CouncilPromptText) -> list[str]:
@@ -161,26 +174,33 @@ def _format_open_challenges(state: Council, words: CouncilPromptText) -> list[st
 
 def _format_objections(state: Council, words: CouncilPromptText) -> list[str]:
     votes = [line for seat in state.votes if (line := state.line(state.votes[seat])) is not None]
-    against = [line for line in votes if line.said.position in {"oppose", "conditional_support"}]
+    against = [line for line in votes if _is_objection(line)]
     if state.round == 1 or not against:
         return []
     return ["", words.objections, *(format_line(words, line, LONGEST_TABLE // len(against)) for line in against)]
 
 
-def _format_request(course: Course, state: Council, phase: str, words: CouncilPromptText) -> str:
+def _is_objection(line: CouncilLine) -> bool:
+    positions = {line.said.position, *(vote.position for vote in line.said.ballot)}
+    return bool(positions & {"oppose", "conditional_support"})
+
+
+def _format_request(course: Course, state: Council, seat: Seat, phase: str, words: CouncilPromptText) -> str:
     match phase:
         case "propose":
             return words.propose
         case "argue":
             owner = course.owner(state.opened)
             return words.argue if owner is None else words.advise.format(owner=owner)
+        case "answer":
+            return words.answer.format(challenges=" ".join(f"#{number}" for number in list_own_challenges(state, seat.id)))
         case "synthesize":
             return words.synthesize
         case "decide":
             advice = [f"#{number}" for number in list_advice(state)]
             return words.decide.format(advice=" ".join(advice) or words.nothing)
         case _:
-            return words.vote
+            return words.vote if len(_list_candidate_lines(course, state)) < 2 else words.vote_on_each
 
 
 def _build_memory(lines: tuple[CouncilLine, ...]) -> ContextWindow:
@@ -196,5 +216,5 @@ def _find_own_words(state: Council, seat: SeatId) -> str:
 
 def _find_subject(course: Course, state: Council) -> str:
     # While proposals are blind, not even a similarity may depend on what others wrote.
-    motion = None if state.is_sealed else find_motion(course, state)
+    motion = None if state.is_sealed and state.phase == "propose" else find_discussed_motion(course, state)
     return state.opened.topic if motion is None else motion.said.text

@@ -57,12 +57,14 @@ def build_council_report(timeline: CouncilTimeline) -> Report:
         subtitle=_list_background(timeline, words),
         decision_blocks=(
             *build_section(words.decision, _build_outcome(timeline, decision, words)),
+            *_build_obligations(decision, words),
             *_build_dissent(timeline, decision, words),
             *_build_missing(timeline, decision, words),
             build_spent(decision, words),
         ),
         record=(
             *_build_votes(timeline, words),
+            *_build_candidates(timeline, words),
             *_build_readable(timeline, decision, words),
             *_build_passes(timeline, words),
             *build_timeline(timeline, words),
@@ -162,6 +164,33 @@ def _find_shown_motion(timeline: CouncilTimeline) -> CouncilLine | None:
     return council.line(council.motion) if council.phase == "vote" else None
 
 
+def _build_obligations(decision: Decision, words: CouncilReportText) -> tuple[Block, ...]:
+    """List the conditions that the decision was supported on: who set them, what must hold, by when."""
+    rows = [(each.seat, each.text, each.due or NOTHING) for each in decision.obligations]
+    return build_section(words.obligations, (build_table(words.obligation_heads, rows),))
+
+
+def _build_candidates(timeline: CouncilTimeline, words: CouncilReportText) -> tuple[Block, ...]:
+    """List what each candidate got, the motion first; nothing where there was only one."""
+    tallies = timeline.resolution.candidates if timeline.resolution is not None else ()
+    if len(tallies) < 2:
+        return ()
+    lines = [(tally, line) for tally in tallies if (line := timeline.state.line(tally.line)) is not None]
+    rows = [
+        (
+            References((line.id,)),
+            line.seat,
+            line.said.text,
+            f"{tally.support:.2f}",
+            f"{tally.unconditional:.2f}",
+            f"{tally.oppose:.2f}",
+            format_percent(tally.confidence),
+        )
+        for tally, line in lines
+    ]
+    return build_section(words.candidates, (build_table(words.candidate_heads, rows),))
+
+
 def _build_dissent(timeline: CouncilTimeline, decision: Decision, words: CouncilReportText) -> tuple[Block, ...]:
     """List who dissents, how and in which line; nothing if there was no motion to dissent from."""
     if timeline.resolution is None or timeline.resolution.motion is None:
@@ -198,7 +227,9 @@ def _build_missing(timeline: CouncilTimeline, decision: Decision, words: Council
     missing = list_missing_votes(timeline)
     meaning = words.could_differ if decision.could_differ else words.could_not_differ
     not_voted = (f"{words.not_voted.format(seats=', '.join(missing))} {meaning}",) if missing else ()
-    return build_section(words.lost, (Bullets((*format_lost_seats(decision, words), *not_voted), "bad"),))
+    unasked = timeline.resolution.unasked if timeline.resolution is not None else ()
+    not_asked = Line(words.unasked.format(seats=", ".join(unasked)) if unasked else "", "dim")
+    return build_section(words.lost, (Bullets((*format_lost_seats(decision, words), *not_voted), "bad"), not_asked))
 
 
 def _list_counted_ballots(timeline: CouncilTimeline) -> tuple[CouncilBallot, ...]:
@@ -228,14 +259,14 @@ def _explain_votes(timeline: CouncilTimeline, words: CouncilReportText) -> str:
     closed = timeline.resolution
     if closed is None or closed.motion is None:
         return ""
-    if closed.reason == "agreed_blind":
-        return words.votes_read["agreed_blind"]
+    if closed.reason in words.votes_read:
+        return words.votes_read[closed.reason]
     return "" if timeline.rules.course.owner(timeline.state.opened) is None else words.votes_read["owner"]
 
 
 def _build_readable(timeline: CouncilTimeline, decision: Decision, words: CouncilReportText) -> tuple[Block, ...]:
     """Build the challenges, positions and responses to advice; nothing while proposals are sealed."""
-    if timeline.state.is_sealed:
+    if timeline.state.is_sealed and timeline.state.phase == "propose":
         return ()
     challenges = [
         (References((each.line.id,)), each.line.seat, each.line.said.text, _describe_challenge(timeline, each, words))
@@ -258,7 +289,7 @@ def _build_positions(timeline: CouncilTimeline, decision: Decision, words: Counc
             format_percent(position.confidence_before),
             words.verdicts.get(position.verdict or "", NOTHING),
             format_percent(position.confidence_after),
-            _join_texts(find_condition(timeline.state, position.seat), position.after),
+            _join_texts(find_condition(timeline, position.seat), position.after),
             f"{position.weight:.2f}" if has_votes else NOTHING,
             References((position.moved_by,)) if position.moved_by else NOTHING,
         )

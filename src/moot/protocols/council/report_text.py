@@ -44,11 +44,12 @@ class CouncilReportText(SharedReportText):
         {
             "propose": "Proposing",
             "argue": "Arguing",
+            "answer": "Answering challenges",
             "synthesize": "Synthesizing",
             "decide": "Deciding",
             "vote": "Voting",
         },
-        {"propose": "提议", "argue": "辩论", "synthesize": "综合", "decide": "决定", "vote": "投票"},
+        {"propose": "提议", "argue": "辩论", "answer": "回应质疑", "synthesize": "综合", "decide": "决定", "vote": "投票"},
     )
     round = both("round {number}", "第 {number} 轮")
     passes = both("passes", "跳过")
@@ -94,6 +95,7 @@ class CouncilReportText(SharedReportText):
             **SHARED_REPORT_TEXT["en"].budgets,
             "voted": "the vote",
             "agreed_blind": "positions that agreed before anyone read anyone",
+            "settled": "a panel that settled it before all were asked",
             "decided": "the owner's decision",
             "nothing_proposed": "nobody having proposed anything",
             "owner_lost": "the owner having been lost",
@@ -102,6 +104,7 @@ class CouncilReportText(SharedReportText):
             **SHARED_REPORT_TEXT["zh"].budgets,
             "voted": "表决",
             "agreed_blind": "各席位在阅读他人之前立场已一致",
+            "settled": "小组未问完所有席位即已得出结论",
             "decided": "负责人的决定",
             "nothing_proposed": "无人提出提议",
             "owner_lost": "负责人失联",
@@ -130,13 +133,23 @@ class CouncilReportText(SharedReportText):
     votes_read = both(
         {
             "agreed_blind": "Nobody was asked to vote: what was written before reading anyone agrees, and stands for the votes.",
+            "settled": "Nobody was asked to vote: what was written before reading anyone settled it, and stands for the votes.",
             "owner": "Nobody votes here: the owner decides. What stands for a vote is read off each seat's last advice.",
         },
         {
             "agreed_blind": "没有进行投票：各席位在阅读他人之前所写的一致，以此为票。",
+            "settled": "没有进行投票：各席位在阅读他人之前所写的已足以得出结论，以此为票。",
             "owner": "此处不投票：由负责人决定。各席位的票取自其最后的建议。",
         },
     )
+    candidates = both("Candidates", "候选决议")
+    candidate_heads = both(
+        ("#", "By", "Resolution", "Support", "Unconditional", "Against", "Confidence"),
+        ("#", "执笔", "决议", "支持", "无条件支持", "反对", "置信度"),
+    )
+    unasked = both("Not asked, because it was settled: {seats}.", "已有结论，未询问：{seats}。")
+    obligations = both("Obligations", "义务")
+    obligation_heads = both(("Set by", "What must hold", "By when"), ("提出者", "须满足", "期限"))
     gives_no_reason = both("gives no reason", "未说明理由")
     declined = both("declined in {line}", "在 {line} 中未被采纳")
     taken = both("How advice was taken", "建议如何被对待")

@@ -5,10 +5,10 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
-from moot.domain.ids import USER, SeatId
+from moot.domain.ids import SeatId
 from moot.protocols.council.facts import Phase
 from moot.protocols.council.report_text import CouncilReportText
-from moot.protocols.council.state import QUESTION, CouncilLine
+from moot.protocols.council.state import CouncilLine
 from moot.protocols.council.timeline import CouncilTimeline, CouncilTimelineLine
 from moot.reports.blocks import Block, Fields, Heading, Line, Mark, References, Span, Tone, build_section
 from moot.reports.figures import format_percent
@@ -28,12 +28,15 @@ def build_timeline(timeline: CouncilTimeline, words: CouncilReportText) -> tuple
     """Build the question, then every line phase by phase."""
     phases = _group_lines_by_phase(timeline)
     notes = _collect_line_notes(timeline, words, phases)
-    motions = {(begun.round, begun.phase): begun.motion for begun in timeline.phases}
+    motions = {
+        (begun.round, begun.phase): begun.candidates or (begun.motion,) for begun in timeline.phases if begun.phase == "vote"
+    }
     blocks: list[Block] = [build_line_card(timeline.lines[0], words.question)]
     for (number, phase), lines in phases.items():
         blocks.append(Heading(format_phase(phase, number, words), 3))
-        if motion := motions.get((number, phase)):
-            blocks.append(Line((f"{words.motion}: ", References((motion,))), "dim"))
+        if voted_on := tuple(line for line in motions.get((number, phase), ()) if line is not None):
+            name = words.motion if len(voted_on) == 1 else words.candidates
+            blocks.append(Line((f"{name}: ", References(voted_on)), "dim"))
         blocks += [_build_line(timeline, line, notes[line.id], words) for line in lines] or [Line(words.nothing_said, "dim")]
     return build_section(words.timeline, blocks)
 
@@ -46,12 +49,20 @@ def format_phase(phase: str, number: int, words: CouncilReportText) -> str:
 def build_line_details(line: CouncilLine, words: CouncilReportText) -> Fields:
     """Build the fields of a line beside its text."""
     said = line.said
-    found = [(words.choice, said.choice), (words.condition, said.condition), *((words.evidence, each) for each in said.evidence)]
+    found = [(words.choice, said.choice), (words.condition, _join_condition(said.condition, said.due))]
+    found += [(words.evidence, each) for each in said.evidence]
+    for vote in said.ballot:
+        text = " – ".join(part for part in (words.verdicts[vote.position], _join_condition(vote.condition, vote.due)) if part)
+        found.append((f"#{vote.candidate}", text))
     return Fields(tuple((name, text) for name, text in found if text))
 
 
+def _join_condition(condition: str, due: str) -> str:
+    return f"{condition} ({due})" if condition and due else condition
+
+
 def _build_line(timeline: CouncilTimeline, line: CouncilTimelineLine, notes: list[References], words: CouncilReportText) -> Block:
-    if timeline.state.is_sealed and line.id != QUESTION and line.speaker != USER:
+    if line.id in timeline.state.sealed:
         return build_line_card(replace(line, content=""), blocks=(Line(words.sealed, "dim"),))
     assert line.spoken is not None
     return build_line_card(line, *_list_marks(line.spoken, words), *notes, blocks=(build_line_details(line.spoken, words),))
@@ -118,8 +129,9 @@ def _describe_vote_status(timeline: CouncilTimeline, votes: list[CouncilLine], w
     begun = next((each for each in timeline.phases if each.phase == "vote" and each.round == last.round), None)
     if begun is None:
         return [References((), words.cast_ahead)]
-    if begun.motion is not None and last.id < begun.motion:
-        return [References((begun.motion,), words.cast_early)]
+    newest = max((number for number in (begun.motion, *begun.candidates) if number is not None), default=0)
+    if last.id < newest:
+        return [References((newest,), words.cast_early)]
     if timeline.state.votes.get(last.seat) != last.id:
         return [References((), words.voted_anew)]
     return [References((votes[-2].id,), words.vote_counts)] if len(votes) > 1 else []

@@ -1,31 +1,45 @@
 """The resolution of a deliberation, computed from the record alone."""
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
 
 from moot.domain.ids import SeatId
-from moot.domain.roster import Seat
-from moot.protocols.council.facts import CouncilBallot, CouncilLostSeat, DeliberationClosed, EndReason
-from moot.protocols.council.motions import find_blind_positions, find_motion, is_overturned, list_challenges
+from moot.domain.topic import normalize_label
+from moot.protocols.council.ballots import (
+    SIDES,
+    build_candidate_voices,
+    build_voice,
+    find_candidate_ids,
+    find_motion,
+    is_by_candidates,
+    rank_candidates,
+)
+from moot.protocols.council.facts import CandidateTally, CouncilBallot, CouncilLostSeat, DeliberationClosed, EndReason
+from moot.protocols.council.motions import find_blind_positions, is_overturned, list_challenges, list_proposals
+from moot.protocols.council.panel import find_panel_lead
 from moot.protocols.council.state import PASSED, Council, CouncilLine, Course
-from moot.scoring.confidence import ORDINARY_CONFIDENCE
-from moot.scoring.independence import build_seat_correlations, detect_family
+from moot.scoring.independence import build_seat_correlations
 from moot.scoring.positions import VotePosition, compute_weight
 from moot.scoring.resolution import Resolution, SeatVote
 
-_SIDING: Final = ("support", "conditional_support", "oppose")
+Stand = tuple[VotePosition | None, float | None]
+"""A position, and the confidence that was stated for it."""
 
 
 def build_closing(course: Course, state: Council, reason: EndReason) -> DeliberationClosed:
     """Resolve the votes, and list the lost seats and the open challenges."""
-    decided = find_decided_motion(course, state)
-    votes = build_voices(course, state, reason)
-    resolution = course.resolve(state, votes, build_seat_correlations(state.opened.subject.bonds, state.seats))
+    decided = find_decided_motion(course, state, reason)
+    voices = build_voices(course, state, reason, decided)
+    resolution = _resolve(course, state, voices)
     if decided is None:
         resolution = _with_no_motion(resolution)
     if course.owner(state.opened) is not None and reason not in {"decided", "agreed_blind"}:
         # Nobody decided: the owner's first proposal is not a decision.
         resolution = replace(resolution, consensus_type="no_consensus", carried=False)
+    if reason == "settled" and (lead := find_panel_lead(state)) is not None:
+        # The number that stopped the panel is the one that decides.
+        kind = "contested" if resolution.consensus_type == "no_consensus" else resolution.consensus_type
+        resolution = replace(resolution, consensus_type=kind, confidence=lead.posterior, carried=True, could_differ=False)
     return DeliberationClosed(
         reason=reason,
         consensus_type=resolution.consensus_type,
@@ -36,57 +50,85 @@ def build_closing(course: Course, state: Council, reason: EndReason) -> Delibera
         turnout=resolution.turnout,
         heads=resolution.heads,
         effective=resolution.effective,
-        ballots=tuple(_build_ballot(voice, is_stated=_is_stated(course, state, voice, reason)) for voice in votes),
+        ballots=tuple(_build_ballot(state, voice, resolution) for voice in voices),
         could_differ=resolution.could_differ,
         open_challenges=tuple(challenge.line.id for challenge in list_challenges(state) if challenge.state == "open"),
         overturned=resolution.carried and is_overturned(course, state, decided),
         lost=_list_lost_seats(state),
+        candidates=tally_candidates(course, state) if reason not in {"agreed_blind", "settled"} else (),
+        unasked=tuple(seat.id for seat in state.seats if seat.id not in state.had) if reason == "settled" else (),
     )
 
 
 def compute_outcome(course: Course, state: Council) -> Resolution:
     """Resolve the votes that were cast so far."""
-    return course.resolve(
-        state, build_voices(course, state, "voted"), build_seat_correlations(state.opened.subject.bonds, state.seats)
+    return _resolve(course, state, build_voices(course, state, "voted", find_decided_motion(course, state, "voted")))
+
+
+def _resolve(course: Course, state: Council, voices: Sequence[SeatVote]) -> Resolution:
+    return course.resolve(state, voices, build_seat_correlations(state.opened.subject.bonds, state.seats))
+
+
+def find_decided_motion(course: Course, state: Council, reason: EndReason) -> CouncilLine | None:
+    """Return the line that the votes are about; a panel that settled the question decides on the first proposal of its choice."""
+    lead = find_panel_lead(state) if reason == "settled" else None
+    if lead is None:
+        return find_motion(course, state)
+    found = {line.seat: line for line in list_proposals(state) if normalize_label(line.said.choice) == lead.choice}
+    return next(found[seat.id] for seat in state.seats if seat.id in found)
+
+
+def tally_candidates(course: Course, state: Council) -> tuple[CandidateTally, ...]:
+    """Return what each candidate got, the motion first; nothing where votes do not choose among candidates, or none was cast."""
+    candidates = find_candidate_ids(course, state)
+    if not is_by_candidates(course, state) or not state.votes:
+        return ()
+    return tuple(_tally_candidate(course, state, number, candidates) for number in rank_candidates(state, candidates))
+
+
+def _tally_candidate(course: Course, state: Council, number: int, candidates: Sequence[int]) -> CandidateTally:
+    voices = build_candidate_voices(state, number, candidates)
+    found = _resolve(course, state, voices)
+
+    def add(*positions: VotePosition) -> float:
+        return sum(found.weights[voice.seat] for voice in voices if voice.position in positions)
+
+    return CandidateTally(
+        line=number,
+        support=add("support", "conditional_support"),
+        unconditional=add("support"),
+        oppose=add("oppose"),
+        confidence=found.confidence,
     )
 
 
-def find_decided_motion(course: Course, state: Council) -> CouncilLine | None:
-    """Return the line that the votes were about: a vote that has begun keeps its motion."""
-    return state.line(state.motion) or find_motion(course, state)
-
-
-def build_voices(course: Course, state: Council, reason: EndReason) -> tuple[SeatVote, ...]:
-    """Return the vote of every seat: blind positions if those agreed, the advice if a seat owns the decision, else the votes."""
+def build_voices(course: Course, state: Council, reason: EndReason, motion: CouncilLine | None) -> tuple[SeatVote, ...]:
+    """Return the vote of every seat: blind positions if those decided, the advice if a seat owns the decision, else the votes."""
     owner = course.owner(state.opened)
-    return tuple(_build_voice(seat, _find_vote(state, seat.id, owner, reason)) for seat in state.seats)
-
-
-def _build_voice(seat: Seat, stand: tuple[VotePosition | None, float | None]) -> SeatVote:
-    position, confidence = stand
-    # Not stated: it weighs as an ordinary one, and the ballot says that it was not stated.
-    presumed = ORDINARY_CONFIDENCE if position in _SIDING else 0.0
-    return SeatVote(
-        seat=seat.id,
-        position=position,
-        confidence=presumed if confidence is None else confidence,
-        weight=seat.weight,
-        trust=seat.trust,
-        family=detect_family(seat.platform, seat.id),
-    )
-
-
-def _find_vote(state: Council, seat: SeatId, owner: SeatId | None, reason: EndReason) -> tuple[VotePosition | None, float | None]:
-    if reason == "agreed_blind":
-        line = find_blind_positions(state).get(seat)
-        return ("support", line.said.confidence) if line is not None else (None, None)
+    if reason in {"agreed_blind", "settled"}:
+        asked = [seat for seat in state.seats if reason == "agreed_blind" or seat.id in state.had]
+        return tuple(build_voice(seat, *_find_blind_stand(state, seat.id, motion)) for seat in asked)
     if owner is not None:
-        return _find_advisor_vote(state, seat, owner)
+        return tuple(build_voice(seat, *_find_advisor_vote(state, seat.id, owner)) for seat in state.seats)
+    if is_by_candidates(course, state):
+        return build_candidate_voices(state, 0 if motion is None else motion.id, find_candidate_ids(course, state))
+    return tuple(build_voice(seat, *_find_vote(state, seat.id)) for seat in state.seats)
+
+
+def _find_blind_stand(state: Council, seat: SeatId, motion: CouncilLine | None) -> Stand:
+    line = find_blind_positions(state).get(seat)
+    if line is None or motion is None:
+        return None, None
+    is_same = normalize_label(line.said.choice) == normalize_label(motion.said.choice)
+    return "support" if is_same else "oppose", line.said.confidence
+
+
+def _find_vote(state: Council, seat: SeatId) -> Stand:
     vote = state.line(state.votes.get(seat))
     return (vote.said.position, vote.said.confidence) if vote is not None else (None, None)
 
 
-def _find_advisor_vote(state: Council, seat: SeatId, owner: SeatId) -> tuple[VotePosition | None, float | None]:
+def _find_advisor_vote(state: Council, seat: SeatId, owner: SeatId) -> Stand:
     """Return an advisor's position from its last advice: an accepted challenge is a condition, any other one opposition."""
     own = [line for line in state.lines if line.seat == seat and line.said.type != "propose"]
     if seat == owner:
@@ -103,16 +145,17 @@ def _find_advisor_vote(state: Council, seat: SeatId, owner: SeatId) -> tuple[Vot
     return "conditional_support" if met.state == "accepted" else "oppose", last.said.confidence
 
 
-def _is_stated(course: Course, state: Council, voice: SeatVote, reason: EndReason) -> bool:
-    """Whether a seat that took a side also said how sure it is."""
-    stand = _find_vote(state, SeatId(voice.seat), course.owner(state.opened), reason)
-    return stand[0] not in _SIDING or stand[1] is not None
-
-
-def _build_ballot(voice: SeatVote, *, is_stated: bool) -> CouncilBallot:
-    weighs = 0.0 if voice.position in {None, "abstain"} else compute_weight(voice.weight, voice.confidence, voice.trust)
+def _build_ballot(state: Council, voice: SeatVote, resolution: Resolution) -> CouncilBallot:
+    is_siding = voice.position in SIDES
+    weighs = resolution.weights.get(voice.seat, 0.0)
+    if state.opened.edition < 2:
+        weighs = compute_weight(voice.weight, voice.confidence, voice.trust) if is_siding else 0.0
     return CouncilBallot(
-        seat=SeatId(voice.seat), position=voice.position, confidence=voice.confidence, weight=weighs, stated=is_stated
+        seat=SeatId(voice.seat),
+        position=voice.position,
+        confidence=voice.confidence,
+        weight=weighs,
+        stated=voice.stated or not is_siding,
     )
 
 

@@ -1,15 +1,17 @@
 """The rulebook of debate, advisory and consensus; a `Course` holds their differences.
 
-    propose → argue → synthesize → vote (→ again)      debate, consensus
-    propose → argue → decide                           advisory
+    propose → argue (→ answer) → synthesize → vote (→ again)      debate, consensus
+    propose → argue → decide                                      advisory
+
+In the phase `answer` those who were challenged answer; there is none if nobody was.
 
 A phase ends when every seat that takes part has had a turn; a pass counts as a turn, and so does a loss. An outside seat need not
 wait to be asked: during a phase it may add to what it said, change its vote, or continue with the next phase, which passes its
-turn in this one if it had none. Blind contributions stay hidden until the phase ends.
+turn in this one if it had none. Blind contributions and votes stay hidden until the phase ends.
 """
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Literal
 
 from moot.domain.effects import AnswerForm, Ask, Brief, Effect, Record
 from moot.domain.facts import (
@@ -28,6 +30,7 @@ from moot.domain.ids import USER, AskId, SeatId, ask_id
 from moot.domain.losses import count_loss
 from moot.domain.replace import fast_replace
 from moot.domain.roster import swap_seats
+from moot.protocols.council.ballots import find_candidate_ids, find_early_votes, find_motion, is_by_candidates
 from moot.protocols.council.facts import (
     FORMS,
     PHASE_OF,
@@ -38,10 +41,11 @@ from moot.protocols.council.facts import (
     Phase,
     PhaseBegun,
 )
-from moot.protocols.council.motions import find_early_votes, find_motion, is_blind_agreement, list_proposals
+from moot.protocols.council.motions import is_blind_agreement, list_candidates, list_proposals
+from moot.protocols.council.panel import find_panel_lead
 from moot.protocols.council.prompts import build_brief
 from moot.protocols.council.resolution import build_closing, compute_outcome
-from moot.protocols.council.state import PASSED, Council, CouncilLine, Course
+from moot.protocols.council.state import PASSED, Council, CouncilLine, Course, find_challenged_seats
 from moot.protocols.council.validation import list_allowed_types
 
 MOST_CONTRIBUTIONS: Final = 200
@@ -71,10 +75,8 @@ class CouncilRules:
                 return _apply_contribution(self.course, state, fact, entry) if self._is_allowed(state, fact.ask, seat) else state
             case SeatLost():
                 return _apply_loss(state, fact) if fact.ask in {ask.id for ask in self._build_asks(state)} else state
-            case PhaseBegun(round=number, phase=phase, motion=line):
-                # Blind contributions become readable when the first phase ends, and stay so; asking once more does not end it.
-                revealed_at = state.revealed_at or (0 if phase == "propose" else entry.seq)
-                return fast_replace(_apply_phase(state, number, phase, line), revealed_at=revealed_at)
+            case PhaseBegun():
+                return _apply_phase(_reveal_lines(state, entry.seq, fact.phase), fact, entry.seq)
             case InputGiven(text=text):
                 return _apply_input(state, entry, text)
             case BudgetExhausted(budget=budget):
@@ -86,7 +88,7 @@ class CouncilRules:
             case SessionForked(swaps=swaps) | SeatsSwapped(swaps=swaps):
                 return fast_replace(state, seats=swap_seats(state.seats, swaps))
             case Closed():
-                return fast_replace(state, phase="closed", revealed_at=state.revealed_at or entry.seq)
+                return fast_replace(_reveal_lines(state, entry.seq, "closed"), phase="closed")
             case _:
                 return state
 
@@ -106,6 +108,10 @@ class CouncilRules:
         if state.stop is not None and state.phase not in {"vote", "decide"}:
             # An exhausted budget ends the discussion, not the decision: the current motion is decided now.
             return self._begin_phase(state, state.round, self.course.first[-1]) or build_closing(self.course, state, state.stop)
+        if state.phase == "propose" and state.opened.settings.panel == "adaptive" and state.stop is None:
+            lead = find_panel_lead(state)
+            if lead is not None and lead.is_settled:
+                return build_closing(self.course, state, "settled")
         if not self._is_phase_over(state):
             return None
         if state.phase == "propose":
@@ -154,16 +160,21 @@ class CouncilRules:
 
     def _begin_phase(self, state: Council, number: int, phase: Phase) -> PhaseBegun | None:
         """Return the fact that begins a phase; None if there is nothing to decide on."""
-        motion = find_motion(self.course, state)
-        if motion is None:
+        candidates = tuple(line.id for line in list_candidates(self.course, state))
+        if not is_by_candidates(self.course, state):
+            motion = find_motion(self.course, state)
+            candidates = () if motion is None else (motion.id,)
+        if not candidates:
             return None
+        is_vote = phase == "vote"
         return PhaseBegun(
             round=number,
             phase=phase,
             passed=_list_passed_seats(state),
             lost=_list_lost_seats(state),
-            # The motion is fixed when the vote begins, so that later contributions cannot change what the votes are about.
-            motion=motion.id if phase == "vote" else None,
+            # Fixed when the vote begins, so that later contributions cannot change what the votes are about.
+            motion=candidates[0] if is_vote and len(candidates) == 1 else None,
+            candidates=candidates if is_vote and state.opened.edition >= 2 else (),
         )
 
     def _build_asks(self, state: Council) -> tuple[Ask, ...]:
@@ -175,6 +186,8 @@ class CouncilRules:
 
     def _is_one_by_one(self, state: Council) -> bool:
         if self.course.one_synthesis and state.phase == "synthesize":
+            return True
+        if state.phase == "propose" and state.opened.settings.panel == "adaptive":
             return True
         return state.opened.settings.order == "round_robin" and state.phase in {"argue", "synthesize"}
 
@@ -221,10 +234,11 @@ def _apply_contribution(course: Course, state: Council, fact: Contributed, entry
     had = {**state.had, seat: state.had.get(seat) or PASSED}
     if said.type == "pass" or state.phase == "closed":
         return fast_replace(state, had=had, counts=counts)
-    open_phases = (state.phase, course.find_next_phase(state))
-    phase = next((each for each in PHASE_OF[said.type] if each in open_phases), None)
+    open_phases = course.list_open_phases(state)
+    phases = [each for each in PHASE_OF[said.type] if each in open_phases and seat in course.list_phase_seats(state, each)]
+    phase = phases[0] if phases else None
     # It was valid for the state it was written for, but the phase has moved on: it counts as a turn only.
-    if phase is None or seat not in course.list_phase_seats(state, phase):
+    if phase is None:
         return fast_replace(state, had=had, counts=counts)
     line = CouncilLine(
         id=state.last_id + 1,
@@ -238,7 +252,9 @@ def _apply_contribution(course: Course, state: Council, fact: Contributed, entry
         model=fact.model,
         mends=fact.mends,
     )
-    state = fast_replace(state, lines=(*state.lines, line), counts=counts)
+    is_hidden = state.is_sealed or (state.are_votes_sealed and phase == "vote")
+    sealed = state.sealed | {line.id} if is_hidden else state.sealed
+    state = fast_replace(state, lines=(*state.lines, line), counts=counts, sealed=sealed)
     if phase != state.phase:
         return fast_replace(state, had=had, ahead={**state.ahead, seat: line.id})
     votes = {**state.votes, seat: line.id} if phase == "vote" else state.votes
@@ -274,29 +290,56 @@ def _list_lost_seats(state: Council) -> tuple[SeatId, ...]:
     return tuple(seat for seat, line in state.had.items() if line is None)
 
 
-def _apply_phase(state: Council, number: int, phase: Phase, motion: int | None) -> Council:
-    # Lines that were written ahead count as the turn of their seat, if they belong to this phase.
-    ahead = {seat: line for seat, line in state.ahead.items() if (spoken := state.line(line)) and spoken.phase == phase}
-    had: dict[SeatId, int | None] = dict(ahead)
-    repeated = phase == state.phase and number == state.round
+def _reveal_lines(state: Council, entry: int, phase: Phase | Literal["closed"]) -> Council:
+    """Open what was sealed when a phase ends; asking once more does not end the first one, and votes ahead wait for theirs."""
+    if phase == "propose":
+        return state
+    kept = frozenset() if phase == "closed" or state.phase == "vote" else state.sealed & set(state.ahead.values())
+    kept = frozenset(number for number in kept if (line := state.line(number)) is not None and line.phase == "vote")
+    reveals = (
+        (*state.reveals, entry) if state.are_votes_sealed and (state.phase == "vote" or phase == "closed") else state.reveals
+    )
+    return fast_replace(state, sealed=kept, reveals=reveals, revealed_at=state.revealed_at or entry)
+
+
+def _apply_phase(state: Council, fact: PhaseBegun, entry: int) -> Council:
+    # Lines that were written ahead count as the turn of their seat, if they belong to this phase; later ones pass it.
+    ahead = {seat: line for seat, number in state.ahead.items() if (line := state.line(number)) is not None}
+    later = {seat: line.id for seat, line in ahead.items() if line.phase == "vote" != fact.phase}
+    had: dict[SeatId, int | None] = {seat: line.id for seat, line in ahead.items() if line.phase == fact.phase}
+    had |= dict.fromkeys(later, PASSED)
+    repeated = fact.phase == state.phase and fact.round == state.round
     if repeated:
         had |= {seat: line for seat, line in state.had.items() if line}
-    # Kept for advisory, where a pass during the argument is an abstention at the end.
-    argued = state.had if state.phase == "argue" else state.argued
     after = fast_replace(
-        state, round=number, phase=phase, step=state.step + 1, had=had, ahead={}, argued=argued, repeated=repeated
+        state,
+        round=fact.round,
+        phase=fact.phase,
+        step=state.step + 1,
+        had=had,
+        ahead=later,
+        # Kept for advisory, where a pass during the argument is an abstention at the end.
+        argued=state.had if state.phase == "argue" else state.argued,
+        repeated=repeated,
+        sealed_after=entry if fact.phase == "vote" else 0,
+        challenged=find_challenged_seats(state) if fact.phase == "answer" else state.challenged,
     )
-    if phase != "vote":
+    if fact.phase != "vote":
         return after
-    votes = find_early_votes(state, state.line(motion))
-    return fast_replace(after, had=dict(votes), votes=votes, motion=motion)
+    candidates = fact.candidates or (() if fact.motion is None else (fact.motion,))
+    votes = find_early_votes(state, candidates)
+    return fast_replace(after, had=dict(votes), votes=votes, motion=fact.motion, candidates=candidates)
 
 
 def _with_early_votes(course: Course, state: Council) -> Council:
     """Count the votes that were cast before the vote began, in case it never begins."""
-    motion = find_motion(course, state)
-    votes = find_early_votes(state, motion)
-    return fast_replace(state, votes=votes, motion=motion.id) if motion is not None and votes else state
+    fresh = fast_replace(state, candidates=())
+    motion = None if is_by_candidates(course, state) else find_motion(course, fresh)
+    candidates = find_candidate_ids(course, fresh) if motion is None else (motion.id,)
+    votes = find_early_votes(state, candidates)
+    if not votes:
+        return state
+    return fast_replace(state, votes=votes, motion=None if motion is None else motion.id, candidates=candidates)
 
 
 def _is_early_stop_allowed(state: Council) -> bool:

@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Literal
 
-from moot.domain.ids import SeatId
+from moot.domain.ids import USER, SeatId
 from moot.domain.losses import Losses
 from moot.domain.roster import Seat
 from moot.protocols.council.facts import Contribution, CouncilOpened, EndReason, Phase
-from moot.scoring.resolution import Correlations, Resolution, SeatVote
+from moot.scoring.resolution import Correlations, Resolution, Rule, SeatVote, measure_in_proportion, measure_log_odds
+from moot.scoring.trust import presume_accuracy
 
 QUESTION: Final = 1
 """The number of the line with the question; contributions count from 2."""
@@ -40,8 +41,10 @@ class Council:
 
     `had` holds who has had a turn in this phase: the number of the line, `PASSED`, or None for a seat that was lost. `ahead` are
     lines that already belong to the next phase; `argued` is `had` of the last argue phase that ended. `votes` are those of the
-    last vote that began, on `motion`. `revealed_at` is the ledger entry from which on blind contributions can be read. With
-    `repeated` the phase began a second time, for those who gave nothing.
+    last vote that began, on `candidates`; `motion` is the only one of these if there is just one. `revealed_at` is the ledger
+    entry from which on blind contributions can be read, `reveals` those that ended a vote, `sealed` the lines that only their
+    authors may read now. With `repeated` the phase began a second time, for those who gave nothing. `challenged` are those who
+    answer in the phase `answer`.
     """
 
     opened: CouncilOpened
@@ -60,6 +63,11 @@ class Council:
     losses: Mapping[SeatId, Losses] = field(default_factory=dict)
     stop: EndReason | None = None
     repeated: bool = False
+    candidates: tuple[int, ...] = ()
+    sealed: frozenset[int] = frozenset()
+    sealed_after: int = 0
+    reveals: tuple[int, ...] = ()
+    challenged: tuple[SeatId, ...] = ()
 
     def seat(self, name: SeatId) -> Seat:
         return next(seat for seat in self.seats if seat.id == name)
@@ -75,8 +83,30 @@ class Council:
 
     @property
     def is_sealed(self) -> bool:
-        """Whether nobody may read what the others have written yet."""
-        return self.opened.settings.blind and self.phase == "propose"
+        """Whether nobody may read what the others have written in this phase yet."""
+        return (self.opened.settings.blind and self.phase == "propose") or (self.are_votes_sealed and self.phase == "vote")
+
+    @property
+    def are_votes_sealed(self) -> bool:
+        """Whether votes stay hidden until all are in or the phase ends (D-23)."""
+        return self.opened.edition >= 2
+
+    def list_visible_lines(self, seat: SeatId | None) -> tuple[CouncilLine, ...]:
+        """Return the lines that a seat may read: of those that are still sealed, only its own."""
+        if not self.sealed:
+            return self.lines
+        return tuple(line for line in self.lines if line.id not in self.sealed or line.seat == seat)
+
+    def find_reveal_entry(self, line: CouncilLine) -> int:
+        """Return the ledger entry from which on others than its author can read a line."""
+        if line.phase == "vote" and self.are_votes_sealed:
+            return next((entry for entry in self.reveals if entry > line.seq), line.seq)
+        return max(line.seq, self.revealed_at) if self.opened.settings.blind else line.seq
+
+
+def find_rule(state: Council) -> Rule:
+    """Return the rule that the session was opened with: votes are counted by it to the end (D-12)."""
+    return measure_log_odds if state.opened.edition >= 2 else measure_in_proportion
 
 
 Resolve = Callable[[Council, Sequence[SeatVote], Correlations], Resolution]
@@ -96,18 +126,37 @@ class Course:
     owner: Callable[[CouncilOpened], SeatId | None]
     one_synthesis: bool = False
 
-    def find_next_phase(self, state: Council) -> Phase | None:
-        """Return the phase after the current one; None if the round ends with it."""
+    def list_later_phases(self, state: Council) -> tuple[Phase, ...]:
+        """Return the phases of this round that follow the current one."""
         phases = self.first if state.round == 1 else self.again
         if state.phase == "closed" or state.phase not in phases:
-            return None
-        at = phases.index(state.phase) + 1
-        return phases[at] if at < len(phases) else None
+            return ()
+        later = phases[phases.index(state.phase) + 1 :]
+        # Nobody is asked to answer who was not challenged, or who has gone on already.
+        is_answered = not any(seat not in state.ahead for seat in self.list_phase_seats(state, "answer"))
+        return tuple(phase for phase in later if phase != "answer" or not is_answered) if "answer" in later else later
+
+    def find_next_phase(self, state: Council) -> Phase | None:
+        """Return the phase after the current one; None if the round ends with it."""
+        later = self.list_later_phases(state)
+        return later[0] if later else None
+
+    def list_open_phases(self, state: Council) -> tuple[Phase, ...]:
+        """Return the phases that a seat may contribute to now: this one and the next, and the one after an optional one."""
+        if state.phase == "closed":
+            return ()
+        later = self.list_later_phases(state)
+        ahead = 2 if "answer" in (state.phase, *later[:1]) else 1
+        return (state.phase, *later[:ahead])
 
     def list_phase_seats(self, state: Council, phase: str) -> tuple[SeatId, ...]:
         """Return the seats that have a turn in a phase, in order."""
         owner = self.owner(state.opened)
         seats = tuple(seat.id for seat in state.seats)
+        if phase == "answer":
+            return state.challenged if state.phase == "answer" else find_challenged_seats(state)
+        if phase == "propose" and state.opened.settings.panel_order == "trust":
+            return tuple(seat.id for seat in sorted(state.seats, key=lambda seat: -find_accuracy(seat)))
         if owner is not None and phase == "argue":
             return tuple(seat for seat in seats if seat != owner)
         if owner is not None and phase == "decide":
@@ -117,6 +166,29 @@ class Course:
             turn = (state.round - 1) % len(seats)
             return seats[turn:] + seats[:turn]
         return seats
+
+
+def find_challenged_seats(state: Council) -> tuple[SeatId, ...]:
+    """Return the seats whose words were challenged in this round, and not answered yet, in the order of the roster.
+
+    A challenge that names no line is about the only proposal, if there is just one.
+    """
+    if state.opened.edition < 2 or not state.opened.settings.rebuttal:
+        return ()
+    raised = [line for line in state.lines if line.said.type == "challenge" and line.round == state.round]
+    if not raised:
+        return ()
+    proposals = [line for line in state.lines if line.said.type == "propose"]
+    alone = proposals[0] if len({line.seat for line in proposals}) == 1 else None
+    answered = {number for line in state.lines for number in (*line.said.answers, *line.said.accepts)}
+    about = [(line, state.line(line.said.refers_to) or alone) for line in raised if line.id not in answered]
+    authors = {target.seat for line, target in about if target is not None and target.seat not in {line.seat, USER}}
+    return tuple(seat.id for seat in state.seats if seat.id in authors)
+
+
+def find_accuracy(seat: Seat) -> float:
+    """Return how often a seat is right: by its record, or by the trust that was set by hand."""
+    return presume_accuracy(seat.trust) if seat.accuracy is None else seat.accuracy
 
 
 def find_no_owner(opened: CouncilOpened) -> SeatId | None:

@@ -1,14 +1,17 @@
 """The whole deliberation for reports: lines, phases, passes, votes. It grows with the session, and each entry is added once."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from moot.domain.facts import Entry, SessionCancelled
 from moot.domain.ids import USER, SeatId, SessionId
-from moot.protocols.council.facts import Contributed, CouncilBallot, DeliberationClosed, Phase, PhaseBegun
+from moot.protocols.council.ballots import find_votes
+from moot.protocols.council.facts import CandidateVote, Contributed, CouncilBallot, DeliberationClosed, Phase, PhaseBegun
 from moot.protocols.council.motions import Challenge, find_blind_positions, list_challenges
+from moot.protocols.council.report_text import REPORT_TEXT
 from moot.protocols.council.rules import CouncilRules
 from moot.protocols.council.state import PASSED, QUESTION, Council, CouncilLine
-from moot.reports.decision import Decision, Dissent, SeatLoss, SeatPosition, SourcedClaim
+from moot.reports.decision import Decision, Dissent, Obligation, SeatLoss, SeatPosition, SourcedClaim
 from moot.reports.timeline import TimelineBase, TimelineLine, format_time
 
 
@@ -101,6 +104,7 @@ def _add_resolution(decision: Decision, timeline: CouncilTimeline, closed: Delib
         support=closed.support,
         turnout=closed.turnout,
         dissent=build_dissent(timeline),
+        obligations=build_obligations(timeline),
         lost=_list_lost_seats(timeline, closed),
         could_differ=closed.could_differ,
         consensus_type=closed.consensus_type,
@@ -122,11 +126,12 @@ def _build_claim(line: CouncilLine) -> SourcedClaim:
 def build_positions(timeline: CouncilTimeline) -> tuple[SeatPosition, ...]:
     """Return each seat's position before it read the others, and its vote."""
     council, closed = timeline.state, timeline.resolution
-    blind = {} if council.is_sealed else find_blind_positions(council)
+    is_blind = council.is_sealed and council.phase == "propose"
+    blind = {} if is_blind else find_blind_positions(council)
     ballots = {ballot.seat: ballot for ballot in (closed.ballots if closed else ())}
     positions = []
     for seat in council.seats:
-        before, vote, ballot = blind.get(seat.id), council.line(council.votes.get(seat.id)), ballots.get(seat.id)
+        before, vote, ballot = blind.get(seat.id), _find_open_vote(council, seat.id), ballots.get(seat.id)
         verdict = ballot.position if ballot else vote.said.position if vote else None
         if before is None and verdict is None:
             continue
@@ -148,6 +153,12 @@ def build_positions(timeline: CouncilTimeline) -> tuple[SeatPosition, ...]:
     return tuple(positions)
 
 
+def _find_open_vote(council: Council, seat: SeatId) -> CouncilLine | None:
+    """Return a seat's vote, once it may be read."""
+    vote = council.line(council.votes.get(seat))
+    return None if vote is None or vote.id in council.sealed else vote
+
+
 def _find_confidence(ballot: CouncilBallot | None, vote: CouncilLine | None) -> float | None:
     """Return how sure a seat said it is of its vote; None if it did not say."""
     if ballot is not None and ballot.position is not None:
@@ -161,18 +172,46 @@ def build_dissent(timeline: CouncilTimeline) -> tuple[Dissent, ...]:
     if timeline.resolution is None:
         return ()
     voiced: list[Dissent] = []
-    for number in council.votes.values():
-        vote = council.line(number)
-        if vote is None:
-            continue
-        if vote.said.position == "oppose":
-            voiced.append(Dissent(seat=vote.seat, kind="oppose", text=vote.said.text, entries=(vote.id,)))
-        if vote.said.position == "conditional_support":
-            voiced.append(Dissent(seat=vote.seat, kind="conditional", text=vote.said.condition, entries=(vote.id,)))
+    words = REPORT_TEXT[council.opened.language]
+    for seat, vote in find_motion_votes(timeline).items():
+        said = council.line(council.votes[seat])
+        entries = () if said is None else (said.id,)
+        if vote.position == "oppose":
+            text = (said.said.text if said is not None else "").strip() or words.gives_no_reason
+            voiced.append(Dissent(seat=seat, kind="oppose", text=text, entries=entries))
+        if vote.position == "conditional_support":
+            voiced.append(
+                Dissent(seat=seat, kind="conditional", text=vote.condition.strip() or words.gives_no_reason, entries=entries)
+            )
+    motion = council.line(timeline.resolution.motion)
+    winner = motion.seat if motion is not None and timeline.resolution.carried else None
     for each in timeline.challenges():
-        if each.state == "open" or _is_declined(timeline, each):
+        # Whoever wrote what was decided does not dissent from it, whatever else it challenged on the way.
+        if (each.state == "open" or _is_declined(timeline, each)) and each.line.seat != winner:
             voiced.append(Dissent(seat=each.line.seat, kind="challenge", text=each.line.said.text, entries=(each.line.id,)))
     return tuple(voiced)
+
+
+def find_motion_votes(timeline: CouncilTimeline) -> Mapping[SeatId, CandidateVote]:
+    """Return the position of everyone who voted on the motion; nothing before the deliberation is closed."""
+    council, closed = timeline.state, timeline.resolution
+    if closed is None or closed.motion is None:
+        return {}
+    candidates = council.candidates or (closed.motion,)
+    votes = find_votes(council, candidates)
+    return {seat: ballot[closed.motion] for seat, ballot in votes.items() if closed.motion in ballot}
+
+
+def build_obligations(timeline: CouncilTimeline) -> tuple[Obligation, ...]:
+    """Return the conditions of those who support a carried motion: what must hold, who set it, by when (D-22)."""
+    closed = timeline.resolution
+    if closed is None or not closed.carried:
+        return ()
+    return tuple(
+        Obligation(seat=seat, text=vote.condition.strip(), due=vote.due.strip(), entries=(timeline.state.votes[seat],))
+        for seat, vote in find_motion_votes(timeline).items()
+        if vote.position == "conditional_support" and vote.condition.strip()
+    )
 
 
 def _is_declined(timeline: CouncilTimeline, challenge: Challenge) -> bool:
@@ -180,10 +219,10 @@ def _is_declined(timeline: CouncilTimeline, challenge: Challenge) -> bool:
     return challenge.state == "answered" and timeline.rules.course.owner(timeline.state.opened) is not None
 
 
-def find_condition(council: Council, seat: SeatId) -> str:
-    """Return the condition of a seat's vote; empty if it has none."""
-    vote = council.line(council.votes.get(seat))
-    return vote.said.condition if vote is not None else ""
+def find_condition(timeline: CouncilTimeline, seat: SeatId) -> str:
+    """Return the condition of a seat's vote on the motion; empty if it has none."""
+    vote = find_motion_votes(timeline).get(seat)
+    return vote.condition if vote is not None else ""
 
 
 def list_missing_votes(timeline: CouncilTimeline) -> tuple[SeatId, ...]:

@@ -7,13 +7,16 @@ from moot.domain.claims import cut_text
 from moot.domain.effects import Mended
 from moot.domain.ids import SeatId
 from moot.domain.topic import normalize_label
-from moot.protocols.council.facts import Contribution, ContributionType
-from moot.protocols.council.motions import has_motion
-from moot.protocols.council.state import QUESTION, Council, Course
+from moot.protocols.council.ballots import find_candidate_ids, is_by_candidates, read_ballot
+from moot.protocols.council.facts import CandidateVote, Contribution, ContributionType
+from moot.protocols.council.motions import has_motion, list_challenges
+from moot.protocols.council.state import PASSED, QUESTION, Council, Course
+from moot.scoring.positions import VotePosition
 
 PHASE_TYPES: Final[dict[str, tuple[ContributionType, ...]]] = {
     "propose": ("propose",),
     "argue": ("support", "challenge"),
+    "answer": ("support",),
     "synthesize": ("synthesize",),
     "decide": ("synthesize",),
     "vote": ("vote",),
@@ -40,12 +43,36 @@ class ContributionValidator:
             return None
         checks = (
             _check_text(said),
-            _check_vote(said, is_outside=self._state.seat(self._seat).is_outside),
+            self._check_vote(said),
             self._check_choice(said),
             self._check_references(said),
             self._check_advice(said),
         )
         return next((fault for fault in checks if fault is not None), None)
+
+    def _check_vote(self, said: Contribution) -> str | None:
+        if said.type != "vote":
+            return "a ballot belongs to a vote" if said.ballot else None
+        if said.position is None and not said.ballot:
+            return "a vote needs a position: support, conditional_support, oppose or abstain"
+        candidates = find_candidate_ids(self._course, self._state)
+        listed = ", ".join(f"#{number} by {line.seat}" for number in candidates if (line := self._state.line(number)) is not None)
+        named = [vote.candidate for vote in said.ballot]
+        if unknown := [number for number in named if number not in candidates]:
+            return f"line {unknown[0]} is no candidate; the candidates are: {listed}"
+        if len(set(named)) < len(named):
+            return "a ballot has one position on each candidate; it names one of them twice"
+        if is_by_candidates(self._course, self._state) and not read_ballot(said, candidates):
+            return (
+                f"there are {len(candidates)} candidates: {listed}; give a position on each in `ballot`, "
+                "or name one of them in `refers_to`"
+            )
+        if not self._state.seat(self._seat).is_outside:
+            return None
+        is_bare = said.position == "conditional_support" and not said.condition.strip() and not said.ballot
+        if is_bare or any(vote.position == "conditional_support" and not vote.condition.strip() for vote in said.ballot):
+            return "a conditional_support names its condition"
+        return None
 
     def _check_choice(self, said: Contribution) -> str | None:
         options = self._state.opened.subject.options
@@ -61,6 +88,9 @@ class ContributionValidator:
         for number in named:
             if number is not None and not QUESTION <= number <= state.last_id:
                 return f"line {number} does not exist; the lines are {QUESTION} to {state.last_id}"
+            line = state.line(number)
+            if line is not None and line.id in state.sealed and line.seat != self._seat:
+                return f"line {number} is sealed: nobody has read it yet, so nothing can refer to it; wait until this phase ends"
         mover = state.line(said.moved_by)
         if said.moved_by is not None and (mover is None or mover.seat == self._seat):
             return f"moved_by = {said.moved_by}: what moved you is a line of somebody else's"
@@ -82,16 +112,58 @@ class ContributionValidator:
         return None
 
 
-def mend_contribution(state: Council, seat: SeatId, said: object) -> Mended:
-    """Bring a contribution into line with the state: a condition that stands in its text, and advice that it does not mention."""
+def mend_contribution(course: Course, state: Council, seat: SeatId, said: object) -> Mended:
+    """Bring a contribution into line with the state: a condition that stands in its text, what it leaves out, what it answers."""
     assert isinstance(said, Contribution)
     if state.seat(seat).is_outside:
         return said, ()
-    if said.position == "conditional_support" and not said.condition.strip() and said.text.strip():
-        return replace(said, condition=cut_text(said.text.strip(), LONGEST_CONDITION)), ("read condition text",)
+    if said.type == "vote":
+        return _mend_vote(course, state, said)
+    if state.phase == "answer" and said.type == "support" and not said.answers and not said.accepts:
+        # Code knows what it was asked to answer.
+        return replace(said, answers=tuple(list_own_challenges(state, seat))), ()
     taken = {each.entry for each in said.taken}
     missing = [f"#{number}" for number in list_advice(state) if number not in taken] if state.phase == "decide" else []
     return said, (f"missing taken {' '.join(missing)}",) if missing else ()
+
+
+def _mend_vote(course: Course, state: Council, said: Contribution) -> Mended:
+    ballot, mends = list[CandidateVote](), list[str]()
+    for vote in {vote.candidate: vote for vote in said.ballot}.values():
+        mended, changes = _mend_condition(vote.position, vote.condition, said.text)
+        ballot.append(replace(vote, position=mended[0], condition=mended[1]))
+        mends += changes
+    if len(ballot) < len(said.ballot):
+        mends.append("left_out ballot")
+    if said.position is not None:
+        (position, condition), changes = _mend_condition(said.position, said.condition, said.text)
+        said, mends = replace(said, position=position, condition=condition), [*mends, *changes]
+    if ballot:
+        named = {vote.candidate for vote in ballot}
+        missing = [f"#{number}" for number in find_candidate_ids(course, state) if number not in named]
+        mends += [f"missing ballot {' '.join(missing)}"] if missing else []
+    return replace(said, ballot=tuple(ballot)), tuple(dict.fromkeys(mends))
+
+
+def _mend_condition(position: VotePosition, condition: str, text: str) -> tuple[tuple[VotePosition, str], tuple[str, ...]]:
+    """Return a position with its condition: the text where it names none, and plain support where there is no text either."""
+    if position != "conditional_support" or condition.strip():
+        return (position, condition), ()
+    if text.strip():
+        return (position, cut_text(text.strip(), LONGEST_CONDITION)), ("read condition text",)
+    return ("support", ""), ("missing condition",)
+
+
+def list_own_challenges(state: Council, seat: SeatId) -> list[int]:
+    """Return the open challenges of this round to what a seat said."""
+    proposals = {line.seat for line in state.lines if line.said.type == "propose"}
+    return [
+        each.line.id
+        for each in list_challenges(state)
+        if each.state == "open" and each.line.round == state.round and each.line.seat != seat
+        if (target := state.line(each.line.said.refers_to)) is None or target.seat == seat
+        if target is not None or proposals == {seat}
+    ]
 
 
 def list_advice(state: Council) -> list[int]:
@@ -108,19 +180,31 @@ def list_allowed_types(course: Course, state: Council, seat: SeatId) -> tuple[Co
         return ()
     allowed: list[ContributionType] = []
     if seat in course.list_phase_seats(state, state.phase):
-        allowed += PHASE_TYPES[state.phase]
+        may_speak = state.phase != "synthesize" or _may_synthesize(course, state, seat)
+        allowed += PHASE_TYPES[state.phase] if may_speak else ()
         is_owner = course.owner(state.opened) == seat
         # An owner cannot pass: without its proposal or decision there is no result. In the first phase a pass is offered to none
         # of those whom Moot asks, and taken all the same.
         if seat not in state.had and not is_owner:
             allowed.append("pass")
-    following = course.find_next_phase(state) if state.seat(seat).is_outside else None
-    if following is not None and following != "decide" and seat in course.list_phase_seats(state, following):
+    ahead = course.list_open_phases(state)[1:] if state.seat(seat).is_outside and has_motion(course, state) else ()
+    for following in ahead:
+        if following == "decide" or seat not in course.list_phase_seats(state, following):
+            continue
         # A synthesis sums up the arguments: it must wait until all others have spoken.
         others = [name for name in course.list_phase_seats(state, state.phase) if name != seat and name not in state.had]
-        is_early = following == "synthesize" and bool(others)
-        allowed += PHASE_TYPES[following] if has_motion(course, state) and not is_early else ()
+        is_early = following == "synthesize" and (bool(others) or not _may_synthesize(course, state, seat))
+        allowed += () if is_early else [kind for kind in PHASE_TYPES[following] if kind not in allowed]
     return tuple(allowed)
+
+
+def _may_synthesize(course: Course, state: Council, seat: SeatId) -> bool:
+    """Whether it is this seat's turn to synthesize, where one synthesis is enough: who comes first must not decide."""
+    if not course.one_synthesis or state.opened.edition < 2:
+        return True
+    had = state.had if state.phase == "synthesize" else {}
+    waiting = [name for name in course.list_phase_seats(state, "synthesize") if not (name in had and had[name] in {PASSED, None})]
+    return bool(waiting) and waiting[0] == seat
 
 
 def _check_text(said: Contribution) -> str | None:
@@ -128,15 +212,4 @@ def _check_text(said: Contribution) -> str | None:
         return f"a {said.type} needs a text"
     if said.type != "vote" and said.position is not None:
         return f"a position belongs to a vote, not to a {said.type}"
-    return None
-
-
-def _check_vote(said: Contribution, *, is_outside: bool) -> str | None:
-    if said.type != "vote":
-        return None
-    if said.position is None:
-        expected = "support, conditional_support, oppose or abstain"
-        return f"a vote needs a position: {expected}"
-    if said.position == "conditional_support" and not said.condition.strip() and is_outside:
-        return "a conditional_support names its condition"
     return None

@@ -107,7 +107,8 @@ def describe_next_step(place: DeliberationState, seat: SeatId | None) -> str:
     parked = place.snapshot.session_state.parked
     if parked is not None:
         return f"Parked, nothing is lost: {one_line(parked.reason)}. It goes on when those seats can be asked (resume_session)."
-    sealed = " Proposals stay sealed until all have written." if place.council.is_sealed else ""
+    what = "Votes" if place.council.phase == "vote" else "Proposals"
+    sealed = f" {what} stay sealed until all are in." if place.council.is_sealed else ""
     return f"Phase '{place.council.phase}': waiting for {', '.join(waiting) or 'nobody'}.{sealed} Call wait_for_turn to wait for your turn."
 
 
@@ -168,8 +169,8 @@ def build_result(timeline: CouncilTimeline) -> ResultOut | None:
         choice="" if decision.decision is None else summarize_choice(decision.choice, decision.decision.text),
         decision=None if decision.decision is None else decision.decision.text,
         confidence=None if decision.confidence is None else round(decision.confidence, 4),
-        participant_votes=_build_votes(decision, council),
-        dissent=list(dict.fromkeys(voice.text for voice in voiced)),
+        participant_votes=_build_votes(decision, timeline),
+        dissent=[voice.text for voice in voiced],
         dissent_details=voiced,
         open_challenges=_build_open_challenges(decision, council),
         motion=None if motion is None else motion.said.text,
@@ -192,13 +193,13 @@ def _build_note(decision: Decision, language: Language, missing: Sequence[SeatId
     return " ".join(line for line in found if line)
 
 
-def _build_votes(decision: Decision, council: Council) -> dict[str, VoteOut]:
+def _build_votes(decision: Decision, timeline: CouncilTimeline) -> dict[str, VoteOut]:
     """Build the votes, by seat."""
     return {
         position.seat: VoteOut(
             position=position.verdict,
             confidence=position.confidence_after or 0.0,
-            condition=find_condition(council, position.seat),
+            condition=find_condition(timeline, position.seat),
             moved_by=position.moved_by,
             weight=round(position.weight, 4),
         )

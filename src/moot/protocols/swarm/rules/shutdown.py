@@ -8,7 +8,7 @@ from moot.domain.replace import fast_replace
 from moot.protocols.swarm.facts import FEWEST_AGENTS, AgentEnd, EndReason, IdeaResolution, SwarmCompleted, Termination
 from moot.protocols.swarm.state import Agent, Swarm
 from moot.scoring.confidence import ORDINARY_CONFIDENCE
-from moot.scoring.independence import build_seat_correlations, detect_family
+from moot.scoring.independence import build_seat_correlations, find_seat_family
 from moot.scoring.positions import VotePosition
 from moot.scoring.resolution import SeatVote, measure_in_proportion, resolve_open_vote
 from moot.scoring.stigmergy import DIGITS
@@ -69,7 +69,7 @@ def _build_resolution(state: Swarm, idea: int) -> IdeaResolution:
                 confidence=confidence,
                 weight=seat.weight,
                 trust=seat.trust,
-                family=detect_family(seat.platform, seat.id),
+                family=find_seat_family(seat),
             )
         )
     correlations = build_seat_correlations(state.opened.subject.bonds, state.seats)

@@ -1,0 +1,146 @@
+"""The candidates of a vote and the positions on them (D-7): the votes choose the motion, never the order of arrival."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from moot.domain.ids import SeatId
+from moot.domain.roster import Seat
+from moot.protocols.council.facts import CandidateVote, Contribution
+from moot.protocols.council.motions import find_discussed_line, find_first_edition_motion, list_candidates
+from moot.protocols.council.state import Council, CouncilLine, Course, find_accuracy
+from moot.scoring.confidence import ORDINARY_CONFIDENCE
+from moot.scoring.independence import build_seat_correlations, compute_independence, find_seat_family
+from moot.scoring.positions import VotePosition
+from moot.scoring.resolution import SeatVote, weigh_votes
+
+SIDES: tuple[VotePosition, ...] = ("support", "conditional_support", "oppose")
+_DIGITS = 9
+"""Sums are compared to this many digits: the order of floating-point additions must not break a tie."""
+
+
+def find_candidate_ids(course: Course, state: Council) -> tuple[int, ...]:
+    """Return the lines that a vote is about now: those of the vote that has begun, else those that it would begin with."""
+    return state.candidates or tuple(line.id for line in list_candidates(course, state))
+
+
+def read_ballot(said: Contribution, candidates: Sequence[int]) -> Mapping[int, CandidateVote]:
+    """Return the positions of a vote by candidate. A bare position is about the line that it names, or the only candidate."""
+    if said.ballot:
+        return {vote.candidate: vote for vote in said.ballot if vote.candidate in candidates}
+    about = said.refers_to if said.refers_to in candidates else candidates[0] if len(candidates) == 1 else None
+    if about is None or said.position is None:
+        return {}
+    return {about: CandidateVote(candidate=about, position=said.position, condition=said.condition, due=said.due)}
+
+
+def find_votes(state: Council, candidates: Sequence[int]) -> Mapping[SeatId, Mapping[int, CandidateVote]]:
+    """Return the positions of everyone who voted; each states how sure it is of a candidate, or of its vote as a whole."""
+    found: dict[SeatId, dict[int, CandidateVote]] = {}
+    for seat, number in state.votes.items():
+        line = state.line(number)
+        if line is None:
+            continue
+        found[seat] = {
+            candidate: vote if vote.confidence is not None else _with_confidence(vote, line.said.confidence)
+            for candidate, vote in read_ballot(line.said, candidates).items()
+        }
+    return found
+
+
+def _with_confidence(vote: CandidateVote, confidence: float | None) -> CandidateVote:
+    return CandidateVote(
+        candidate=vote.candidate, position=vote.position, condition=vote.condition, confidence=confidence, due=vote.due
+    )
+
+
+def build_voice(seat: Seat, position: VotePosition | None, confidence: float | None) -> SeatVote:
+    """Build the vote of a seat as it is counted; a confidence that is not stated is presumed, and marked so."""
+    presumed = ORDINARY_CONFIDENCE if position in SIDES else 0.0
+    return SeatVote(
+        seat=seat.id,
+        position=position,
+        confidence=presumed if confidence is None else confidence,
+        weight=seat.weight,
+        trust=seat.trust,
+        family=find_seat_family(seat),
+        accuracy=find_accuracy(seat),
+        stated=confidence is not None,
+    )
+
+
+def build_candidate_voices(state: Council, candidate: int, candidates: Sequence[int]) -> tuple[SeatVote, ...]:
+    """Return everyone's vote on one candidate: who voted, but not on this one, abstains from it."""
+    votes = find_votes(state, candidates)
+    return tuple(_build_candidate_voice(seat, votes.get(seat.id), candidate) for seat in state.seats)
+
+
+def _build_candidate_voice(seat: Seat, ballot: Mapping[int, CandidateVote] | None, candidate: int) -> SeatVote:
+    if ballot is None:
+        return build_voice(seat, None, None)
+    vote = ballot.get(candidate)
+    return build_voice(seat, "abstain", None) if vote is None else build_voice(seat, vote.position, vote.confidence)
+
+
+def rank_candidates(state: Council, candidates: Sequence[int]) -> list[int]:
+    """Return the candidates, the motion first.
+
+    The most weighed support wins; of equals the one with more unconditional support; then the author who comes first in the
+    roster. Every vote that was cast weighs the same for each candidate that it supports.
+    """
+    votes = find_votes(state, candidates)
+    voters = [seat for seat in state.seats if seat.id in votes]
+    correlations = build_seat_correlations(state.opened.subject.bonds, voters)
+    worths = compute_independence(len(voters), lambda i, j: correlations(voters[i].id, voters[j].id))
+    places = {seat.id: place for place, seat in enumerate(state.seats)}
+
+    def rate(number: int) -> tuple[float, float, int, int]:
+        support, unconditional = compute_support(
+            [_build_candidate_voice(seat, votes[seat.id], number) for seat in voters], worths
+        )
+        line = state.line(number)
+        place = places.get(line.seat, len(places)) if line is not None else len(places)
+        return -round(support, _DIGITS), -round(unconditional, _DIGITS), place, number
+
+    return sorted(candidates, key=rate)
+
+
+def compute_support(voices: Sequence[SeatVote], worths: Sequence[float]) -> tuple[float, float]:
+    """Return the weight of all support among the votes that were cast, and that of the unconditional part."""
+    weights = weigh_votes(voices, worths)
+    unconditional = sum(weight for voice, weight in zip(voices, weights, strict=True) if voice.position == "support")
+    conditional = sum(weight for voice, weight in zip(voices, weights, strict=True) if voice.position == "conditional_support")
+    return unconditional + conditional, unconditional
+
+
+def find_motion(course: Course, state: Council) -> CouncilLine | None:
+    """Return the line to decide on: the candidate that leads in the vote; without any vote, the one that is most supported."""
+    candidates = find_candidate_ids(course, state)
+    if is_by_candidates(course, state) and len(candidates) > 1 and state.votes:
+        return state.line(rank_candidates(state, candidates)[0])
+    return find_discussed_motion(course, state)
+
+
+def find_discussed_motion(course: Course, state: Council) -> CouncilLine | None:
+    """Return the candidate that the discussion supports most, whatever the votes say: these may still be sealed."""
+    if not is_by_candidates(course, state):
+        return state.line(state.motion) or find_first_edition_motion(course, state)
+    lines = [line for number in find_candidate_ids(course, state) if (line := state.line(number)) is not None]
+    return lines[0] if len(lines) == 1 else find_discussed_line(state, lines)
+
+
+def is_by_candidates(course: Course, state: Council) -> bool:
+    """Whether the votes choose among candidates: not in the first edition, and not where a seat owns the decision."""
+    return state.opened.edition >= 2 and course.owner(state.opened) is None
+
+
+def find_early_votes(state: Council, candidates: Iterable[int]) -> dict[SeatId, int]:
+    """Return the votes that were cast before the vote began; one before the last candidate was about something else."""
+    listed = tuple(candidates)
+    newest = max(listed, default=0)
+    found: dict[SeatId, int] = {}
+    for seat, number in state.ahead.items():
+        line = state.line(number)
+        if line is None or line.phase != "vote" or line.id <= newest:
+            continue
+        if state.opened.edition < 2 or read_ballot(line.said, listed):
+            found[seat] = line.id
+    return found
