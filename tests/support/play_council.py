@@ -6,6 +6,7 @@ assert table.asked == ["2.argue.ada", "2.argue.bob"]
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Self
 
@@ -18,6 +19,7 @@ from moot.domain.roster import MAILBOX, NEUTRAL_TRUST, Seat
 from moot.domain.topic import Topic
 from moot.ports.plugin import AnyPlugin, Plan
 from moot.protocols.council.advisory import ADVISORY, AdvisorySettings
+from moot.protocols.council.ballots import find_candidate_ids, find_discussed_motion
 from moot.protocols.council.consensus import CONSENSUS, ConsensusSettings
 from moot.protocols.council.debate import DEBATE
 from moot.protocols.council.facts import (
@@ -197,7 +199,14 @@ class DeliberationRun:
         return self.brief(name).fault(said)
 
     def says(self, name: str, said: Contribution, usage: Usage = FREE) -> Self:
-        """One contribution in answer to the seat's ask or invitation; fails when it has a fault."""
+        """One contribution in answer to the seat's ask or invitation; fails when it has a fault.
+
+        A bare vote among several candidates is about the one that the discussion supports most.
+        """
+        if said.type == "vote" and not said.ballot and said.refers_to is None:
+            motion = find_discussed_motion(self.rules.course, self.state)
+            has_choice = len(find_candidate_ids(self.rules.course, self.state)) > 1
+            said = replace(said, refers_to=motion.id) if motion is not None and has_choice else said
         fault = self.fault(name, said)
         assert fault is None, f"{name}: {fault}"
         return self.say_unchecked(name, said, usage)

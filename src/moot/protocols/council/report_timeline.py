@@ -28,7 +28,7 @@ def build_timeline(timeline: CouncilTimeline, words: CouncilReportText) -> tuple
     """Build the question, then every line phase by phase."""
     phases = _group_lines_by_phase(timeline)
     notes = _collect_line_notes(timeline, words, phases)
-    motions = {
+    motions: dict[tuple[int, Phase], tuple[int | None, ...]] = {
         (begun.round, begun.phase): begun.candidates or (begun.motion,) for begun in timeline.phases if begun.phase == "vote"
     }
     blocks: list[Block] = [build_line_card(timeline.lines[0], words.question)]
