@@ -106,6 +106,51 @@ def test_what_others_bring_in_a_round_is_sealed_until_it_is_over(server: Server)
     assert client("moot.swarmStatus", sessionId=session).get("endedBy") in {None, "called"}
 
 
+def test_an_agent_that_breaks_the_rules_is_degraded_and_terminated_at_fifteen_points(server: Server) -> None:
+    """S-21, S-22: each violation is recorded with its severity and shown; below 15 points the agent is still asked."""
+    client = server.local
+    session = opened(client, maxRounds=5)
+    outlaw, honest = NAMES[-1], NAMES[:-1]
+    own: dict[str, Any] = report(client, session, outlaw, "")["decisionReport"]
+    # By round: what it makes up or leaves out, what is found, and where it stands after that.
+    rounds: list[tuple[dict[str, Any], list[tuple[str, str]], int, str]] = [
+        ({"confirmedOperations": ["op-999"]}, [("reported_operation_not_found", "MAJOR")], 5, "degraded"),
+        (
+            {"decisionReport": None, "conflictReview": None},
+            [("decision_report_missing", "MAJOR"), ("conflict_review_missing", "MINOR")],
+            13,
+            "degraded",
+        ),
+        (
+            {"decisionReport": {**own, "selectionReason": ""}},
+            [("decision_report_missing_selectionReason", "WARNING")],
+            14,
+            "degraded",
+        ),
+        ({"decisionReport": {**own, "threshold": None}}, [("decision_report_missing_threshold", "MINOR")], 17, "terminated"),
+    ]
+    found: list[tuple[str, str]] = []
+    for number, (change, violations, score, status) in enumerate(rounds, 1):
+        for seat in NAMES:
+            said = report(client, session, seat, f"{seat} in round {number}")
+            client("moot.swarmReport", sessionId=session, seat=seat, report={**said, **(change if seat == outlaw else {})})
+        asked(client, session, honest[0])
+        found += violations
+        agents = client("moot.swarmStatus", sessionId=session, whole=True)["blackboard"]["agentStates"]
+        assert [(each["violation"], each["severity"]) for each in agents[outlaw]["violations"]] == found
+        assert (agents[outlaw]["violationScore"], agents[outlaw]["status"]) == (score, status)
+        assert {agents[seat]["violationScore"] for seat in honest} == {0}
+    assert agents[outlaw]["terminationReason"] == "compliance_violation"
+    late = client.refused("moot.swarmReport", sessionId=session, seat=outlaw, report={"direction": "x"})
+    assert f"nothing is asked of '{outlaw}'" in str(late)
+    client("moot.closeSession", sessionId=session)
+    ended = at_once([partial(takes_part, server.local, session, seat, CACHE) for seat in honest])
+    assert set(ended) == {"ended"}
+    text = client("moot.exportSession", sessionId=session)["text"]
+    assert f"violation: agentId {outlaw}" in text
+    assert "reason compliance_violation" in text
+
+
 def test_what_an_agent_may_not_say_is_refused(server: Server) -> None:
     client = server.local
     session = opened(client)

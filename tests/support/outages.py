@@ -2,17 +2,21 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from moot.app.consultations import Consult
 from moot.app.moot import Moot, Options
 from moot.codec.answers import as_json
 from moot.codec.schemas import get_adapter, get_own_schema
+from moot.domain.consult import ConsultRequest
 from moot.domain.effects import Brief
 from moot.domain.facts import Loss
 from moot.domain.ids import SeatId
+from moot.domain.roster import Seat
+from moot.participants.human import AskPerson
 from moot.participants.model import ModelParticipant
 from moot.participants.model_request import RetryPolicy
 from moot.participants.platforms import parse_platform
@@ -51,34 +55,54 @@ reason = "Good."
 answer = "It is sound."
 """.replace("[[speech]]\ncontent", '[[speech]]\ncontent = "First, let us look."\n[[speech]]\ncontent')
 
+_CONSULT = 'consult = { to = "bob", question = "What does it cost?" }'
+
 
 @dataclass(frozen=True, kw_only=True)
 class Scene:
-    """A session that reaches a decision by scripts: its options, and the file of its answers."""
+    """A session that reaches its end by scripts: its options, and the file or the text of its answers.
+
+    With `consults` a seat's first answer of that kind is a question to bob.
+    """
 
     protocol: str
     seats: tuple[str, ...]
     file: str = ""
+    script: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 7
+    consults: str = ""
 
-    def build_options(self, *, check: bool = True) -> Options:
+    @property
+    def name(self) -> str:
+        return f"{self.protocol}-{self.consults}" if self.consults else self.protocol
+
+    def build_options(
+        self, moot: Moot, *, check: bool = True, weights: Mapping[str, int] | None = None, people: Sequence[str] = ()
+    ) -> Options:
+        weigh = (weights or {}).get
+        platforms = {seat: "human" if seat in people else f"x-{seat}" for seat in self.seats}
         return {
-            "seats": {seat: f"x-{seat}" for seat in self.seats},
+            "seats": [Seat(id=SeatId(seat), platform=each, weight=weigh(seat, 1)) for seat, each in platforms.items()],
             "check": check,
             "protocol": self.protocol,
             "settings": dict(self.settings),
             "seed": self.seed,
             "session": "s",
+            "consult": Consult(folder=moot.environ["MOOT_HOME"]) if self.consults else None,
         }
 
     def build_scripts(self, folder: Path) -> dict[str, ScriptParticipant]:
-        path = EXAMPLES / self.file
-        if not self.file:
-            folder.mkdir(exist_ok=True)
-            path = folder / "talk.toml"
-            path.write_text(_TALK, encoding="utf-8")
-        return {seat: ScriptParticipant(path, SeatId(seat)) for seat in self.seats}
+        return {seat: ScriptParticipant(self._write_script(folder, seat), SeatId(seat)) for seat in self.seats}
+
+    def _write_script(self, folder: Path, seat: str) -> Path:
+        if self.file:
+            return EXAMPLES / self.file
+        folder.mkdir(exist_ok=True)
+        path = folder / f"{seat}.toml"
+        asks = f"[[{self.consults}]]\n{_CONSULT}\n" if self.consults and seat == "ada" else ""
+        path.write_text(asks + (self.script or _TALK), encoding="utf-8")
+        return path
 
 
 _COUNCIL = ("emerson", "minski", "code-reviewer")
@@ -89,6 +113,52 @@ SCENES = (
     Scene(protocol="advisory", seats=_COUNCIL, file="hsm.toml", settings={"owner": "emerson"}),
     Scene(protocol="consensus", seats=_COUNCIL, file="hsm.toml"),
     Scene(protocol="swarm", seats=("TanWei", "SuYuan", "DongCha", "QiuSuo", "XiLi"), file="swarm.toml"),
+)
+
+_DEBATE = """
+[[propose]]
+type = "propose"
+text = "Wait a week."
+choice = "wait"
+confidence = 0.8
+[[vote]]
+type = "vote"
+position = "support"
+confidence = 0.9
+[[consult]]
+answer = "Five euros."
+"""
+_PIPELINE = """
+[[work]]
+content = "The first text."
+[[work]]
+content = "The second text."
+[[validate]]
+raw = "REJECTED\\nIt names no price."
+[[validate]]
+raw = "APPROVED\\nIt does now."
+[[review]]
+raw = "APPROVED\\nHeard, and fine."
+[[consult]]
+answer = "Five euros."
+[[consult]]
+answer = "Five euros, and tax."
+"""
+_STEPS = (
+    {"name": "look", "agent": "ada", "task": "Look at it."},
+    {"name": "write", "agent": "bob", "task": "Write it down."},
+    {"name": "check", "agent": "cem", "task": "Is it sound?", "gate": True},
+    {"name": "print", "agent": "ada", "task": "Print it."},
+)
+_REVIEWED = (*_STEPS[:2], {**_STEPS[2], "on_reject": "consult", "back_to": "write"}, _STEPS[3])
+_THREE = ("ada", "bob", "cem")
+PIPELINE = Scene(protocol="pipeline", seats=_THREE, script=_PIPELINE, settings={"steps": _STEPS})
+CONSULTING = (
+    Scene(protocol="persona", seats=_THREE, consults="speech"),
+    Scene(protocol="roundtable", seats=(*_THREE, "moderator"), settings={"max_rounds": 1}, consults="speech"),
+    Scene(protocol="debate", seats=_THREE, script=_DEBATE, consults="propose"),
+    Scene(protocol="pipeline", seats=_THREE, script=_PIPELINE, settings={"steps": _REVIEWED}, consults="work"),
+    Scene(protocol="consultation", seats=("ada", "bob"), settings={"asker": "ada", "to": "bob"}, consults="question"),
 )
 
 
@@ -110,6 +180,7 @@ class Switched:
         # Let the others of the wave be asked, too: real participants take a while.
         await asyncio.sleep(0)
         if meeting.is_out(self._seat):
+            meeting.failed[brief.ask.id] = meeting.list_out()
             return NoAnswer(reason=meeting.reason, detail="the line is dead")
         response = await self._inner.respond(brief, on_text)
         if isinstance(response, Answer):
@@ -119,21 +190,31 @@ class Switched:
 
 @dataclass
 class Switchboard:
-    """Who is out when, and how: `is_out` is asked with a seat; `answered` are the asks that were answered, in order."""
+    """Who is out when, and how: `is_out` is asked with a seat; `answered` are the asks that were answered, in order.
+
+    `failed` are the asks that were not, each with all seats that were out at that moment.
+    """
 
     is_out: Callable[[str], bool] = lambda seat: False
     reason: Loss = "unreachable"
     calls: int = 0
     answered: list[str] = field(default_factory=list)
+    failed: dict[str, frozenset[str]] = field(default_factory=dict)
+    seats: tuple[str, ...] = ()
+
+    def list_out(self) -> frozenset[str]:
+        return frozenset(seat for seat in self.seats if self.is_out(seat))
 
     def seat_all(self, scripts: Mapping[str, Participant]) -> dict[str, Participant]:
+        self.seats = tuple(scripts)
         return {seat: Switched(inner, seat, self) for seat, inner in scripts.items()}
 
 
 class Provider:
     """A loopback model server that answers by scripts, and can be killed and started again at the same address."""
 
-    def __init__(self) -> None:
+    def __init__(self, key: str | None = None) -> None:
+        self._key = key
         self._texts: dict[tuple[str, str], str] = {}
         self._server: StubServer | None = None
         self._port = 0
@@ -141,7 +222,7 @@ class Provider:
         self.dies_after = 10**9
 
     async def start(self) -> None:
-        self._server = await StubServer([self._answer], port=self._port).__aenter__()
+        self._server = await StubServer([self._answer], port=self._port, api_key=self._key).__aenter__()
         self._port = self._server.port
 
     async def kill(self) -> None:
@@ -155,11 +236,14 @@ class Provider:
         found = (text for (of, own), text in reversed(self._texts.items()) if of == model and own in request.text)
         return StubReply(text=next(found))
 
-    def seat_all(self, scripts: Mapping[str, Participant]) -> dict[str, Participant]:
+    def seat_all(self, scripts: Mapping[str, Participant], *, key: str = "") -> dict[str, Participant]:
+        """Seat a model for each script, in a process whose environment has this key, or none."""
         base = f"http://127.0.0.1:{self._port}/v1"
+        named = f"{base}#{{seat}}?key=SERVER_KEY" if self._key else f"{base}#{{seat}}"
+        environ = {"SERVER_KEY": key} if key else {}
         # One model name per seat: the server tells by it, and by the question, which answer is wanted.
         return {
-            seat: _Served(ModelParticipant(parse_platform(f"{base}#{seat}", ()), {}, pace=FAST), inner, seat, self)
+            seat: _Served(ModelParticipant(parse_platform(named.format(seat=seat), ()), environ, pace=FAST), inner, seat, self)
             for seat, inner in scripts.items()
         }
 
@@ -167,9 +251,15 @@ class Provider:
         """Have the server answer with this, unless it is to die first."""
         if len(self.answered) >= self.dies_after:
             await self.kill()
-        said: Any = response.said
         self._texts.pop((seat, brief.own), None)
-        self._texts[seat, brief.own] = said.content if brief.form.form == "text" else _write_json(said, brief)
+        self._texts[seat, brief.own] = _write_answer(response.said, brief)
+
+
+def _write_answer(said: Any, brief: Brief) -> str:
+    if isinstance(said, ConsultRequest):
+        return json.dumps({"consult": as_json(said)}, ensure_ascii=False)
+    is_plain = [each.name for each in fields(said)] == ["content"]
+    return said.content if is_plain else _write_json(said, brief)
 
 
 def _write_json(said: Any, brief: Brief) -> str:
@@ -203,7 +293,7 @@ class _Served:
         return response
 
 
-def open_moot(home: Path, participants: Mapping[str, Participant]) -> Moot:
+def open_moot(home: Path, participants: Mapping[str, Participant], ask_person: AskPerson | None = None) -> Moot:
     """A `Moot` with a ledger of its own, in which `x-SEAT` is the platform of each participant."""
     environ = {"MOOT_HOME": str(home), "PATH": ""}
-    return Moot(environ=environ, participants={f"x-{seat}": each for seat, each in participants.items()})
+    return Moot(environ=environ, ask_person=ask_person, participants={f"x-{seat}": each for seat, each in participants.items()})

@@ -6,7 +6,7 @@ facts that its rulebook computes, and one `Closed`; its `kinds` name all of them
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Literal, NamedTuple
+from typing import ClassVar, Final, Literal, NamedTuple
 
 from moot.domain.budget import FREE, Budget, BudgetKind, Usage
 from moot.domain.consult import ConsultRules
@@ -56,6 +56,9 @@ class Opened(Fact):
     subject: Topic = Topic()
     hosted: bool = False
     consult: ConsultRules | None = None
+
+    helpers: ClassVar[frozenset[SeatId]] = frozenset()
+    """The seats of this protocol that serve the others and have no say of their own: their weight does not count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

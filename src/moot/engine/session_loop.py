@@ -287,20 +287,31 @@ class SessionRun:
     async def _is_left_unfair(self) -> bool:
         """Whether those who can still be asked could not decide fairly without the seats that are out."""
         session_state = self.snapshot.session_state
+        voices = [seat for seat in session_state.seats if seat.id not in session_state.opened.helpers]
         lost = list(self._outages.held.values())
+        self._unready = {}
         out = self._outages.find_out_seats(session_state.out, self._participants)
         is_alone = not self._outages.answered and not any(each.outside for each in session_state.pending.values())
-        if holds_half(session_state.seats, out) or (is_alone and len(lost) > 1):
+        if holds_half(voices, out) or (is_alone and len(lost) > 1):
             return True
         # Asked one by one, every seat would look like the only one that is out, and who answered a moment ago may be out by now:
         # so all others are asked whether they are ready.
         others = {seat: each for seat, each in self._participants.items() if seat not in out}
         self._unready = await explain_unready(others, PROBE_SECONDS)
-        if holds_half(session_state.seats, {*out, *self._unready}):
+        if holds_half(voices, {*out, *self._unready}):
             return True
         # Nobody else was asked, and without this seat the session would be over: an outage does not end a meeting.
-        now = self._world.clock.now()
-        return is_alone and step(self._world.writer, self.snapshot, lost, now, self._outside, since=now).snapshot.is_closed
+        return is_alone and self._ends_without(lost)
+
+    def _ends_without(self, lost: list[SeatLost]) -> bool:
+        """Whether the session would end if these asks were lost, and whatever it asks the same seats alone after that, too."""
+        snapshot, now, out = self.snapshot, self._world.clock.now(), {fact.seat for fact in lost}
+        for _ in range(MOST_ATTEMPTS):
+            after = step(self._world.writer, snapshot, lost, now, self._outside, since=now)
+            if after.snapshot.is_closed or not {ask.seat for ask in after.asks} <= out:
+                return after.snapshot.is_closed
+            snapshot, lost = after.snapshot, [SeatLost(ask=ask.id, seat=ask.seat, reason="unreachable") for ask in after.asks]
+        return False
 
     def _build_fact(self, ask: Ask, response: Answer | NoAnswer) -> Fact:
         match response:

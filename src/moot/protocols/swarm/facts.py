@@ -5,7 +5,7 @@ its step, so that the ledger alone describes the run.
 """
 
 from dataclasses import dataclass
-from typing import Annotated, Final, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 from annotated_types import Ge, Gt, Le, Lt, MaxLen
 
@@ -88,6 +88,7 @@ class SwarmOpened(Opened):
     """The opening. `seats` are the explorers in order, then the validator, if there is one, and the similarity measure."""
 
     settings: SwarmSettings = SwarmSettings()
+    helpers: ClassVar[frozenset[SeatId]] = frozenset({VALIDATOR, LIKENESS})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
