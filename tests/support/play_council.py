@@ -201,8 +201,11 @@ class DeliberationRun:
     def says(self, name: str, said: Contribution, usage: Usage = FREE) -> Self:
         """One contribution in answer to the seat's ask or invitation; fails when it has a fault.
 
-        A bare vote among several candidates is about the one that the discussion supports most.
+        A bare vote among several candidates is about the one that the discussion supports most. Who was challenged, and has no
+        words here, passes when another phase goes on.
         """
+        if self.state.phase == "answer" and said.type in {"synthesize", "vote"} and not self.state.seat(SeatId(name)).is_outside:
+            self.say_for_all(PASS)
         if said.type == "vote" and not said.ballot and said.refers_to is None:
             motion = find_discussed_motion(self.rules.course, self.state)
             has_choice = len(find_candidate_ids(self.rules.course, self.state)) > 1

@@ -22,6 +22,7 @@ from tests.support.play_council import (
 from moot.domain.facts import BudgetExhausted, CloseCalled, Fact
 from moot.domain.ids import SeatId
 from moot.domain.topic import build_topic
+from moot.errors import BadSetting
 from moot.protocols.council.advisory import AdvisorySettings
 from moot.protocols.council.consensus import ConsensusSettings
 from moot.protocols.council.facts import (
@@ -40,8 +41,8 @@ def hsm(**answered: Any) -> DeliberationRun:
         *HSM, topic="Should we adopt HSM architecture for long-context processing?", subject=build_topic(stakes="high")
     )
     table.says("emerson", propose("adopt", "Adopt HSM for long-context", 0.80))
-    table.says("minski", support(2, "MIT data supports this", 0.85))
-    table.says("code-reviewer", challenge(2, "No production benchmarks", 0.70))
+    table.says("minski", support(None, "MIT data supports this", 0.85))
+    table.says("code-reviewer", challenge(None, "No production benchmarks", 0.70))
     return table.says("emerson", synthesize("adopt", "HSM for parallel + attention fallback", 0.82, **answered))
 
 
@@ -132,7 +133,7 @@ def test_the_owner_must_say_how_it_took_each_piece_of_advice(taken: tuple[object
 
 def test_advice_given_early_must_be_taken_too() -> None:
     """D-8"""
-    table = advisory(*AWAY).say(ada=propose("yes"), bob=challenge(2), cy=PASS).says("cy", PASS)
+    table = advisory(*AWAY).say(ada=propose("yes"), bob=challenge(), cy=PASS).says("cy", PASS)
     assert table.fault("ada", synthesize("yes")) is not None
     assert table.fault("ada", synthesize("yes", taken=(build_taken(3, "adopted"),))) is None
 
@@ -237,8 +238,8 @@ def test_below_the_threshold_it_goes_back_for_another_synthesis(third: Contribut
 
 def test_the_threshold_is_configurable() -> None:
     """D-9"""
-    table = at("synthesize", consensus, settings=ConsensusSettings(threshold=0.5)).says("ada", synthesize("yes"))
-    assert table.say_for_all(vote("support", 0.5)).closed.carried
+    table = at("synthesize", consensus, settings=ConsensusSettings(threshold=0.6)).says("ada", synthesize("yes"))
+    assert table.say_for_all(vote("support", 0.6)).closed.carried
 
 
 def test_the_objections_are_put_to_the_next_synthesizer() -> None:
@@ -276,15 +277,40 @@ def test_a_synthesizer_that_passes_or_is_lost_hands_on_to_the_next(
     assert {seat for begun in table.phases[-1:] for seat in (*begun.passed, *begun.lost)} == {"ada", "bob"}
 
 
-def test_where_all_synthesizers_pass_the_strongest_proposal_is_voted_on() -> None:
-    """D-9"""
-    assert at("synthesize", consensus).say_for_all(PASS).state.motion == 3
+def test_where_all_synthesizers_pass_every_proposal_is_voted_on() -> None:
+    """D-7, D-9"""
+    assert at("synthesize", consensus).say_for_all(PASS).state.candidates == (2, 3, 4)
 
 
-def test_a_seat_elsewhere_may_synthesize_out_of_turn() -> None:
-    """D-9"""
-    table = at("synthesize", consensus, *AWAY).says("cy", synthesize("no"))
+def test_where_one_synthesis_is_enough_a_seat_elsewhere_waits_for_its_turn_to_write_it() -> None:
+    """D-7, D-9: who comes first decides nothing."""
+    table = at("synthesize", consensus, *AWAY)
+    assert table.fault("cy", synthesize("no")) == "type 'synthesize' has no place in the phase 'synthesize'; expected: pass, vote"
+    table.says("ada", PASS).says("bob", PASS).says("cy", synthesize("no"))
     assert (table.phase, table.state.motion) == ((1, "vote"), 5)
+
+
+@pytest.mark.parametrize("third", [vote("abstain"), None])
+def test_consensus_means_all_seats_unless_a_smaller_quorum_was_set(third: Contribution | None) -> None:
+    """D-9: one that abstains, is lost or did not vote is not an agreement."""
+    for quorum, carried in ((None, False), (3, False), (2, True)):
+        settings = ConsensusSettings(rounds=1, quorum=quorum)
+        table = at("synthesize", consensus, settings=settings).says("ada", synthesize("yes"))
+        closed = table.say(ada=vote(), bob=vote(), cy=third).closed
+        assert (closed.carried, closed.consensus_type) == (carried, "convergent" if carried else "no_consensus")
+
+
+@pytest.mark.parametrize("third", [vote("oppose", 0.01), vote("support", 0.69)])
+def test_a_quorum_does_not_overrule_one_that_does_not_agree(third: Contribution) -> None:
+    """D-9"""
+    table = at("synthesize", consensus, settings=ConsensusSettings(rounds=1, quorum=1)).says("ada", synthesize("yes"))
+    assert not table.say(ada=vote(), bob=vote(), cy=third).closed.carried
+
+
+def test_a_quorum_of_more_seats_than_there_are_is_refused() -> None:
+    """D-9"""
+    with pytest.raises(BadSetting, match="quorum = 4 is more than the 3 seats; expected 1 to 3"):
+        consensus(ADA, BOB, CY, settings=ConsensusSettings(quorum=4))
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 3])

@@ -22,6 +22,7 @@ from moot.domain.ids import AskId, SeatId
 from moot.domain.roster import Seat
 from moot.errors import BadRoster, BadSetting
 from moot.protocols.council.advisory import AdvisorySettings
+from moot.protocols.council.ballots import find_discussed_motion
 from moot.protocols.council.facts import (
     Contribution,
     CouncilLostSeat,
@@ -43,13 +44,14 @@ def test_the_phases_follow_one_another_and_everyone_has_a_turn_in_each() -> None
     table.say(ada=vote(), bob=vote("oppose"), cy=vote())
     assert table.phases == [
         PhaseBegun(round=1, phase="argue"),
-        PhaseBegun(round=1, phase="synthesize", passed=ids("cy")),
-        PhaseBegun(round=1, phase="vote", passed=ids("bob", "cy"), motion=7),
+        PhaseBegun(round=1, phase="answer", passed=ids("cy")),
+        PhaseBegun(round=1, phase="synthesize", passed=ids("ada")),
+        PhaseBegun(round=1, phase="vote", passed=ids("bob", "cy"), motion=7, candidates=(7,)),
     ]
     assert list(table.ever_asked) == [
         f"{step}.{phase}.{name}"
-        for step, phase in enumerate(("propose", "argue", "synthesize", "vote"), 1)
-        for name in ("ada", "bob", "cy")
+        for step, phase in enumerate(("propose", "argue", "answer", "synthesize", "vote"), 1)
+        for name in (("ada",) if phase == "answer" else ("ada", "bob", "cy"))
     ]
     assert (table.closed.reason, table.closed.consensus_type, table.closed.motion) == ("voted", "majority", 7)
 
@@ -176,10 +178,16 @@ def test_an_owner_who_gave_nothing_is_asked_once_more_and_nobody_else_is() -> No
 # What is voted on
 
 
-def test_the_last_synthesis_is_the_motion() -> None:
+def test_every_synthesis_is_a_candidate() -> None:
     """D-7"""
-    table = at("synthesize").say(ada=synthesize("yes"), bob=synthesize("no"), cy=PASS)
-    assert table.last == PhaseBegun(round=1, phase="vote", passed=ids("cy"), motion=6)
+    table = at("synthesize").say(ada=synthesize("yes", "S-a"), bob=synthesize("no", "S-b"), cy=PASS)
+    assert table.last == PhaseBegun(round=1, phase="vote", passed=ids("cy"), candidates=(5, 6))
+
+
+def test_two_syntheses_in_the_same_words_are_one_candidate() -> None:
+    """D-7"""
+    table = at("synthesize").say(ada=synthesize("yes", "The same."), bob=synthesize("no", "the  same."), cy=PASS)
+    assert table.last == PhaseBegun(round=1, phase="vote", passed=ids("cy"), motion=5, candidates=(5,))
 
 
 @pytest.mark.parametrize(
@@ -193,19 +201,27 @@ def test_the_last_synthesis_is_the_motion() -> None:
         ((support(4), PASS, PASS), 4),
     ],
 )
-def test_without_a_synthesis_the_proposal_with_most_behind_it_is_the_motion(said: tuple[Contribution, ...], motion: int) -> None:
-    """D-7: seats of the same choice and supporters, less challengers, each once and none for its own; the earliest of equals."""
+def test_without_a_synthesis_every_proposal_is_a_candidate(said: tuple[Contribution, ...], motion: int) -> None:
+    """D-7: before the vote, the discussion is about the one with most behind it.
+
+    That is: seats of the same choice and supporters, less challengers, each once and none for its own.
+    """
     table = at("argue")
     for name, each in zip(("ada", "bob", "cy"), said, strict=True):
         table.says(name, each)
     table.pass_until("vote")
-    assert table.last == PhaseBegun(round=1, phase="vote", passed=ids("ada", "bob", "cy"), motion=motion)
+    assert table.last == PhaseBegun(round=1, phase="vote", passed=ids("ada", "bob", "cy"), candidates=(2, 3, 4))
+    discussed = find_discussed_motion(table.rules.course, table.state)
+    assert discussed is not None
+    assert discussed.id == motion
 
 
 def test_not_to_have_named_a_choice_is_no_common_ground() -> None:
     """D-7"""
     table = debate(ADA, BOB, CY).say(ada=propose("yes"), bob=propose(""), cy=propose("")).pass_until("vote")
-    assert table.state.motion == 2
+    discussed = find_discussed_motion(table.rules.course, table.state)
+    assert discussed is not None
+    assert discussed.id == 2
 
 
 # D-19: blind
@@ -214,7 +230,7 @@ def test_not_to_have_named_a_choice_is_no_common_ground() -> None:
 def test_while_proposals_are_written_nobody_can_read_anothers() -> None:
     """D-19"""
     table = debate(*AWAY).says("ada", propose("yes", "SECRET one", evidence=("SECRET two",)))
-    table.says("bob", propose("no", "HIDDEN")).says("ada", challenge(3, "SECRET three")).give_input("And the cost?")
+    table.says("bob", propose("no", "HIDDEN")).says("ada", challenge(None, "SECRET three")).give_input("And the cost?")
     assert [table.state.is_sealed, table.asked, table.invited] == [True, ["1.propose.cy"], ["ada", "bob"]]
     for name in ("bob", "cy"):
         assert "SECRET" not in seen(table.brief(name))
@@ -271,7 +287,7 @@ def test_a_budget_breaks_the_seal() -> None:
 
 def test_a_seat_elsewhere_that_goes_on_early_has_passed() -> None:
     """D-7"""
-    table = debate(*AWAY).say(ada=propose("yes"), bob=propose("no"), cy=support(2))
+    table = debate(*AWAY).say(ada=propose("yes"), bob=propose("no"), cy=support())
     assert table.last == PhaseBegun(round=1, phase="argue", passed=ids("cy"))
     assert table.timeline.passes == [PassedTurn(seq=4, seat=SeatId("cy"), round=1, phase="propose", is_implied=True)]
     assert table.asked == ["2.argue.ada", "2.argue.bob"]
@@ -347,7 +363,7 @@ def test_a_seat_elsewhere_that_was_lost_may_still_come_while_the_phase_lasts() -
 def test_a_vote_cast_before_the_motion_was_there_is_not_a_vote_on_it() -> None:
     """D-7"""
     table = at("synthesize", debate, *AWAY).says("ada", vote()).says("bob", synthesize("no")).says("cy", vote("oppose"))
-    assert table.last == PhaseBegun(round=1, phase="vote", passed=ids("ada", "cy"), motion=6)
+    assert table.last == PhaseBegun(round=1, phase="vote", passed=ids("ada", "cy"), motion=6, candidates=(6,))
     assert table.asked == ["4.vote.ada", "4.vote.bob"]
     table.say(ada=vote("oppose"), bob=vote("abstain"))
     assert [(ballot.seat, ballot.position) for ballot in table.closed.ballots] == [
@@ -360,7 +376,12 @@ def test_a_vote_cast_before_the_motion_was_there_is_not_a_vote_on_it() -> None:
 
 def test_a_vote_cast_early_on_a_motion_that_a_later_synthesis_replaced_does_not_count() -> None:
     """D-7"""
-    table = at("synthesize", debate, *AWAY).says("ada", synthesize("yes")).says("bob", vote()).says("cy", synthesize("no"))
+    table = (
+        at("synthesize", debate, *AWAY)
+        .says("ada", synthesize("yes", "S-a"))
+        .says("bob", vote())
+        .says("cy", synthesize("no", "S-c"))
+    )
     assert table.asked == ["4.vote.ada", "4.vote.bob", "4.vote.cy"]
 
 

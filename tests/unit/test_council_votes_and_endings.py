@@ -1,5 +1,6 @@
 """Independent votes, challenges, how a deliberation ends, what is wrong with a contribution, what it costs."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -26,6 +27,7 @@ from moot.domain.roster import MAILBOX, Swap
 from moot.domain.topic import ErrorCorrelation, Topic
 from moot.protocols.council.advisory import AdvisorySettings
 from moot.protocols.council.facts import (
+    CandidateVote,
     Contributed,
     Contribution,
     CouncilBallot,
@@ -116,7 +118,7 @@ def test_a_challenge_is_answered_or_accepted_by_another_seat_or_stays_open(name:
 
 @pytest.mark.parametrize(
     ("said", "is_open"),
-    [(vote(refers_to=5), True), (vote(answers=(5,)), False), (vote(accepts=(5,)), False), (vote(moved_by=5), True)],
+    [(vote(refers_to=3), True), (vote(answers=(5,)), False), (vote(accepts=(5,)), False), (vote(moved_by=5), True)],
 )
 def test_a_vote_answers_a_challenge_only_where_it_says_so(said: Contribution, is_open: bool) -> None:
     """D-21"""
@@ -143,9 +145,9 @@ def test_open_challenges_are_listed_and_told_first() -> None:
 def test_those_who_synthesize_and_vote_see_which_challenges_are_open() -> None:
     """D-21"""
     table = proposed(debate(ADA, BOB, CY)).say(ada=challenge(3), bob=challenge(2, answers=(5,)), cy=PASS)
-    assert "# Challenges that nobody has answered\n#6 bob\n" in table.brief("ada").own
+    assert "# Challenges that nobody has answered\n#6 bob\n" in table.pass_until("synthesize").brief("ada").own
     assert "# Challenges that nobody has answered\n#6 bob\n" in table.pass_until("vote").brief("ada").own
-    table = proposed(debate(ADA, BOB, CY)).say(ada=challenge(3), bob=support(5), cy=PASS)
+    table = proposed(debate(ADA, BOB, CY)).say(ada=challenge(3), bob=support(5), cy=PASS).pass_until("synthesize")
     assert "# Challenges" not in table.brief("ada").own
 
 
@@ -162,7 +164,7 @@ def test_a_budget_ends_the_talk_and_what_is_on_the_table_is_voted_on(opener: Ope
     table.put(BudgetExhausted(budget=budget, spent="all"))
     assert table.phase == (1, "vote")
     assert isinstance(table.last, PhaseBegun)
-    assert table.last.motion == (2 if phase == "propose" else 3)
+    assert table.last.candidates == ((2,) if phase == "propose" else (2, 3, 4))
     assert [ask.kind for ask in table.asks] == ["vote", "vote", "vote"]
     closed = table.say(ada=vote("oppose"), bob=vote("oppose"), cy=vote()).closed
     assert (closed.reason, closed.carried) == (budget, False)
@@ -216,8 +218,8 @@ def test_a_close_that_is_called_counts_the_votes_so_far() -> None:
     closed = table.closed
     assert (closed.reason, closed.consensus_type, closed.carried, closed.turnout) == ("called", "convergent", True, 2 / 3)
     assert closed.ballots == (
-        CouncilBallot(seat=SeatId("ada"), position="support", confidence=0.9, weight=0.45),
-        CouncilBallot(seat=SeatId("bob"), position="support", confidence=0.8, weight=0.4),
+        CouncilBallot(seat=SeatId("ada"), position="support", confidence=0.9, weight=pytest.approx(math.log(9) / 2)),
+        CouncilBallot(seat=SeatId("bob"), position="support", confidence=0.8, weight=pytest.approx(math.log(4) / 2)),
         CouncilBallot(seat=SeatId("cy"), position=None, confidence=0.0, weight=0.0),
     )
 
@@ -237,7 +239,7 @@ def test_a_close_that_is_called_before_the_next_vote_leaves_a_new_synthesis_unde
         .says("ada", synthesize("maybe"))
     )
     closed = table.put(CloseCalled()).closed
-    assert (closed.motion, closed.carried, [ballot.position for ballot in closed.ballots]) == (3, False, ["oppose"] * 3)
+    assert (closed.motion, closed.carried, [each.line for each in closed.candidates]) == (2, False, [2, 3, 4])
 
 
 def test_a_budget_does_not_reopen_what_was_called_to_a_close() -> None:
@@ -256,9 +258,12 @@ def test_a_seat_that_is_lost_in_any_phase_does_not_hold_up_the_others(opener: Op
     while table.state.phase == phase:
         table.says(table.asks[0].seat, said.get(phase, PASS))
     table.pass_until("vote")
-    if table.asks:
+    if table.phase == (1, "vote") and table.asks:
         table.say_for_all(vote())
-    assert table.closed.carried
+    if phase == "vote" and opener is consensus:
+        table.put(CloseCalled())
+    # A consensus is one of all seats: a lost vote is not an agreement.
+    assert table.closed.carried == (opener is debate or phase != "vote")
     assert table.closed.lost == (CouncilLostSeat(seat=SeatId("ada"), times=1, last="malformed", weight_share=1 / 3),)
     assert (table.ballots["ada"] is None) == (phase == "vote")
 
@@ -366,12 +371,12 @@ OPTIONS = Topic(options=("Adopt it", "Leave it"))
         ("synthesize", replace(synthesize(), text=""), "a synthesize needs a text"),
         ("propose", replace(propose("yes"), confidence=None), None),
         ("argue", replace(support(2), confidence=None), None),
-        ("vote", replace(vote(), confidence=None), None),
+        ("vote", replace(vote(refers_to=3), confidence=None), None),
         ("vote", replace(vote("abstain"), confidence=None), None),
         ("vote", replace(vote(), position=None), "a vote needs a position: support, conditional_support, oppose or abstain"),
-        ("vote", vote("conditional_support", condition="  "), None),
-        ("vote", vote("conditional_support", condition="a pilot"), None),
-        ("vote", vote(), None),
+        ("vote", vote("conditional_support", condition="  ", refers_to=3), None),
+        ("vote", vote("conditional_support", condition="a pilot", refers_to=3), None),
+        ("vote", vote(refers_to=3), None),
         ("propose", propose("yes", position="support"), "a position belongs to a vote, not to a propose"),
         (
             "propose",
@@ -382,8 +387,8 @@ OPTIONS = Topic(options=("Adopt it", "Leave it"))
         ("argue", support(1), None),
         ("argue", support(2, answers=(9,)), "line 9 does not exist; the lines are 1 to 4"),
         ("argue", support(2, accepts=(9,)), "line 9 does not exist; the lines are 1 to 4"),
-        ("vote", vote(moved_by=99), "line 99 does not exist; the lines are 1 to 4"),
-        ("vote", vote(moved_by=4), None),
+        ("vote", vote(moved_by=99, refers_to=3), "line 99 does not exist; the lines are 1 to 4"),
+        ("vote", vote(moved_by=4, refers_to=3), None),
         ("argue", support(2, answers=(3,)), "line 3 is no challenge; the challenges are: none"),
         ("argue", support(2, answers=(1,)), "line 1 is no challenge; the challenges are: none"),
         ("synthesize", synthesize(accepts=(2,)), "line 2 is no challenge; the challenges are: none"),
@@ -398,7 +403,12 @@ def test_a_fault_says_what_was_expected(phase: str, said: Contribution, fault: s
 def test_a_conditional_vote_from_outside_names_its_condition() -> None:
     """D-2"""
     table = at("vote", debate, *AWAY)
-    assert table.fault("ada", vote("conditional_support", condition="  ")) == "a conditional_support names its condition"
+    assert (
+        table.fault("ada", vote("conditional_support", condition="  ", refers_to=3))
+        == "a conditional_support names its condition"
+    )
+    bare = CandidateVote(candidate=2, position="conditional_support")
+    assert table.fault("ada", Contribution(type="vote", ballot=(bare,))) == "a conditional_support names its condition"
 
 
 def test_an_answer_to_what_is_no_challenge_is_told_which_there_are() -> None:
@@ -491,12 +501,12 @@ def test_no_seat_gives_its_own_proposal_more_weight_by_speaking_often() -> None:
     assert table.state.motion == 2
 
 
-def test_whoever_writes_a_synthesis_again_does_not_move_behind_the_others() -> None:
-    """D-7: it mends its own; the last to come to a synthesis has the motion."""
+def test_whoever_writes_a_synthesis_again_has_one_candidate_its_last() -> None:
+    """D-7: the order in which words arrive decides nothing."""
     table = proposed(debate(*AWAY)).say_for_all(PASS)
-    table.says("ada", synthesize("yes")).says("bob", synthesize("no")).says("ada", synthesize("yes", text="Once more.")).says(
-        "cy", PASS
-    )
-    motion = table.state.line(table.state.motion)
-    assert motion is not None
-    assert motion.seat == "bob"
+    table.says("ada", synthesize("yes")).says("bob", synthesize("no", "Not yet."))
+    table.says("ada", synthesize("yes", text="Once more.")).says("cy", PASS)
+    assert [(line.seat, line.said.text) for line in map(table.state.line, table.state.candidates) if line is not None] == [
+        ("ada", "Once more."),
+        ("bob", "Not yet."),
+    ]

@@ -18,14 +18,26 @@ _DIGITS = 9
 
 
 def find_candidate_ids(course: Course, state: Council) -> tuple[int, ...]:
-    """Return the lines that a vote is about now: those of the vote that has begun, else those that it would begin with."""
-    return state.candidates or tuple(line.id for line in list_candidates(course, state))
+    """Return the lines that a vote now is about: those of the vote that has begun, else those that it would begin with."""
+    if state.phase == "vote" and state.candidates:
+        return state.candidates
+    return tuple(line.id for line in list_candidates(course, state))
+
+
+def find_voted_ids(course: Course, state: Council) -> tuple[int, ...]:
+    """Return the lines that the votes were about; before any vote, those that it would be about."""
+    return state.candidates if state.votes else find_candidate_ids(course, state)
 
 
 def read_ballot(said: Contribution, candidates: Sequence[int]) -> Mapping[int, CandidateVote]:
-    """Return the positions of a vote by candidate. A bare position is about the line that it names, or the only candidate."""
+    """Return the positions of a vote by candidate.
+
+    A bare position is about the line that it names, or the only candidate; a bare abstention is about all of them.
+    """
     if said.ballot:
         return {vote.candidate: vote for vote in said.ballot if vote.candidate in candidates}
+    if said.position == "abstain":
+        return {number: CandidateVote(candidate=number, position="abstain") for number in candidates}
     about = said.refers_to if said.refers_to in candidates else candidates[0] if len(candidates) == 1 else None
     if about is None or said.position is None:
         return {}
@@ -113,10 +125,9 @@ def compute_support(voices: Sequence[SeatVote], worths: Sequence[float]) -> tupl
 
 def find_motion(course: Course, state: Council) -> CouncilLine | None:
     """Return the line to decide on: the candidate that leads in the vote; without any vote, the one that is most supported."""
-    candidates = find_candidate_ids(course, state)
-    if is_by_candidates(course, state) and len(candidates) > 1 and state.votes:
-        return state.line(rank_candidates(state, candidates)[0])
-    return find_discussed_motion(course, state)
+    if not is_by_candidates(course, state) or not state.votes:
+        return find_discussed_motion(course, state)
+    return state.line(rank_candidates(state, state.candidates)[0])
 
 
 def find_discussed_motion(course: Course, state: Council) -> CouncilLine | None:

@@ -9,8 +9,8 @@ from moot.protocols.council.ballots import (
     SIDES,
     build_candidate_voices,
     build_voice,
-    find_candidate_ids,
     find_motion,
+    find_voted_ids,
     is_by_candidates,
     rank_candidates,
 )
@@ -80,7 +80,7 @@ def find_decided_motion(course: Course, state: Council, reason: EndReason) -> Co
 
 def tally_candidates(course: Course, state: Council) -> tuple[CandidateTally, ...]:
     """Return what each candidate got, the motion first; nothing where votes do not choose among candidates, or none was cast."""
-    candidates = find_candidate_ids(course, state)
+    candidates = find_voted_ids(course, state)
     if not is_by_candidates(course, state) or not state.votes:
         return ()
     return tuple(_tally_candidate(course, state, number, candidates) for number in rank_candidates(state, candidates))
@@ -111,7 +111,7 @@ def build_voices(course: Course, state: Council, reason: EndReason, motion: Coun
     if owner is not None:
         return tuple(build_voice(seat, *_find_advisor_vote(state, seat.id, owner)) for seat in state.seats)
     if is_by_candidates(course, state):
-        return build_candidate_voices(state, 0 if motion is None else motion.id, find_candidate_ids(course, state))
+        return build_candidate_voices(state, 0 if motion is None else motion.id, find_voted_ids(course, state))
     return tuple(build_voice(seat, *_find_vote(state, seat.id)) for seat in state.seats)
 
 
