@@ -69,12 +69,11 @@ def test_a_bid_that_says_nothing_of_it_is_asked_for_again(raw: object) -> None:
 def test_each_of_several_bids_is_read_in_the_same_way() -> None:
     """M-2"""
     said = {"bids": [{"node_id": "ada", "intent_to_speak": True}, {"node_id": "bob", "reaction_score": 0.1}]}
-    read = parse_answer(FORMS["bids"], said)
-    assert isinstance(read, JointBids)
-    assert [(bid.reaction_score, bid.intent_to_speak) for bid in read.bids] == [(0.5, True), (0.1, False)]
+    read: Any = AnswerMender(build_schema(JointBids), infer=FORMS["bids"].infer).mend_value(said)
+    assert [(bid["reaction_score"], bid["intent_to_speak"]) for bid in read["bids"]] == [(0.5, True), (0.1, False)]
 
 
-def test_a_bid_from_outside_is_read_as_kindly() -> None:
-    """M-2"""
-    said = parse_answer(FORMS["intent"], {"intent_to_speak": True, "reason": "urgency: low"})
-    assert said == Intent(reaction_score=0.2, intent_to_speak=True, reason="urgency: low")
+def test_a_bid_from_outside_names_its_fields() -> None:
+    """M-2: whoever sent it is told what it lacks, and can send it again."""
+    with pytest.raises(BadAnswer, match="reaction_score: it is needed, and missing"):
+        parse_answer(FORMS["intent"], {"intent_to_speak": True, "reason": "urgency: low"})

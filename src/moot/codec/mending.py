@@ -371,7 +371,8 @@ class AnswerMender:
 
     def _infer_field(self, where: str, name: str, others: Mapping[str, object]) -> object:
         """Find a needed value in what else was said, where the protocol knows how."""
-        found = None if self._infer is None else self._infer(name, others)
+        # Whoever sends an answer from outside is told what it lacks.
+        found = None if self._infer is None or self._is_strict else self._infer(name, others)
         if found is None:
             return _MISSING
         self._note("words", where, next((each for each in others.values() if isinstance(each, str)), _MISSING), found)
