@@ -58,6 +58,8 @@ def test_a_bid_is_read_from_what_it_says(raw: object, score: float, wants: bool)
         "I have nothing to add on price, but I want to speak on safety.",
         # A reaction that was stated and cannot be read is not replaced by a guess.
         {"reaction_score": 7, "intent_to_speak": True},
+        # An answer that was cut off may have said it at its end.
+        '{"reaction_score": 0.',
     ],
 )
 def test_a_bid_that_says_nothing_of_it_is_asked_for_again(raw: object) -> None:

@@ -389,6 +389,8 @@ class AnswerMender:
             self._note("read", name, "twice")
         if found.broken:
             self._note("repaired", "", found.broken[-LONGEST_GIVEN:])
+            # The end of a cut-off answer may have said it, and its last value may be half of one.
+            self._infer = None
         return found.fields
 
     def _read_words(self, text: str) -> object:
