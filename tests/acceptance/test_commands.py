@@ -227,6 +227,18 @@ def test_an_input_from_another_process_is_the_newest_entry_and_the_next_percepti
     assert held_up.ended().code == 0
 
 
+def test_asks_and_cancel_speak_the_language_of_the_session(cli: Cli) -> None:
+    """M-11"""
+    seats = ("--seat", "ada=mailbox", "--seat", "bob=mailbox")
+    cli("run", "用哪个？", "--protocol", "debate", *seats, "--session", "z", code=3)
+    asked_for = cli("asks", "z").out
+    assert "可用自己的话回答（moot answer z --seat ada TEXT）：" in asked_for
+    assert "（截止 " in asked_for
+    assert "In plain words" not in asked_for
+    assert cli("cancel", "z", "--dry-run").out == "将取消 z（已进行 0 轮）\n"
+    assert cli("cancel", "z").out.startswith("已取消（条目 ")
+
+
 def test_a_running_session_can_be_cancelled_from_another_process(cli: Cli, held_up: Running) -> None:
     """P-14: the runner stops, with code 4, and the record says who ended it and why."""
     would = cli("cancel", "s", "--dry-run").out

@@ -87,6 +87,35 @@ def test_leaving_keeps_the_seat_open(cli: Cli, debate: str, typed: str) -> None:
     assert cli.json("asks", debate) == before
 
 
+def test_the_up_key_brings_back_what_was_said_in_an_earlier_sitting(cli: Cli, debate: str) -> None:
+    """M-8: kept for the seat alone, in a private file whose name is neither a session nor a seat."""
+    with Terminal(cli, "sit", debate, "--seat", "eve") as terminal:
+        terminal.wait_for("eve>")
+        terminal.type("b\r")
+        terminal.wait_for("Why? (Enter for none)")
+        terminal.type("It is small enough.\r")
+        terminal.wait_for("How sure are you?")
+        terminal.type("/leave\r")
+        assert terminal.ended() == 3
+    (kept,) = (cli.home / "history").iterdir()
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert "eve" not in kept.name
+    assert [json.loads(line) for line in kept.read_text("utf-8").splitlines()] == ["It is small enough."]
+    with kept.open("a", encoding="utf-8") as file:
+        file.write("{broken\n")
+    with Terminal(cli, "sit", debate, "--seat", "eve") as terminal:
+        terminal.wait_for("eve>")
+        terminal.type("b\r")
+        terminal.wait_for("Why? (Enter for none)")
+        # Up: `b` of this sitting, then the words of the earlier one.
+        terminal.type("\x1b[A\x1b[A")
+        terminal.wait_for("It is small enough.")
+        terminal.type("\r")
+        terminal.wait_for("How sure are you?")
+        terminal.type("\r")
+        terminal.wait_for("#3 bob proposes")
+
+
 def test_a_person_sits_at_a_session_that_another_process_runs(cli: Cli) -> None:
     """M-8: the words typed at the bid are the speech; what others write blind is not shown."""
     scene = {

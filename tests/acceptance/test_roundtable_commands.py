@@ -321,6 +321,48 @@ def test_the_guide_is_printed_as_it_lies_in_the_folder(cli: Cli, language: str) 
     assert cli("roundtable", "guide", "--language", language).out == (cli.cwd / ".roundtable" / "GUIDE.md").read_text()
 
 
+def test_the_commands_speak_the_language_of_the_conference(cli: Cli) -> None:
+    """M-11"""
+    table = Table(cli)
+    table("new", "用哪个缓存？", "--role", "a", "--role", "b", "--rounds", "1")
+    told = [
+        table("status").out,
+        cli("roundtable", "status").out,
+        table("say", "--as", "a", stdin=speech("a", "用 Redis")).out,
+        table("skip", "--as", "b", "--why", "休假").out,
+        table("status").out,
+        table("check").out,
+        table("repair").out,
+        table("minutes", code=3).err,
+        *(table("input", "我们有六个月。", "--key", "k").out for _ in range(2)),
+    ]
+    text = "".join(told)
+    for words in (
+        "第 1 轮（共 1 轮），轮到 a",
+        "已有 0 次发言",
+        "下一位：b",
+        "跳过 1 次",
+        "没有发现问题",
+        "无需修复",
+        "此前已记录",
+    ):
+        assert words in text
+    for words in (
+        "turn",
+        "round ",
+        "taken",
+        "next:",
+        "skipped",
+        "outside",
+        "found",
+        "nothing",
+        "closed",
+        "concluding",
+        "recorded",
+    ):
+        assert words not in text.replace("roundtable", "").replace("turn.json", "")
+
+
 def test_a_guide_that_is_there_is_left_as_it_is(cli: Cli) -> None:
     """R-1: a project may have a guide of its own."""
     (cli.cwd / ".roundtable").mkdir()

@@ -428,6 +428,36 @@ _LATER: tuple[Fact, ...] = (
         ballots=(council.CouncilBallot(seat=ADA, position="support", confidence=0.8, weight=0.4, stated=False),),
     ),
 )
+_PANEL: dict[str, Any] = {"rebuttal": False, "panel": "adaptive", "panel_order": "trust"}
+_BALLOT = council.CandidateVote(
+    candidate=5, position="conditional_support", condition="After a pilot.", confidence=0.7, due="May"
+)
+# Deliberations whose votes choose among candidates.
+BALLOT_SAMPLES: tuple[Fact, ...] = (
+    DebateOpened(
+        **{**OPENING, "seats": (Seat(id=ADA, platform="mailbox", accuracy=0.7, family="gpt"), Seat(id=BOB, platform="human"))},
+        settings=council.CouncilSettings(**HELD, **_PANEL),
+        edition=2,
+    ),
+    AdvisoryOpened(**OPENING, settings=AdvisorySettings(**HELD, **_PANEL), edition=2),
+    ConsensusOpened(**OPENING, settings=ConsensusSettings(**HELD, **_PANEL, quorum=2), edition=2),
+    council.Contributed(ask=ASK, seat=ADA, said=council.Contribution(type="vote", ballot=(_BALLOT,), due="June")),
+    council.PhaseBegun(round=1, phase="answer"),
+    council.PhaseBegun(round=1, phase="vote", candidates=(5, 6)),
+    council.DeliberationClosed(
+        reason="settled",
+        consensus_type="contested",
+        carried=True,
+        motion=5,
+        confidence=0.8,
+        support=0.7,
+        turnout=1.0,
+        heads=2,
+        effective=1.6,
+        candidates=(council.CandidateTally(line=5, support=1.5, unconditional=0.5, oppose=0.25, confidence=0.75),),
+        unasked=(BOB,),
+    ),
+)
 SAMPLES: tuple[Fact, ...] = (
     *OWN_SAMPLES,
     *(replace(each, mends=("left out: refers_to 9",), via="token:t1", model="m-1") for each in _ANSWERS.values()),
@@ -440,6 +470,7 @@ SAMPLES: tuple[Fact, ...] = (
     roundtable.ConferenceOpened(topic="?", language="en", seed=1, seats=SEATS, returns_minutes=True),
     roundtable.MinutesReturned(seat=SeatId("moderator"), missing=("summary", "actions")),
     roundtable.ConferenceClosed(reason="rounds", author=SeatId("moderator"), missing=("actions",)),
+    *BALLOT_SAMPLES,
 )
 
 

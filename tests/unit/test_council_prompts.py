@@ -122,12 +122,18 @@ def _sitting(protocol: str, phase: str, language: Language) -> tuple[Deliberatio
     if phase == "argue":
         return table.give_input(words["hint"]), "bob"
     table.says("bob", challenge(2, words["challenge"], 0.7)).says("cy", support(2, words["support"], 0.75))
+    if phase == "answer":
+        return table, "ada"
+    if protocol != "advisory":
+        table.says("ada", support(2, words["support"], answers=(6,)))
     if phase in {"synthesize", "decide"}:
         return table.give_input(words["hint"]), "ada"
     table.says("ada", synthesize(words["adopt"], words["synthesis"], 0.82))
+    if phase == "ballot":
+        table.says("bob", synthesize(words["wait"], words["second"], 0.6))
     if protocol == "debate":
         table.say_for_all(PASS)
-    if phase == "vote":
+    if phase in {"vote", "ballot"}:
         return table, "bob"
     if phase == "free":
         return table.says("cy", vote("oppose", text=words["objection"])), "cy"
@@ -136,7 +142,7 @@ def _sitting(protocol: str, phase: str, language: Language) -> tuple[Deliberatio
 
 
 SCENES = [
-    *(("debate", phase) for phase in ("propose", "argue", "synthesize", "vote", "free")),
+    *(("debate", phase) for phase in ("propose", "argue", "answer", "synthesize", "vote", "ballot", "free")),
     *(("advisory", phase) for phase in ("propose", "argue", "decide")),
     *(("consensus", phase) for phase in ("propose", "synthesize", "again", "vote")),
 ]
@@ -148,7 +154,8 @@ def test_a_prompt_reads_as_it_did(protocol: str, phase: str, language: Language)
     """D-7, D-8, D-9, D-19, D-21"""
     table, name = _sitting(protocol, phase, language)
     brief = table.brief(name)
-    assert (brief.ask.kind, brief.language) == ("synthesize" if phase == "again" else phase, language)
+    kinds = {"again": "synthesize", "ballot": "vote"}
+    assert (brief.ask.kind, brief.language) == (kinds.get(phase, phase), language)
     text = "\n\n".join([brief.system, brief.shared, brief.own, f"subject: {brief.subject}"]) + "\n"
     check_snapshot(SNAPSHOTS / f"prompt_{protocol}_{phase}_{language}.txt", text)
 

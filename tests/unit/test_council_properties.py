@@ -20,12 +20,14 @@ from moot.engine.snapshot import RecordWriter, Snapshot
 from moot.engine.step import StepResult, step
 from moot.ports.plugin import AnyPlugin, Plan
 from moot.protocols.council.advisory import ADVISORY, AdvisorySettings
+from moot.protocols.council.ballots import find_candidate_ids, read_ballot
 from moot.protocols.council.consensus import CONSENSUS, ConsensusSettings
 from moot.protocols.council.debate import DEBATE
 from moot.protocols.council.facts import (
     PHASE_OF,
     AdviceOutcome,
     AdviceResponse,
+    CandidateVote,
     Contributed,
     Contribution,
     CouncilOpened,
@@ -34,7 +36,7 @@ from moot.protocols.council.facts import (
     PhaseBegun,
 )
 from moot.protocols.council.rules import CouncilRules
-from moot.protocols.council.state import PASSED, Council
+from moot.protocols.council.state import PASSED, Council, Course
 from moot.protocols.council.timeline import CouncilTimeline, build_decision
 from moot.protocols.council.validation import list_allowed_types
 from moot.scoring.positions import VotePosition
@@ -115,6 +117,16 @@ CONTRIBUTIONS = {
         condition=st.sampled_from(("After a pilot.", "")),
         moved_by=LINES,
         accepts=SOME_LINES,
+        ballot=st.lists(
+            st.builds(
+                CandidateVote,
+                candidate=st.integers(1, 12),
+                position=POSITIONS,
+                condition=st.sampled_from(("After a pilot.", "")),
+                confidence=SCORES,
+            ),
+            max_size=3,
+        ).map(tuple),
     ),
     "pass": st.just(Contribution(type="pass")),
 }
@@ -129,6 +141,7 @@ def mostly(*types: str) -> st.SearchStrategy[Contribution]:
 SAID: dict[str, st.SearchStrategy[object]] = {
     "propose": mostly("propose"),
     "argue": mostly("support", "challenge", "pass"),
+    "answer": mostly("support", "pass"),
     "synthesize": mostly("synthesize", "synthesize", "pass"),
     "decide": mostly("synthesize"),
     "vote": mostly("vote"),
@@ -180,11 +193,15 @@ def held(draw: st.DrawFn, plugin: AnyPlugin, seats: tuple[Seat, ...]) -> Council
         early_stop=draw(st.sampled_from((False, None, True))),
         order=draw(st.sampled_from(("auto", "open", "round_robin"))),
         rounds=draw(st.integers(1, 3)),
+        rebuttal=draw(st.sampled_from((True, True, False))),
+        panel_order=draw(st.sampled_from(("roster", "trust"))),
     )
+    if plugin.name == "debate" and found.blind:
+        found = replace(found, panel=draw(st.sampled_from(("all", "all", "adaptive"))))
     if isinstance(found, AdvisorySettings):
         return replace(found, owner=draw(st.sampled_from((None, seats[-1].id))))
     if isinstance(found, ConsensusSettings):
-        return replace(found, threshold=draw(st.sampled_from((0.7, 0.0, 1.0))))
+        return replace(found, threshold=draw(st.sampled_from((0.7, 0.0, 1.0))), quorum=draw(st.sampled_from((None, 1, 2))))
     return found
 
 
@@ -268,7 +285,15 @@ class Sitting:
             position=draw(POSITIONS) if kind == "vote" else None,
             condition="After a pilot." if kind == "vote" else "",
             moved_by=draw(lines),
+            ballot=self._ballot(course, state) if kind == "vote" else (),
             taken=tuple(AdviceResponse(entry=number, how=draw(TAKINGS), why=draw(REASONS)) for number in advice),
+        )
+
+    def _ballot(self, course: Course, state: Council) -> tuple[CandidateVote, ...]:
+        """A position on some of the candidates; none at all leaves the bare position to count."""
+        named = self.data.draw(st.lists(st.sampled_from(find_candidate_ids(course, state) or (1,)), unique=True, max_size=4))
+        return tuple(
+            CandidateVote(candidate=number, position=self.data.draw(POSITIONS), condition="After a pilot.") for number in named
         )
 
     def _other(self, batch: StepResult) -> Fact | None:
@@ -331,7 +356,11 @@ def _check_resolution(contract: RulebookContract[Council], played: PlayedSession
     assert [line.id for line in state.lines] == list(range(2, len(state.lines) + 2))
     if closed is None:
         return
-    assert [ballot.seat for ballot in closed.ballots] == [seat.id for seat in state.seats]
+    assert [ballot.seat for ballot in closed.ballots] == [seat.id for seat in state.seats if seat.id not in closed.unasked]
+    assert closed.reason == "settled" or not closed.unasked
+    if not isinstance(state.opened.settings, AdvisorySettings):
+        assert not closed.carried or (closed.confidence or 0) > 0.5, "carried, and more likely wrong than right"
+    assert not closed.candidates or closed.candidates[0].line == closed.motion
     types = {line.id: line.said.type for line in state.lines}
     assert all(types[number] == "challenge" for number in closed.open_challenges)
     assert closed.motion is not None or not closed.carried
@@ -361,9 +390,9 @@ def _check_turns(contract: RulebookContract[Council], played: PlayedSession) -> 
         asks = [effect for effect in contract.rules.decide(after) if isinstance(effect, Ask)]
         assert {ask.seat for ask in asks if ask.invited} <= outside
         if isinstance(fact, Contributed):
-            assert fact.seat in after.had
+            assert fact.seat in after.had or fact.seat not in course.list_phase_seats(before, before.phase)
             for line in after.lines[len(before.lines) :]:
-                assert line.phase in {before.phase, course.find_next_phase(before)}
+                assert line.phase in course.list_open_phases(before)
                 assert line.phase in PHASE_OF[line.said.type]
         if isinstance(fact, PhaseBegun) and before.stop is None:
             following = course.find_next_phase(before)
@@ -377,21 +406,32 @@ def _check_turns(contract: RulebookContract[Council], played: PlayedSession) -> 
             assert set(fact.lost) == {seat for seat, line in before.had.items() if line is None}
         if isinstance(fact, PhaseBegun) and before.phase not in {"vote", "decide"}:
             assert set(fact.passed) == {seat for seat, line in before.had.items() if line == PASSED}
-        assert after.is_sealed == (after.opened.settings.blind and after.phase == "propose")
+        assert after.is_sealed == ((after.opened.settings.blind and after.phase == "propose") or after.phase == "vote")
+        for seat in after.seats:
+            # D-23: nobody reads a vote of this phase but its own.
+            read = {line.id for line in after.list_visible_lines(seat.id) if line.seat != seat.id}
+            assert not read & after.sealed
+            assert after.phase != "vote" or not read & {number for number in after.had.values() if number}
 
 
 def _check_votes(played: PlayedSession) -> None:
     """D-2, D-7, D-8: the last vote of the last round counts, and where somebody owns the decision it is the owner's."""
     closed, state = _closed(played), played.snapshot.state
-    if closed is None or closed.reason in {"agreed_blind", "called"}:
+    if closed is None or closed.reason in {"agreed_blind", "settled", "called"}:
         return
     if isinstance(state.opened.settings, AdvisorySettings):
         owner = state.opened.settings.owner or state.seats[0].id
         assert closed.motion is None or state.line(closed.motion).seat == owner
         return
+    newest = max(state.candidates, default=0)
     cast = {
-        line.seat: line.said.position
+        line.seat: read_ballot(line.said, state.candidates)
         for line in state.lines
-        if line.said.type == "vote" and line.id > (closed.motion or 0) and line.round == state.round
+        if line.said.type == "vote" and line.id > newest and line.round == state.round
+        if read_ballot(line.said, state.candidates)
     }
-    assert {ballot.seat: ballot.position for ballot in closed.ballots if ballot.position} == (cast if closed.motion else {})
+    expected = {
+        seat: vote.position if (vote := ballot.get(closed.motion or 0)) is not None else "abstain"
+        for seat, ballot in cast.items()
+    }
+    assert {ballot.seat: ballot.position for ballot in closed.ballots if ballot.position} == (expected if closed.motion else {})

@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.codec.mending import AnswerMender, extract_object
+from moot.codec.choice_words import PositionRead, build_choices, find_choice
+from moot.codec.json_text import extract_object
+from moot.codec.mending import AnswerMender
 from moot.codec.schemas import allow_list, allow_text, allow_values, build_wire_schema, describe_schema
-from moot.codec.wording import find_option, read_integer, read_option, read_share
+from moot.codec.value_words import read_integer, read_share
 from moot.domain.claims import cut_text
 from moot.errors import BadAnswer
 from moot.testing.schema_values import draw_value
@@ -133,7 +135,7 @@ def test_words_without_any_json_are_an_answer_where_they_say_what_is_needed() ->
     read, notes = mend("Support: it pays, and soon.")
     assert read == {"position": "support", "text": "Support: it pays, and soon."}
     assert notes == ["words the answer"]
-    for words in ("It pays, and soon.", "Not support.", "", "   ", "{broken"):
+    for words in ("It pays, and soon.", "Nobody can support this.", "Do we support it?", "", "   ", "{broken"):
         with pytest.raises(BadAnswer):
             mend(words)
 
@@ -146,6 +148,25 @@ def test_an_answer_without_substance_is_refused_with_what_is_needed(raw: object)
     with pytest.raises(BadAnswer) as caught:
         mend(raw)
     assert str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["position", "verdict"])
+def test_the_condition_of_a_position_is_not_lost(name: str) -> None:
+    """M-2: what a person may type, a model may write."""
+    values = POSITIONS if name == "position" else ("support", "conditional", "oppose", "abstain")
+    fields = {name: allow_values(values), "text": allow_text(60), "condition": allow_text(60)}
+    schema = {"type": "object", "properties": fields, "required": [name]}
+    expected = {name: values[1], "condition": "it ships by May"}
+    assert AnswerMender(schema).mend_value({name: "Yes, if it ships by May"}) == expected
+    words = "Yes, if it ships by May. It pays."
+    assert AnswerMender(schema).mend_text(words) == {**expected, "text": words}
+
+
+@pytest.mark.parametrize("value", ["1", "a", 2, "B"])
+def test_a_line_number_is_no_position_of_a_model(value: object) -> None:
+    """M-2: positions are not numbered in a prompt, so that a number there means something else."""
+    with pytest.raises(BadAnswer):
+        mend({**GOOD, "position": value})
 
 
 def test_a_text_that_is_too_long_is_cut_at_a_word_and_noted() -> None:
@@ -169,7 +190,23 @@ def test_a_text_that_is_too_long_is_cut_at_a_word_and_noted() -> None:
         ("MySQL or Postgres", ("MySQL", "Postgres"), None),
         ("ＹＥＳ。", ("yes", "no"), "yes"),
         ("no", ("yes", "no"), "no"),
-        ("support, if the tests pass", POSITIONS, None),
+        ("support, if the tests pass", POSITIONS, "conditional_support"),
+        ("I do not support it", POSITIONS, "oppose"),
+        ("The others support it, and they are wrong", POSITIONS, None),
+        ("Given the risk we support it", POSITIONS, "support"),
+        ("The claim that I support it is silly", POSITIONS, None),
+        ("full support", POSITIONS, "support"),
+        ("It is good for users", POSITIONS, None),
+        ("For as long as it rains", POSITIONS, None),
+        ("我不支持", POSITIONS, "oppose"),
+        ("没人支持", POSITIONS, None),
+        ("2", ("Postgres", "SQLite"), "SQLite"),
+        ("post", ("Postgres", "SQLite"), "Postgres"),
+        ("Not Postgres, SQLite", ("Postgres", "SQLite"), "SQLite"),
+        ("Avoid Postgres at all costs", ("Postgres", "SQLite"), None),
+        ("I propose Postgres, because SQLite cannot scale", ("Postgres", "SQLite"), "Postgres"),
+        ("We say: do not ship", ("Ship", "Do not ship"), "Do not ship"),
+        ("我非常喜欢微服务", ("单体", "微服务"), "微服务"),
         ("conditional_support", ("support", "oppose"), None),
         ("", ("yes", "no"), None),
     ],
@@ -178,7 +215,8 @@ def test_an_option_is_known_by_its_label_its_words_and_nothing_else(
     given: str, options: tuple[str, ...], chosen: str | None
 ) -> None:
     """M-2"""
-    assert read_option(given, options) == chosen
+    read = find_choice(given, build_choices(options))
+    assert (None if read is None else read.value) == chosen
 
 
 def test_numbers_are_read_as_people_write_them() -> None:
@@ -193,7 +231,7 @@ def test_numbers_are_read_as_people_write_them() -> None:
         None,
     ]
     assert [read_share(each, 0, 1) for each in ("0,7", "70 %", "7 out of 10", 1.2, "-1", "")] == [0.7, 0.7, 0.7, None, None, None]
-    assert find_option("No. It costs too much, yes.", ("yes", "no")) == "no"
+    assert find_choice("No. It costs too much, yes.", build_choices(("yes", "no"))) == PositionRead("no")
 
 
 @given(st.integers(0, 10_000))

@@ -6,15 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.codec.plain_text import (
-    PositionRead,
-    read_confidence,
-    read_option,
-    read_plain_answer,
-    read_position,
-    suggest_choice,
-)
+from moot.codec.choice_words import PositionRead, build_choices, read_choice, read_option, read_position
+from moot.codec.plain_text import read_confidence, read_plain_answer, read_step, suggest_choice
+from moot.domain.facts import Language
 from moot.domain.person import PersonAsk, PersonChoice, PersonStep
+from moot.domain.vocabulary import CHOICE_WORDS
 from moot.errors import BadAnswer
 from moot.reports.person_steps import ask_choice, ask_confidence, ask_position, build_position_choices
 from moot.scoring.positions import VotePosition
@@ -102,6 +98,7 @@ def test_what_is_not_certain_is_no_position(text: str) -> None:
         ("A. SQLite", ("Postgres", "SQLite"), "SQLite"),
         ("Either Postgres or SQLite", ("Postgres", "SQLite"), None),
         ("a good question", ("A", "B"), None),
+        ("not Postgres", ("Postgres", "SQLite"), None),
         ("9", ("Postgres", "SQLite"), None),
         ("MySQL", ("Postgres", "SQLite"), None),
     ],
@@ -118,6 +115,10 @@ def test_an_option_is_read_by_number_letter_or_name(text: str, names: tuple[str,
         ("2", "fairly sure"),
         ("not sure", "unsure"),
         ("80%", "0.8"),
+        ("eighty percent", "0.8"),
+        ("8/10", "0.8"),
+        ("high", "0.8"),
+        (".35", "0.35"),
         ("0.35", "0.35"),
         ("7", None),
         ("900%", None),
@@ -126,6 +127,31 @@ def test_an_option_is_read_by_number_letter_or_name(text: str, names: tuple[str,
 def test_a_confidence_is_a_word_or_a_share(text: str, found: str | None) -> None:
     """M-8: never a score that a person has to invent."""
     assert read_confidence(text, SURE) == found
+
+
+def test_numbers_are_typed_as_models_write_them() -> None:
+    """M-8"""
+    one = PersonStep(name="moved_by", text="?", kind="number", numbers=range(1, 6))
+    several = PersonStep(name="answers", text="?", kind="numbers", numbers=range(1, 6))
+    assert [read_step(one, typed) for typed in ("#3", "line 3", "three", "第三条", "9", "3 4")] == [
+        "3",
+        "3",
+        "3",
+        "3",
+        None,
+        None,
+    ]
+    assert [read_step(several, typed) for typed in ("#3, #5", "3 and 5", "3 and 9")] == ["3 5", "3 5", None]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("value", get_args(VotePosition))
+def test_a_model_and_a_person_say_a_position_in_the_same_words(language: Language, value: str) -> None:
+    """M-8, M-2: there is one vocabulary."""
+    choices = build_position_choices(language, get_args(VotePosition))
+    for word in CHOICE_WORDS[value]:
+        expected = read_choice(word, choices)
+        assert expected == read_choice(word, build_choices(get_args(VotePosition))) == value
 
 
 def test_a_mistyped_choice_is_explained() -> None:

@@ -1,5 +1,6 @@
 """Every consensusType at its boundaries (D-11), and what the group's confidence does at the edges (D-12)."""
 
+import math
 from dataclasses import replace
 from itertools import pairwise
 
@@ -7,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.scoring.confidence import CEILING
 from moot.scoring.positions import VotePosition
+from moot.scoring.posterior import CEILING
 from moot.scoring.resolution import Resolution, SeatVote, resolve_advisory, resolve_consensus, resolve_open_vote
 
 POSITIONS: list[VotePosition] = ["support", "conditional_support", "oppose", "abstain"]
@@ -16,14 +17,27 @@ SIDES: list[VotePosition] = ["support", "conditional_support", "oppose"]
 
 
 def voice(
-    seat: str, position: VotePosition | None, confidence: float = 0.8, weight: float = 1.0, trust: float = 0.5, family: str = ""
+    seat: str,
+    position: VotePosition | None,
+    confidence: float | None = 0.8,
+    weight: float = 1.0,
+    accuracy: float = 0.65,
+    family: str = "",
 ) -> SeatVote:
-    return SeatVote(seat=seat, position=position, confidence=confidence, weight=weight, trust=trust, family=family)
+    return SeatVote(
+        seat=seat,
+        position=position,
+        confidence=0.8 if confidence is None else confidence,
+        weight=weight,
+        accuracy=accuracy,
+        family=family,
+        stated=confidence is not None,
+    )
 
 
 def vote(*positions: VotePosition | None) -> list[SeatVote]:
-    """Seats of different families, alike in all but their positions."""
-    return [voice(f"s{number}", position) for number, position in enumerate(positions)]
+    """Seats of different families without a record, who do not say how sure they are; alike in all but their positions."""
+    return [voice(f"s{number}", position, None) for number, position in enumerate(positions)]
 
 
 def sure(found: Resolution) -> float:
@@ -36,9 +50,9 @@ def drawn(positions: list[VotePosition], largest: int = 8) -> st.SearchStrategy[
         voice,
         st.just(""),
         st.sampled_from(positions),
-        confidence=st.floats(0.05, 1),
+        confidence=st.one_of(st.none(), st.floats(0.05, 1)),
         weight=st.floats(0.2, 3),
-        trust=st.floats(0.1, 0.95),
+        accuracy=st.floats(0.3, 0.95),
         family=st.sampled_from(("gpt", "claude", "qwen")),
     )
     return st.lists(one, min_size=1, max_size=largest).map(
@@ -60,17 +74,39 @@ class TestConsensusTypes:
         found = resolve_open_vote(vote("support", "support", other))
         assert (found.consensus_type, found.carried) == ("convergent", True)
 
-    def test_conditions_alone_are_half_on_each_side_and_no_consensus(self) -> None:
-        found = resolve_open_vote(vote("conditional_support", "conditional_support"))
-        assert (found.consensus_type, found.support, found.carried) == ("no_consensus", 0.5, False)
+    def test_three_votes_of_yes_if_converge(self) -> None:
+        """D-12: a condition is an obligation, never half an opposition."""
+        found = resolve_open_vote(vote("conditional_support", "conditional_support", "conditional_support"))
+        assert (found.consensus_type, found.support, found.carried) == ("convergent", 1.0, True)
+        assert found.confidence == resolve_open_vote(vote("support", "support", "support")).confidence
 
     def test_one_support_among_conditions_converges(self) -> None:
         assert resolve_open_vote(vote("support", "conditional_support", "conditional_support")).consensus_type == "convergent"
 
-    def test_three_of_five_are_a_majority(self) -> None:
+    def test_three_of_five_are_contested_because_they_are_hardly_surer_than_chance(self) -> None:
         found = resolve_open_vote(vote("support", "support", "support", "oppose", "oppose"))
-        assert (found.consensus_type, found.carried) == ("majority", True)
+        assert (found.consensus_type, found.carried) == ("contested", True)
         assert found.support == pytest.approx(0.6)
+        assert found.confidence == pytest.approx(1 / (1 + (0.35 / 0.65) ** 0.5))
+
+    @pytest.mark.parametrize(
+        ("against", "kind"), [(1.1, "majority"), (1.2, "contested"), (1.99, "contested"), (2.0, "no_consensus")]
+    )
+    def test_the_posterior_divides_majority_contested_and_nothing(self, against: float, kind: str) -> None:
+        """Two sure votes for it, and one against that becomes surer."""
+        odds = 2 - against
+        stated = [0.8, 0.8, 1 / (1 + 4**-against)]
+        voices = [voice("a", "support", stated[0]), voice("b", "support", stated[1]), voice("c", "oppose", stated[2])]
+        found = resolve_open_vote(voices)
+        assert sure(found) == pytest.approx(1 / (1 + 4 ** (-odds / 3)))
+        assert found.consensus_type == kind
+
+    def test_exactly_at_the_clear_majority_it_is_one(self) -> None:
+        # The mean of three log-odds is ln(0.6 / 0.4).
+        against = 1 / (1 + (0.8 / 0.2) ** 2 * (0.4 / 0.6) ** 3)
+        voices = [voice("a", "support", 0.8), voice("b", "support", 0.8), voice("c", "oppose", 1 - against)]
+        assert sure(resolve_open_vote(voices)) == pytest.approx(0.6)
+        assert resolve_open_vote(voices).consensus_type == "majority"
 
     def test_four_of_seven_are_contested(self) -> None:
         found = resolve_open_vote(vote("support", "support", "support", "support", "oppose", "oppose", "oppose"))
@@ -83,17 +119,20 @@ class TestConsensusTypes:
 
     def test_weights_that_outvote_the_heads_are_contested(self) -> None:
         voices = [voice("a", "support", weight=9), voice("b", "oppose"), voice("c", "oppose")]
+        assert sure(resolve_open_vote(voices)) > 0.6
         assert resolve_open_vote(voices).consensus_type == "contested"
 
     def test_as_many_heads_for_as_against_are_contested_whatever_their_weight(self) -> None:
         assert resolve_open_vote([voice("a", "support", weight=9), voice("b", "oppose")]).consensus_type == "contested"
 
     def test_a_condition_supports_by_head(self) -> None:
-        voices = [voice("a", "support"), voice("b", "conditional_support"), voice("c", "oppose", 0.1)]
+        voices = [voice("a", "support"), voice("b", "conditional_support"), voice("c", "oppose", 0.55)]
         assert resolve_open_vote(voices).consensus_type == "majority"
 
     def test_rounding_does_not_turn_an_even_split(self) -> None:
-        voices = [voice("a", "support", 0.1), voice("b", "support", 0.2), voice("c", "oppose", 0.3)]
+        # 1 + 2 thirds of the log-odds of 0.9 against the whole of it.
+        one, two = (1 / (1 + 9 ** (-part / 3)) for part in (1, 2))
+        voices = [voice("a", "support", one), voice("b", "support", two), voice("c", "oppose", 0.9)]
         assert resolve_open_vote(voices).consensus_type == "no_consensus"
 
     def test_half_of_the_weight_is_no_quorum(self) -> None:
@@ -113,10 +152,25 @@ class TestConsensusTypes:
         assert (found.consensus_type, found.support, found.confidence, found.heads) == ("no_consensus", None, None, 0)
         assert (found.effective, found.turnout) == (0, 0)
 
-    def test_votes_without_any_confidence_are_counted_as_equally_sure(self) -> None:
-        found = resolve_open_vote([voice("a", "support", 0), voice("b", "support", 0), voice("c", "oppose", 0)])
-        assert (found.consensus_type, found.confidence) == ("majority", 0.5)
-        assert found.support == pytest.approx(2 / 3)
+    @pytest.mark.parametrize("stated", [0.0, 0.3, 0.5])
+    def test_votes_that_are_stated_at_one_half_or_below_weigh_nothing(self, stated: float) -> None:
+        """D-12"""
+        found = resolve_open_vote([voice(seat, "support", stated) for seat in "abc"])
+        assert (found.consensus_type, found.confidence, found.support, found.carried) == ("no_consensus", 0.5, 0.5, False)
+        with_one = resolve_open_vote([voice("a", "support", 0.9), voice("b", "oppose", stated), voice("c", "oppose", stated)])
+        assert with_one.support == 1.0
+
+    def test_nothing_is_carried_by_those_who_are_right_no_more_than_by_chance(self) -> None:
+        """D-12"""
+        found = resolve_open_vote([voice(seat, "support", 0.9, accuracy=0.5) for seat in "abc"])
+        assert (found.consensus_type, found.confidence, found.carried) == ("no_consensus", 0.5, False)
+
+    @given(drawn(POSITIONS))
+    def test_whatever_is_carried_is_more_likely_right_than_wrong(self, voices: list[SeatVote]) -> None:
+        """D-12: support and confidence never disagree."""
+        for found in (resolve_open_vote(voices), resolve_consensus(voices, threshold=0.0, quorum=1)):
+            assert not found.carried or sure(found) > 0.5
+            assert found.support is None or (found.support > 0.5) == (sure(found) > 0.5) or abs(sure(found) - 0.5) < 1e-9
 
 
 class TestConsensusProtocol:
@@ -136,13 +190,21 @@ class TestConsensusProtocol:
     def test_one_that_opposes_prevents_it(self) -> None:
         assert not resolve_consensus([*vote("support", "support", "support"), voice("x", "oppose", 0.01)]).carried
 
-    def test_without_quorum_it_is_not_reached(self) -> None:
-        assert resolve_consensus(vote("support", "abstain")).consensus_type == "no_consensus"
+    @pytest.mark.parametrize("other", ["abstain", None])
+    def test_all_means_all_seats(self, other: VotePosition | None) -> None:
+        voices = vote("support", "support", "support", other)
+        assert resolve_consensus(voices).consensus_type == "no_consensus"
+        assert resolve_consensus(voices, quorum=4).consensus_type == "no_consensus"
+        assert resolve_consensus(voices, quorum=3).consensus_type == "convergent"
         assert resolve_consensus([]).consensus_type == "no_consensus"
 
     def test_the_threshold_can_be_moved(self) -> None:
         assert resolve_consensus(vote("support", "support"), threshold=0.8).carried
         assert not resolve_consensus(vote("support", "support"), threshold=0.81).carried
+
+    def test_a_threshold_below_one_half_carries_nothing_that_is_not_likely(self) -> None:
+        """D-12"""
+        assert not resolve_consensus([voice("a", "support", 0.4), voice("b", "support", 0.4)], threshold=0.3).carried
 
 
 class TestAdvisoryProtocol:
@@ -184,10 +246,42 @@ class TestConfidence:
 
     def test_two_sure_supports_and_a_condition(self) -> None:
         voices = [voice("a", "support", 0.85), voice("b", "support", 0.80), voice("c", "conditional_support", 0.70)]
-        assert 0.7 <= sure(resolve_open_vote(voices)) <= 0.85
+        mean = (math.log(0.85 / 0.15) + math.log(0.8 / 0.2) + math.log(0.7 / 0.3)) / 3
+        assert sure(resolve_open_vote(voices)) == pytest.approx(1 / (1 + math.exp(-mean)))
 
-    def test_a_lone_voice_is_believed_less_than_it_believes_itself(self) -> None:
-        assert 0.6 < sure(resolve_open_vote([voice("a", "support", 0.9)])) < 0.75
+    def test_one_vote_of_an_unknown_source_is_right_in_65_cases_of_100(self) -> None:
+        assert sure(resolve_open_vote(vote("support"))) == pytest.approx(0.65)
+
+    @pytest.mark.parametrize(("heads", "effective"), [(2, 1.6), (3, 2.0), (5, 2.5), (9, 3.0)])
+    def test_votes_that_agree_add_up_as_the_independent_ones_they_are_worth(self, heads: int, effective: float) -> None:
+        found = resolve_open_vote(vote(*["support"] * heads))
+        assert found.effective == pytest.approx(effective)
+        assert sure(found) == pytest.approx(1 / (1 + (0.35 / 0.65) ** effective))
+
+    def test_a_vote_that_states_nothing_is_presumed_to_say_what_all_would(self) -> None:
+        mixed = [voice("a", "support", 0.9), voice("b", "support", None), voice("c", "support", None)]
+        presumed = sure(resolve_open_vote(vote("support", "support", "support")))
+        assert sure(resolve_open_vote(mixed)) == pytest.approx(
+            sure(
+                resolve_open_vote([voice("a", "support", 0.9), voice("b", "support", presumed), voice("c", "support", presumed)])
+            )
+        )
+
+    def test_a_record_weighs_the_stated_confidence(self) -> None:
+        known, unknown = math.log(0.9 / 0.1), math.log(0.65 / 0.35)
+        voices = [voice("a", "support", 0.7, accuracy=0.9), voice("b", "oppose", 0.7)]
+        share = (known - unknown) / (known + unknown)
+        assert sure(resolve_open_vote(voices)) == pytest.approx(1 / (1 + (0.3 / 0.7) ** share))
+
+    def test_seven_of_one_family_hardly_outvote_two_that_stand_alone(self) -> None:
+        """D-20: heads are not votes."""
+        clones = [voice(f"s{number}", "support", None, family="gpt") for number in range(7)]
+        others = [voice("x", "oppose", None, family="claude"), voice("y", "oppose", None, family="qwen")]
+        found = resolve_open_vote([*clones, *others])
+        assert (found.consensus_type, found.heads) == ("contested", 9)
+        assert 0.5 < sure(found) < 0.55
+        three = resolve_open_vote([*clones[:3], *others])
+        assert (three.carried, sure(three) < 0.5) == (False, True)
 
     def test_lukewarm_votes_convince_less_than_sure_ones(self) -> None:
         lukewarm = resolve_open_vote([voice(seat, "support", 0.55) for seat in "abc"])
@@ -197,26 +291,26 @@ class TestConfidence:
         assert sure(resolve_open_vote([voice("a", "support", 0.6), voice("b", "oppose", 0.9), voice("c", "oppose", 0.9)])) < 0.5
 
     def test_the_trusted_convince_more(self) -> None:
-        found = [sure(resolve_open_vote([voice("a", "support", trust=trust)])) for trust in (0.2, 0.5, 0.8)]
+        found = [sure(resolve_open_vote([voice("a", "support", None, accuracy=share)])) for share in (0.55, 0.65, 0.8)]
         assert found == sorted(found)
         assert found[0] < found[1] < found[2]
 
     def test_many_of_one_family_convince_less_than_a_few_of_several(self) -> None:
-        clones = [voice(f"s{number}", "support", family="gpt") for number in range(12)]
+        clones = [voice(f"s{number}", "support", None, family="gpt") for number in range(12)]
         assert sure(resolve_open_vote(clones)) < sure(resolve_open_vote(vote("support", "support", "support", "support")))
 
     def test_ten_more_of_one_family_add_little(self) -> None:
-        clones = [voice(f"s{number}", "support", family="gpt") for number in range(15)]
+        clones = [voice(f"s{number}", "support", None, family="gpt") for number in range(15)]
         assert 0 < sure(resolve_open_vote(clones)) - sure(resolve_open_vote(clones[:5])) < 0.05
 
     def test_given_correlations_replace_the_families(self) -> None:
-        clones = [voice(f"s{number}", "support", family="gpt") for number in range(3)]
+        clones = [voice(f"s{number}", "support", None, family="gpt") for number in range(3)]
         apart = resolve_open_vote(clones, correlations=lambda _one, _other: 0.0)
         assert apart.effective == pytest.approx(3)
         assert sure(apart) > sure(resolve_open_vote(clones))
 
     def test_no_crowd_is_certain(self) -> None:
-        crowd = [voice(f"s{number}", "support", 1.0, trust=1.0) for number in range(100)]
+        crowd = [voice(f"s{number}", "support", None, accuracy=1.0) for number in range(100)]
         assert sure(resolve_open_vote(crowd, correlations=lambda _one, _other: 0.0)) == pytest.approx(CEILING)
 
 
@@ -251,13 +345,15 @@ class TestWhateverTheVotes:
             assert (after.support or 0) >= (before.support or 0) - 1e-9
             assert sure(after) >= sure(before) - 1e-9
 
-    @given(drawn(SIDES), drawn(["oppose"], largest=1))
+    @given(drawn(SIDES), drawn(["oppose"], largest=1), st.booleans())
     def test_one_more_that_opposes_never_raises_the_confidence_in_a_motion_that_leads(
-        self, voices: list[SeatVote], more: list[SeatVote]
+        self, voices: list[SeatVote], more: list[SeatVote], stated: bool
     ) -> None:
-        before = sure(resolve_open_vote(voices))
+        """Where some state their confidence and others do not, one that is hardly sure can thin out the others' average."""
+        alike = [replace(v, stated=stated, family="") for v in voices]
+        before = sure(resolve_open_vote(alike))
         if before >= 0.5:
-            assert sure(resolve_open_vote([*voices, replace(more[0], seat="x")])) <= before + 1e-9
+            assert sure(resolve_open_vote([*alike, replace(more[0], seat="x", stated=stated, family="")])) <= before + 1e-9
 
     @given(drawn(SIDES), drawn(["oppose"], largest=1))
     def test_one_more_that_opposes_never_makes_a_failing_motion_lead(self, voices: list[SeatVote], more: list[SeatVote]) -> None:
@@ -270,14 +366,15 @@ class TestWhateverTheVotes:
     ) -> None:
         place = at % len(voices)
         one = replace(voices[place], position="support")
+        one = replace(one, stated=True)
         surer = replace(one, confidence=one.confidence + (1 - one.confidence) * step)
         before, after = ([*voices[:place], v, *voices[place + 1 :]] for v in (one, surer))
         assert sure(resolve_open_vote(after)) >= sure(resolve_open_vote(before)) - 1e-9
 
     @given(drawn(SIDES))
     def test_the_mirror_vote_has_the_mirror_confidence(self, voices: list[SeatVote]) -> None:
-        mirror: dict[VotePosition | None, VotePosition] = {"support": "oppose", "oppose": "support"}
-        turned = [replace(v, position=mirror.get(v.position, "conditional_support")) for v in voices]
+        mirror: dict[VotePosition | None, VotePosition] = {"oppose": "support"}
+        turned = [replace(v, position=mirror.get(v.position, "oppose")) for v in voices]
         assert sure(resolve_open_vote(turned)) == pytest.approx(1 - sure(resolve_open_vote(voices)))
 
     @given(drawn(SIDES), st.floats(0.1, 10))

@@ -1,5 +1,6 @@
 """D-14: each source has a track record, from outcomes that were reported later. D-20: and so has each pair."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -8,13 +9,15 @@ from moot.memory.facts import DecisionKept, Member, Outcome
 from moot.memory.remembered_decision import OutcomeReview, RememberedDecision
 from moot.memory.track_records import (
     Score,
+    SourceStanding,
     build_source_trust,
     collect_scores,
     compute_pair_correlation,
     compute_score,
-    compute_source_trust,
+    compute_standing,
 )
 from moot.scoring.positions import VotePosition
+from moot.scoring.resolution import SeatVote, resolve_open_vote
 from moot.scoring.trust import TrackRecord, compute_category_trust, compute_trust
 
 NOW = datetime(2025, 3, 1, tzinfo=UTC)
@@ -52,7 +55,7 @@ def case(
         ("partial", "support", 0.09),
         ("failure", "support", 0.64),
         ("failure", "oppose", 0.04),
-        ("success", "conditional_support", 0.1225),
+        ("success", "conditional_support", 0.04),
         ("success", "abstain", None),
         ("success", None, None),
         ("abandoned", "support", None),
@@ -64,8 +67,10 @@ def test_a_vote_is_scored_as_a_forecast(outcome: Outcome | None, position: VoteP
     assert (found and pytest.approx(found.brier)) == expected
 
 
-def test_a_vote_without_confidence_is_not_scored() -> None:
-    assert compute_score("ada", case("success", ("ada", "support", None))) is None
+def test_a_vote_without_confidence_has_no_brier_score() -> None:
+    assert compute_score("ada", case("success", ("ada", "support", None))) == Score(
+        decision="d", category="web", brier=None, right=1.0
+    )
 
 
 def test_no_decision_is_not_scored() -> None:
@@ -74,11 +79,11 @@ def test_no_decision_is_not_scored() -> None:
 
 def test_a_source_on_two_seats_is_one_case() -> None:
     found = compute_score("ada", case("success", ("ada", "support", 1.0), ("ada", "oppose", 1.0)))
-    assert found == Score(decision="d", category="web", brier=0.5)
+    assert found == Score(decision="d", category="web", brier=0.5, right=0.5)
 
 
 def test_trust_is_neutral_without_a_record() -> None:
-    assert compute_source_trust([]) == compute_source_trust([], "web") == 0.5
+    assert compute_standing([]) == compute_standing([], "web") == SourceStanding(trust=0.5, accuracy=0.65)
     assert build_source_trust("ada", []).brier is None
 
 
@@ -95,8 +100,34 @@ def test_trust_is_kept_by_category_and_drawn_towards_the_whole_record() -> None:
         "ops": pytest.approx(compute_category_trust(ops, overall)),
         "web": pytest.approx(compute_category_trust(web, overall)),
     }
-    assert compute_source_trust(listed, " WEB") == pytest.approx(compute_category_trust(web, overall))
-    assert compute_source_trust(listed, "ops") < compute_source_trust(listed) < compute_source_trust(listed, "web")
+    assert compute_standing(listed, " WEB").trust == pytest.approx(compute_category_trust(web, overall))
+    ops_here, web_here = compute_standing(listed, "ops"), compute_standing(listed, "web")
+    assert ops_here.trust < compute_standing(listed).trust < web_here.trust
+    assert {one.category: one.brier for one in found.categories} == {"ops": pytest.approx(0.81), "web": pytest.approx(0.01)}
+    # Of the other category three cases count at most, and none of its own twice.
+    assert web_here.accuracy == pytest.approx((8 + 6.5) / (8 + 3 + 10))
+    assert ops_here.accuracy == pytest.approx((0 + 3 + 6.5) / (4 + 3 + 10))
+    assert found.accuracy == pytest.approx((8 + 6.5) / (12 + 10))
+
+
+def test_being_right_counts_also_where_no_confidence_was_stated() -> None:
+    """D-12: how often a source was on the side that proved right."""
+    listed = collect_scores("ada", [case("success", ("ada", "support", None), decision=str(n)) for n in range(3)])
+    assert [(one.brier, one.right) for one in listed] == [(None, 1.0)] * 3
+    assert compute_standing(listed) == SourceStanding(trust=0.5, accuracy=pytest.approx((3 + 6.5) / 13))
+
+
+def test_wins_elsewhere_do_not_make_an_authority_here() -> None:
+    """D-14: a hundred trivial wins are outweighed by two honest opponents in another category."""
+    farmed = compute_standing(
+        collect_scores("ada", [case("success", ("ada", "support", 1.0), category="trivia", decision=str(n)) for n in range(100)]),
+        "security",
+    )
+    farmer = SeatVote(seat="ada", position="support", stated=False, accuracy=farmed.accuracy)
+    honest = [SeatVote(seat=name, position="oppose", stated=False) for name in ("bob", "cy")]
+    assert farmed.accuracy > 0.65
+    assert not resolve_open_vote([farmer, *honest]).carried
+    assert resolve_open_vote([replace(farmer, position="oppose"), *(replace(v, position="support") for v in honest)]).carried
 
 
 def scored(*briers: float) -> list[Score]:

@@ -46,9 +46,11 @@ def test_a_long_record_outgrows_the_prior() -> None:
     assert compute_trust(record([0.01] * 10_000)) == pytest.approx(0.9, abs=0.01)
 
 
-def test_a_category_without_cases_has_the_overall_trust() -> None:
+def test_a_category_without_cases_has_a_little_of_the_trust_earned_elsewhere() -> None:
     overall = record([0.04] * 30)
-    assert compute_category_trust(TrackRecord(), overall) == compute_trust(overall)
+    # What was done elsewhere counts as three cases at most, however many they were.
+    assert compute_category_trust(TrackRecord(), overall) == pytest.approx(1 - math.sqrt((3 * 0.04 + 10 * 0.25) / 13))
+    assert 0.5 < compute_category_trust(TrackRecord(), overall) < compute_trust(overall)
 
 
 def test_a_category_that_goes_badly_lowers_trust_there_alone() -> None:
@@ -61,7 +63,7 @@ def test_a_record_counts_its_cases_and_sums_their_scores() -> None:
 
 
 @pytest.mark.parametrize(
-    ("position", "expected"), [("support", 0.8), ("oppose", 0.2), ("conditional_support", 0.65), ("abstain", None), (None, None)]
+    ("position", "expected"), [("support", 0.8), ("oppose", 0.2), ("conditional_support", 0.8), ("abstain", None), (None, None)]
 )
 def test_a_vote_forecasts_its_motion(position: str | None, expected: float | None) -> None:
     match position:

@@ -384,10 +384,10 @@ class Moot:
 
     async def _add_decided(self, line: SessionLine) -> SessionLine:
         kept = await self.memory.get(line.session)
-        if kept is not None:
-            choice, decided, strength = kept.record.choice, kept.record.decided, kept.record.strength
+        if kept is not None and (kept.record.strength or kept.record.decided is None):
+            choice, decided, strength = kept.record.choice, kept.record.decided, kept.record.strength or "none"
         else:
-            # Not remembered: imported, or ended by a process that died before it could.
+            # Not remembered: imported, or ended by a process that died before it could. Version 0.1.0 remembered no strength.
             found = await self.decision(line.session)
             choice, strength = found.choice, found.strength
             decided = None if found.decision is None else found.decision.text

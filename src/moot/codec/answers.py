@@ -7,7 +7,8 @@ from typing import Protocol, TypedDict, Unpack, runtime_checkable
 
 from pydantic import TypeAdapter, ValidationError
 
-from moot.codec.mending import AnswerMender, extract_object, is_pass, show_value
+from moot.codec.json_text import extract_object
+from moot.codec.mending import AnswerMender, is_pass, show_value
 from moot.codec.schemas import build_schema, get_adapter, get_own_schema
 from moot.domain.effects import Alternative, AnswerForm, Brief, Schema
 from moot.domain.facts import Reply
@@ -73,7 +74,7 @@ def _parse(
         raise BadAnswer(f"the answer has {len(raw)} characters; at most {LONGEST_ANSWER} are taken")
     if form.instead is not None and (instead := parse_alternative(form, form.instead, raw)) is not None:
         return instead, []
-    mender = AnswerMender(schema, fills, is_strict=is_strict)
+    mender = AnswerMender(schema, fills, infer=form.infer, is_strict=is_strict)
     try:
         if isinstance(raw, str):
             text = strip_thoughts(fix_surrogates(raw))

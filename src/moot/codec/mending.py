@@ -9,7 +9,8 @@
 | a reference to nothing, a field of another ask, a list item or optional value that cannot be read | left out | `left_out` |
 | one value for a list, a list for one text, a field given twice | the list, the text, the last | `read` |
 | broken JSON: a comma too many, single quotes, no end | what it holds | `repaired` |
-| words without any JSON | the text of the answer; its choice, if the words begin with one | `words` |
+| words without any JSON | the text of the answer; its choice, if the words make one | `words` |
+| a needed field that is missing, where the others say it | the field (`AnswerForm.infer`) | `words` |
 
 What is not there is not invented. An answer in which something that is needed cannot be read is asked for again.
 """
@@ -17,38 +18,43 @@ What is not there is not invented. An answer in which something that is needed c
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
-from moot.codec.wording import find_option, is_blank, is_empty, read_flag, read_integer, read_option, read_share
+from moot.codec.choice_words import PositionRead, build_choices, find_choice, has_meaning, is_line_mark
+from moot.codec.json_text import extract_object, find_object, fold_name
+from moot.codec.value_words import is_blank, is_empty, read_flag, read_integer, read_share, split_numbers
 from moot.domain.claims import cut_text
-from moot.domain.effects import Schema
+from moot.domain.effects import InferField, Schema
 from moot.domain.safe_text import one_line
 from moot.errors import BadAnswer
 
 MOST_NOTES: Final = 20
-MOST_STARTS: Final = 200
-"""At how many places of an answer parsing a JSON object is attempted: this bounds the work on hostile input."""
-LONGEST_REPAIRED: Final = 30_000
 DEEPEST: Final = 8
 LONGEST_GIVEN: Final = 60
 _MISSING: Final = object()
+_CONDITION: Final = "condition"
 _NO_OBJECT: Final = "a JSON object was expected, and none was found in the answer"
-# The possessive `*+` prevents backtracking through a long run of spaces after the fence.
-_FENCE: Final = re.compile(r"```(?:json)?[ \t]*+\n(.*?)(?:```|\Z)", re.DOTALL)
-# An unquoted `#3` is a comment to a JSON repairer, which would drop the rest of the line.
-_BARE_LINE: Final = re.compile(r'([:\[,]\s*)#(\d{1,6})(?=\s*(?:[,\]}]\s*["\]}]|[}\]]|,\s*#|\Z))')
 _BULLET: Final = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)、])\s+")
 
 
 class AnswerMender:
     """Brings one answer into a schema; `notes` collects what was changed, each with its code, its field and what was given.
 
-    With `is_strict` nothing is left out or cut: then the fault is raised. `known` are fields that code has a value for.
+    With `is_strict` nothing is left out or cut: then the fault is raised. `known` are fields that code has a value for; `infer`
+    finds a needed field in the others.
     """
 
-    def __init__(self, schema: Schema, known: Mapping[str, object] | None = None, *, is_strict: bool = False) -> None:
+    def __init__(
+        self,
+        schema: Schema,
+        known: Mapping[str, object] | None = None,
+        *,
+        infer: InferField | None = None,
+        is_strict: bool = False,
+    ) -> None:
         self._schema = schema
         self._known = known or {}
+        self._infer = infer
         self._is_strict = is_strict
         self.notes: list[str] = []
 
@@ -72,7 +78,7 @@ class AnswerMender:
         """Return the fields of an answer in words that came as JSON; None if it holds none of them."""
         found = self._find_object(text)
         fields: Mapping[str, Schema] = self._schema.get("properties", {})
-        if not isinstance(found, dict) or not any(_fold_name(key) in {_fold_name(name) for name in fields} for key in found):
+        if not isinstance(found, dict) or not any(fold_name(key) in {fold_name(name) for name in fields} for key in found):
             return None
         self._note("read", "", "JSON")
         return self._mend_object(self._schema, found, "", 0)
@@ -148,7 +154,8 @@ class AnswerMender:
             number = read_integer(value)
             found = number if number in allowed else None
         elif isinstance(value, str | int | float):
-            found = read_option(str(value), [str(each) for each in allowed])
+            read = _find_allowed(str(value), allowed)
+            found = None if read is None else read.value
         if found is None:
             shown = ", ".join(str(each) for each in allowed[:12]) or "none"
             raise BadAnswer(f"{path}: expected one of: {shown} (given: {show_value(value)})")
@@ -259,15 +266,33 @@ class AnswerMender:
                 found = self._find_elsewhere(where, fields[name], extra, given.get(name), depth)
                 if found is _MISSING:
                     found = self._find_in_words(where, fields[name], [each for key, each in given.items() if key != name])
+                if found is _MISSING and is_empty(given.get(name)):
+                    found = self._infer_field(where, name, {**extra, **given, **mended})
                 if found is _MISSING and not path and name in self._known:
                     continue
                 if found is _MISSING:
                     raise faults.get(name) or BadAnswer(f"{where}: it is needed, and missing")
                 mended[name] = found
+        self._add_condition(fields, given, mended, path)
         for name, left in extra.items():
             if name not in {"$schema", "additionalProperties"}:
                 self._note("left_out", f"{path}.{name}" if path else name, left)
         return {name: mended[name] for name in fields if name in mended}
+
+    def _add_condition(
+        self, fields: Mapping[str, Schema], given: Mapping[str, object], mended: dict[str, object], path: str
+    ) -> None:
+        """Add the condition of a position that was given as "support, if the tests pass"."""
+        if _CONDITION not in fields or mended.get(_CONDITION):
+            return
+        for name, value in mended.items():
+            word = given.get(name)
+            if isinstance(word, str) and isinstance(value, str) and value.startswith(_CONDITION) and "enum" in fields[name]:
+                read = _find_allowed(word, fields[name]["enum"])
+                if read is not None and read.condition:
+                    where = f"{path}.{_CONDITION}" if path else _CONDITION
+                    mended[_CONDITION] = self._mend_string(fields[_CONDITION], read.condition, where)
+                    return
 
     def _open_object(self, fields: Mapping[str, Schema], required: Sequence[str], value: object, path: str) -> dict[str, object]:
         """Return the object that holds the fields: unwrapped from a list, from text, or from one object around it."""
@@ -281,10 +306,10 @@ class AnswerMender:
             value = inner
         if not isinstance(value, dict):
             raise BadAnswer(f"{path or 'the answer'}: an object was expected (given: {show_value(value)})")
-        names = {_fold_name(name) for name in fields}
-        if not any(_fold_name(str(key)) in names for key in value):
+        names = {fold_name(name) for name in fields}
+        if not any(fold_name(str(key)) in names for key in value):
             wrapped = [each for each in value.values() if isinstance(each, dict)]
-            if len(wrapped) == 1 and any(_fold_name(str(key)) in names for key in wrapped[0]):
+            if len(wrapped) == 1 and any(fold_name(str(key)) in names for key in wrapped[0]):
                 self._note("read", path, dict.fromkeys(value, "…"))
                 return {str(key): each for key, each in wrapped[0].items()}
         return {str(key): each for key, each in value.items()}
@@ -293,11 +318,11 @@ class AnswerMender:
         self, fields: Mapping[str, Schema], value: dict[str, object], path: str
     ) -> tuple[dict[str, object], dict[str, object]]:
         """Return the values of the known fields, in whatever spelling, and the others."""
-        spellings = {_fold_name(name): name for name in fields}
+        spellings = {fold_name(name): name for name in fields}
         given: dict[str, object] = {}
         extra: dict[str, object] = {}
         for key, each in value.items():
-            name = key if key in fields else spellings.get(_fold_name(key))
+            name = key if key in fields else spellings.get(fold_name(key))
             if name is None or (name in given and name != key):
                 extra[key] = each
                 continue
@@ -321,7 +346,7 @@ class AnswerMender:
             self._note("read", where, f"{key}: {each}")
             return found
         item = field.get("items", {}).get("properties", {}) if field.get("type") == "array" and given is None else {}
-        inner = {key: each for key, each in extra.items() if _fold_name(key) in {_fold_name(name) for name in item}}
+        inner = {key: each for key, each in extra.items() if fold_name(key) in {fold_name(name) for name in item}}
         if not inner:
             return _MISSING
         self._note("read", where, "{…}")
@@ -335,69 +360,38 @@ class AnswerMender:
         if not allowed or not all(isinstance(each, str) for each in allowed):
             return _MISSING
         for each in others:
-            option = find_option(each, allowed) if isinstance(each, str) else None
-            if option is not None:
-                self._note("words", where, each, option)
-                return option
+            read = _find_allowed(each, allowed) if isinstance(each, str) else None
+            if read is not None:
+                self._note("words", where, each, read.value)
+                return read.value
         if len(allowed) > 1:
             return _MISSING
         self._note("filled", where, _MISSING, allowed[0])
         return allowed[0]
 
-    # Words
-
-    def _find_object(self, text: str) -> object | None:
-        """Return the JSON object in a text, whether it is bare, fenced, surrounded by prose or broken; None if there is none."""
-        fenced = _FENCE.search(text)
-        source = fenced[1] if fenced and "{" in fenced[1] else text
-        start = source.find("{")
-        if start < 0:
-            return None
-        found = self._list_objects(source, start)
-        if found:
-            branches = self._schema.get("anyOf", [self._schema])
-            names = {_fold_name(name) for branch in branches for name in branch.get("properties", {})}
-            # Several: the one that answers is the one with the most of the fields.
-            return max(found, key=lambda each: sum(_fold_name(key) in names for key in each))
-        return self._repair(source[start:])
-
-    def _list_objects(self, source: str, start: int) -> list[dict[str, object]]:
-        doubled: list[str] = []
-        decoder = json.JSONDecoder(object_pairs_hook=lambda pairs: _join_pairs(pairs, doubled))
-        found: list[dict[str, object]] = []
-        for _ in range(MOST_STARTS):
-            if start < 0:
-                break
-            try:
-                value, end = decoder.raw_decode(source, start)
-            # Thousands of nested brackets: every later start would fail in the same way.
-            except RecursionError:
-                break
-            except ValueError:
-                # A brace in prose: a valid object may still follow. Inside a broken one only parts would be found.
-                if not found and _looks_like_object(source, start):
-                    break
-                start = source.find("{", start + 1)
-                continue
-            found.append(value)
-            start = source.find("{", end)
-        for name in doubled:
-            self._note("read", name, "twice")
+    def _infer_field(self, where: str, name: str, others: Mapping[str, object]) -> object:
+        """Find a needed value in what else was said, where the protocol knows how."""
+        # Whoever sends an answer from outside is told what it lacks.
+        found = None if self._infer is None or self._is_strict else self._infer(name, others)
+        if found is None:
+            return _MISSING
+        self._note("words", where, next((each for each in others.values() if isinstance(each, str)), _MISSING), found)
         return found
 
-    def _repair(self, source: str) -> object | None:
-        from json_repair import repair_json
+    # Words
 
-        try:
-            value = repair_json(_BARE_LINE.sub(r"\1\2", source[:LONGEST_REPAIRED]), return_objects=True)
-        except (RecursionError, ValueError):
+    def _find_object(self, text: str) -> dict[str, object] | None:
+        branches = self._schema.get("anyOf", [self._schema])
+        found = find_object(text, {fold_name(name) for branch in branches for name in branch.get("properties", {})})
+        if found is None:
             return None
-        if isinstance(value, list):
-            value = next((each for each in value if isinstance(each, dict) and each), None)
-        if not isinstance(value, dict) or not value:
-            return None
-        self._note("repaired", "", source[-LONGEST_GIVEN:])
-        return value
+        for name in found.doubled:
+            self._note("read", name, "twice")
+        if found.broken:
+            self._note("repaired", "", found.broken[-LONGEST_GIVEN:])
+            # The end of a cut-off answer may have said it, and its last value may be half of one.
+            self._infer = None
+        return found.fields
 
     def _read_words(self, text: str) -> object:
         """Read an answer without any JSON: its words are the text, and a choice must be in its first words."""
@@ -413,12 +407,16 @@ class AnswerMender:
             if name == words:
                 read[name] = text.strip()
             elif "enum" in field and all(isinstance(each, str) for each in field["enum"]):
-                option = field["enum"][0] if len(field["enum"]) == 1 else find_option(text, field["enum"])
+                option = PositionRead(field["enum"][0]) if len(field["enum"]) == 1 else _find_allowed(text, field["enum"])
                 if option is None:
                     raise BadAnswer(f"a JSON object was expected, or words that begin with one of: {', '.join(field['enum'])}")
-                read[name] = option
+                read[name] = option.value
+                if option.condition and _CONDITION in fields:
+                    read[_CONDITION] = option.condition
             elif field.get("type") == "array" and _find_item_text(field) is not None:
                 read[name] = [{_find_item_text(field): each} for each in _split_lines(text)]
+            elif (found := self._infer_field(name, name, {"": text})) is not _MISSING:
+                read[name] = found
             else:
                 raise BadAnswer(_NO_OBJECT)
         if not read:
@@ -429,16 +427,18 @@ class AnswerMender:
         return self._mend_object(schema, read, "", 0)
 
 
-def extract_object(text: str) -> object | None:
-    """Return the JSON object in a text; None if there is none."""
-    return AnswerMender({})._find_object(text)
+def _find_allowed(text: str, allowed: Sequence[object]) -> PositionRead | None:
+    """Return the allowed choice that a text makes. A line number counts where names without numbers are listed."""
+    choices = build_choices(tuple(str(each) for each in allowed))
+    is_numbered = not has_meaning(choices) and not any(re.search(r"\d", choice.text) for choice in choices)
+    return find_choice(text, choices) if is_numbered or not is_line_mark(text, choices) else None
 
 
 def is_pass(raw: object) -> bool:
     """Whether an answer says that it is none: the word for it, or an object with that word alone."""
     found = extract_object(raw) if isinstance(raw, str) else raw
     words = [*found.values()] if isinstance(found, dict) else [raw]
-    return len(words) == 1 and isinstance(words[0], str) and read_option(words[0], ("pass",)) is not None
+    return len(words) == 1 and isinstance(words[0], str) and find_choice(words[0], build_choices(("pass",))) is not None
 
 
 def _count_matches(branch: Schema, given: dict[str, object]) -> int:
@@ -472,7 +472,7 @@ def _split_list(item: Schema, value: object) -> list[object]:
     kinds = item.get("enum", ())
     is_number = item.get("type") in {"integer", "number"} or (kinds and all(isinstance(each, int) for each in kinds))
     if isinstance(value, str) and is_number:
-        return [each for each in re.split(r"[,;、，；\s]+|\band\b|和", value) if each.strip()]
+        return list(split_numbers(value))
     return [value]
 
 
@@ -497,26 +497,6 @@ def _takes_empty(schema: Schema, value: object) -> bool:
     if value == {}:
         return schema.get("type") == "object" and not schema.get("required")
     return isinstance(value, str) and schema.get("type") == "string" and "enum" not in schema and not schema.get("minLength")
-
-
-def _fold_name(name: str) -> str:
-    return re.sub(r"[\W_]+", "", name).casefold()
-
-
-def _join_pairs(pairs: Sequence[tuple[str, Any]], doubled: list[str]) -> dict[str, Any]:
-    joined: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in joined:
-            doubled.append(key)
-            # The last one that says something.
-            if is_empty(value):
-                continue
-        joined[key] = value
-    return joined
-
-
-def _looks_like_object(source: str, start: int) -> bool:
-    return re.match(r"\{\s*(?:[\"'“]|\w+\s*:|//|/\*|\})", source[start : start + 80]) is not None
 
 
 def show_value(value: object) -> str:

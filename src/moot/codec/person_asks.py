@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from moot.codec.answers import parse_alternative, parse_answer
-from moot.codec.mending import extract_object
+from moot.codec.json_text import extract_object
 from moot.codec.plain_text import find_command, read_plain_answer
 from moot.codec.schemas import get_own_schema
 from moot.domain.effects import Brief
@@ -86,8 +86,7 @@ def _build_step(words: DerivedPersonText, name: str, kind: dict[str, Any], *, is
         return PersonStep(name=name, text=text, choices=choices, kind="option", is_needed=is_needed)
     match kind.get("type"):
         case "boolean":
-            answers = (("yes", words.yes, ("y", "true", "是")), ("no", words.no, ("n", "false", "否", "不")))
-            choices = tuple(PersonChoice(value=value, text=shown, words=more) for value, shown, more in answers)
+            choices = (PersonChoice(value="yes", text=words.yes), PersonChoice(value="no", text=words.no))
             return PersonStep(name=name, text=text, choices=choices, kind="option", is_needed=is_needed)
         case "array":
             return PersonStep(name=name, text=words.lines.format(name=shown), is_needed=is_needed, is_long=True)

@@ -53,12 +53,17 @@ class Alternative:
     shape: type
 
 
+InferField = Callable[[str, Mapping[str, object]], object | None]
+"""Returns the value of a field, by its name and the fields that were given; None if they do not say it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerForm:
     """The form of one kind of answer: the fact that stores it, and whether it is plain text or JSON.
 
     `looks_up`: whoever answers may look things up first, where there is something to look them up with.
-    `silence` are the fields of an answer that says nothing, where there is one.
+    `silence` are the fields of an answer that says nothing, where there is one. `infer` finds a needed field that was not given
+    in those that were; words without fields are under "".
     """
 
     kind: str
@@ -69,6 +74,7 @@ class AnswerForm:
     instead: Alternative | None = None
     looks_up: bool = False
     silence: tuple[tuple[str, object], ...] | None = None
+    infer: InferField | None = None
 
 
 Schema = Mapping[str, Any]

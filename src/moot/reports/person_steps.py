@@ -5,6 +5,7 @@ from typing import Final
 
 from moot.domain.facts import Language
 from moot.domain.person import CONDITION, WHY, Answers, PersonChoice, PersonCommand, PersonStep, build_key
+from moot.domain.vocabulary import DEGREES
 from moot.reports.two_languages import Both, TwoLanguages, both, in_each_language
 
 CONFIDENCE: Final = "confidence"
@@ -12,7 +13,7 @@ POSITION: Final = "position"
 MOVED_BY: Final = "moved_by"
 
 
-CONFIDENCES: Final[Mapping[str, float]] = {"sure": 0.9, "fairly sure": 0.7, "unsure": 0.55}
+CONFIDENCES: Final[Mapping[str, float]] = {word: DEGREES[word] for word in ("sure", "fairly sure", "unsure")}
 
 
 class PersonText(TwoLanguages):
@@ -57,30 +58,11 @@ class PersonText(TwoLanguages):
 
 PERSON_TEXT = in_each_language(PersonText)
 
-# What people write for a position, in both languages; each is also understood in a session of the other one.
-_POSITION_WORDS: Final[dict[str, tuple[str, ...]]] = {
-    "support": (
-        *("support", "supports", "agree", "approve", "endorse", "in favour", "in favor", "am for", "vote for", "second", "yes"),
-        *("aye", "ok", "okay", "支持", "赞成", "赞同", "同意", "是的", "是", "好的", "好", "可以"),
-    ),
-    "conditional": ("conditional", "conditionally", "conditional support", "support on a condition", "有条件支持", "有条件"),
-    "oppose": (
-        *("oppose", "opposed", "object", "reject", "disagree", "against", "vote against", "no", "nay", "不支持", "不赞成"),
-        *("不赞同", "不同意", "不接受", "不可以", "不行", "反对", "否", "不"),
-    ),
-    "abstain": ("abstain", "abstention", "no opinion", "no idea", "undecided", "弃权", "没有意见", "不表态"),
-}
-_CONFIDENCE_WORDS: Final[dict[str, tuple[str, ...]]] = {
-    "sure": ("certain", "very sure", "quite sure", "确定", "很有把握", "有把握"),
-    "fairly sure": ("fairly", "rather sure", "比较确定", "比较有把握"),
-    "unsure": ("not sure", "uncertain", "不确定", "没把握", "没有把握"),
-}
-
 
 def build_position_choices(language: Language, values: Sequence[str]) -> tuple[PersonChoice, ...]:
-    """Return positions to choose from, with the words that mean them."""
+    """Return positions to choose from."""
     texts = PERSON_TEXT[language].positions
-    return tuple(PersonChoice(value=value, text=texts[value], words=_POSITION_WORDS[value.partition("_")[0]]) for value in values)
+    return tuple(PersonChoice(value=value, text=texts[value]) for value in values)
 
 
 def ask_position(language: Language, values: Sequence[str], *, text: str = "", group: str = "") -> tuple[PersonStep, ...]:
@@ -106,10 +88,7 @@ def ask_position(language: Language, values: Sequence[str], *, text: str = "", g
 def ask_confidence(language: Language, *, only_after: tuple[str, tuple[str, ...]] | None = None) -> PersonStep:
     """Return the question after a confidence, in words."""
     words = PERSON_TEXT[language]
-    choices = tuple(
-        PersonChoice(value=value, text=words.confidences[value], words=(value, *_CONFIDENCE_WORDS[value]))
-        for value in CONFIDENCES
-    )
+    choices = tuple(PersonChoice(value=value, text=words.confidences[value]) for value in CONFIDENCES)
     return PersonStep(name=CONFIDENCE, text=words.confidence, choices=choices, kind="confidence", only_after=only_after)
 
 

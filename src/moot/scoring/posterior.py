@@ -14,8 +14,8 @@ worth, so that one formula serves both:
 
     log-odds = Σ ± w · f · l / Σ w · f        l = ln(c / (1 − c)) if stated, else Σ w · f
 
-A position that is stated at one half or below weighs nothing. Nothing above CEILING is claimed, and no statement counts for more:
-there are too few recorded cases to show it. `bench/decisions` measures this rule beside the one before it.
+A position that is stated at one half or below weighs nothing, and one above STATED_CEILING no more than that. Nothing above
+CEILING is claimed: there are too few recorded cases to show it. `bench/decisions` measures this rule beside the one before it.
 """
 
 import math
@@ -24,7 +24,10 @@ from dataclasses import dataclass
 from typing import Final
 
 CEILING: Final = 0.99
-"""The most that is claimed, and the most that a stated confidence counts as."""
+"""The most that is claimed."""
+
+STATED_CEILING: Final = 0.95
+"""The most that a stated confidence counts as: one vote that claims to be certain must not outweigh all others."""
 
 MOTION_OPTIONS: Final = 2
 OPEN_OPTIONS: Final = 20
@@ -72,5 +75,5 @@ def compute_posterior(scores: Mapping[str, float], options: int) -> dict[str, fl
 
 
 def _compute_log_odds(stated: float) -> float:
-    share = min(stated, CEILING)
+    share = min(stated, STATED_CEILING)
     return math.log(share / (1 - share)) if share > 0.5 else 0.0

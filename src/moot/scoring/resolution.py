@@ -124,7 +124,7 @@ def measure_log_odds(siding: Sequence[SeatVote], pairs: PairCorrelations) -> Mea
     """Measure votes by the log-odds that they are worth; the posterior decides."""
     if not siding:
         return Measure(weights=(), support=None, confidence=None, lead=None, effective=0.0)
-    weights = _weigh_log_odds(siding, compute_independence(len(siding), pairs))
+    weights = _weigh_log_odds(siding, _compute_worths(siding, pairs))
     support = math.fsum(w for v, w in zip(siding, weights, strict=True) if v.position != "oppose")
     oppose = math.fsum(w for v, w in zip(siding, weights, strict=True) if v.position == "oppose")
     posterior = compute_motion_posterior(support, oppose)
@@ -139,17 +139,31 @@ def measure_log_odds(siding: Sequence[SeatVote], pairs: PairCorrelations) -> Mea
 
 
 def weigh_votes(voices: Sequence[SeatVote], worths: Sequence[float]) -> list[float]:
-    """Return the log-odds of each of these votes, whichever side it is on, 0 for one on none.
-
-    `worths` is what each is worth beside the others (`compute_independence`).
-    """
+    """Return the log-odds of each of these votes, whichever side it is on, 0 for one on none; `worths` as `compute_worths`."""
     weights = _weigh_log_odds(voices, worths)
     return [0.0 if v.position in (None, "abstain") else weight for v, weight in zip(voices, weights, strict=True)]
 
 
+def compute_worths(voices: Sequence[SeatVote], correlations: Correlations | None = None) -> list[float]:
+    """Return what each vote is worth beside the others that err with it, whatever its position."""
+    return _compute_worths(voices, _build_pair_correlations(voices, correlations))
+
+
+def _compute_worths(voices: Sequence[SeatVote], pairs: PairCorrelations) -> list[float]:
+    records = [v.weight * compute_record_weight(v.accuracy) for v in voices]
+
+    def correlate(i: int, j: int) -> float:
+        less, more = sorted((records[i], records[j]))
+        # A vote that weighs little takes little from those that err with it.
+        return pairs(i, j) * less / more if more > 0 else 0.0
+
+    return compute_independence(len(voices), correlate)
+
+
 def _weigh_log_odds(voices: Sequence[SeatVote], worths: Sequence[float]) -> list[float]:
-    mean = math.fsum(v.weight for v in voices) / len(voices) if voices else 1.0
-    sources = [v.weight / mean * compute_record_weight(v.accuracy) * worth for v, worth in zip(voices, worths, strict=True)]
+    # Relative to the heaviest: a group is never surer than if all its seats weighed alike.
+    heaviest = max((v.weight for v in voices), default=1.0)
+    sources = [v.weight / heaviest * compute_record_weight(v.accuracy) * worth for v, worth in zip(voices, worths, strict=True)]
     return compute_vote_weights(
         [WeighedVote(source=w, stated=v.confidence if v.stated else None) for v, w in zip(voices, sources, strict=True)]
     )

@@ -31,7 +31,7 @@ PRIOR_CASES: Final = 10.0
 PRIOR_ACCURACY: Final = PRIOR_RIGHT / PRIOR_CASES
 """How often one vote of an unknown source is right."""
 
-MOST_OTHER_CASES: Final = 5.0
+MOST_OTHER_CASES: Final = 3.0
 
 _LEAST_TRUST: Final = 0.01
 
@@ -61,9 +61,9 @@ class TrackRecord:
     def minus(self, other: "TrackRecord") -> "TrackRecord":
         """Return the record without a part of it."""
         return TrackRecord(
-            cases=self.cases - other.cases,
+            cases=max(self.cases - other.cases, 0),
             brier_sum=max(self.brier_sum - other.brier_sum, 0.0),
-            sides=self.sides - other.sides,
+            sides=max(self.sides - other.sides, 0),
             right=max(self.right - other.right, 0.0),
         )
 

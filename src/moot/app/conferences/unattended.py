@@ -23,6 +23,8 @@ from moot.participants.agent_recipes import Recipe
 from moot.participants.command import CommandParticipant
 from moot.ports.participant import Participant
 from moot.protocols.roundtable.prompt_text import PROMPT_TEXT
+from moot.reports.loss_text import explain_outage
+from moot.reports.shared_text import SHARED_REPORT_TEXT
 
 PASSED: Final[tuple[str, ...]] = ("MOOT_HOME", "MOOT_LEDGER")
 
@@ -47,8 +49,14 @@ class Relay:
         status = await self._sync_folder(at_once=True)
         # From here on the folder belongs to this session, whatever agents do to it.
         session = self._session = status.session
+        language, seats = status.conference.opened.language, [seat.id for seat in status.conference.seats]
+
+        def tell_parked(reason: str, delay: float) -> None:
+            again = SHARED_REPORT_TEXT[language].trying_again.format(seconds=round(delay))
+            self._told(f"{again} ({one_line(explain_outage(reason, seats, language))})")
+
         running = asyncio.create_task(
-            run_through_outages(self._moot.engine, session, self._seat_participant, seconds=math.inf, on_parked=self._tell_parked)
+            run_through_outages(self._moot.engine, session, self._seat_participant, seconds=math.inf, on_parked=tell_parked)
         )
         helpers = [asyncio.create_task(self._follow_ledger(session)), asyncio.create_task(self._watch_folder())]
         try:
@@ -68,9 +76,6 @@ class Relay:
         if is_closed:
             await self._moot.remember_if_possible(session)
         return status
-
-    def _tell_parked(self, reason: str, delay: float) -> None:
-        self._told(f"parked: {one_line(reason)}; trying again in {delay:.0f} s")
 
     async def _follow_ledger(self, session: SessionId) -> None:
         """Write new ledger entries to the folder."""

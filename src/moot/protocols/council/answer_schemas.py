@@ -149,7 +149,7 @@ class _Fields:
         rest = ("confidence", "due") if needs_condition else ()
         if not needs_condition:
             vote = narrow_schema(CandidateVote, ("candidate", "position"), ("condition",), **own)
-            return allow_list(vote, len(self.candidates))
+            return {**allow_list(vote, len(self.candidates)), "minItems": 1}
         plain = allow_values([each for each in POSITIONS if each != "conditional_support"])
         forms = [
             narrow_schema(CandidateVote, ("candidate", "position"), ("condition", *rest), position=plain, **own),
@@ -161,7 +161,7 @@ class _Fields:
                 **own,
             ),
         ]
-        return allow_list({"anyOf": forms}, len(self.candidates))
+        return {**allow_list({"anyOf": forms}, len(self.candidates)), "minItems": 1}
 
     def narrow(self, required: tuple[str, ...], *optional: str, **changes: Schema) -> dict[str, Any]:
         known = {name: self.known[name] for name in (*required, *optional) if name in self.known}

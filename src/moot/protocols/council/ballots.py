@@ -8,9 +8,9 @@ from moot.protocols.council.facts import CandidateVote, Contribution
 from moot.protocols.council.motions import find_discussed_line, find_first_edition_motion, list_candidates
 from moot.protocols.council.state import Council, CouncilLine, Course, find_accuracy
 from moot.scoring.confidence import ORDINARY_CONFIDENCE
-from moot.scoring.independence import build_seat_correlations, compute_independence, find_seat_family
+from moot.scoring.independence import build_seat_correlations, find_seat_family
 from moot.scoring.positions import VotePosition
-from moot.scoring.resolution import SeatVote, weigh_votes
+from moot.scoring.resolution import SeatVote, compute_worths, weigh_votes
 
 SIDES: tuple[VotePosition, ...] = ("support", "conditional_support", "oppose")
 _DIGITS = 9
@@ -101,7 +101,7 @@ def rank_candidates(state: Council, candidates: Sequence[int]) -> list[int]:
     votes = find_votes(state, candidates)
     voters = [seat for seat in state.seats if seat.id in votes]
     correlations = build_seat_correlations(state.opened.subject.bonds, voters)
-    worths = compute_independence(len(voters), lambda i, j: correlations(voters[i].id, voters[j].id))
+    worths = compute_worths([build_voice(seat, None, None) for seat in voters], correlations)
     places = {seat.id: place for place, seat in enumerate(state.seats)}
 
     def rate(number: int) -> tuple[float, float, int, int]:

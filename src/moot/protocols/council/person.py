@@ -81,32 +81,6 @@ class CouncilPersonText(TwoLanguages):
 
 
 PERSON_TEXT = in_each_language(CouncilPersonText)
-_SIDE_WORDS: Final[dict[str, tuple[str, ...]]] = {
-    "support": ("support", "agree", "endorse", "yes", "支持", "赞成", "赞同", "同意"),
-    "challenge": (
-        "challenge",
-        "object",
-        "oppose",
-        "disagree",
-        "doubt",
-        "no",
-        "against",
-        "质疑",
-        "反对",
-        "不同意",
-        "不赞成",
-        "不支持",
-    ),
-}
-_WAY_WORDS: Final[dict[str, tuple[str, ...]]] = {
-    "no": ("no", "hold", "reject", "decline", "不", "不接受", "否", "坚持"),
-    "yes": ("yes", "accept", "agree", "give way", "是", "接受", "同意"),
-}
-_OUTCOME_WORDS: Final[dict[str, tuple[str, ...]]] = {
-    "adopted": ("adopt", "accept", "accepted", "yes", "接受"),
-    "partly": ("in part", "partially", "部分"),
-    "declined": ("decline", "reject", "rejected", "no", "拒绝"),
-}
 
 
 def build_person_ask(course: Course, state: Council, ask: Ask) -> PersonAsk:
@@ -173,7 +147,7 @@ def _build_argue_ask(
 ) -> PersonAsk:
     owner, motion = course.owner(state.opened), find_discussed_motion(course, state)
     text = words.argue if owner is None else words.advise.format(owner=owner)
-    sides = tuple(PersonChoice(value=side, text=words.sides[side], words=_SIDE_WORDS[side]) for side in _SIDE_WORDS)
+    sides = tuple(PersonChoice(value=side, text=text) for side, text in words.sides.items())
     steps = [PersonStep(name=POSITION, text=text, choices=sides, kind="position", is_needed=True)]
     if motion is not None:
         which = words.which.format(number=motion.id, seat=motion.seat)
@@ -197,7 +171,7 @@ def _build_answer_ask(state: Council, ask: Ask, words: CouncilPersonText, news: 
     """Build the ask of one who was challenged: what it answers to all of it, and whether it gives way to each."""
     raised = [line for number in list_own_challenges(state, ask.seat) if (line := state.line(number)) is not None]
     about = "\n".join([words.challenged, *(f"#{line.id} {line.seat}:\n{quote_lines(line.said.text)}" for line in raised)])
-    choices = tuple(PersonChoice(value=value, text=words.ways[value], words=_WAY_WORDS[value]) for value in words.ways)
+    choices = tuple(PersonChoice(value=value, text=text) for value, text in words.ways.items())
     steps = [
         PersonStep(
             name=POSITION,
@@ -229,9 +203,7 @@ def _list_advice(state: Council) -> tuple[CouncilLine, ...]:
 def _ask_advice(state: Council, words: CouncilPersonText, line: CouncilLine) -> tuple[PersonStep, ...]:
     group = str(line.id)
     text = words.advice.format(seat=line.seat, number=line.id, text=extract_first_sentence(line.said.text))
-    choices = tuple(
-        PersonChoice(value=how, text=words.outcomes[how], words=_OUTCOME_WORDS[how]) for how in get_args(AdviceOutcome)
-    )
+    choices = tuple(PersonChoice(value=how, text=words.outcomes[how]) for how in get_args(AdviceOutcome))
     return (
         PersonStep(name=POSITION, text=text, choices=choices, kind="position", is_needed=True, group=group),
         PersonStep(name=WHY, text=SHARED_TEXT[state.opened.language].why, group=group),

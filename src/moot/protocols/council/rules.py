@@ -231,7 +231,8 @@ def _apply_contribution(course: Course, state: Council, fact: Contributed, entry
     seat, said = fact.seat, fact.said
     counts = {**state.counts, seat: state.counts.get(seat, 0) + 1}
     # Speaking ahead passes the turn of this phase, but an earlier contribution to it stays.
-    had = {**state.had, seat: state.had.get(seat) or PASSED}
+    has_turn = seat in course.list_phase_seats(state, state.phase)
+    had = {**state.had, seat: state.had.get(seat) or PASSED} if has_turn else state.had
     if said.type == "pass" or state.phase == "closed":
         return fast_replace(state, had=had, counts=counts)
     open_phases = course.list_open_phases(state)

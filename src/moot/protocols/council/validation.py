@@ -60,8 +60,6 @@ class ContributionValidator:
         named = [vote.candidate for vote in said.ballot]
         if unknown := [number for number in named if number not in candidates]:
             return f"line {unknown[0]} is no candidate; the candidates are: {listed}"
-        if len(set(named)) < len(named):
-            return "a ballot has one position on each candidate; it names one of them twice"
         if is_by_candidates(self._course, self._state) and not read_ballot(said, candidates):
             return (
                 f"there are {len(candidates)} candidates: {listed}; give a position on each in `ballot`, "
@@ -129,12 +127,10 @@ def mend_contribution(course: Course, state: Council, seat: SeatId, said: object
 
 def _mend_vote(course: Course, state: Council, said: Contribution) -> Mended:
     ballot, mends = list[CandidateVote](), list[str]()
-    for vote in {vote.candidate: vote for vote in said.ballot}.values():
+    for vote in said.ballot:
         mended, changes = _mend_condition(vote.position, vote.condition, said.text)
         ballot.append(replace(vote, position=mended[0], condition=mended[1]))
         mends += changes
-    if len(ballot) < len(said.ballot):
-        mends.append("left_out ballot")
     if said.position is not None:
         (position, condition), changes = _mend_condition(said.position, said.condition, said.text)
         said, mends = replace(said, position=position, condition=condition), [*mends, *changes]

@@ -12,6 +12,7 @@ from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 from moot.domain.effects import AnswerForm
 from moot.domain.facts import Closed, Fact, Loss, Opened, Reply
 from moot.domain.ids import SeatId
+from moot.protocols.persona.bid_words import infer_bid_field
 
 Score = Annotated[float, Ge(0), Le(1)]
 View = Literal["agree", "contest", "none"]
@@ -318,8 +319,9 @@ FORMS: dict[str, AnswerForm] = {
             form="json",
             max_tokens=150,
             silence=(("reaction_score", 0.0), ("intent_to_speak", False)),
+            infer=infer_bid_field,
         ),
-        AnswerForm(kind="bids", reply=BidsDeclared, shape=JointBids, form="json", max_tokens=1_200),
+        AnswerForm(kind="bids", reply=BidsDeclared, shape=JointBids, form="json", max_tokens=1_200, infer=infer_bid_field),
         AnswerForm(kind="speech", reply=TurnTaken, shape=PersonaSpeech, form="text", max_tokens=600),
         AnswerForm(kind="draft", reply=ConclusionDrafted, shape=Draft, form="json", max_tokens=1_200),
         AnswerForm(

@@ -32,10 +32,6 @@ class PipelinePersonText(TwoLanguages):
 
 
 PERSON_TEXT = in_each_language(PipelinePersonText)
-_VERDICT_WORDS: Final[dict[str, tuple[str, ...]]] = {
-    "APPROVED": ("approved", "approve", "accept", "yes", "ok", "okay", "通过", "同意", "批准"),
-    "REJECTED": ("rejected", "reject", "refuse", "no", "驳回", "不通过", "不同意", "拒绝"),
-}
 
 
 def build_person_ask(state: Pipeline, ask: Ask) -> PersonAsk:
@@ -52,7 +48,7 @@ def build_person_ask(state: Pipeline, ask: Ask) -> PersonAsk:
     if ask.kind == WORK:
         work = PersonStep(name=WORDS, text=words.work.format(name=step.name), is_needed=True, is_long=True)
         return PersonAsk(steps=(work,), about=about, news=news, build=lambda answers: {"content": answers[WORDS]})
-    choices = tuple(PersonChoice(value=value, text=text, words=_VERDICT_WORDS[value]) for value, text in words.verdicts.items())
+    choices = tuple(PersonChoice(value=value, text=text) for value, text in words.verdicts.items())
     judge = words.judge_again if state.is_review else words.judge
     steps = (
         PersonStep(name=POSITION, text=judge, choices=choices, kind="position", is_needed=True),

@@ -44,7 +44,7 @@ def build_person_ask(state: Conference, ask: Ask) -> PersonAsk:
     expected = [words.expected, quote_lines(state.prompt)] if state.prompt else []
     steps = [PersonStep(name=WORDS, text=words.speech, is_needed=True, is_long=True)]
     if any(speech.seat != ask.seat for speech in state.speeches):
-        choices = tuple(PersonChoice(value=value, text=text, words=(value,)) for value, text in words.answers.items())
+        choices = tuple(PersonChoice(value=value, text=text) for value, text in words.answers.items())
         steps.append(PersonStep(name=AGREED, text=words.agreed, choices=choices, kind="option"))
     return PersonAsk(steps=tuple(steps), about="\n".join([*expected, *said]), news=news, build=_build_speech)
 

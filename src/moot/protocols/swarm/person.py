@@ -72,17 +72,6 @@ class SwarmPersonText(TwoLanguages):
 
 
 PERSON_TEXT = in_each_language(SwarmPersonText)
-_ACTION_WORDS: Final[dict[str, tuple[str, ...]]] = {
-    "challenge": ("challenge", "oppose", "disagree", "object", "doubt", "no", "质疑", "反对"),
-    "support": ("support", "agree", "yes", "支持", "同意", "赞同"),
-    "extend": ("extend", "add", "补充"),
-    "synthesize": ("synthesize", "combine", "综合"),
-}
-_VERDICT_WORDS: Final[dict[str, tuple[str, ...]]] = {
-    "confirmed": ("confirm", "true", "yes", "正确", "是"),
-    "refuted": ("refute", "false", "wrong", "no", "错误", "否"),
-    "unclear": ("unknown", "unsure", "不知道"),
-}
 
 
 def build_person_ask(state: Swarm, ask: Ask) -> PersonAsk:
@@ -166,7 +155,7 @@ def _build_collision_ask(state: Swarm, ask: Ask, words: SwarmPersonText) -> Pers
     targets = [state.board.findings[number - 1] for number in (invitation.targets if invitation is not None else ())]
     usual = targets[0].number if targets else 0
     lines = [quote_lines(f"{each.number}. {each.seat}: {_describe_finding(each)}") for each in targets]
-    choices = tuple(PersonChoice(value=value, text=text, words=_ACTION_WORDS[value]) for value, text in words.actions.items())
+    choices = tuple(PersonChoice(value=value, text=text) for value, text in words.actions.items())
     steps = [PersonStep(name=POSITION, text=words.collide, choices=choices, kind="position", is_needed=True)]
     if len(targets) > 1:
         which = words.which.format(number=usual)
@@ -190,10 +179,7 @@ def _build_collision_ask(state: Swarm, ask: Ask, words: SwarmPersonText) -> Pers
 def _build_check_ask(state: Swarm, words: SwarmPersonText) -> PersonAsk:
     why = SHARED_TEXT[state.opened.language].why
     findings = [state.board.findings[number - 1] for number in state.review.to_check]
-    choices = tuple(
-        PersonChoice(value=verdict, text=words.verdicts[verdict], words=_VERDICT_WORDS[verdict])
-        for verdict in get_args(CheckVerdict)
-    )
+    choices = tuple(PersonChoice(value=verdict, text=words.verdicts[verdict]) for verdict in get_args(CheckVerdict))
     steps: list[PersonStep] = []
     for each in findings:
         group = str(each.number)

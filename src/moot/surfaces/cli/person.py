@@ -14,7 +14,7 @@ from rich.text import Text
 from moot.domain.safe_text import one_line, strip_control
 from moot.participants.human import AskPerson, PersonQuestion
 from moot.reports.two_languages import TwoLanguages, both, in_each_language
-from moot.surfaces.cli.drafts import DraftFile
+from moot.surfaces.cli.drafts import DraftFile, HistoryFile
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
@@ -84,8 +84,8 @@ class TerminalPrompt:
         self._leave = leave
         self._one_at_a_time = asyncio.Lock()
         self._console = Console(stderr=True, highlight=False)
-        self._prompt: PromptSession[str] | None = None
-        self._history: list[str] = []
+        # One for each seat: two people at one terminal do not get each other's words back.
+        self._prompts: dict[str, PromptSession[str]] = {}
 
     async def __call__(self, question: PersonQuestion) -> str | None:
         async with self._one_at_a_time:
@@ -114,6 +114,8 @@ class TerminalPrompt:
             raise
         if question.is_words:
             draft.clear()
+            if typed.strip() and typed.strip() != LEAVE:
+                HistoryFile(self._screen.session, question.seat).append(typed)
         return None if typed.strip() == LEAVE else typed
 
     def _take_up(self, question: PersonQuestion, draft: DraftFile) -> str:
@@ -125,7 +127,7 @@ class TerminalPrompt:
             self._console.print(Text(f"  {words.draft}", style="dim"))
             return kept.text
         if question.is_words:
-            self._history.append(kept.text)
+            self._open_prompt(question.seat).history.append_string(kept.text)
             self._console.print(Text(f"  {words.earlier.format(text=one_line(kept.text)[:60])}", style="dim"))
         return question.default
 
@@ -147,30 +149,31 @@ class TerminalPrompt:
             found.append(Text(f"  ({' · '.join(hints)})", style="dim"))
         return found
 
-    async def _read(self, question: PersonQuestion, draft: DraftFile, default: str) -> str:
+    def _open_prompt(self, seat: str) -> "PromptSession[str]":
+        """Return the prompt of a seat; the Up key brings back what it typed, in earlier sittings, too."""
         # Loaded when a person is first asked: other commands do not pay for it.
         from prompt_toolkit import PromptSession
         from prompt_toolkit.history import InMemoryHistory
         from prompt_toolkit.output import create_output
         from prompt_toolkit.output.vt100 import Vt100_Output
 
-        if self._prompt is None:
+        if seat not in self._prompts:
             output = create_output(always_prefer_tty=True)
             if isinstance(output, Vt100_Output):
                 # Nothing here depends on where the cursor is, and not every terminal answers that question.
                 output.enable_cpr = False
-            self._prompt = PromptSession(
-                history=InMemoryHistory(self._history),
+            self._prompts[seat] = PromptSession(
+                history=InMemoryHistory(HistoryFile(self._screen.session, seat).load()),
                 output=output,
                 key_bindings=_build_keys(),
                 multiline=True,
                 reserve_space_for_menu=0,
             )
-        else:
-            for text in self._history:
-                self._prompt.history.append_string(text)
-        self._history.clear()
-        buffer = self._prompt.default_buffer
+        return self._prompts[seat]
+
+    async def _read(self, question: PersonQuestion, draft: DraftFile, default: str) -> str:
+        prompt = self._open_prompt(question.seat)
+        buffer = prompt.default_buffer
 
         def keep(changed: "Buffer") -> None:
             draft.save(question.ask, question.step, changed.text)
@@ -181,7 +184,7 @@ class TerminalPrompt:
                 buffer.on_text_changed += keep
 
         try:
-            return await self._prompt.prompt_async(f"{question.seat}> ", default=default, pre_run=start, handle_sigint=False)
+            return await prompt.prompt_async(f"{question.seat}> ", default=default, pre_run=start, handle_sigint=False)
         finally:
             with suppress(ValueError):
                 buffer.on_text_changed -= keep

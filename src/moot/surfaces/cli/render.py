@@ -81,7 +81,7 @@ def show_sessions(console: Console, lines: list[SessionLine]) -> None:
     for line in lines:
         opened = f"{line.opened_at:%Y-%m-%d %H:%M}"
         # Not through the console: it would make blanks of the tabs.
-        decided = f"{line.strength}\t{one_line(line.choice)}"
+        decided = f"{line.strength or '–'}\t{one_line(line.choice) or '–'}"
         click.echo(f"{line.session}\t{line.protocol}\t{line.standing}\t{opened}\t{one_line(line.topic)}\t{decided}")
 
 

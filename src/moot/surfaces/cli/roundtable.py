@@ -34,6 +34,8 @@ from moot.surfaces.cli import output
 from moot.surfaces.cli.duration import Duration
 from moot.surfaces.cli.live import build_view
 from moot.surfaces.cli.render import show_decision
+from moot.surfaces.cli.roundtable_text import TEXT
+from moot.surfaces.cli.session_text import SESSION_TEXT
 
 LONGEST_SPEECH: Final = 50_000
 _PLATFORM: Final = re.compile(r"[\w.+-]+(?::\S.*)?", re.ASCII | re.DOTALL)
@@ -254,33 +256,32 @@ async def _print_list(hall: ConferenceProject, as_json: bool) -> int:
 
 
 def _format_standing(found: ConferenceStatus) -> str:
-    turn = found.turn
-    where = turn.status if turn.status != "open" else f"round {turn.round} of {turn.max_rounds}, {turn.current_speaker}'s turn"
-    return where + (f", {len(found.damage)} damaged: see `check`" if found.damage else "")
-
-
-def _format_count(number: int, one: str, more: str = "") -> str:
-    return f"{number} {one if number == 1 else more or f'{one}s'}"
+    turn, words = found.turn, TEXT[found.conference.opened.language]
+    where = words.statuses[turn.status]
+    if turn.status == "open":
+        where = words.round.format(round=turn.round, rounds=turn.max_rounds, speaker=turn.current_speaker)
+    return where + (words.some_damage.format(number=len(found.damage)) if found.damage else "")
 
 
 def _print_status(found: ConferenceStatus) -> None:
     conference = found.conference
+    words = TEXT[conference.opened.language]
     output.print_line(strip_control(f"{found.turn.conference}: {_format_standing(found)}"))
-    output.print_line(f"session {found.session}, {_format_count(conference.taken, 'turn')} taken")
+    output.print_line(words.session.format(session=found.session, turns=words.format_turns(conference.taken)))
     for seat in conference.seats:
         spoken = sum(speech.seat == seat.id for speech in conference.speeches)
         skipped = sum(absent.seat == seat.id for absent in conference.absences)
-        told = _format_count(spoken, "speech", "speeches") + (f", skipped {_format_count(skipped, 'time')}" if skipped else "")
-        who = "from outside" if seat.is_outside else seat.platform
-        output.print_line(f"  {seat.id} ({who})" + ("" if seat.id == MODERATOR else f": {told}"))
+        line = words.role if seat.id == MODERATOR else words.role_spoke
+        who = words.outside if seat.is_outside else seat.platform
+        output.print_line(line.format(role=seat.id, platform=who, told=words.format_speeches(spoken, skipped)))
     if found.writing:
-        output.print_line(f"{found.writing} is writing")
+        output.print_line(words.writing.format(role=found.writing))
     # Whoever comes from outside is woken with its prompt, which has the notes in it.
     if found.damage or not conference.seat(conference.current).is_outside:
         for note in list_notes(conference):
             output.print_line(note)
     for each in found.damage:
-        output.print_line(strip_control(f"damaged: {each}"))
+        output.print_line(strip_control(words.damaged.format(what=each)))
     if not found.damage:
         _print_next(found)
 
@@ -363,7 +364,7 @@ def say(*, name: str, file: Any, role: str, key: str, folder: Path | None, as_js
         missing = find_missing_sections(text, given.language) if role != MODERATOR else ()
         if missing:
             output.print_note(PROMPT_TEXT[given.language].no_section.format(sections=", ".join(missing)))
-        return _print_turn(given.turn)
+        return _print_turn(given.turn, given.language)
 
     _run_on_project(work, folder, as_json=as_json)
 
@@ -382,8 +383,9 @@ def _print_blocked(blocked: Blocked, *, as_json: bool) -> int:
     return output.WAITING
 
 
-def _print_turn(turn: TurnFile) -> int:
-    output.print_line(f"next: {turn.current_speaker}" if turn.status != "closed" else "closed")
+def _print_turn(turn: TurnFile, language: Language) -> int:
+    words = TEXT[language]
+    output.print_line(words.next.format(role=turn.current_speaker) if turn.status != "closed" else words.closed)
     for note in extract_notes(turn.prompt_for_speaker):
         output.print_line(strip_control(note))
     return output.DONE
@@ -426,12 +428,14 @@ def relay(name: str, roles: tuple[str, ...], folder: Path | None, as_json: bool)
     moot roundtable relay cache --role reviewer=openai:gpt-5-mini --role moderator=command:claude
     """
     console = output.build_console()
+    spoken: list[Language] = ["en"]
 
     async def work() -> int:
         async with Moot() as moot:
             hall = _build_project(moot, folder)
             given = {seat.id: seat.platform for seat in map(_parse_role, roles)}
             found = await (hall.reseat(name, given) if given else hall.status(name))
+            spoken[0] = found.conference.opened.language
             moot.seating.check_scripts(found.conference.seats, RULES.forms)
             carried = Relay(moot, hall, name, lambda line: output.print_note(strip_control(line)))
             if as_json:
@@ -442,8 +446,7 @@ def relay(name: str, roles: tuple[str, ...], folder: Path | None, as_json: bool)
                 _print_lacking(found)
         return output.DONE
 
-    again = f"\nStopped. Nothing is lost; continue with: moot roundtable relay {name}"
-    raise SystemExit(output.run(work, as_json=as_json, stopped=lambda: again))
+    raise SystemExit(output.run(work, as_json=as_json, stopped=lambda: f"\n{TEXT[spoken[0]].stopped.format(conference=name)}"))
 
 
 async def _run_and_show(moot: Moot, carried: Relay, session: str, console: Console) -> ConferenceStatus:
@@ -479,15 +482,15 @@ def check(name: str, folder: Path | None, as_json: bool) -> None:
     """
 
     async def work(hall: ConferenceProject) -> int:
-        found = await hall.check(name)
+        found = await hall.status(name, whole=True)
         if as_json:
-            output.print_json([asdict(each) for each in found])
-        elif not found:
-            output.print_line("no faults found")
+            output.print_json([asdict(each) for each in found.damage])
+        elif not found.damage:
+            output.print_line(TEXT[found.conference.opened.language].no_faults)
         else:
-            for each in found:
+            for each in found.damage:
                 output.print_line(strip_control(str(each)))
-        return output.FAILED if found else output.DONE
+        return output.FAILED if found.damage else output.DONE
 
     _run_on_project(work, folder, as_json=as_json)
 
@@ -508,8 +511,10 @@ def repair(name: str, folder: Path | None, as_json: bool) -> None:
         if as_json:
             output.print_json(done)
         else:
-            for line in done or ["nothing to repair"]:
+            for line in done:
                 output.print_line(strip_control(line))
+            if not done:
+                output.print_line(TEXT[(await hall.status(name)).conference.opened.language].nothing_to_repair)
         return output.DONE
 
     _run_on_project(work, folder, as_json=as_json)
@@ -585,8 +590,10 @@ def give_input(*, name: str, text: str, key: str, folder: Path | None, as_json: 
         file = await hall.give_input(name, words, key)
         if as_json:
             output.print_json({"conference": name, "file": file or None, "taken": bool(file)})
+        elif file:
+            output.print_line(f"{name}/{file}")
         else:
-            output.print_line(f"{name}/{file}" if file else "recorded before: nothing changed")
+            output.print_line(SESSION_TEXT[(await hall.status(name)).conference.opened.language].recorded_before)
         return output.DONE
 
     _run_on_project(work, folder, as_json=as_json)
@@ -610,7 +617,7 @@ def skip(name: str, role: str, why: str, folder: Path | None, as_json: bool) -> 
         if as_json:
             output.print_json(_build_status_json(hall, name, found))
             return output.DONE
-        return _print_turn(found.turn)
+        return _print_turn(found.turn, found.conference.opened.language)
 
     _run_on_project(work, folder, as_json=as_json)
 

@@ -36,5 +36,15 @@ class SessionText(TwoLanguages):
     goes_on = both("; continue with: moot resume {session}", "；继续：moot resume {session}")
     has_ended = both("; the session has ended: moot show {session}", "；会议已结束：moot show {session}")
 
+    no_ask = both("no ask is open", "没有等待回答的问题")
+    ask_until = both(" (until {time} UTC)", "（截止 {time} UTC）")
+    in_words = both(
+        "In plain words (moot answer {session} --seat {seat} TEXT): {question}",
+        "可用自己的话回答（moot answer {session} --seat {seat} TEXT）：{question}",
+    )
+    nothing_recorded = both("Nothing was recorded.", "没有记录任何内容。")
+    would_cancel = both("would cancel {session} ({turns} turns taken)", "将取消 {session}（已进行 {turns} 轮）")
+    cancelled = both("cancelled by entry {entry}", "已取消（条目 {entry}）")
+
 
 SESSION_TEXT = in_each_language(SessionText)

@@ -18,7 +18,7 @@ from moot.participants.local_user import name_local_door
 from moot.surfaces.cli import output
 from moot.surfaces.cli.person import AnswerScreen, TerminalPrompt
 from moot.surfaces.cli.render import show_report, show_sessions
-from moot.surfaces.cli.session_text import SESSION_TEXT
+from moot.surfaces.cli.session_text import SESSION_TEXT, SessionText
 
 
 @click.command("list")
@@ -126,18 +126,19 @@ def asks(session: str, as_json: bool) -> None:
     async def work() -> None:
         async with Moot() as moot:
             found = await moot.asks(session)
+            words = await _load_words(moot, session)
         if as_json:
             output.print_json([_build_ask_json(each) for each in found])
             return
         if not found:
-            output.print_note("no ask is open")
+            output.print_note(words.no_ask)
         for each in found:
-            until = f" (until {each.pending.deadline:%Y-%m-%d %H:%M} UTC)" if each.pending.deadline else ""
+            deadline = each.pending.deadline
+            until = words.ask_until.format(time=f"{deadline:%Y-%m-%d %H:%M}") if deadline else ""
             output.print_line(f"── {each.ask.id}{until}\n{strip_control(each.brief.shared)}\n\n{strip_control(each.brief.own)}\n")
             for step in build_person_ask(each.brief).steps[:1]:
-                output.print_line(
-                    f"In plain words (moot answer {session} --seat {each.ask.seat} TEXT): {strip_control(step.text)}\n"
-                )
+                question = strip_control(step.text)
+                output.print_line(f"{words.in_words.format(session=session, seat=each.ask.seat, question=question)}\n")
 
     output.run(work, as_json=as_json)
 
@@ -174,7 +175,7 @@ def answer(session: str, text: str | None, seat: str, ask_id: str | None, as_jso
                 prompt = TerminalPrompt(AnswerScreen(session, found.pending.deadline))
                 words = await interview.ask_for_answer(prompt, found.brief)
                 if words is None:
-                    output.print_note("Nothing was recorded.")
+                    output.print_note(SESSION_TEXT[found.brief.language].nothing_recorded)
                     return
             elif text is None or text == "-":
                 words = sys.stdin.read()
@@ -211,6 +212,7 @@ def cancel(session: str, reason: str, dry_run: bool, as_json: bool) -> None:
 
     async def work() -> None:
         async with Moot() as moot:
+            words = await _load_words(moot, session)
             if dry_run:
                 decision = await moot.decision(session)
                 if decision.status in {"concluded", "cancelled"}:
@@ -218,15 +220,20 @@ def cancel(session: str, reason: str, dry_run: bool, as_json: bool) -> None:
                 if as_json:
                     output.print_json({"session": session, "would_cancel": True, "turns": decision.turns})
                 else:
-                    output.print_line(f"would cancel {session} ({decision.turns} turns taken)")
+                    output.print_line(words.would_cancel.format(session=session, turns=decision.turns))
                 return
             entry = await moot.cancel(session, reason)
         if as_json:
             output.print_json({"session": session, "entry": entry.seq})
         else:
-            output.print_line(f"cancelled by entry {entry.seq}")
+            output.print_line(words.cancelled.format(entry=entry.seq))
 
     output.run(work, as_json=as_json)
+
+
+async def _load_words(moot: Moot, session: str) -> SessionText:
+    """Return what commands say about a session, in its language."""
+    return SESSION_TEXT[(await moot.engine.load_snapshot(parse_session_id(session))).session_state.opened.language]
 
 
 async def _find_ask(moot: Moot, session: str, seat: str) -> OutstandingAsk:
