@@ -34,8 +34,9 @@ WEB = ("global", "category:web")
 ASK = SoloRequest(source="ada", confidence=0.8, category="web")
 
 
-def failed(breakers: Breakers, decision: str, at: datetime, outcome: Outcome = "failure") -> Breakers:
-    return apply_review(breakers, decision=decision, scopes=WEB, before=None, outcome=outcome, at=at)
+def failed(breakers: Breakers, decision: str, at: datetime, outcome: Outcome = "failure", by: str = "") -> Breakers:
+    """A review; unless it is said by whom, every decision is somebody else's."""
+    return apply_review(breakers, decision=decision, scopes=WEB, sources=(by or decision,), before=None, outcome=outcome, at=at)
 
 
 def opened(at: datetime = START) -> Breakers:
@@ -76,13 +77,13 @@ def test_what_failed_or_was_abandoned_counts_and_nothing_else(outcome: Outcome, 
 
 def test_one_decision_fails_once_however_often_that_is_said() -> None:
     breakers = failed(failed(Breakers(), "a", START), "b", START)
-    again = apply_review(breakers, decision="b", scopes=WEB, before="failure", outcome="abandoned", at=START)
+    again = apply_review(breakers, decision="b", scopes=WEB, sources=("b",), before="failure", outcome="abandoned", at=START)
     assert again == breakers
 
 
 def test_a_review_that_takes_a_failure_back_is_believed() -> None:
     breakers = failed(failed(Breakers(), "a", START), "b", START)
-    cleared = apply_review(breakers, decision="b", scopes=WEB, before="failure", outcome="success", at=START)
+    cleared = apply_review(breakers, decision="b", scopes=WEB, sources=("b",), before="failure", outcome="success", at=START)
     assert build_circuit_view(cleared, "global", START).failures == 1
 
 
@@ -144,8 +145,9 @@ def test_a_reset_closes_one_circuit_and_no_other() -> None:
 
 
 def test_a_stricter_policy_opens_at_once_and_a_milder_one_closes_nothing() -> None:
-    strict = with_policy(failed(Breakers(), "a", START), Policy(failures=1), START + HOUR)
-    assert build_circuit_view(strict, "global", START + HOUR).opened_at == START + HOUR
+    breakers = failed(failed(Breakers(), "a", START), "b", START)
+    strict = with_policy(breakers, Policy(failures=1), START + HOUR)
+    assert build_circuit_view(strict, "category:web", START + HOUR).opened_at == START + HOUR
     assert state(with_policy(opened(), Policy(failures=9), START), START) == "open"
 
 
@@ -173,7 +175,15 @@ def test_a_probe_is_not_spent_while_another_scope_is_open() -> None:
     breakers = reset_circuit(opened(), "global")
     later = START + HOUR
     for number in range(3):
-        breakers = apply_review(breakers, decision=f"g{number}", scopes=("global",), before=None, outcome="failure", at=later)
+        breakers = apply_review(
+            breakers,
+            decision=f"g{number}",
+            scopes=("global",),
+            sources=(f"g{number}",),
+            before=None,
+            outcome="failure",
+            at=later,
+        )
     assert judge_solo_request(breakers, ASK, later) == SoloVerdict(scopes=("global",))
 
 
@@ -256,7 +266,13 @@ class Circuits(RuleBasedStateMachine):
         }
         before = self.breakers
         self.breakers = apply_review(
-            before, decision=decision, scopes=WEB, before=self.pending[decision], outcome=outcome, at=self.now
+            before,
+            decision=decision,
+            scopes=WEB,
+            sources=(decision,),
+            before=self.pending[decision],
+            outcome=outcome,
+            at=self.now,
         )
         self.pending[decision] = outcome
         expected = {"success": "closed", "partial": "half_open", "failure": "open", "abandoned": "open"}[outcome]
