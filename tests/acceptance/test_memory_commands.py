@@ -22,8 +22,8 @@ COMMANDS = (
     ["invite"],
 )
 RULES = (
-    "rules: 3 failures in 7 days open a circuit: an agent's own; that of a category, stakes or tag if 2 different sources failed; "
-    "the global one if 3 did; after 1 h one probe is allowed, to be reviewed within 24 h\n"
+    "rules: 3 failures in 7 days open a circuit: an agent's own; that of a category or tag if 2 different sources failed, "
+    "of stakes if 3 did, the global one if 5 did; after 1 h one probe is allowed, to be reviewed within 24 h\n"
     "never alone at stakes: critical; in categories: none; confidence: at high stakes not below 0.6\n"
 )
 TODAY = datetime.now(UTC)
@@ -318,7 +318,7 @@ def test_failures_open_circuits_and_a_reset_closes_one_by_hand(cli: Cli, db: str
     cli("decisions", "review", "db", "failure")
     told = cli("breakers").out
     scopes = ("category:data stores", "global", "stakes:high", "tag:db")
-    many = {scope: 3 if scope == "global" else 2 for scope in scopes}
+    many = {"category:data stores": 2, "tag:db": 2, "stakes:high": 3, "global": 5}
     assert told == "".join(f"{scope}: closed (1 of 3 failures, 2 of {many[scope]} sources)\n" for scope in scopes) + RULES
     assert cli("breakers", "policy", "--failures", "1", "--cooldown", "2h", "--window", "14d").out == (
         RULES.replace("3 failures in 7 days", "1 failures in 14 days").replace("after 1 h", "after 2 h")
@@ -326,7 +326,7 @@ def test_failures_open_circuits_and_a_reset_closes_one_by_hand(cli: Cli, db: str
     cli("decisions", "review", "db", "abandoned")
     found = cli.json("breakers")
     assert {each["scope"]: (each["state"], each["failures"]) for each in found["breakers"]} == {
-        scope: ("closed" if scope == "global" else "open", 1) for scope in scopes
+        scope: ("open" if many[scope] == 2 else "closed", 1) for scope in scopes
     }
     assert (found["policy"]["failures"], found["policy"]["window_seconds"]) == (1, 14 * 86_400.0)
     opened, half = (datetime.fromisoformat(found["breakers"][0][name]) for name in ("opened_at", "half_open_at"))

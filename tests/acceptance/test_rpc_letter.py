@@ -331,6 +331,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "deliberateCategories": ["security"],
         "categoryConfidence": [{"category": "payments", "least": 0.9}],
         "scopeSources": 2,
+        "stakesSources": 3,
         "globalSources": 4,
         "idempotencyKey": "p",
     },

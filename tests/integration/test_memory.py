@@ -152,7 +152,7 @@ def test_of_two_probes_at_once_one_goes(opening: Opening) -> None:
     async def body(ledger: Ledger, hands: Hands) -> None:
         async with opening() as other:
             one, two = DecisionMemory(ledger, hands), DecisionMemory(other, hands)
-            await one.set_policy(Policy(failures=1), by="eve")
+            await one.set_policy(Policy(failures=1, stakes_sources=2), by="eve")
             await one.keep(decision(members=BOTH))
             await one.review("s1", "failure")
             hands.pass_by(hours=2)
@@ -176,7 +176,7 @@ def test_a_breaker_stands_after_a_restart_and_its_probe_closes_it(opening: Openi
             "ada", "Which cache?", "Redis.", 0.9, category="Architecture", key="k", deliberation="think_1"
         )
         assert not blocked.is_allowed
-        assert blocked.scopes == ("stakes:medium", "category:architecture")
+        assert blocked.scopes == ("category:architecture",)
         assert blocked.deliberation == "think_1"
         assert await memory.decide_alone("ada", "Which cache?", "Redis.", 0.9, category="Architecture", key="k") == blocked
         with pytest.raises(KeyReused):
@@ -189,12 +189,15 @@ def test_a_breaker_stands_after_a_restart_and_its_probe_closes_it(opening: Openi
         assert {one.scope: one.state for one in await memory.breakers()} == {
             "category:architecture": "half_open",
             "global": "closed",
-            "stakes:medium": "half_open",
+            "stakes:medium": "closed",
         }
         probe = await memory.decide_alone("ada", "Which cache?", "Redis.", 0.9, category="architecture")
-        assert (probe.decision, probe.probes) == ("alone.1", ("stakes:medium", "category:architecture"))
+        assert (probe.decision, probe.probes) == ("alone.1", ("category:architecture",))
         await memory.review(probe.decision, "success")
-        assert [(one.scope, one.state) for one in await memory.breakers()] == [("global", "closed")]
+        assert [(one.scope, one.state) for one in await memory.breakers()] == [
+            ("global", "closed"),
+            ("stakes:medium", "closed"),
+        ]
         assert (await memory.decide_alone("ada", "And now?", "Yes.", 0.9)).decision == "alone.2"
 
     over(opening, failing, hands)
@@ -222,7 +225,7 @@ def test_a_group_counts_in_the_agent_scope_only_where_one_stood_behind_it() -> N
 
     async def work() -> None:
         memory = DecisionMemory(MemoryLedger(), Hands())
-        await memory.set_policy(Policy(failures=1))
+        await memory.set_policy(Policy(failures=1, stakes_sources=2, global_sources=3))
         await memory.keep(decision(members=BOTH))
         await memory.review("s1", "failure")
         opened = [one.scope for one in await memory.breakers() if one.state == "open"]

@@ -291,7 +291,8 @@ def _is_failing(policy: Policy, scope: str, recent: Sequence[Failure]) -> bool:
 def _find_least_sources(policy: Policy, scope: str) -> int:
     if scope == GLOBAL:
         return policy.global_sources
-    return 1 if scope.startswith(build_scope("agent", "")) else policy.scope_sources
+    kind = scope.partition(":")[0]
+    return 1 if kind == "agent" else policy.stakes_sources if kind == "stakes" else policy.scope_sources
 
 
 def _collect_sources(failures: Iterable[Failure]) -> set[str]:

@@ -14,7 +14,7 @@ from moot.memory.breakers import FAILED, SoloRequest, SoloVerdict
 from moot.memory.facts import KeyUsed, OutcomeReviewed, SoloBlocked, SoloDecided, ThreadCreated, ThreadQuestionSettled
 from moot.memory.memory_state import MemoryState
 from moot.memory.remembered_decision import RememberedDecision
-from moot.memory.threads import Thread, ThreadCatchUp, ThreadVisit
+from moot.memory.threads import Thread, ThreadCatchUp, ThreadVisit, build_catch_up_since
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +89,8 @@ def build_review_facts(book: MemoryState, fact: OutcomeReviewed) -> Sequence[Fac
     if kept.record.decided is None:
         raise BadSetting(f"{fact.decision!r} came to no decision; there is nothing to review")
     for earlier in kept.reviews:
-        if fact.key and earlier.key == fact.key:
+        # Reviews of an older Moot hold their key themselves.
+        if fact.key and (earlier.by, earlier.key) == (fact.by, fact.key):
             if (earlier.outcome, earlier.choice, earlier.note) != (fact.outcome, fact.choice, fact.note):
                 raise KeyReused(f"key {fact.key!r} came before with another review of {fact.decision!r}; use a new key")
             return ()
@@ -215,15 +216,17 @@ def build_thread_facts(book: MemoryState, wanted: ThreadCreated) -> tuple[str, S
     return wanted.thread, ()
 
 
-def describe_visit(found: ThreadCatchUp) -> str:
-    """Return since which visit of a seat's something was missed, as a keyed call keeps it; empty before the first."""
-    return "" if found.visit is None else f"{found.visit.seq} {found.visit.at.isoformat()}"
+def describe_catch_up(found: ThreadCatchUp) -> str:
+    """Return how much was missed, and since which visit, as a keyed call keeps it."""
+    visit = "" if found.visit is None else f" {found.visit.seq} {found.visit.at.isoformat()}"
+    return f"{len(found.missed)}{visit}"
 
 
-def parse_visit(seat: str, text: str) -> ThreadVisit | None:
-    """Return the visit that `describe_visit` described."""
-    seq, _, at = text.partition(" ")
-    return ThreadVisit(seat=seat, seq=int(seq), at=datetime.fromisoformat(at)) if text else None
+def rebuild_catch_up(book: MemoryState, thread: Thread, seat: str, text: str) -> ThreadCatchUp:
+    """Return what `describe_catch_up` described: what happened since then is for the seat's next visit."""
+    missed, *rest = text.split(" ")
+    visit = ThreadVisit(seat=seat, seq=int(rest[0]), at=datetime.fromisoformat(rest[1])) if rest else None
+    return build_catch_up_since(thread, seat, book.decisions, visit, int(missed))
 
 
 def build_settlement_facts(thread: Thread, fact: ThreadQuestionSettled) -> Sequence[Fact]:

@@ -26,12 +26,12 @@ from moot.memory.commands import (
     build_settlement_facts,
     build_solo_facts,
     build_thread_facts,
-    describe_visit,
+    describe_catch_up,
     find_earlier_use,
     get_decision,
     get_thread,
     has_open_question,
-    parse_visit,
+    rebuild_catch_up,
 )
 from moot.memory.facts import (
     MEMORY_KINDS,
@@ -307,10 +307,10 @@ class DecisionMemory:
             return found, (active, visited) if current.status == "paused" else (visited,)
 
         call = KeyedCall(call="resume_thread", by=seat, key=key, words=(thread,))
-        done = await self._record_once(call, choose_visit, describe=describe_visit)
+        done = await self._record_once(call, choose_visit, describe=describe_catch_up)
         current = get_thread(done.book, thread)
         if done.result is None:
-            return threads.build_catch_up_since(current, seat, done.book.decisions, parse_visit(seat, done.earlier))
+            return rebuild_catch_up(done.book, current, seat, done.earlier)
         return replace(done.result, view=threads.build_thread_view(current, done.book.decisions))
 
     async def thread_status(self, thread: str) -> ThreadView:

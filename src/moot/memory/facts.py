@@ -179,8 +179,9 @@ class Policy:
 
     `failures` within the window open a circuit; after the cooldown one probe is allowed, which must be reviewed within
     `probe_seconds`. Decisions at `deliberate_stakes` and in `deliberate_categories` are never made alone; those at high stakes
-    only with `least_confidence`, those in a category of `category_confidence` only with what it says. The circuit of a category,
-    of stakes or of a tag opens on failures of at least `scope_sources` different sources, the global one on `global_sources`.
+    only with `least_confidence`, those in a category of `category_confidence` only with what it says. The circuit of a category
+    or of a tag opens on failures of at least `scope_sources` different sources, that of a level of stakes, which nearly everyone
+    shares, on `stakes_sources`, the global one on `global_sources`.
     """
 
     failures: int = 3
@@ -192,7 +193,8 @@ class Policy:
     deliberate_categories: tuple[str, ...] = ()
     category_confidence: tuple[CategoryConfidence, ...] = ()
     scope_sources: int = 2
-    global_sources: int = 3
+    stakes_sources: int = 3
+    global_sources: int = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

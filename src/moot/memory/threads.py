@@ -177,11 +177,15 @@ def build_catch_up(thread: Thread, seat: str, decisions: Mapping[str, Remembered
 
 
 def build_catch_up_since(
-    thread: Thread, seat: str, decisions: Mapping[str, RememberedDecision], visit: ThreadVisit | None
+    thread: Thread,
+    seat: str,
+    decisions: Mapping[str, RememberedDecision],
+    visit: ThreadVisit | None,
+    most: int | None = None,
 ) -> ThreadCatchUp:
-    """Return the state of a thread, and what happened in it since one visit of the seat's."""
+    """Return the state of a thread, and the first `most` events in it since one visit of the seat's; None: all."""
     # By number and not by time: several entries can have the same time.
-    missed = tuple(one for one in thread.happenings if visit is None or one.seq > visit.seq)
+    missed = tuple(one for one in thread.happenings if visit is None or one.seq > visit.seq)[:most]
     kinds = dict.fromkeys(one.kind for one in missed)
     return ThreadCatchUp(
         view=build_thread_view(thread, decisions),

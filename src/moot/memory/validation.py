@@ -154,7 +154,11 @@ def validate_policy(policy: Policy) -> Policy:
             raise BadSetting("a category of the policy holds nothing but punctuation; name a category")
     if len(set(named)) < len(named):
         raise BadSetting(f"category_confidence names a category twice: {', '.join(named)}")
-    for what, number in (("scope_sources", policy.scope_sources), ("global_sources", policy.global_sources)):
+    for what, number in (
+        ("scope_sources", policy.scope_sources),
+        ("stakes_sources", policy.stakes_sources),
+        ("global_sources", policy.global_sources),
+    ):
         # With one source, the failures of one would stop everyone.
         if validate_count(what, number) < LEAST_SOURCES:
             raise BadSetting(

@@ -124,6 +124,7 @@ class PolicyOut(Wire):
     deliberate_categories: list[str]
     category_confidence: list[CategoryConfidenceIn]
     scope_sources: int
+    stakes_sources: int
     global_sources: int
 
 
@@ -139,8 +140,9 @@ class PolicyParams(Wire):
     deliberate_categories: Annotated[list[Short] | None, Field(max_length=200, description="Never decided alone.")] = None
     category_confidence: Annotated[list[CategoryConfidenceIn] | None, Field(max_length=200)] = None
     scope_sources: Annotated[
-        int | None, Field(ge=2, le=1_000, description="Different sources that must fail before a category, stakes or tag opens.")
+        int | None, Field(ge=2, le=1_000, description="Different sources that must fail before a category or a tag opens.")
     ] = None
+    stakes_sources: Annotated[int | None, Field(ge=2, le=1_000, description="The same for a level of stakes.")] = None
     global_sources: Annotated[int | None, Field(ge=2, le=1_000, description="The same for the global circuit.")] = None
     idempotency_key: IdempotencyKey = ""
 

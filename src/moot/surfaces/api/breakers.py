@@ -69,7 +69,8 @@ async def record_decision(call: Call, params: RecordParams) -> RecordOut:
     done = await SoloDecisions(call.moot, call.deliberations).decide(wanted, via=await call.find_door("", agent))
     found = done.result
     if found.is_allowed:
-        note = "Recorded. Report how it turned out with review_decision."
+        then = "Whoever owns it reports how it turned out" if caller.role == "agent" else "Report how it turned out"
+        note = f"Recorded. {then} with review_decision."
         return RecordOut(status="recorded", decision_id=found.decision, probe_for=list(found.probes), note=note)
     waits = f"Reviewers: {', '.join(done.reviewers)}."
     if not done.reviewers:

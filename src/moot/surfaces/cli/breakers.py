@@ -126,7 +126,8 @@ class CategoryRule(click.ParamType[CategoryConfidence]):
 )
 @click.option("--no-stakes", is_flag=True, help="Remove the rule by stakes.")
 @click.option("--no-categories", is_flag=True, help="Remove the rules by category.")
-@click.option("--scope-sources", type=click.IntRange(2, 1_000), help="Sources that must fail to open a category, stakes or tag.")
+@click.option("--scope-sources", type=click.IntRange(2, 1_000), help="Sources that must fail to open a category or tag.")
+@click.option("--stakes-sources", type=click.IntRange(2, 1_000), help="Sources that must fail to open a level of stakes.")
 @click.option("--global-sources", type=click.IntRange(2, 1_000), help="Sources that must fail to open the global circuit.")
 @click.option("--key", default="", help="Idempotency key: a repeated change counts once.")
 @output.json_option
@@ -165,8 +166,9 @@ def _format_circuit(circuit: CircuitView) -> str:
 def _show_policy(policy: Policy) -> None:
     days, cooldown, probe = policy.window_seconds / 86_400, policy.cooldown_seconds / 3_600, policy.probe_seconds / 3_600
     output.print_line(
-        f"rules: {policy.failures} failures in {days:g} days open a circuit: an agent's own; that of a category, stakes or tag "
-        f"if {policy.scope_sources} different sources failed; the global one if {policy.global_sources} did; after "
+        f"rules: {policy.failures} failures in {days:g} days open a circuit: an agent's own; that of a category or tag if "
+        f"{policy.scope_sources} different sources failed, of stakes if {policy.stakes_sources} did, the global one if "
+        f"{policy.global_sources} did; after "
         f"{cooldown:g} h one probe is allowed, to be reviewed within {probe:g} h"
     )
     least = [f"in {one_line(each.category)} not below {each.least:g}" for each in policy.category_confidence]
