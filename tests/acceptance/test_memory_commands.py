@@ -342,6 +342,37 @@ def test_failures_open_circuits_and_a_reset_closes_one_by_hand(cli: Cli, db: str
     assert cli.json("breakers", "reset", "agent:nobody")["failures"] == 0
 
 
+def test_an_agent_asks_records_and_is_refused_from_the_terminal(cli: Cli) -> None:
+    """D-17: asking records nothing; what is refused opens a debate; the rules by category are shown and removed again."""
+    assert cli("breakers", "check", "ada", "--confidence", "0.8").out == "ada may decide this alone\n"
+    assert cli.json("verify") == []
+    cli("breakers", "policy", "--category", "Vault", "--category-confidence", "pay=ments=0.9", "--key", "p")
+    shown = cli("breakers", "policy").out
+    assert "in categories: Vault; confidence: at high stakes not below 0.6; in pay=ments not below 0.9\n" in shown
+    assert cli("breakers", "policy", "--category", "Other", "--key", "p", code=2).err.startswith("moot: the key 'p' came before")
+    told = cli("breakers", "check", "ada", "--confidence", "0.8", "--category", "vault", code=5).out
+    assert "category: what is in 'vault' is decided by a deliberation" in told
+    assert "reviewers: none with a record is known" in told
+    words = ("decisions", "record", "ada", "Open it?", "Open it", "--confidence", "0.8", "--category", "vault", "--key", "k")
+    found = cli.json(*words, code=3)
+    session = found["result"]["deliberation"]
+    assert (found["participants"], found["reviewers"]) == (["ada", "reviewer"], [])
+    assert cli.json(*words, code=3) == found
+    assert (
+        f"no reviewer with a record is known: invite somebody (moot invite {session} --seat reviewer)" in cli(*words, code=3).out
+    )
+    assert [each["seat"] for each in cli.json("asks", session)] == ["reviewer"]
+    assert "in categories: none" in cli("breakers", "policy", "--no-categories").out
+    assert cli("decisions", "record", "ada", "Open it?", "Open it", "--confidence", "0.8", "--category", "vault").out == (
+        "alone.1: recorded\n"
+    )
+    assert cli("breakers", "policy", "--category-confidence", "x", code=2).err.count("security=0.8") == 1
+    token = cli.json("invite", "--agent", "ada")
+    assert (token["seat"], token["session"]) == ("ada", None)
+    assert re.search(r"agent  all sessions ada  until", cli("invite", "--list").out)
+    assert cli("invite", session, "--agent", "ada", code=2).err.startswith("moot: an agent's token is for all sessions")
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
