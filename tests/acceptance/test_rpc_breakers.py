@@ -163,6 +163,7 @@ KEYED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("cstp.resetCircuit", {"scope": "tag:nothing"}, {"scope": "tag:else"}),
     ("cstp.openDeliberation", {"topic": "t", "participants": ["a", "b"]}, {"topic": "u"}),
     ("cstp.closeDeliberation", {"deliberationId": "", "force": True}, {"force": False}),
+    ("moot.giveInput", {"sessionId": "", "text": "Mind the cost."}, {"text": "Mind the time."}),
 ]
 
 
@@ -178,11 +179,14 @@ def test_a_key_counts_once_and_is_refused_with_other_words(
     local("cstp.askInThread", thread="keyed", question="Second?")
     if "deliberationId" in params:
         params = {**params, "deliberationId": local.open()}
+    if "sessionId" in params:
+        opened = local("moot.openSession", topic="t", protocol="persona", seats=["ada", "bob"], language="en")
+        params = {**params, "sessionId": opened["sessionId"]}
     key = {"idempotencyKey": "the key"}
     first = local(method, **params, **key)
     size = local("cstp.listDecisions", limit=1_000), local("cstp.listThreads"), len(local("moot.listSessions", limit=1_000))
     again = local(method, **params, **key)
-    if method != "cstp.openDeliberation":
+    if method not in {"cstp.openDeliberation", "moot.giveInput"}:
         assert again == first
     error = local.refused(method, **{**params, **other}, **key)
     assert (error.code, error.kind) == (-32006, "KeyReused")
@@ -191,6 +195,6 @@ def test_a_key_counts_once_and_is_refused_with_other_words(
         local("cstp.listThreads"),
         len(local("moot.listSessions", limit=1_000)),
     )
-    if "agent" not in params and "participant" not in params and "deliberationId" not in params:
+    if "agent" not in params and "participant" not in params and not {"deliberationId", "sessionId"} & set(params):
         owner = server.client(server.cli.json("invite", "--owner")["token"])
         owner(method, **{**params, **other}, **key)

@@ -501,3 +501,35 @@ def test_every_outcome_can_be_reviewed(outcome: Outcome) -> None:
         assert (await memory.review("s1", outcome)).outcome == outcome
 
     run_with_deadline(work())
+
+
+def test_two_processes_with_one_key_write_once(opening: Opening) -> None:
+    """D-17: the key is taken together with what it wrote; both get the first result, a third with other words gets none."""
+
+    async def body(ledger: Ledger, hands: Hands) -> None:
+        async with opening() as other:
+            both = DecisionMemory(ledger, hands), DecisionMemory(other, hands)
+            made = await asyncio.gather(*(memory.create_thread("Long", by="eve", key="k") for memory in both for _ in range(3)))
+            assert {view.thread for view in made} == {"thread-1"}
+            told = await asyncio.gather(*(memory.decide_alone("ada", "?", "!", 0.9, key="k") for memory in both))
+            assert [found.decision for found in told] == ["alone.1", "alone.1"]
+            await expect_error(KeyReused, both[1].create_thread("Short", by="eve", key="k"))
+            assert (await both[1].create_thread("Short", by="dan", key="k")).thread == "thread-2"
+
+    over(opening, body)
+
+
+def test_a_repeated_reset_does_not_close_what_opened_since() -> None:
+    """D-17: the key of the first reset is spent."""
+
+    async def work() -> None:
+        memory = DecisionMemory(MemoryLedger(), Hands())
+        await memory.set_policy(Policy(failures=1))
+        for number in (1, 2):
+            taken = await memory.decide_alone("ada", "Tea?", "Yes.", 0.9)
+            await memory.review(taken.decision, "failure")
+            assert (await memory.circuit("agent:ada")).state == "open"
+            found = await memory.reset_circuit("agent:ada", by="eve", key="once")
+            assert found.state == ("closed" if number == 1 else "open")
+
+    run_with_deadline(work())
