@@ -205,6 +205,8 @@ def test_what_every_tool_gives_is_what_its_schema_says(server: Server) -> None:
             "record_decision", agent="ada", topic="Tear it down?", decision="Yes.", confidence=0.9, stakes="critical"
         )
         assert required["status"] == "deliberation_required"
+        asked = await call("may_decide_alone", agent="ada", confidence=0.9, stakes="critical")
+        assert (asked["allowed"], asked["rules"]) == (False, required["rules"])
         await call("get_circuit_state", scope="stakes:critical")
         thread = (await call("create_thread", title="Doors"))["thread"]
         await call("resume_thread", thread=thread, participant="ada")
@@ -314,6 +316,36 @@ def test_a_contribution_for_a_closed_deliberation_is_refused(server: Server) -> 
 
 
 @pytest.mark.parametrize("mode", SDK_MODES)
+def test_an_agents_token_asks_decides_and_takes_part_under_its_own_name(server: Server, mode: str) -> None:
+    """D-17: shown what it needs, without its name; what is refused becomes its proposal; it reviews nothing."""
+    name = f"solo-{mode}"
+    token = str(server.cli.json("invite", "--agent", name)["token"])
+
+    async def work() -> None:
+        async with sdk(server, mode, token) as agent:
+            shown = {tool.name: tool.input_schema["properties"] for tool in (await agent.list_tools()).tools}
+            assert {"may_decide_alone", "record_decision", "contribute", "search_decisions"} <= set(shown)
+            assert not {"agent", "participant", "participants"} & {each for properties in shown.values() for each in properties}
+            risky = {"confidence": 0.9, "stakes": "critical"}
+            assert plain(await agent.call_tool("may_decide_alone", risky))["allowed"] is False
+            given = {**risky, "topic": "Fell it?", "decision": "Fell it.", "idempotencyKey": "k"}
+            required = plain(await agent.call_tool("record_decision", given))
+            session = required["deliberationId"]
+            assert (required["status"], required["participants"][0]) == ("deliberation_required", name)
+            assert "moot invite" not in refused(await agent.call_tool("record_decision", {**given, "decision": "Keep it."}))
+            turn = plain(await agent.call_tool("wait_for_turn", {"deliberationId": session, "timeoutSeconds": 0}))
+            assert turn["status"] == "pending"
+            said = plain(await agent.call_tool("get_deliberation", {"deliberationId": session}))["contributions"]
+            assert [(line["participant"], line["text"]) for line in said] == [(name, "Fell it.")]
+            told = refused(await agent.call_tool("review_decision", {"decisionId": session, "outcome": "success"}))
+            assert "an owner's token; yours is an agent's" in told
+            told = refused(await agent.call_tool("contribute", {"deliberationId": session, "participant": "x", "type": "pass"}))
+            assert f"only for the agent '{name}'" in told
+
+    held(work())
+
+
+@pytest.mark.parametrize("mode", SDK_MODES)
 def test_a_seats_token_speaks_for_its_seat_alone(server: Server, mode: str) -> None:
     """D-6: in its own session, under its own name, which it need not give; it owns nothing."""
     session, other = server.opened("ada", "bob"), server.opened("ada", "bob")
@@ -331,7 +363,7 @@ def test_a_seats_token_speaks_for_its_seat_alone(server: Server, mode: str) -> N
         ("search_decisions", {"query": "view"}, f"only for the session '{session}'"),
         ("open_deliberation", {"topic": "x", "participants": ["ada", "bob"]}, "an owner's token"),
         ("close_deliberation", {"deliberationId": session, "force": True}, "an owner's token"),
-        ("record_decision", {"agent": "ada", "topic": "x", "decision": "x", "confidence": 0.5}, "an owner's token"),
+        ("record_decision", {"agent": "ada", "topic": "x", "decision": "x", "confidence": 0.5}, "an agent's or an owner's token"),
         ("review_decision", {"decisionId": session, "outcome": "success"}, "an owner's token"),
     ]
 

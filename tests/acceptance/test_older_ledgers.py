@@ -408,7 +408,9 @@ def test_a_review_adds_to_those_before_it(old: Cli) -> None:
 
 def test_rules_and_circuits_are_remembered(old: Cli) -> None:
     """The policy as it was set; which circuits count failures depends on the day."""
-    assert old.json("breakers")["policy"] == told_json("breakers.json")["policy"]
+    policy = old.json("breakers")["policy"]
+    assert policy == {**policy, **told_json("breakers.json")["policy"]}
+    assert (policy["deliberate_categories"], policy["scope_sources"], policy["global_sources"]) == ([], 2, 5)
     assert old.json("breakers", "reset", "category:people")["state"] == "closed"
 
 

@@ -94,9 +94,9 @@ def test_a_seats_token_opens_closes_and_reviews_nothing(guarded: Guarded) -> Non
         ("cstp.openDeliberation", dict(HSM)),
         ("cstp.closeDeliberation", {"deliberationId": session, "force": True}),
         ("cstp.reviewDecision", {"decisionId": session, "outcome": "success"}),
-        ("cstp.recordDecision", {"agent": "minski", "topic": "t", "decision": "d", "confidence": 0.9}),
         ("cstp.createThread", {"title": "t"}),
         ("cstp.resetCircuit", {"scope": "global"}),
+        ("cstp.setPolicy", {"failures": 9}),
         ("moot.openSession", {"topic": "t", "protocol": "debate", "seats": ["a", "b"]}),
         ("moot.closeSession", {"sessionId": session}),
         ("moot.cancelSession", {"sessionId": session}),
@@ -104,6 +104,8 @@ def test_a_seats_token_opens_closes_and_reviews_nothing(guarded: Guarded) -> Non
     ]
     for method, params in calls:
         check_refused(minski, method, "this call needs an owner's token; yours is a seat's", **params)
+    alone = {"agent": "minski", "topic": "t", "decision": "d", "confidence": 0.9}
+    check_refused(minski, "cstp.recordDecision", "needs an agent's or an owner's token; yours is a seat's", **alone)
     check_refused(minski, "cstp.getDeliberation", "only for the session", deliberationId=guarded.other)
     for method in ("moot.getSession", "moot.getEntries", "moot.exportSession", "moot.verifySession"):
         check_refused(minski, method, "only for the session", sessionId=guarded.other)

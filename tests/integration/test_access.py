@@ -99,6 +99,8 @@ def test_that_a_token_expired_is_told_to_its_holder_only() -> None:
         {"role": "seat", "session": "s1"},
         {"role": "seat", "seat": "ada"},
         {"role": "owner", "seat": "ada"},
+        {"role": "agent"},
+        {"role": "agent", "seat": "ada", "session": "s1"},
         {"role": "owner", "lasts": timedelta(0)},
         {"role": "owner", "lasts": timedelta(days=10_000)},
         {"role": "owner", "note": "x" * 4_001},

@@ -83,6 +83,10 @@ def decision(name: str = "s1", **fields: Any) -> DecisionKept:
     return DecisionKept(**{**given, **fields})
 
 
+BOTH = tuple(Member(source=name, seat=name, position="support", confidence=0.9) for name in ("cay", "dan"))
+"""Two who stood behind a decision together."""
+
+
 def test_what_was_kept_and_reviewed_survives_a_reopen(opening: Opening) -> None:
     async def first(ledger: Ledger, hands: Hands) -> None:
         memory = DecisionMemory(ledger, hands)
@@ -148,8 +152,8 @@ def test_of_two_probes_at_once_one_goes(opening: Opening) -> None:
     async def body(ledger: Ledger, hands: Hands) -> None:
         async with opening() as other:
             one, two = DecisionMemory(ledger, hands), DecisionMemory(other, hands)
-            await one.set_policy(Policy(failures=1), by="eve")
-            await one.keep(decision())
+            await one.set_policy(Policy(failures=1, stakes_sources=2), by="eve")
+            await one.keep(decision(members=BOTH))
             await one.review("s1", "failure")
             hands.pass_by(hours=2)
             tries = await asyncio.gather(
@@ -166,13 +170,13 @@ def test_a_breaker_stands_after_a_restart_and_its_probe_closes_it(opening: Openi
     async def failing(ledger: Ledger, hands: Hands) -> None:
         memory = DecisionMemory(ledger, hands)
         for name in ("s1", "s2", "s3"):
-            await memory.keep(decision(name))
+            await memory.keep(decision(name, members=BOTH))
             await memory.review(name, "failure")
         blocked = await memory.decide_alone(
             "ada", "Which cache?", "Redis.", 0.9, category="Architecture", key="k", deliberation="think_1"
         )
         assert not blocked.is_allowed
-        assert blocked.scopes == ("global", "stakes:medium", "category:architecture")
+        assert blocked.scopes == ("category:architecture",)
         assert blocked.deliberation == "think_1"
         assert await memory.decide_alone("ada", "Which cache?", "Redis.", 0.9, category="Architecture", key="k") == blocked
         with pytest.raises(KeyReused):
@@ -182,11 +186,18 @@ def test_a_breaker_stands_after_a_restart_and_its_probe_closes_it(opening: Openi
         memory = DecisionMemory(ledger, hands)
         assert (await memory.circuit("category:architecture")).state == "open"
         hands.pass_by(hours=1)
-        assert {one.state for one in await memory.breakers()} == {"half_open"}
+        assert {one.scope: one.state for one in await memory.breakers()} == {
+            "category:architecture": "half_open",
+            "global": "closed",
+            "stakes:medium": "closed",
+        }
         probe = await memory.decide_alone("ada", "Which cache?", "Redis.", 0.9, category="architecture")
-        assert (probe.decision, probe.probes) == ("alone.1", ("global", "stakes:medium", "category:architecture"))
+        assert (probe.decision, probe.probes) == ("alone.1", ("category:architecture",))
         await memory.review(probe.decision, "success")
-        assert await memory.breakers() == ()
+        assert [(one.scope, one.state) for one in await memory.breakers()] == [
+            ("global", "closed"),
+            ("stakes:medium", "closed"),
+        ]
         assert (await memory.decide_alone("ada", "And now?", "Yes.", 0.9)).decision == "alone.2"
 
     over(opening, failing, hands)
@@ -202,19 +213,27 @@ def test_rules_block_and_a_reset_closes() -> None:
         taken = await memory.decide_alone("ada", "Tea?", "Yes.", 0.3, tags=["drinks"])
         await memory.review(taken.decision, "abandoned")
         assert [one.scope for one in await memory.breakers()] == ["agent:ada", "global", "stakes:medium", "tag:drinks"]
+        assert [one.scope for one in await memory.breakers() if one.state != "closed"] == ["agent:ada"]
         assert (await memory.reset_circuit("agent:ADA", by="eve")).state == "closed"
         assert [one.scope for one in await memory.breakers()] == ["global", "stakes:medium", "tag:drinks"]
 
     run_with_deadline(work())
 
 
-def test_a_group_does_not_count_in_the_agent_scope() -> None:
+def test_a_group_counts_in_the_agent_scope_only_where_one_stood_behind_it() -> None:
+    """D-17: two who agreed are two sources; one whom the other opposed failed alone, and stops nobody else."""
+
     async def work() -> None:
         memory = DecisionMemory(MemoryLedger(), Hands())
-        await memory.set_policy(Policy(failures=1))
-        await memory.keep(decision())
+        await memory.set_policy(Policy(failures=1, stakes_sources=2, global_sources=3))
+        await memory.keep(decision(members=BOTH))
         await memory.review("s1", "failure")
-        assert [one.scope for one in await memory.breakers()] == ["category:architecture", "global", "stakes:medium"]
+        opened = [one.scope for one in await memory.breakers() if one.state == "open"]
+        assert opened == ["category:architecture", "stakes:medium"]
+        await memory.keep(decision("s2", category="elsewhere", stakes="low"))
+        await memory.review("s2", "failure")
+        opened = [one.scope for one in await memory.breakers() if one.state == "open"]
+        assert opened == ["agent:m:ada", "category:architecture", "global", "stakes:medium"]
 
     run_with_deadline(work())
 
@@ -294,7 +313,8 @@ def test_a_review_is_refused_when_it_cannot_be_true() -> None:
         await memory.review("s1", "failure", choice="postgres", key="k")
         await memory.review("s1", "failure", choice="postgres", key="k")
         await expect_error(KeyReused, memory.review("s1", "success", key="k"))
-        assert len(await ledger.read(NAME)) == 2
+        # The decision, its review, and the key that the review took.
+        assert len(await ledger.read(NAME)) == 3
 
     run_with_deadline(work())
 
@@ -479,5 +499,37 @@ def test_every_outcome_can_be_reviewed(outcome: Outcome) -> None:
         memory = DecisionMemory(MemoryLedger(), Hands())
         await memory.keep(decision())
         assert (await memory.review("s1", outcome)).outcome == outcome
+
+    run_with_deadline(work())
+
+
+def test_two_processes_with_one_key_write_once(opening: Opening) -> None:
+    """D-17: the key is taken together with what it wrote; both get the first result, a third with other words gets none."""
+
+    async def body(ledger: Ledger, hands: Hands) -> None:
+        async with opening() as other:
+            both = DecisionMemory(ledger, hands), DecisionMemory(other, hands)
+            made = await asyncio.gather(*(memory.create_thread("Long", by="eve", key="k") for memory in both for _ in range(3)))
+            assert {view.thread for view in made} == {"thread-1"}
+            told = await asyncio.gather(*(memory.decide_alone("ada", "?", "!", 0.9, key="k") for memory in both))
+            assert [found.decision for found in told] == ["alone.1", "alone.1"]
+            await expect_error(KeyReused, both[1].create_thread("Short", by="eve", key="k"))
+            assert (await both[1].create_thread("Short", by="dan", key="k")).thread == "thread-2"
+
+    over(opening, body)
+
+
+def test_a_repeated_reset_does_not_close_what_opened_since() -> None:
+    """D-17: the key of the first reset is spent."""
+
+    async def work() -> None:
+        memory = DecisionMemory(MemoryLedger(), Hands())
+        await memory.set_policy(Policy(failures=1))
+        for number in (1, 2):
+            taken = await memory.decide_alone("ada", "Tea?", "Yes.", 0.9)
+            await memory.review(taken.decision, "failure")
+            assert (await memory.circuit("agent:ada")).state == "open"
+            found = await memory.reset_circuit("agent:ada", by="eve", key="once")
+            assert found.state == ("closed" if number == 1 else "open")
 
     run_with_deadline(work())

@@ -11,12 +11,14 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from moot.errors import BadSetting
 from moot.memory.breakers import (
     Breakers,
+    Circuit,
     CircuitProbe,
     SoloRequest,
     SoloVerdict,
     apply_review,
     build_circuit_view,
     collect_scopes,
+    find_failing_sources,
     judge_solo_request,
     list_circuit_views,
     parse_scope,
@@ -24,7 +26,7 @@ from moot.memory.breakers import (
     start_probes,
     with_policy,
 )
-from moot.memory.facts import Outcome, Policy
+from moot.memory.facts import CategoryConfidence, Outcome, Policy
 from moot.memory.validation import validate_policy
 
 START = datetime(2025, 3, 1, tzinfo=UTC)
@@ -34,12 +36,14 @@ WEB = ("global", "category:web")
 ASK = SoloRequest(source="ada", confidence=0.8, category="web")
 
 
-def failed(breakers: Breakers, decision: str, at: datetime, outcome: Outcome = "failure") -> Breakers:
-    return apply_review(breakers, decision=decision, scopes=WEB, before=None, outcome=outcome, at=at)
+def failed(breakers: Breakers, decision: str, at: datetime, outcome: Outcome = "failure", by: str = "") -> Breakers:
+    """A review; unless it is said by whom, every decision is somebody else's."""
+    return apply_review(breakers, decision=decision, scopes=WEB, sources=(by or decision,), before=None, outcome=outcome, at=at)
 
 
 def opened(at: datetime = START) -> Breakers:
-    breakers = Breakers()
+    """Three failures of three; few enough sources open the global circuit here, so that two circuits are seen together."""
+    breakers = Breakers(policy=Policy(global_sources=3))
     for number in range(3):
         breakers = failed(breakers, f"d{number}", at)
     return breakers
@@ -76,13 +80,13 @@ def test_what_failed_or_was_abandoned_counts_and_nothing_else(outcome: Outcome, 
 
 def test_one_decision_fails_once_however_often_that_is_said() -> None:
     breakers = failed(failed(Breakers(), "a", START), "b", START)
-    again = apply_review(breakers, decision="b", scopes=WEB, before="failure", outcome="abandoned", at=START)
+    again = apply_review(breakers, decision="b", scopes=WEB, sources=("b",), before="failure", outcome="abandoned", at=START)
     assert again == breakers
 
 
 def test_a_review_that_takes_a_failure_back_is_believed() -> None:
     breakers = failed(failed(Breakers(), "a", START), "b", START)
-    cleared = apply_review(breakers, decision="b", scopes=WEB, before="failure", outcome="success", at=START)
+    cleared = apply_review(breakers, decision="b", scopes=WEB, sources=("b",), before="failure", outcome="success", at=START)
     assert build_circuit_view(cleared, "global", START).failures == 1
 
 
@@ -105,7 +109,7 @@ def test_a_second_probe_at_once_does_not_take_the_place_of_the_first() -> None:
 
 
 def test_a_probe_that_succeeds_closes_the_circuit_and_its_failures_are_forgotten() -> None:
-    assert failed(probing(), "p", START + 2 * HOUR, "success") == Breakers()
+    assert failed(probing(), "p", START + 2 * HOUR, "success") == Breakers(policy=Policy(global_sources=3))
 
 
 @pytest.mark.parametrize("outcome", ["failure", "abandoned"])
@@ -144,8 +148,9 @@ def test_a_reset_closes_one_circuit_and_no_other() -> None:
 
 
 def test_a_stricter_policy_opens_at_once_and_a_milder_one_closes_nothing() -> None:
-    strict = with_policy(failed(Breakers(), "a", START), Policy(failures=1), START + HOUR)
-    assert build_circuit_view(strict, "global", START + HOUR).opened_at == START + HOUR
+    breakers = failed(failed(Breakers(), "a", START), "b", START)
+    strict = with_policy(breakers, Policy(failures=1), START + HOUR)
+    assert build_circuit_view(strict, "category:web", START + HOUR).opened_at == START + HOUR
     assert state(with_policy(opened(), Policy(failures=9), START), START) == "open"
 
 
@@ -155,6 +160,77 @@ def test_every_open_scope_and_every_rule_is_named() -> None:
     assert found.scopes == WEB
     assert [rule.partition(":")[0] for rule in found.rules] == ["stakes", "confidence"]
     assert found.probes == ()
+
+
+def test_the_failures_of_one_source_open_no_scope_that_others_share() -> None:
+    """D-17: a category opens when two sources failed there, the global circuit when five did."""
+    breakers = Breakers()
+    for number in range(9):
+        breakers = failed(breakers, f"d{number}", START, by=("ada", " ADA ")[number % 2])
+    view = build_circuit_view(breakers, "category:web", START)
+    assert (view.state, view.failures, view.sources, view.least_sources) == ("closed", 9, 1, 2)
+    breakers = failed(breakers, "b", START, by="bob")
+    assert (state(breakers, START), state(breakers, START, "global")) == ("open", "closed")
+    for name in ("cay", "dan"):
+        breakers = failed(breakers, name, START, by=name)
+    assert state(breakers, START, "global") == "closed"
+    assert state(failed(breakers, "e", START, by="eve"), START, "global") == "open"
+
+
+def test_a_level_of_stakes_opens_on_the_failures_of_three() -> None:
+    breakers = Breakers()
+    for source in ("ada", "ada", "bob", "cay"):
+        assert state(breakers, START, "stakes:high") == "closed"
+        decision = f"{source}{len(breakers.circuits.get('stakes:high', Circuit()).failures)}"
+        breakers = apply_review(
+            breakers, decision=decision, scopes=("stakes:high",), sources=(source,), before=None, outcome="failure", at=START
+        )
+    assert state(breakers, START, "stakes:high") == "open"
+
+
+def test_sources_that_failed_before_the_window_do_not_count() -> None:
+    breakers = failed(Breakers(), "a", START, by="bob")
+    for number in range(3):
+        breakers = failed(breakers, f"d{number}", START + 8 * DAY, by="ada")
+    assert state(breakers, START + 8 * DAY) == "closed"
+
+
+def test_who_fails_in_a_scope_or_is_stopped_itself_is_known() -> None:
+    """D-17: such a one reviews nothing there."""
+    breakers = failed(Breakers(), "a", START, by="Bob")
+    for number in range(3):
+        breakers = apply_review(
+            breakers,
+            decision=f"e{number}",
+            scopes=("agent:eve",),
+            sources=("eve",),
+            before=None,
+            outcome="failure",
+            at=START,
+        )
+    assert find_failing_sources(breakers, ("category:web",), START) == {"bob", "eve"}
+    assert find_failing_sources(breakers, (), START) == {"eve"}
+
+
+STRICT = Policy(deliberate_categories=("Security",), category_confidence=(CategoryConfidence(category="Payments", least=0.9),))
+
+
+@pytest.mark.parametrize(
+    ("category", "confidence", "rule"),
+    [
+        ("security", 1.0, "category: what is in 'security' is decided by a deliberation"),
+        (" SECURITY ", 1.0, "category: what is in 'security' is decided by a deliberation"),
+        ("payments", 0.89, "confidence: 0.89 is below the 0.9 that the category 'payments' needs"),
+        ("payments", 0.9, None),
+        ("web", 0.0, None),
+        ("", 0.0, None),
+    ],
+)
+def test_a_category_may_need_a_deliberation_or_a_confidence(category: str, confidence: float, rule: str | None) -> None:
+    """D-17: rules by category."""
+    ask = SoloRequest(source="ada", confidence=confidence, category=category, stakes="low")
+    found = judge_solo_request(Breakers(policy=STRICT), ask, START)
+    assert found.rules == (() if rule is None else (rule,))
 
 
 @pytest.mark.parametrize(("confidence", "allowed"), [(0.6, True), (0.59, False)])
@@ -173,7 +249,15 @@ def test_a_probe_is_not_spent_while_another_scope_is_open() -> None:
     breakers = reset_circuit(opened(), "global")
     later = START + HOUR
     for number in range(3):
-        breakers = apply_review(breakers, decision=f"g{number}", scopes=("global",), before=None, outcome="failure", at=later)
+        breakers = apply_review(
+            breakers,
+            decision=f"g{number}",
+            scopes=("global",),
+            sources=(f"g{number}",),
+            before=None,
+            outcome="failure",
+            at=later,
+        )
     assert judge_solo_request(breakers, ASK, later) == SoloVerdict(scopes=("global",))
 
 
@@ -209,6 +293,13 @@ def test_what_is_no_scope_is_refused(text: str) -> None:
         Policy(cooldown_seconds=float("nan")),
         Policy(probe_seconds=float("inf")),
         Policy(least_confidence=1.1),
+        Policy(scope_sources=1),
+        Policy(global_sources=0),
+        Policy(stakes_sources=1),
+        Policy(deliberate_categories=("",)),
+        Policy(deliberate_categories=("?!",)),
+        Policy(category_confidence=(CategoryConfidence(category="a", least=1.5),)),
+        Policy(category_confidence=(CategoryConfidence(category="a", least=0.5), CategoryConfidence(category="A ", least=0.6))),
     ],
 )
 def test_a_policy_that_makes_no_sense_is_refused(policy: Policy) -> None:
@@ -256,7 +347,13 @@ class Circuits(RuleBasedStateMachine):
         }
         before = self.breakers
         self.breakers = apply_review(
-            before, decision=decision, scopes=WEB, before=self.pending[decision], outcome=outcome, at=self.now
+            before,
+            decision=decision,
+            scopes=WEB,
+            sources=(decision,),
+            before=self.pending[decision],
+            outcome=outcome,
+            at=self.now,
         )
         self.pending[decision] = outcome
         expected = {"success": "closed", "partial": "half_open", "failure": "open", "abandoned": "open"}[outcome]

@@ -51,7 +51,7 @@ def test_a_role_is_shown_only_what_it_may_call(kind: str) -> None:
 def test_a_seat_is_not_asked_for_what_its_token_says() -> None:
     """D-5: neither for its session nor for its name, and it may give them all the same."""
     for kind in SEAT_TOOLS:
-        for tool in describe_tools(select_seat_tools(kind, has_consultations=True), is_seat=True):
+        for tool in describe_tools(select_seat_tools(kind, has_consultations=True), "seat"):
             schema = tool["inputSchema"]
             told = {"sessionId", "deliberationId", "conference", "participant", "seat", "role"}
             assert not told & set(schema["properties"]), tool["name"]

@@ -25,6 +25,7 @@ from moot.engine.session_loop import ParticipantFactory, SessionRun
 from moot.engine.snapshot import Snapshot
 from moot.errors import (
     BadSetting,
+    KeyReused,
     SeqConflict,
     SessionExists,
 )
@@ -92,7 +93,7 @@ class Engine(OutsideAnswers):
                 self._cache_snapshot(run.snapshot)
 
     async def give_input(self, session: SessionId, text: str, key: str = "") -> Entry | None:
-        """Record a message of the user; None if an input with this key is already recorded. Raises SessionClosed."""
+        """Record a message of the user; None if it is already recorded under this key. Raises SessionClosed, KeyReused."""
         if not text.strip():
             raise BadSetting("the input is empty; say what the meeting should hear")
         if len(text) > LONGEST_INPUT:
@@ -103,6 +104,9 @@ class Engine(OutsideAnswers):
         while True:
             snapshot = await self.load_snapshot(session)
             if key and key in snapshot.session_state.input_keys:
+                said = (entry.fact for entry in await self.entries(session) if isinstance(entry.fact, InputGiven))
+                if fix_surrogates(text).strip() not in (fact.text for fact in said if fact.key == key):
+                    raise KeyReused(f"the key {key!r} came before, with other words; a new input needs a new key")
                 return None
             entry = await self._append(snapshot, InputGiven(text=fix_surrogates(text).strip(), key=fix_surrogates(key)))
             if entry is not None:

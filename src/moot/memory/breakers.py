@@ -1,15 +1,17 @@
 """Circuit breakers: when a single source may not decide alone (D-17).
 
-A circuit watches a scope: everything, a category, a level of stakes, a tag, or what one source decides alone. It opens when
-enough decisions in its scope proved wrong within a sliding window. While it is open, nobody decides alone there. After the
-cooldown it is half-open: one decision may be made alone as a probe, and its review closes the circuit or opens it again.
+A circuit watches a scope: everything, a category, a level of stakes, a tag, or what one source stands behind alone. It opens
+when enough decisions in its scope proved wrong within a sliding window; a scope that many share opens only if different sources
+failed there, so that the failures of one stop that one and nobody else. While a circuit is open, nobody decides alone there.
+After the cooldown it is half-open: one decision may be made alone as a probe, and its review closes the circuit or opens it
+again.
 
 Changes by time alone (the end of a cooldown, a probe that is never reviewed) are computed when a circuit is read; only events are
 folded.
 """
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final, Literal, get_args
@@ -30,10 +32,11 @@ _KEPT: Final = timedelta(seconds=LONGEST_WINDOW)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """A decision that proved wrong, and when that was reported."""
+    """A decision that proved wrong, when that was reported, and the sources that stood behind it (normalized)."""
 
     decision: str
     at: datetime
+    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +66,10 @@ class Breakers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CircuitView:
-    """The state of a circuit at one moment. `half_open_at` is when an open one lets a probe through."""
+    """The state of a circuit at one moment. `half_open_at` is when an open one lets a probe through.
+
+    A closed one opens when `failures` reach the threshold and their different `sources` the `least_sources`.
+    """
 
     scope: str
     state: CircuitState
@@ -72,6 +78,8 @@ class CircuitView:
     opened_at: datetime | None = None
     half_open_at: datetime | None = None
     probe: CircuitProbe | None = None
+    sources: int = 0
+    least_sources: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +126,7 @@ def parse_scope(text: str) -> str:
 
 
 def collect_scopes(*, category: str, stakes: Stakes, tags: tuple[str, ...], source: str = "") -> tuple[str, ...]:
-    """Return the scopes that a decision counts in; `source` is who decided it alone, "" for a group."""
+    """Return the scopes that a decision counts in; `source` is who stands behind it alone, "" for several."""
     scopes = [GLOBAL, build_scope("stakes", stakes)]
     scopes += [build_scope("category", category)] if category else []
     scopes += [build_scope("agent", source)] if source else []
@@ -127,14 +135,23 @@ def collect_scopes(*, category: str, stakes: Stakes, tags: tuple[str, ...], sour
 
 
 def apply_review(
-    breakers: Breakers, *, decision: str, scopes: tuple[str, ...], before: Outcome | None, outcome: Outcome, at: datetime
+    breakers: Breakers,
+    *,
+    decision: str,
+    scopes: tuple[str, ...],
+    sources: tuple[str, ...],
+    before: Outcome | None,
+    outcome: Outcome,
+    at: datetime,
 ) -> Breakers:
     """Apply a review.
 
-    `before` is the outcome of an earlier review of the same decision, which counts as one failure and may be cleared.
+    `sources` stood behind the decision. `before` is the outcome of an earlier review of the same decision, which counts as one
+    failure and may be cleared.
     """
+    failure = Failure(decision=decision, at=at, sources=tuple(dict.fromkeys(map(normalize_label, sources))))
     touched = {
-        name: _apply_review_to_circuit(circuit, decision, before, outcome, at)
+        name: _apply_review_to_circuit(circuit, failure, before, outcome)
         for name in scopes
         # A success in a scope without any history would only create an empty circuit.
         if (circuit := _expire_probe(breakers.circuits.get(name, Circuit()), at)) != Circuit() or outcome in FAILED
@@ -142,7 +159,8 @@ def apply_review(
     return _open_failing_circuits(breakers, touched, at)
 
 
-def _apply_review_to_circuit(circuit: Circuit, decision: str, before: Outcome | None, outcome: Outcome, at: datetime) -> Circuit:
+def _apply_review_to_circuit(circuit: Circuit, failure: Failure, before: Outcome | None, outcome: Outcome) -> Circuit:
+    decision, at = failure.decision, failure.at
     is_probe = circuit.probe is not None and circuit.probe.decision == decision
     if is_probe and outcome == "success":
         # The probe succeeded: the circuit closes, and its failures are forgotten.
@@ -151,9 +169,9 @@ def _apply_review_to_circuit(circuit: Circuit, decision: str, before: Outcome | 
     failures = circuit.failures[_count_failures_until(circuit, at - _KEPT) :]
     # A second bad review of the same decision is not a second failure; a corrected review removes it.
     if outcome in FAILED and before not in FAILED:
-        failures = (*failures, Failure(decision=decision, at=at))
+        failures = (*failures, failure)
     elif before in FAILED and outcome not in FAILED:
-        failures = tuple(failure for failure in failures if failure.decision != decision)
+        failures = tuple(one for one in failures if one.decision != decision)
     if not is_probe:
         return replace(circuit, failures=failures)
     # A probe with a partial outcome decides nothing: the circuit stays half-open, and the next decision is a new probe.
@@ -186,11 +204,14 @@ def reset_circuit(breakers: Breakers, name: str) -> Breakers:
 def build_circuit_view(breakers: Breakers, name: str, now: datetime) -> CircuitView:
     """Return the state of a scope's circuit; an unknown one is closed."""
     circuit = _expire_probe(breakers.circuits.get(name, Circuit()), now)
+    recent = _list_recent_failures(circuit, breakers.policy, now)
     view = CircuitView(
         scope=name,
         state="closed",
-        failures=_count_recent_failures(circuit, breakers.policy, now),
+        failures=len(recent),
         threshold=breakers.policy.failures,
+        sources=len(_collect_sources(recent)),
+        least_sources=_find_least_sources(breakers.policy, name),
     )
     if circuit.opened_at is None:
         return view
@@ -217,12 +238,27 @@ def judge_solo_request(breakers: Breakers, ask: SoloRequest, now: datetime) -> S
     return SoloVerdict(probes=tuple(one.scope for one in circuits if one.state == "half_open"))
 
 
+def find_failing_sources(breakers: Breakers, scopes: Iterable[str], now: datetime) -> frozenset[str]:
+    """Return the sources (normalized) whose recent failures count in these scopes, and those whose own circuit is not closed."""
+    circuits = (breakers.circuits.get(name, Circuit()) for name in scopes)
+    failing = {source for one in circuits for source in _collect_sources(_list_recent_failures(one, breakers.policy, now))}
+    mark = build_scope("agent", "")
+    stopped = (name.removeprefix(mark) for name, one in breakers.circuits.items() if name.startswith(mark) and one.opened_at)
+    return frozenset(failing.union(stopped))
+
+
 def _find_blocking_rules(policy: Policy, ask: SoloRequest) -> tuple[str, ...]:
     rules: list[str] = []
+    category = normalize_label(ask.category)
     if ask.stakes in policy.deliberate_stakes:
         rules.append(f"stakes: what is {ask.stakes} is decided by a deliberation")
     if ask.stakes in CAREFUL and ask.confidence < policy.least_confidence:
         rules.append(f"confidence: {ask.confidence:g} is below the {policy.least_confidence:g} that {ask.stakes} stakes need")
+    if category and category in map(normalize_label, policy.deliberate_categories):
+        rules.append(f"category: what is in {category!r} is decided by a deliberation")
+    for each in policy.category_confidence:
+        if category and normalize_label(each.category) == category and ask.confidence < each.least:
+            rules.append(f"confidence: {ask.confidence:g} is below the {each.least:g} that the category {category!r} needs")
     return tuple(rules)
 
 
@@ -238,7 +274,7 @@ def _open_failing_circuits(breakers: Breakers, touched: Mapping[str, Circuit], a
     policy = breakers.policy
     checked = {
         name: replace(circuit, opened_at=at)
-        if circuit.opened_at is None and _count_recent_failures(circuit, policy, at) >= policy.failures
+        if circuit.opened_at is None and _is_failing(policy, name, _list_recent_failures(circuit, policy, at))
         else circuit
         for name, circuit in touched.items()
     }
@@ -247,9 +283,25 @@ def _open_failing_circuits(breakers: Breakers, touched: Mapping[str, Circuit], a
     return replace(breakers, circuits={name: circuit for name, circuit in circuits.items() if circuit != Circuit()})
 
 
-def _count_recent_failures(circuit: Circuit, policy: Policy, now: datetime) -> int:
-    """Return the number of failures within the sliding window."""
-    return len(circuit.failures) - _count_failures_until(circuit, now - timedelta(seconds=policy.window_seconds))
+def _is_failing(policy: Policy, scope: str, recent: Sequence[Failure]) -> bool:
+    """Whether these failures open the circuit: enough of them, and by enough different sources for a scope that many share."""
+    return len(recent) >= policy.failures and len(_collect_sources(recent)) >= _find_least_sources(policy, scope)
+
+
+def _find_least_sources(policy: Policy, scope: str) -> int:
+    if scope == GLOBAL:
+        return policy.global_sources
+    kind = scope.partition(":")[0]
+    return 1 if kind == "agent" else policy.stakes_sources if kind == "stakes" else policy.scope_sources
+
+
+def _collect_sources(failures: Iterable[Failure]) -> set[str]:
+    return {source for failure in failures for source in failure.sources}
+
+
+def _list_recent_failures(circuit: Circuit, policy: Policy, now: datetime) -> tuple[Failure, ...]:
+    """Return the failures within the sliding window."""
+    return circuit.failures[_count_failures_until(circuit, now - timedelta(seconds=policy.window_seconds)) :]
 
 
 def _count_failures_until(circuit: Circuit, moment: datetime) -> int:
@@ -272,6 +324,7 @@ __all__ = [
     "build_circuit_view",
     "build_scope",
     "collect_scopes",
+    "find_failing_sources",
     "judge_solo_request",
     "list_circuit_views",
     "parse_scope",

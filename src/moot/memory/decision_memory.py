@@ -4,32 +4,40 @@ A thin service: every answer is a fold of the register `_memory`, computed by th
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from itertools import combinations
-from typing import Final, Literal, TypeVar
+from typing import Any, Final, Generic, Literal, TypeVar
 
 from moot.domain.facts import Fact
 from moot.domain.ids import parse_session_id
 from moot.domain.topic import Stakes, normalize_label
+from moot.errors import BadSetting
 from moot.memory import amplification, breakers, lineage, threads, track_records, validation
 from moot.memory.amplification import Amplification
-from moot.memory.breakers import CircuitView, Policy
+from moot.memory.breakers import CircuitView, Policy, SoloRequest
 from moot.memory.commands import (
+    KeyedCall,
+    Permission,
     SoloResult,
+    build_permission,
     build_review_facts,
     build_settlement_facts,
     build_solo_facts,
     build_thread_facts,
+    describe_catch_up,
+    find_earlier_use,
     get_decision,
     get_thread,
     has_open_question,
+    rebuild_catch_up,
 )
 from moot.memory.facts import (
     MEMORY_KINDS,
     CircuitReset,
     DecisionKept,
+    KeyUsed,
     Outcome,
     OutcomeReviewed,
     PolicySet,
@@ -58,6 +66,15 @@ BATCH: Final = 100
 """How many decisions are indexed before other tasks may run."""
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Recorded(Generic[T]):
+    """The memory after a write, and its result; for a repeated one None, and what its first call kept of the result."""
+
+    book: MemoryState
+    result: T | None
+    earlier: str
 
 
 class DecisionMemory:
@@ -149,8 +166,22 @@ class DecisionMemory:
             by=validation.validate_optional_name("by", by),
             key=validation.validate_optional_name("key", key),
         )
-        book = await self._register.append(lambda book: build_review_facts(book, fact))
-        return book.decisions[decision]
+        call = KeyedCall(call="review", by=by, key=key, words=(decision, outcome, choice, note))
+        return (await self._record_once(call, lambda book: (None, build_review_facts(book, fact)))).book.decisions[decision]
+
+    async def may_decide_alone(
+        self, source: str, confidence: float, *, category: str = "", stakes: Stakes = "medium", tags: Sequence[str] = ()
+    ) -> Permission:
+        """Return whether a source may decide this alone now, and who would review it if not; nothing is recorded (D-17)."""
+        ask = SoloRequest(
+            source=validation.validate_name("source", source),
+            confidence=validation.validate_share("confidence", confidence),
+            category=validation.validate_optional_name("category", category),
+            stakes=validation.validate_choice("stakes", stakes, validation.STAKES),
+            tags=validation.validate_names("tags", tags),
+        )
+        book = await self._register.state()
+        return build_permission(book, ask, self._now(book))
 
     async def decide_alone(
         self,
@@ -165,11 +196,14 @@ class DecisionMemory:
         built_on: Sequence[str] = (),
         key: str = "",
         deliberation: str = "",
+        reviewers: Sequence[str] = (),
+        via: str = "",
     ) -> SoloResult:
         """Decide alone, or get the reasons why not; both are recorded (D-17).
 
-        `deliberation` is the session that decides instead if necessary. The same source with the same `key` gets the first result
-        again. Raises UnknownDecision for what it is built on, KeyReused, BadSetting.
+        `deliberation` is the session that decides instead if necessary, `reviewers` are those whom the caller wants there, `via`
+        is the door. The same source with the same `key` and the same words gets the first result again. Raises UnknownDecision
+        for what it is built on, KeyReused, BadSetting, BadRoster for reviewers who failed themselves.
         """
         wanted = SoloDecided(
             decision="",
@@ -182,10 +216,18 @@ class DecisionMemory:
             tags=validation.validate_names("tags", tags),
             built_on=validation.validate_names("built on", built_on),
             key=validation.validate_optional_name("key", key),
+            via=validation.validate_text("via", via),
         )
         if deliberation:
             parse_session_id(deliberation)
-        return await self._record_facts(lambda book: build_solo_facts(book, wanted, deliberation, self._now(book)))
+        # Whom else to ask is no part of the decision, yet other reviewers under the same key are other words.
+        words = (topic, decided, wanted.confidence, category, stakes, wanted.tags, wanted.built_on, tuple(reviewers))
+        call = KeyedCall(call="decide_alone", by=source, key=key, words=words)
+        done = await self._record_once(
+            call, lambda book: build_solo_facts(book, wanted, deliberation, self._now(book), reviewers)
+        )
+        # A repeated call finds its first result in the memory.
+        return done.result or build_solo_facts(done.book, wanted, deliberation, self._now(done.book))[0]
 
     # Trust
 
@@ -235,7 +277,7 @@ class DecisionMemory:
 
     # Threads
 
-    async def create_thread(self, title: str, *, category: str = "", by: str = "", thread: str = "") -> ThreadView:
+    async def create_thread(self, title: str, *, category: str = "", by: str = "", thread: str = "", key: str = "") -> ThreadView:
         """Create a thread, by default named `thread-N`. The same name and title again is the same thread; raises KeyReused."""
         wanted = ThreadCreated(
             thread=validation.validate_optional_name("thread", thread),
@@ -243,15 +285,21 @@ class DecisionMemory:
             category=validation.validate_optional_name("category", category),
             by=validation.validate_optional_name("by", by),
         )
-        return await self.thread_status(await self._record_facts(lambda book: build_thread_facts(book, wanted)))
+        call = KeyedCall(call="create_thread", by=by, key=key, words=(title, category, thread))
+        done = await self._record_once(call, lambda book: build_thread_facts(book, wanted), describe=str)
+        return threads.build_thread_view(done.book.threads.threads[done.result or done.earlier], done.book.decisions)
 
-    async def join_thread(self, thread: str, decision: str) -> ThreadView:
+    async def join_thread(self, thread: str, decision: str, *, by: str = "", key: str = "") -> ThreadView:
         """Add a session to a thread, while it runs or later; raises UnknownThread."""
         fact = ThreadJoined(thread=thread, decision=validation.validate_name("decision", decision))
-        return await self._record_in_thread(thread, lambda current: () if decision in current.decisions else (fact,))
+        call = KeyedCall(call="join_thread", by=by, key=key, words=(thread, decision))
+        return await self._record_in_thread(thread, call, lambda current: () if decision in current.decisions else (fact,))
 
-    async def resume_thread(self, thread: str, seat: str) -> ThreadCatchUp:
-        """Return a thread and what the seat has missed; the visit is recorded, and a paused thread becomes active again."""
+    async def resume_thread(self, thread: str, seat: str, *, key: str = "") -> ThreadCatchUp:
+        """Return a thread and what the seat has missed; the visit is recorded, and a paused thread becomes active again.
+
+        With the same `key` it is the same visit: what was missed before it is told again.
+        """
         validation.validate_name("seat", seat)
         visited = ThreadVisited(thread=thread, seat=seat)
         active = ThreadStatusSet(thread=thread, status="active", by=seat)
@@ -259,42 +307,51 @@ class DecisionMemory:
         def choose_visit(book: MemoryState) -> tuple[ThreadCatchUp, Sequence[Fact]]:
             current = get_thread(book, thread)
             # Built from the state before the visit: afterwards nothing would count as missed.
-            return threads.build_catch_up(current, seat, book.decisions), (active, visited) if current.status == "paused" else (
-                visited,
-            )
+            found = threads.build_catch_up(current, seat, book.decisions)
+            return found, (active, visited) if current.status == "paused" else (visited,)
 
-        return replace(await self._record_facts(choose_visit), view=await self.thread_status(thread))
+        call = KeyedCall(call="resume_thread", by=seat, key=key, words=(thread,))
+        done = await self._record_once(call, choose_visit, describe=describe_catch_up)
+        current = get_thread(done.book, thread)
+        if done.result is None:
+            return rebuild_catch_up(done.book, current, seat, done.earlier)
+        return replace(done.result, view=threads.build_thread_view(current, done.book.decisions))
 
     async def thread_status(self, thread: str) -> ThreadView:
         """Return the current state of a thread; raises UnknownThread."""
         book = await self._register.state()
         return threads.build_thread_view(get_thread(book, thread), book.decisions)
 
-    async def set_thread_status(self, thread: str, status: ThreadStatus, *, note: str = "", by: str = "") -> ThreadView:
-        """Pause, complete, block or reactivate a thread; raises UnknownThread."""
+    async def set_thread_status(
+        self, thread: str, status: ThreadStatus, *, note: str = "", by: str = "", key: str = ""
+    ) -> ThreadView:
+        """Pause, complete, block or reactivate a thread; raises UnknownThread, KeyReused."""
         fact = ThreadStatusSet(
             thread=thread,
             status=validation.validate_choice("status", status, validation.STATUSES),
             note=validation.validate_text("note", note),
             by=validation.validate_optional_name("by", by),
         )
+        call = KeyedCall(call="set_thread_status", by=by, key=key, words=(thread, status, note))
         return await self._record_in_thread(
-            thread, lambda current: () if (current.status, current.note) == (status, note) else (fact,)
+            thread, call, lambda current: () if (current.status, current.note) == (status, note) else (fact,)
         )
 
-    async def ask_in_thread(self, thread: str, question: str, *, by: str = "") -> ThreadView:
+    async def ask_in_thread(self, thread: str, question: str, *, by: str = "", key: str = "") -> ThreadView:
         """Record an open question in a thread; asking it again while it is open is the same question."""
         fact = ThreadQuestioned(
             thread=thread,
             question=validation.validate_nonempty_text("question", question),
             by=validation.validate_optional_name("by", by),
         )
-        return await self._record_in_thread(thread, lambda current: () if has_open_question(current, question) else (fact,))
+        call = KeyedCall(call="ask_in_thread", by=by, key=key, words=(thread, question))
+        return await self._record_in_thread(thread, call, lambda current: () if has_open_question(current, question) else (fact,))
 
-    async def settle_question(self, thread: str, number: int, *, by: str = "") -> ThreadView:
+    async def settle_question(self, thread: str, number: int, *, by: str = "", key: str = "") -> ThreadView:
         """Record that a question is answered; raises BadSetting if the thread has no such number."""
         fact = ThreadQuestionSettled(thread=thread, question=number, by=validation.validate_optional_name("by", by))
-        return await self._record_in_thread(thread, lambda current: build_settlement_facts(current, fact))
+        call = KeyedCall(call="settle_question", by=by, key=key, words=(thread, number))
+        return await self._record_in_thread(thread, call, lambda current: build_settlement_facts(current, fact))
 
     async def threads(self) -> list[ThreadView]:
         """Return all threads, the one that changed last first."""
@@ -315,20 +372,41 @@ class DecisionMemory:
         book = await self._register.state()
         return breakers.build_circuit_view(book.breakers, name, self._now(book))
 
-    async def reset_circuit(self, scope: str, *, by: str = "", note: str = "") -> CircuitView:
+    async def reset_circuit(self, scope: str, *, by: str = "", note: str = "", key: str = "") -> CircuitView:
         """Close a circuit by hand and forget its failures; an unknown one is left unchanged."""
         name = breakers.parse_scope(scope)
         fact = CircuitReset(
             scope=name, by=validation.validate_optional_name("by", by), note=validation.validate_text("note", note)
         )
-        book = await self._register.append(lambda book: (fact,) if name in book.breakers.circuits else ())
-        return breakers.build_circuit_view(book.breakers, name, self._now(book))
+        call = KeyedCall(call="reset_circuit", by=by, key=key, words=(name, note))
+        done = await self._record_once(call, lambda book: (None, (fact,) if name in book.breakers.circuits else ()))
+        return breakers.build_circuit_view(done.book.breakers, name, self._now(done.book))
 
-    async def set_policy(self, policy: Policy, *, by: str = "") -> Policy:
-        """Change the rules from now on; raises BadSetting."""
-        fact = PolicySet(policy=validation.validate_policy(policy), by=validation.validate_optional_name("by", by))
-        book = await self._register.append(lambda book: () if book.breakers.policy == policy else (fact,))
-        return book.breakers.policy
+    async def set_policy(self, policy: Policy, *, by: str = "", key: str = "") -> Policy:
+        """Replace the rules from now on; raises BadSetting, KeyReused."""
+        return await self.change_policy({one.name: getattr(policy, one.name) for one in fields(Policy)}, by=by, key=key)
+
+    async def change_policy(self, changes: Mapping[str, Any], *, by: str = "", key: str = "") -> Policy:
+        """Change these rules from now on, by the names of their fields; the others stay. Raises BadSetting, KeyReused."""
+        known = [one.name for one in fields(Policy)]
+        if unknown := [name for name in changes if name not in known]:
+            raise BadSetting(f"the policy has no {unknown[0][:100]!r}; it has: {', '.join(known)}")
+        validation.validate_optional_name("by", by)
+
+        def choose(book: MemoryState) -> tuple[None, Sequence[Fact]]:
+            policy = validation.validate_policy(replace(book.breakers.policy, **changes))
+            return None, () if policy == book.breakers.policy else (PolicySet(policy=policy, by=by),)
+
+        call = KeyedCall(call="change_policy", by=by, key=key, words=tuple(sorted(changes.items())))
+        return (await self._record_once(call, choose)).book.breakers.policy
+
+    async def use_key(self, call: str, *, by: str, key: str, words: tuple[object, ...]) -> None:
+        """Take a key for a write that is recorded elsewhere and may safely be made twice; raises KeyReused."""
+        await self._record_once(KeyedCall(call=call, by=by, key=key, words=words), lambda book: (None, ()))
+
+    async def check_key(self, call: str, *, by: str, key: str, words: tuple[object, ...]) -> None:
+        """Raise KeyReused if the key was used for other words; nothing is recorded."""
+        find_earlier_use(await self._register.state(), KeyedCall(call=call, by=by, key=key, words=words))
 
     async def policy(self) -> Policy:
         return (await self._register.state()).breakers.policy
@@ -347,22 +425,39 @@ class DecisionMemory:
         now = self._clock.now()
         return now if book.at is None else max(now, book.at)
 
-    async def _record_facts(self, choose: Callable[[MemoryState], tuple[T, Sequence[Fact]]]) -> T:
-        """Append the chosen facts and return the result that belongs to them."""
-        results: list[T] = []
+    async def _record_once(
+        self,
+        call: KeyedCall,
+        choose: Callable[[MemoryState], tuple[T, Sequence[Fact]]],
+        *,
+        describe: Callable[[T], str] = lambda result: "",
+    ) -> _Recorded[T]:
+        """Append the chosen facts, and the use of the call's key if it has one; a key that was used before appends nothing.
+
+        The use of a key is a fact of its own, so that also a write that changes nothing takes its key. Raises KeyReused.
+        """
+        validation.validate_optional_name("key", call.key)
+        results: list[T | None] = []
+        earlier: list[str] = [""]
 
         def choose_facts(book: MemoryState) -> Sequence[Fact]:
+            before = find_earlier_use(book, call)
+            if before is not None:
+                results.append(None)
+                earlier.append(before.result)
+                return ()
             result, facts = choose(book)
             results.append(result)
-            return facts
+            used = KeyUsed(call=call.call, by=call.by, key=call.key, digest=call.digest, result=describe(result))
+            return (*facts, used) if call.key else facts
 
-        await self._register.append(choose_facts)
+        book = await self._register.append(choose_facts)
         # `choose` runs again after every lost append race: only the last result belongs to what was written.
-        return results[-1]
+        return _Recorded(book=book, result=results[-1], earlier=earlier[-1])
 
-    async def _record_in_thread(self, thread: str, choose: Callable[[Thread], Sequence[Fact]]) -> ThreadView:
-        book = await self._register.append(lambda book: choose(get_thread(book, thread)))
-        return threads.build_thread_view(book.threads.threads[thread], book.decisions)
+    async def _record_in_thread(self, thread: str, call: KeyedCall, choose: Callable[[Thread], Sequence[Fact]]) -> ThreadView:
+        done = await self._record_once(call, lambda book: (None, choose(get_thread(book, thread))))
+        return threads.build_thread_view(done.book.threads.threads[thread], done.book.decisions)
 
 
 def _build_category_filter(book: MemoryState, category: str | None) -> Callable[[str], bool]:

@@ -10,7 +10,7 @@ from moot.scoring.positions import VotePosition
 
 Outcome = Literal["success", "partial", "failure", "abandoned"]
 ThreadStatus = Literal["active", "paused", "completed", "blocked"]
-Role = Literal["owner", "observer", "seat"]
+Role = Literal["owner", "observer", "seat", "agent"]
 
 WEEK: Final = 7 * 24 * 3600.0
 DAY: Final = 24 * 3600.0
@@ -63,7 +63,7 @@ class DecisionKept(Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoloDecided(Fact):
-    """A source decided alone. `probes` are the circuits that this decision tests."""
+    """A source decided alone. `probes` are the circuits that this decision tests, `via` is the door through which it came in."""
 
     decision: str
     source: str
@@ -76,11 +76,15 @@ class SoloDecided(Fact):
     built_on: tuple[str, ...] = ()
     probes: tuple[str, ...] = ()
     key: str = ""
+    via: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoloBlocked(Fact):
-    """A source wanted to decide alone and may not. `deliberation` is the session that decides instead."""
+    """A source wanted to decide alone and may not. `deliberation` is the session that decides instead.
+
+    `decided` is what it wanted to decide, "" in records that were written before this was kept.
+    """
 
     source: str
     topic: str
@@ -91,6 +95,10 @@ class SoloBlocked(Fact):
     rules: tuple[str, ...] = ()
     deliberation: str = ""
     key: str = ""
+    decided: str = ""
+    confidence: float | None = None
+    built_on: tuple[str, ...] = ()
+    via: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,11 +166,22 @@ class ThreadVisited(Fact):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CategoryConfidence:
+    """The confidence that a decision in a category needs to be made alone."""
+
+    category: str
+    least: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
     """The rules for deciding alone.
 
     `failures` within the window open a circuit; after the cooldown one probe is allowed, which must be reviewed within
-    `probe_seconds`. Decisions at `deliberate_stakes` are never made alone; those at high stakes only with `least_confidence`.
+    `probe_seconds`. Decisions at `deliberate_stakes` and in `deliberate_categories` are never made alone; those at high stakes
+    only with `least_confidence`, those in a category of `category_confidence` only with what it says. The circuit of a category
+    or of a tag opens on failures of at least `scope_sources` different sources, that of a level of stakes, which nearly everyone
+    shares, on `stakes_sources`, the global one on `global_sources`.
     """
 
     failures: int = 3
@@ -171,6 +190,11 @@ class Policy:
     probe_seconds: float = DAY
     deliberate_stakes: tuple[Stakes, ...] = ("critical",)
     least_confidence: float = 0.6
+    deliberate_categories: tuple[str, ...] = ()
+    category_confidence: tuple[CategoryConfidence, ...] = ()
+    scope_sources: int = 2
+    stakes_sources: int = 3
+    global_sources: int = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,8 +213,22 @@ class CircuitReset(Fact):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KeyUsed(Fact):
+    """An idempotency key of a caller's was used: for which kind of write, with which words (their digest), for what result."""
+
+    call: str
+    by: str
+    key: str
+    digest: str
+    result: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TokenIssued(Fact):
-    """A token was issued. Only the SHA-256 of its secret is stored; an empty `session` means all sessions."""
+    """A token was issued. Only the SHA-256 of its secret is stored; an empty `session` means all sessions.
+
+    `seat` is the name that its holder speaks under: a seat of the session or, for the role `agent`, its own name everywhere.
+    """
 
     id: str
     digest: str
@@ -219,6 +257,7 @@ MEMORY_KINDS: Final[dict[str, type[Fact]]] = {
     "memory.thread_visited": ThreadVisited,
     "memory.policy_set": PolicySet,
     "memory.circuit_reset": CircuitReset,
+    "memory.key_used": KeyUsed,
 }
 
 ACCESS_KINDS: Final[dict[str, type[Fact]]] = {

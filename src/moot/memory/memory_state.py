@@ -7,7 +7,7 @@ from datetime import datetime
 from moot.domain.facts import Entry
 from moot.memory import breakers, threads
 from moot.memory.breakers import Breakers, collect_scopes
-from moot.memory.facts import CircuitReset, DecisionKept, OutcomeReviewed, PolicySet, SoloBlocked, SoloDecided
+from moot.memory.facts import CircuitReset, DecisionKept, KeyUsed, OutcomeReviewed, PolicySet, SoloBlocked, SoloDecided
 from moot.memory.remembered_decision import OutcomeReview, RememberedDecision, build_solo_record
 from moot.memory.search import Document, SearchIndex
 from moot.memory.threads import Threads
@@ -26,6 +26,7 @@ class MemoryState:
         self.reviewed: dict[str, dict[str, None]] = {}
         self.children: dict[str, list[str]] = {}
         self.asked: dict[tuple[str, str], SoloDecided | SoloBlocked] = {}
+        self.keys: dict[tuple[str, str, str], KeyUsed] = {}
         self.alone = 0
         self.breakers = Breakers()
         self.threads = Threads()
@@ -63,6 +64,8 @@ def evolve(book: MemoryState, entry: Entry) -> MemoryState:
             book.breakers = breakers.with_policy(book.breakers, policy, entry.at)
         case CircuitReset(scope=scope):
             book.breakers = breakers.reset_circuit(book.breakers, scope)
+        case KeyUsed() as fact:
+            book.keys.setdefault((fact.call, fact.by, fact.key), fact)
         case _:
             pass
     return book
@@ -91,20 +94,22 @@ def _apply_review(book: MemoryState, entry: Entry, fact: OutcomeReviewed) -> Non
     book.decisions[fact.decision] = replace(kept, reviews=(*kept.reviews, review))
     for source in kept.sources:
         book.reviewed.setdefault(source, {})[fact.decision] = None
+    sources = kept.backers
+    record = kept.record
     book.breakers = breakers.apply_review(
         book.breakers,
         decision=fact.decision,
-        scopes=_collect_decision_scopes(kept),
+        scopes=collect_scopes(
+            category=record.category,
+            stakes=record.stakes,
+            tags=record.tags,
+            source=sources[0] if len(sources) == 1 else "",
+        ),
+        sources=sources,
         before=kept.outcome,
         outcome=fact.outcome,
         at=entry.at,
     )
-
-
-def _collect_decision_scopes(kept: RememberedDecision) -> tuple[str, ...]:
-    record = kept.record
-    source = record.members[0].source if kept.is_alone else ""
-    return collect_scopes(category=record.category, stakes=record.stakes, tags=record.tags, source=source)
 
 
 def _build_document(record: DecisionKept) -> Document:

@@ -5,8 +5,10 @@ from datetime import datetime
 from typing import Final
 
 from moot.memory.facts import DecisionKept, Member, Outcome, SoloDecided
+from moot.scoring.positions import VotePosition
 from moot.scoring.strength import rate_strength
 
+BACKING: Final[frozenset[VotePosition | None]] = frozenset({"support", "conditional_support"})
 ALONE: Final = "alone"
 """The protocol name under which solo decisions are listed."""
 
@@ -49,6 +51,12 @@ class RememberedDecision:
     def sources(self) -> tuple[str, ...]:
         """The sources that took part, each once."""
         return tuple(dict.fromkeys(member.source for member in self.record.members))
+
+    @property
+    def backers(self) -> tuple[str, ...]:
+        """The sources that stood behind the decision when it was made; all that took part where nobody's support is recorded."""
+        supported = (member.source for member in self.record.members if member.position in BACKING)
+        return tuple(dict.fromkeys(supported)) or self.sources
 
 
 def build_solo_record(solo: SoloDecided, at: datetime) -> DecisionKept:

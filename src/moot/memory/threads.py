@@ -125,6 +125,7 @@ class ThreadCatchUp:
     last_visit: datetime | None
     missed: tuple[ThreadEvent, ...]
     counts: tuple[EventCount, ...]
+    visit: ThreadVisit | None = None
 
 
 def evolve(threads: Threads, entry: Entry) -> Threads:
@@ -172,9 +173,19 @@ def build_thread_view(thread: Thread, decisions: Mapping[str, RememberedDecision
 
 def build_catch_up(thread: Thread, seat: str, decisions: Mapping[str, RememberedDecision]) -> ThreadCatchUp:
     """Return the state of a thread, and what happened in it since the seat's last visit."""
-    visit = next((visit for visit in thread.visits if visit.seat == seat), None)
+    return build_catch_up_since(thread, seat, decisions, next((visit for visit in thread.visits if visit.seat == seat), None))
+
+
+def build_catch_up_since(
+    thread: Thread,
+    seat: str,
+    decisions: Mapping[str, RememberedDecision],
+    visit: ThreadVisit | None,
+    most: int | None = None,
+) -> ThreadCatchUp:
+    """Return the state of a thread, and the first `most` events in it since one visit of the seat's; None: all."""
     # By number and not by time: several entries can have the same time.
-    missed = tuple(one for one in thread.happenings if visit is None or one.seq > visit.seq)
+    missed = tuple(one for one in thread.happenings if visit is None or one.seq > visit.seq)[:most]
     kinds = dict.fromkeys(one.kind for one in missed)
     return ThreadCatchUp(
         view=build_thread_view(thread, decisions),
@@ -182,6 +193,7 @@ def build_catch_up(thread: Thread, seat: str, decisions: Mapping[str, Remembered
         last_visit=visit.at if visit else None,
         missed=missed,
         counts=tuple(EventCount(kind=kind, number=sum(one.kind == kind for one in missed)) for kind in kinds),
+        visit=visit,
     )
 
 

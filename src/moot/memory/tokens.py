@@ -34,7 +34,7 @@ class IssuedToken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """The caller that a token identifies. An empty `session` means all sessions."""
+    """The caller that a token identifies. An empty `session` means all sessions; `seat` is the name that it speaks under."""
 
     id: str
     role: Role
@@ -82,7 +82,7 @@ class TokenStore:
         self._register = Register(ledger, clock, NAME, kinds=ACCESS_KINDS, initial=nobody, evolve=evolve)
 
     async def issue(self, role: Role, *, lasts: timedelta, session: str = "", seat: str = "", note: str = "") -> IssuedToken:
-        """Issue a token; the role `seat` needs a session and a seat, no other role may have a seat.
+        """Issue a token; the role `seat` needs a session and a seat, `agent` a seat alone: its name. No other role has a seat.
 
         Raises BadSetting or BadName.
         """
@@ -130,9 +130,9 @@ class TokenStore:
         return _get_token(await self._register.append(choose_facts), id).token
 
     async def is_invited(self, session: str, seat: str) -> bool:
-        """Whether somebody holds a valid token for this seat."""
+        """Whether somebody holds a valid token for this seat: for the seat itself, or an agent's token of that name."""
         held = (each.token for each in (await self._register.state()).values())
-        named = (token for token in held if token.session == session and token.seat == seat)
+        named = (token for token in held if token.session in {session, ""} and token.seat == seat)
         return any(token.revoked_at is None and self._clock.now() < token.expires for token in named)
 
     async def tokens(self) -> list[Token]:
@@ -171,7 +171,9 @@ def _check(role: Role, lasts: timedelta, session: str, seat: str) -> None:
         parse_session_id(session)
     if role == "seat" and not (session and seat):
         raise BadSetting("a token for a seat needs its session and its seat")
-    if role != "seat" and seat:
+    if role == "agent" and (session or not seat):
+        raise BadSetting("a token for an agent needs its name as its seat, and is for all sessions: leave the session out")
+    if role not in {"seat", "agent"} and seat:
         raise BadSetting(f"a token for the role {role!r} has no seat; leave the seat out, or issue one for the role 'seat'")
 
 

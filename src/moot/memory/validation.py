@@ -6,7 +6,7 @@ from typing import Final, TypeVar, get_args
 
 from moot.domain.ids import parse_session_id
 from moot.domain.safe_text import one_line
-from moot.domain.topic import Stakes
+from moot.domain.topic import Stakes, normalize_label
 from moot.errors import BadSetting
 from moot.memory.facts import DecisionKept, Member, Outcome, Policy, ThreadStatus
 from moot.scoring.positions import VotePosition
@@ -17,6 +17,7 @@ LONGEST_LINE: Final = 4_000
 LONGEST_TEXT: Final = 100_000
 MOST_ITEMS: Final = 200
 LONGEST_WINDOW: Final = 366 * 24 * 3600.0
+LEAST_SOURCES: Final = 2
 
 C = TypeVar("C", bound=str)
 
@@ -143,4 +144,24 @@ def validate_policy(policy: Policy) -> Policy:
     for stakes in policy.deliberate_stakes:
         validate_choice("stakes", stakes, STAKES)
     validate_share("least_confidence", policy.least_confidence)
+    validate_names("deliberate_categories", policy.deliberate_categories)
+    validate_list_size("category_confidence", policy.category_confidence)
+    for each in policy.category_confidence:
+        validate_share(f"the least confidence of {validate_name('category', each.category)!r}", each.least)
+    named = [normalize_label(each.category) for each in policy.category_confidence]
+    for label in (*named, *map(normalize_label, policy.deliberate_categories)):
+        if not label:
+            raise BadSetting("a category of the policy holds nothing but punctuation; name a category")
+    if len(set(named)) < len(named):
+        raise BadSetting(f"category_confidence names a category twice: {', '.join(named)}")
+    for what, number in (
+        ("scope_sources", policy.scope_sources),
+        ("stakes_sources", policy.stakes_sources),
+        ("global_sources", policy.global_sources),
+    ):
+        # With one source, the failures of one would stop everyone.
+        if validate_count(what, number) < LEAST_SOURCES:
+            raise BadSetting(
+                f"{what} is {number}; at least {LEAST_SOURCES} different sources must fail before others are stopped"
+            )
     return policy

@@ -163,7 +163,11 @@ async def contribute(call: Call, params: ContributeParams) -> ContributedOut:
 
 async def close_deliberation(call: Call, params: CloseParams) -> ResultOut:
     call.caller.check_session(params.deliberation_id)
+    words = (params.deliberation_id, params.force)
+    await call.moot.memory.check_key("close", by=call.caller.name, key=params.idempotency_key, words=words)
     await call.deliberations.close(params.deliberation_id, by=call.caller.name, force=params.force)
+    # Taken after the close: a close that was refused does not use its key up, and a second close changes nothing.
+    await call.moot.memory.use_key("close", by=call.caller.name, key=params.idempotency_key, words=words)
     found = await find_result(call, params.deliberation_id)
     if found is None:
         raise SessionClosed(f"{params.deliberation_id!r} was cancelled; it has no result")
@@ -200,7 +204,7 @@ async def get_deliberation(call: Call, params: GetParams) -> DeliberationOut:
 
 def _find_reader(caller: Caller, given: str | None) -> SeatId | None:
     """As whom a caller reads: what is sealed is open to its author alone. Where there are no tokens, whoever it says it is."""
-    if caller.role == "seat":
+    if caller.is_named:
         return SeatId(caller.seat)
     return parse_seat_id(given) if given is not None and caller.role == "local" else None
 

@@ -1,24 +1,16 @@
-"""The calls on what outlives a session: decisions and their outcomes, trust, amplification, threads, circuit breakers."""
+"""The calls on what outlives a session: decisions and their outcomes, trust, amplification, threads."""
 
 from dataclasses import replace
-from hashlib import sha256
-from secrets import token_hex
-from typing import Any, Final
+from typing import Any
 
-from moot.domain.ids import SeatId, parse_seat_id
-from moot.domain.roster import MAILBOX, Seat
-from moot.domain.topic import build_topic
-from moot.errors import BadName, SessionExists, UnknownDecision
+from moot.errors import UnknownDecision
 from moot.memory.remembered_decision import ALONE, RememberedDecision
 from moot.surfaces.api.memory_shapes import (
     AmplificationOut,
     AmplificationsOut,
     AskThreadParams,
-    BreakersOut,
     CategoryTrustOut,
     ChainOut,
-    CircuitOut,
-    CircuitParams,
     CountOut,
     CreateThreadParams,
     DecisionOut,
@@ -28,10 +20,6 @@ from moot.surfaces.api.memory_shapes import (
     FoundOut,
     HappeningOut,
     MemberOut,
-    PolicyOut,
-    RecordOut,
-    RecordParams,
-    ResetParams,
     ResumedOut,
     ResumeThreadParams,
     ReviewOut,
@@ -48,10 +36,6 @@ from moot.surfaces.api.memory_shapes import (
     TrustParams,
 )
 from moot.surfaces.api.method import Call, Method, Nothing, build_method
-
-MOST_INVITED: Final = 2
-REVIEWER: Final = "reviewer"
-"""The seat that is held free for whoever reviews, where nobody with a record is known."""
 
 
 def build_decision_out(kept: RememberedDecision) -> DecisionOut:
@@ -142,82 +126,6 @@ async def get_decision(call: Call, params: DecisionParams) -> DecisionOut:
     return build_decision_out(kept)
 
 
-async def record_decision(call: Call, params: RecordParams) -> RecordOut:
-    """Record a decision that an agent took alone, or open the deliberation that is required instead (D-17)."""
-    memory = await call.moot.recall()
-    participants = await _choose_participants(call, params)
-    found = await memory.decide_alone(
-        params.agent,
-        params.topic,
-        params.decision,
-        params.confidence,
-        category=params.category,
-        stakes=params.stakes,
-        tags=params.tags,
-        built_on=params.built_on,
-        key=params.idempotency_key,
-        deliberation=_build_session_id(params),
-    )
-    if found.is_allowed:
-        note = "Recorded. Report how it turned out with review_decision."
-        return RecordOut(status="recorded", decision_id=found.decision, probe_for=list(found.probes), note=note)
-    await _open_required(call, params, found.deliberation, participants)
-    return RecordOut(
-        status="deliberation_required",
-        deliberation_id=found.deliberation,
-        participants=list(participants),
-        open_circuits=list(found.scopes),
-        rules=list(found.rules),
-        note=(
-            f"{params.agent!r} may not decide this alone ({', '.join((*found.scopes, *found.rules))}). The deliberation "
-            f"{found.deliberation} is open for: {', '.join(participants)}. Next: join_deliberation."
-        ),
-    )
-
-
-def _build_session_id(params: RecordParams) -> str:
-    """The id of the deliberation that would be required: the same for the same key, so that a retry opens no second one."""
-    seed = "\x1f".join((params.agent, params.idempotency_key)) if params.idempotency_key else token_hex(16)
-    return f"required_{sha256(seed.encode()).hexdigest()[:20]}"
-
-
-async def _choose_participants(call: Call, params: RecordParams) -> list[SeatId]:
-    """The agent, and those who are named; else the outside participants with the best record in the category."""
-    named = [parse_seat_id(name) for name in params.participants]
-    if not named:
-        ranked = sorted(await call.moot.memory.sources(), key=lambda record: -record.trust)
-        named = [seat for record in ranked if (seat := _parse_seat(record.source)) and seat != params.agent][:MOST_INVITED]
-    agent = _parse_seat(params.agent) or SeatId("proposer")
-    others = [seat for seat in dict.fromkeys(named) if seat != agent]
-    return [agent, *(others or [SeatId(REVIEWER)])]
-
-
-def _parse_seat(source: str) -> SeatId | None:
-    try:
-        return parse_seat_id(source)
-    except BadName:
-        return None
-
-
-async def _open_required(call: Call, params: RecordParams, session: str, participants: list[SeatId]) -> None:
-    try:
-        await call.deliberations.open(
-            params.topic,
-            seats=[Seat(id=seat, platform=MAILBOX) for seat in participants],
-            protocol="debate",
-            session=session,
-            subject=build_topic(
-                category=params.category,
-                stakes=params.stakes,
-                tags=params.tags,
-                built_on=params.built_on,
-            ),
-            hosted=True,
-        )
-    except SessionExists:
-        return
-
-
 async def get_source_trust(call: Call, params: TrustParams) -> TrustOut:
     memory = await call.moot.recall()
     records = {record.source: record for record in await memory.sources()}
@@ -249,14 +157,14 @@ async def get_amplification_chain(call: Call, params: DecisionParams) -> ChainOu
 
 async def create_thread(call: Call, params: CreateThreadParams) -> ThreadOut:
     found = await call.moot.memory.create_thread(
-        params.title, category=params.category, by=call.caller.name, thread=params.thread
+        params.title, category=params.category, by=call.caller.name, thread=params.thread, key=params.idempotency_key
     )
     return ThreadOut.model_validate(found)
 
 
 async def resume_thread(call: Call, params: ResumeThreadParams) -> ResumedOut:
     memory = await call.moot.recall()
-    found = await memory.resume_thread(params.thread, params.participant)
+    found = await memory.resume_thread(params.thread, params.participant, key=params.idempotency_key)
     inside = {decision.decision for decision in found.view.decisions}
     hits = [hit for hit in await memory.find_similar(found.view.title) if hit.decision not in inside]
     return ResumedOut(
@@ -273,48 +181,27 @@ async def get_thread_status(call: Call, params: ThreadParams) -> ThreadOut:
 
 
 async def set_thread_status(call: Call, params: SetThreadParams) -> ThreadOut:
-    found = await call.moot.memory.set_thread_status(params.thread, params.status, note=params.note, by=call.caller.name)
+    found = await call.moot.memory.set_thread_status(
+        params.thread, params.status, note=params.note, by=call.caller.name, key=params.idempotency_key
+    )
     return ThreadOut.model_validate(found)
 
 
 async def ask_in_thread(call: Call, params: AskThreadParams) -> ThreadOut:
-    return ThreadOut.model_validate(await call.moot.memory.ask_in_thread(params.thread, params.question, by=call.caller.name))
+    found = await call.moot.memory.ask_in_thread(params.thread, params.question, by=call.caller.name, key=params.idempotency_key)
+    return ThreadOut.model_validate(found)
 
 
 async def settle_question(call: Call, params: SettleThreadParams) -> ThreadOut:
-    return ThreadOut.model_validate(await call.moot.memory.settle_question(params.thread, params.number, by=call.caller.name))
+    found = await call.moot.memory.settle_question(params.thread, params.number, by=call.caller.name, key=params.idempotency_key)
+    return ThreadOut.model_validate(found)
 
 
 async def list_threads(call: Call, params: Nothing) -> ThreadsOut:
     return ThreadsOut(threads=[ThreadOut.model_validate(each) for each in await (await call.moot.recall()).threads()])
 
 
-async def get_circuit_state(call: Call, params: CircuitParams) -> CircuitOut:
-    return CircuitOut.model_validate(await (await call.moot.recall()).circuit(params.scope))
-
-
-async def list_breakers(call: Call, params: Nothing) -> BreakersOut:
-    memory = await call.moot.recall()
-    return BreakersOut(
-        breakers=[CircuitOut.model_validate(each) for each in await memory.breakers()],
-        policy=PolicyOut.model_validate(await memory.policy()),
-    )
-
-
-async def reset_circuit(call: Call, params: ResetParams) -> CircuitOut:
-    memory = await call.moot.recall()
-    return CircuitOut.model_validate(await memory.reset_circuit(params.scope, by=call.caller.name, note=params.note))
-
-
 _METHODS: tuple[Method[Any, Any], ...] = (
-    build_method(
-        "cstp.recordDecision",
-        "Record a decision that one agent takes alone. Where a circuit is open or the stakes forbid it, nothing is recorded: the answer "
-        "is 'deliberation_required', and the deliberation is open for you to join.",
-        record_decision,
-        "own",
-        "record_decision",
-    ),
     build_method(
         "cstp.reviewDecision",
         "Report how a decision turned out: success, partial, failure or abandoned. Trust, amplification and circuit breakers follow.",
@@ -374,17 +261,6 @@ _METHODS: tuple[Method[Any, Any], ...] = (
     build_method("cstp.askInThread", "Add an open question to a thread.", ask_in_thread, "own"),
     build_method("cstp.settleQuestion", "Mark a thread's question as answered.", settle_question, "own"),
     build_method("cstp.listThreads", "All threads, the most recently changed first.", list_threads, "read"),
-    build_method(
-        "cstp.getCircuitState",
-        "Whether one may decide alone in a scope: closed (yes), open (no) or half_open (one probe).",
-        get_circuit_state,
-        "read",
-        "get_circuit_state",
-    ),
-    build_method(
-        "cstp.listBreakers", "Every circuit that is not closed or counts a failure, and the rules.", list_breakers, "read"
-    ),
-    build_method("cstp.resetCircuit", "Close a circuit and delete its failure count.", reset_circuit, "own"),
 )
 
 MEMORY_METHODS: tuple[Method[Any, Any], ...] = tuple(

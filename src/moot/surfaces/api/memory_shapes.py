@@ -5,10 +5,9 @@ from typing import Annotated, Literal
 
 from pydantic import AliasChoices, Field
 
-from moot.domain.topic import Stakes
 from moot.memory.facts import Outcome, ThreadStatus
 from moot.surfaces.api.method import Wire
-from moot.surfaces.api.shapes import IdempotencyKey, Score, Short
+from moot.surfaces.api.shapes import IdempotencyKey, Short
 
 DecisionRef = Annotated[
     str,
@@ -30,14 +29,6 @@ AgentRef = Annotated[
     ),
 ]
 Note = Annotated[str, Field(max_length=4_000)]
-Scope = Annotated[
-    str,
-    Field(
-        max_length=120,
-        description="global, category:NAME, stakes:NAME, agent:NAME or tag:NAME",
-        examples=["category:architecture"],
-    ),
-]
 
 
 class ReviewOut(Wire):
@@ -126,42 +117,6 @@ class DecisionParams(Wire):
     decision_id: DecisionRef
 
 
-class RecordParams(Wire):
-    agent: Annotated[
-        str,
-        Field(
-            min_length=1,
-            max_length=100,
-            validation_alias=AliasChoices("agent", "source", "participant"),
-            serialization_alias="agent",
-            description="Who decides.",
-        ),
-    ]
-    topic: Annotated[str, Field(min_length=1, max_length=4_000)]
-    decision: Annotated[str, Field(min_length=1, max_length=20_000)]
-    confidence: Score
-    category: Short = ""
-    stakes: Stakes = "medium"
-    tags: Annotated[list[Short], Field(max_length=32)] = []
-    built_on: Annotated[list[Short], Field(max_length=32)] = []
-    participants: Annotated[
-        list[Annotated[str, Field(max_length=64)]],
-        Field(max_length=63, description="Who takes part if a deliberation is required. Default: those with the best record."),
-    ] = []
-    idempotency_key: IdempotencyKey = ""
-
-
-class RecordOut(Wire):
-    status: Literal["recorded", "deliberation_required"]
-    decision_id: str | None = None
-    deliberation_id: str | None = None
-    participants: list[str] = []
-    open_circuits: list[str] = []
-    rules: list[str] = []
-    probe_for: list[str] = Field(default=[], description="Half-open circuits that this decision tries out.")
-    note: str
-
-
 class TrustParams(Wire):
     source: AgentRef
     category: Short = ""
@@ -241,23 +196,28 @@ class CreateThreadParams(Wire):
     thread: Annotated[Short, Field(description="A name of your choice. Default: thread-N. The same name is the same thread.")] = (
         ""
     )
+    idempotency_key: IdempotencyKey = ""
 
 
 class ResumeThreadParams(ThreadParams):
     participant: Annotated[str, Field(max_length=64, validation_alias=AliasChoices("participant", "agent", "seat"))]
+    idempotency_key: IdempotencyKey = ""
 
 
 class SetThreadParams(ThreadParams):
     status: ThreadStatus
     note: Note = ""
+    idempotency_key: IdempotencyKey = ""
 
 
 class AskThreadParams(ThreadParams):
     question: Annotated[str, Field(min_length=1, max_length=4_000)]
+    idempotency_key: IdempotencyKey = ""
 
 
 class SettleThreadParams(ThreadParams):
     number: Annotated[int, Field(ge=1)]
+    idempotency_key: IdempotencyKey = ""
 
 
 class QuestionOut(Wire):
@@ -316,41 +276,3 @@ class ResumedOut(Wire):
     missed: list[HappeningOut]
     counts: list[CountOut]
     like: list[FoundOut] = Field(description="Decisions on similar topics outside this thread.")
-
-
-class CircuitParams(Wire):
-    scope: Scope = "global"
-
-
-class ResetParams(Wire):
-    scope: Scope
-    note: Note = ""
-
-
-class ProbeOut(Wire):
-    decision: str
-    deadline: datetime
-
-
-class CircuitOut(Wire):
-    scope: str
-    state: Literal["closed", "open", "half_open"]
-    failures: int
-    threshold: int
-    opened_at: datetime | None = None
-    half_open_at: datetime | None = None
-    probe: ProbeOut | None = None
-
-
-class PolicyOut(Wire):
-    failures: int
-    window_seconds: float
-    cooldown_seconds: float
-    probe_seconds: float
-    deliberate_stakes: list[str]
-    least_confidence: float
-
-
-class BreakersOut(Wire):
-    breakers: list[CircuitOut]
-    policy: PolicyOut

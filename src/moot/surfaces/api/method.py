@@ -21,12 +21,14 @@ from moot.memory.tokens import Identity
 T = TypeVar("T")
 MOST_NAMED: Final = 10
 """How many sessions an error names."""
-Role = Literal["local", "owner", "seat", "observer"]
-Needs = Literal["read", "speak", "own"]
+Role = Literal["local", "owner", "seat", "observer", "agent"]
+Needs = Literal["read", "speak", "decide", "own"]
 
 _MAY: Final[dict[Role, frozenset[Needs]]] = {
-    "local": frozenset({"read", "speak", "own"}),
-    "owner": frozenset({"read", "speak", "own"}),
+    "local": frozenset({"read", "speak", "decide", "own"}),
+    "owner": frozenset({"read", "speak", "decide", "own"}),
+    # Who decides alone neither reviews, nor resets, nor sets the rules: it would judge itself.
+    "agent": frozenset({"read", "speak", "decide"}),
     "seat": frozenset({"read", "speak"}),
     "observer": frozenset({"read"}),
 }
@@ -89,13 +91,23 @@ class Caller:
         """The door through which this caller's words come in: the token's id, never its secret."""
         return f"{INVITED_DOOR}{self.token}" if self.token else self.user or "local"
 
+    @property
+    def is_named(self) -> bool:
+        """Whether the token says under which name its holder speaks: a seat's or an agent's."""
+        return self.role in {"seat", "agent"}
+
     def may(self, needs: Needs) -> bool:
         return needs in _MAY[self.role]
 
     def check(self, needs: Needs) -> None:
         """Raises NotAllowed when this caller may not do such a thing at all."""
         if not self.may(needs):
-            wanted = {"own": "an owner's token", "speak": "a seat's or an owner's token", "read": "a token"}[needs]
+            wanted = {
+                "own": "an owner's token",
+                "decide": "an agent's or an owner's token",
+                "speak": "a seat's or an owner's token",
+                "read": "a token",
+            }[needs]
             raise NotAllowed(f"this call needs {wanted}; yours is {_with_article(self.role)}'s")
 
     def check_session(self, session: str) -> None:
@@ -111,9 +123,13 @@ class Caller:
     def seat_for(self, session: str, given: str | None, name: str = "participant") -> str:
         """The seat that this caller speaks for, given as the parameter `name`; raises NotAllowed when it is another's."""
         self.check_session(session)
-        if self.role == "seat":
+        return self.speak_as(given, name)
+
+    def speak_as(self, given: str | None, name: str) -> str:
+        """The name under which this caller speaks, given as the parameter `name`; raises NotAllowed when it is another's."""
+        if self.is_named:
             if given is not None and given != self.seat:
-                raise NotAllowed(f"your token is valid only for the seat {self.seat!r}, not for {given[:100]!r}")
+                raise NotAllowed(f"your token is valid only for the {self.role} {self.seat!r}, not for {given[:100]!r}")
             return self.seat
         if given is None:
             raise NotAllowed(f"{name!r} is missing: your token is not a seat's, so name who speaks")
@@ -166,7 +182,7 @@ class Call:
 
     async def find_door(self, session: str, seat: str) -> str:
         """Through which door this caller speaks for a seat; an owner who speaks for another's seat is marked."""
-        return self.caller.door if self.caller.role == "seat" else await self.moot.mark_owner(session, seat, self.caller.door)
+        return self.caller.door if self.caller.is_named else await self.moot.mark_owner(session, seat, self.caller.door)
 
 
 P = TypeVar("P", bound=Wire)

@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from moot.surfaces.api.breakers import BREAKER_METHODS
 from moot.surfaces.api.consultation import CONSULT_METHODS
 from moot.surfaces.api.deliberation import DELIBERATION_METHODS
 from moot.surfaces.api.memory import MEMORY_METHODS
@@ -15,6 +16,7 @@ _METHODS: Final = (
     *CONSULT_METHODS,
     *DELIBERATION_METHODS,
     *MEMORY_METHODS,
+    *BREAKER_METHODS,
     *PIPELINE_METHODS,
     *ROUNDTABLE_METHODS,
     *SESSION_METHODS,

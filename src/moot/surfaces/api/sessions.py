@@ -300,7 +300,7 @@ async def get_entries(call: Call, params: EntriesParams) -> EntriesOut:
 
 async def get_asks(call: Call, params: AsksParams) -> AsksOut:
     name = parse_session_id(params.session_id)
-    seat = call.caller.seat_for(name, params.seat) if call.caller.role == "seat" or params.seat is not None else None
+    seat = call.caller.seat_for(name, params.seat) if call.caller.is_named or params.seat is not None else None
     call.caller.check_session(name)
 
     async def find_asks() -> Wait[list[OutstandingAsk]]:

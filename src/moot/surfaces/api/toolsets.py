@@ -14,7 +14,7 @@ from moot.domain.ids import parse_session_id
 from moot.engine.snapshot import Snapshot
 from moot.protocols.roundtable.facts import ConferenceOpened
 from moot.reports.json_text import dump_json
-from moot.surfaces.api.method import Call, Method, list_spellings
+from moot.surfaces.api.method import Call, Method, Role, list_spellings
 from moot.surfaces.api.methods import TOOLS
 
 MOST_TOOLS: Final = 8
@@ -52,6 +52,17 @@ OBSERVER_TOOLS: Final = (
     "get_session",
     "get_deliberation",
 )
+AGENT_TOOLS: Final = (
+    "search_decisions",
+    "may_decide_alone",
+    "record_decision",
+    "list_deliberations",
+    "join_deliberation",
+    "wait_for_turn",
+    "contribute",
+    "get_deliberation",
+)
+"""What an agent needs that decides under its own name, and takes part where it may not decide alone."""
 SESSION_OWNER_TOOLS: Final[dict[SessionKind, tuple[str, ...]]] = {
     "deliberation": ("get_deliberation", "close_deliberation", "get_session", "get_asks", "answer_ask"),
     "meeting": ("get_session", "get_asks", "answer_ask"),
@@ -75,6 +86,8 @@ ALL_TOOLS: Final = tuple(TOOLS)
 
 _TOKEN_SAYS: Final = frozenset({"deliberationId", "participant", "sessionId", "seat", "conference", "role"})
 """What a seat's token says already: its session and its seat."""
+_AGENT_SAYS: Final = frozenset({"agent", "participant", "participants"})
+"""What an agent's token says already: who it is; and its reviewers are not its to choose."""
 
 
 def find_session_kind(snapshot: Snapshot) -> SessionKind:
@@ -97,7 +110,7 @@ async def select_tools(call: Call, *, is_everything: bool = False) -> tuple[str,
     if is_everything:
         return tuple(name for name, method in TOOLS.items() if caller.may(method.needs))
     if not caller.session:
-        return OBSERVER_TOOLS if caller.role == "observer" else OWNER_TOOLS
+        return AGENT_TOOLS if caller.role == "agent" else OBSERVER_TOOLS if caller.role == "observer" else OWNER_TOOLS
     snapshot = await call.moot.engine.load_snapshot(parse_session_id(caller.session))
     kind, has_consultations = find_session_kind(snapshot), snapshot.session_state.opened.consult is not None
     if caller.role == "seat":
@@ -128,15 +141,16 @@ def find_conference_name(opened: Opened) -> str:
     return opened.settings.conference if isinstance(opened, ConferenceOpened) else ""
 
 
-def describe_tools(names: Sequence[str], *, is_seat: bool = False) -> list[dict[str, Any]]:
-    """The tools as `tools/list` has them. A seat is not asked for what its token says."""
-    return [_describe_tool(name, TOOLS[name], is_seat) for name in names]
+def describe_tools(names: Sequence[str], role: Role = "local") -> list[dict[str, Any]]:
+    """The tools as `tools/list` has them. A seat and an agent are not asked for what their tokens say."""
+    said = _TOKEN_SAYS if role == "seat" else _AGENT_SAYS if role == "agent" else frozenset()
+    return [_describe_tool(name, TOOLS[name], said) for name in names]
 
 
-def _describe_tool(name: str, method: Method[Any, Any], is_seat: bool) -> dict[str, Any]:
+def _describe_tool(name: str, method: Method[Any, Any], said: frozenset[str]) -> dict[str, Any]:
     schema = _compact_input_schema(name)
-    if is_seat:
-        schema = _leave_out(schema, _TOKEN_SAYS)
+    if said:
+        schema = _leave_out(schema, said)
     return {
         "name": name,
         "description": method.summary,

@@ -89,7 +89,7 @@ for command in (
     LazyCommand("roundtable", "roundtable:roundtable", "Hold conferences in plain files."),
     LazyCommand("decisions", "memory:decisions", "List, search and review past decisions."),
     LazyCommand("trust", "memory:trust", "Show the trust in participants and models."),
-    LazyCommand("breakers", "memory:breakers", "Show and reset circuit breakers."),
+    LazyCommand("breakers", "breakers:breakers", "Show, ask and reset circuit breakers."),
     LazyCommand("serve", "serve:serve", "Serve JSON-RPC, MCP and events on one port."),
     LazyCommand("mcp", "serve:mcp", "Serve MCP on standard input and output."),
     LazyCommand("invite", "serve:invite", "Create, list and revoke tokens for a server."),

@@ -1,20 +1,21 @@
-"""`moot decisions`, `moot trust`, `moot breakers`: what outlives a session."""
+"""`moot decisions`, `moot trust`: what outlives a session."""
 
-from dataclasses import replace
+import sys
 from typing import Any
 
 import click
 
 from moot.app.moot import Moot
+from moot.app.solo_decisions import SoloDecision, SoloDecisions
 from moot.domain.safe_text import one_line
 from moot.errors import UnknownDecision
-from moot.memory.breakers import CircuitView, Policy
 from moot.memory.facts import Outcome
 from moot.memory.remembered_decision import RememberedDecision
 from moot.memory.track_records import SourceTrust
+from moot.memory.validation import STAKES
+from moot.participants.local_user import name_local_door
 from moot.reports.decision import summarize_choice
 from moot.surfaces.cli import output
-from moot.surfaces.cli.duration import Duration
 
 OUTCOMES = ("success", "partial", "failure", "abandoned")
 
@@ -145,6 +146,51 @@ def review(decision: str, outcome: Outcome, *, choice: str, note: str, key: str,
     output.run(work, as_json=as_json)
 
 
+@decisions.command()
+@click.argument("agent")
+@click.argument("topic")
+@click.argument("decision")
+@click.option("--confidence", type=click.FloatRange(0, 1), required=True, help="The probability that it is right.")
+@click.option("--category", default="", help="Its category.")
+@click.option("--stakes", type=click.Choice(STAKES), default="medium", show_default=True)
+@click.option("--tag", "tags", multiple=True, help="Repeatable.")
+@click.option("--built-on", multiple=True, metavar="ID", help="An earlier decision that it builds on. Repeatable.")
+@click.option("--reviewer", "reviewers", multiple=True, help="Who reviews if AGENT may not decide alone. Default: by trust.")
+@click.option("--key", default="", help="Idempotency key: a repeated call counts once.")
+@output.json_option
+def record(agent: str, topic: str, decision: str, *, as_json: bool, **given: Any) -> None:
+    """Record what AGENT decides alone, or open the deliberation that the rules require, with DECISION as its first proposal.
+
+    Exits with 3 when a deliberation is required. `moot breakers check` asks without deciding.
+
+    \b
+    moot decisions record ada "Which cache?" "LRU" --confidence 0.8 --category caching
+    """
+
+    async def work() -> int:
+        wanted = SoloDecision(agent=agent, topic=topic, decision=decision, **given)
+        async with Moot() as moot:
+            done = await SoloDecisions(moot).decide(wanted, via=name_local_door())
+        found = done.result
+        if as_json:
+            output.print_json(done)
+        elif found.is_allowed:
+            tries = f" (a probe of {', '.join(found.probes)})" if found.probes else ""
+            output.print_line(f"{found.decision}: recorded{one_line(tries)}")
+        else:
+            output.print_line(f"a deliberation is required ({one_line(', '.join((*found.scopes, *found.rules)))})")
+            output.print_line(f"{found.deliberation} is open, with the decision as the first proposal of {done.participants[0]}")
+            free = done.participants[-1]
+            output.print_line(
+                f"reviewers: {', '.join(done.reviewers)}"
+                if done.reviewers
+                else f"no reviewer with a record is known: invite somebody (moot invite {found.deliberation} --seat {free})"
+            )
+        return output.DONE if found.is_allowed else output.WAITING
+
+    sys.exit(output.run(work, as_json=as_json))
+
+
 @click.command(short_help="Show the trust in participants and models.")
 @click.argument("source", required=False)
 @click.option("--category", default="", help="In this category.")
@@ -188,94 +234,6 @@ def trust(source: str | None, category: str, as_json: bool) -> None:
     output.run(work, as_json=as_json)
 
 
-@click.group(invoke_without_command=True, short_help="Show and reset circuit breakers.")
-@output.json_option
-@click.pass_context
-def breakers(ctx: click.Context, as_json: bool) -> None:
-    """Show the circuits that are not closed or count a failure, and the rules for deciding alone.
-
-    \b
-    moot breakers
-    moot breakers reset category:architecture
-    moot breakers policy --failures 5 --window 14d
-    """
-    if ctx.invoked_subcommand is not None:
-        return
-
-    async def work() -> None:
-        async with Moot() as moot:
-            memory = await moot.recall()
-            circuits, policy = await memory.breakers(), await memory.policy()
-        if as_json:
-            output.print_json({"breakers": circuits, "policy": policy})
-            return
-        for circuit in circuits:
-            output.print_line(_format_circuit(circuit))
-        if not circuits:
-            output.print_line("every circuit is closed")
-        _show_policy(policy)
-
-    output.run(work, as_json=as_json)
-
-
-@breakers.command()
-@click.argument("scope")
-@click.option("--note", default="", help="Stored with the record.")
-@output.json_option
-def reset(scope: str, note: str, as_json: bool) -> None:
-    """Close a circuit and delete its failure count: global, category:X, stakes:X, agent:X or tag:X.
-
-    \b
-    moot breakers reset category:architecture --note "the cause is fixed"
-    """
-
-    async def work() -> None:
-        async with Moot() as moot:
-            circuit = await (await moot.recall()).reset_circuit(scope, by="local", note=note)
-        output.print_json(circuit) if as_json else output.print_line(_format_circuit(circuit))
-
-    output.run(work, as_json=as_json)
-
-
-@breakers.command()
-@click.option("--failures", type=click.IntRange(1, 1_000), help="Failures in the window that open a circuit.")
-@click.option("--window", type=Duration(), help="The sliding window.")
-@click.option("--cooldown", type=Duration(), help="How long a circuit stays open before a probe.")
-@click.option("--probe", type=Duration(), help="Deadline for the review of a probe.")
-@click.option("--least-confidence", type=click.FloatRange(0, 1), help="Minimum confidence for deciding alone at high stakes.")
-@output.json_option
-def policy(
-    *,
-    failures: int | None,
-    window: float | None,
-    cooldown: float | None,
-    probe: float | None,
-    least_confidence: float | None,
-    as_json: bool,
-) -> None:
-    """Change the rules from now on; omitted options keep their value.
-
-    \b
-    moot breakers policy --failures 5 --window 14d
-    """
-    given = {
-        "failures": failures,
-        "window_seconds": window,
-        "cooldown_seconds": cooldown,
-        "probe_seconds": probe,
-        "least_confidence": least_confidence,
-    }
-
-    async def work() -> None:
-        async with Moot() as moot:
-            before = await moot.memory.policy()
-            changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-            after = await moot.memory.set_policy(replace(before, **changes), by="local")
-        output.print_json(after) if as_json else _show_policy(after)
-
-    output.run(work, as_json=as_json)
-
-
 def _format_decision(kept: RememberedDecision) -> str:
     record = kept.record
     sure = "" if record.confidence is None else f" {record.confidence:.2f}"
@@ -296,17 +254,3 @@ def _show_source(record: SourceTrust) -> None:
     for each in record.categories:
         if each.category:
             output.print_line(f"    {one_line(each.category)}  trust {each.trust:.2f}  cases {each.cases}")
-
-
-def _format_circuit(circuit: CircuitView) -> str:
-    opens = f", a probe is allowed from {circuit.half_open_at:%Y-%m-%d %H:%M} UTC" if circuit.half_open_at else ""
-    return f"{one_line(circuit.scope)}: {circuit.state} ({circuit.failures} of {circuit.threshold} failures{opens})"
-
-
-def _show_policy(policy: Policy) -> None:
-    days, cooldown, probe = policy.window_seconds / 86_400, policy.cooldown_seconds / 3_600, policy.probe_seconds / 3_600
-    output.print_line(
-        f"rules: {policy.failures} failures in {days:g} days open a circuit; after {cooldown:g} h one probe is allowed, to be "
-        f"reviewed within {probe:g} h; never alone at stakes: {', '.join(policy.deliberate_stakes)}; at high stakes not below a "
-        f"confidence of {policy.least_confidence:g}"
-    )

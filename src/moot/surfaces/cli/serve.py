@@ -142,6 +142,12 @@ def mcp(all_tools: bool) -> None:
 @click.argument("session", required=False)
 @click.option("--seat", help="A token for this seat of SESSION only.")
 @click.option("--owner", is_flag=True, help="A token that may open, close and review (all sessions, or only SESSION).")
+@click.option(
+    "--agent",
+    "named",
+    metavar="NAME",
+    help="A token for an agent that decides and takes part under this name; it cannot review, reset or set rules.",
+)
 @click.option("--observer", is_flag=True, help="A token that may read (all sessions, or only SESSION).")
 @click.option("--lasts", type=Duration(), default=WEEK, help="How long the token is valid. Default: 7d.")
 @click.option("--url", default=f"http://127.0.0.1:{PORT}", show_default=True, help="The address of the server.")
@@ -156,6 +162,7 @@ def invite(
     session: str | None,
     seat: str | None,
     owner: bool,
+    named: str | None,
     observer: bool,
     lasts: float,
     url: str,
@@ -172,6 +179,7 @@ def invite(
     moot invite think_20261115_001 --seat minski
     moot invite think_20261115_001 --seat minski --for claude --stdio
     moot invite --owner --lasts 30d
+    moot invite --agent ada --lasts 30d
     moot invite --list
     moot invite --revoke 6412413f
     """
@@ -194,7 +202,7 @@ def invite(
                     "id": issued.id,
                     "token": issued.secret,
                     "session": session,
-                    "seat": seat,
+                    "seat": named or seat,
                     "url": None if stdio else url,
                     "serving": None if stdio else await is_serving(url),
                     "prompt": prompt,
@@ -228,10 +236,17 @@ def invite(
         )
 
     async def _issue_token(moot: Moot) -> IssuedToken:
-        given: dict[Role, bool] = {"seat": seat is not None, "owner": owner, "observer": observer}
+        given: dict[Role, bool] = {
+            "seat": seat is not None,
+            "owner": owner,
+            "agent": named is not None,
+            "observer": observer,
+        }
         chosen = [role for role, is_given in given.items() if is_given]
         if len(chosen) != 1:
-            raise BadSetting("choose one: --seat NAME (with a SESSION), --owner or --observer")
+            raise BadSetting("choose one: --seat NAME (with a SESSION), --agent NAME, --owner or --observer")
+        if named is not None and session is not None:
+            raise BadSetting("an agent's token is for all sessions; leave the SESSION out, or invite it to one seat with --seat")
         if session is not None:
             snapshot = await moot.engine.load_snapshot(parse_session_id(session))
             if snapshot.is_closed:
@@ -246,7 +261,7 @@ def invite(
         elif seat is not None:
             raise BadSetting("a seat belongs to a session: moot invite SESSION --seat NAME")
         return await moot.access.issue(
-            chosen[0], session=session or "", seat=seat or "", lasts=timedelta(seconds=min(lasts, FOREVER)), note=note
+            chosen[0], session=session or "", seat=named or seat or "", lasts=timedelta(seconds=min(lasts, FOREVER)), note=note
         )
 
     out.run(work, as_json=as_json)
@@ -259,6 +274,6 @@ def _show_tokens(tokens: list[Token], as_json: bool) -> None:
     if not tokens:
         out.print_note("no tokens yet; create one: moot invite --owner")
     for token in tokens:
-        where = " ".join(part for part in (token.session, token.seat) if part) or "all sessions"
+        where = " ".join(part for part in (token.session or "all sessions", token.seat) if part)
         state = f"revoked {token.revoked_at:%Y-%m-%d}" if token.revoked_at else f"until {token.expires:%Y-%m-%d %H:%M} UTC"
         out.print_line(f"{token.id}  {token.role}  {where}  {state}  {one_line(token.note)}".rstrip())

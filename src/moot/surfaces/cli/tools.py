@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 import click
 
+from moot.surfaces.api.method import Role
 from moot.surfaces.api.toolsets import (
+    AGENT_TOOLS,
     ALL_TOOLS,
     MOST_TOKENS,
     MOST_TOOLS,
@@ -44,20 +46,21 @@ def list_roles() -> Iterator[RoleTools]:
     """Every role with its tools, then all tools together."""
     for kind, title in _SESSIONS.items():
         assert kind in SEAT_TOOLS
-        yield _measure(f"seat of {title}", select_seat_tools(kind, has_consultations=False), is_seat=True)
-        yield _measure(f"seat of {title}, with consultations", select_seat_tools(kind, has_consultations=True), is_seat=True)
+        yield _measure(f"seat of {title}", select_seat_tools(kind, has_consultations=False), "seat")
+        yield _measure(f"seat of {title}, with consultations", select_seat_tools(kind, has_consultations=True), "seat")
     yield _measure("owner, or nobody's token on this machine", OWNER_TOOLS)
     for kind, title in _SESSIONS.items():
         yield _measure(f"owner of {title}", SESSION_OWNER_TOOLS[kind])
+    yield _measure("agent that decides under its own name", AGENT_TOOLS, "agent")
     yield _measure("observer", OBSERVER_TOOLS)
     for kind, title in _SESSIONS.items():
         yield _measure(f"observer of {title}", SESSION_OBSERVER_TOOLS[kind])
     yield _measure("all tools (moot mcp --all-tools, /mcp?tools=all)", ALL_TOOLS)
 
 
-def _measure(role: str, names: tuple[str, ...], *, is_seat: bool = False) -> RoleTools:
-    tokens = estimate_tokens(describe_tools(names, is_seat=is_seat))
-    return RoleTools(role=role, count=len(names), tokens=tokens, tools=names)
+def _measure(title: str, names: tuple[str, ...], role: Role = "local") -> RoleTools:
+    tokens = estimate_tokens(describe_tools(names, role))
+    return RoleTools(role=title, count=len(names), tokens=tokens, tools=names)
 
 
 @click.command()

@@ -96,7 +96,7 @@ class McpServer:
             names = await select_tools(call, is_everything=shows_all)
         except MootError as cause:
             raise MCPError(code=types.INTERNAL_ERROR, message=_reword(str(cause))) from None
-        found = describe_tools(names, is_seat=call.caller.role == "seat" and not shows_all)
+        found = describe_tools(names, "local" if shows_all else call.caller.role)
         return types.ListToolsResult(tools=[types.Tool.model_validate(each) for each in found])
 
     async def _call_tool(self, ctx: Ctx, params: types.CallToolRequestParams) -> types.CallToolResult:
