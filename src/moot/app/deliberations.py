@@ -247,7 +247,7 @@ def _normalize_opening(opened: Opened) -> Opened:
     """Return an opening without its random values and without what memory added."""
     seats = tuple(replace(seat, trust=NEUTRAL_TRUST) for seat in opened.seats)
     consult = None if opened.consult is None else replace(opened.consult, token="")
-    return replace(opened, seed=0, seats=seats, subject=replace(opened.subject, bonds=()), consult=consult)
+    return replace(opened, seed=0, seats=seats, subject=replace(opened.subject, bonds=(), precedents=()), consult=consult)
 
 
 def find_council_rules(snapshot: Snapshot) -> CouncilRules | None:
