@@ -1,4 +1,4 @@
-"""200 decisions and 40 queries in English and Chinese: half of the queries are paraphrases that share no word with their decision."""
+"""200 decisions and 40 queries in two languages; half of the queries are paraphrases without a word of their decision."""
 
 from typing import Final, NamedTuple
 
@@ -265,6 +265,30 @@ paraphrase|进军海外东京|z21
 paraphrase|刷脸进门|z47
 """
 
+# Written after everything that search depends on was fixed, and never used to change it.
+_HELD_OUT: Final = """
+abbreviation|DB migration schedule|e82
+abbreviation|API versioning|e15
+abbreviation|OSS funding|e89
+abbreviation|WFH|z52
+abbreviation|限流|z34
+words|carbon offsets|e95
+words|loyalty programme|e69
+words|大字版|z67
+words|快遞合作商|z16
+words|firmware language|e50
+paraphrase|compensation for people who find security holes|e32
+paraphrase|meeting less often in person, fewer flights|e65
+paraphrase|quality of life at home with a newborn|e98
+paraphrase|handing customers their money back|e59
+paraphrase|how many eyes see a patch|e30
+paraphrase|小区里能养狗吗|z90
+paraphrase|把公司总部搬到南方城市|z93
+paraphrase|工人太吵|z96
+paraphrase|毕业生求职|z92
+paraphrase|网购包裹太慢|z16
+"""
+
 
 def _split_rows(text: str) -> list[list[str]]:
     return [line.split("|") for line in text.strip().splitlines()]
@@ -272,3 +296,4 @@ def _split_rows(text: str) -> list[list[str]]:
 
 DECISIONS: Final = tuple(CorpusDecision(*row) for row in _split_rows(_DECISIONS))
 QUERIES: Final = tuple(CorpusQuery(text, key, kind) for kind, text, key in _split_rows(_QUERIES))
+HELD_OUT: Final = tuple(CorpusQuery(text, key, kind) for kind, text, key in _split_rows(_HELD_OUT))

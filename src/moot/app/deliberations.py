@@ -115,7 +115,7 @@ class Deliberations:
         """Raise KeyReused if the key opened something different before."""
         opened = (await self._moot.engine.load_snapshot(session)).session_state.opened
         again = options.copy()
-        again["session"] = None
+        again["session"], again["memory"] = None, False
         wanted = (await self._moot.plan_session(topic, **again)).opened
         if _normalize_opening(opened) != _normalize_opening(wanted):
             raise KeyReused(f"the key {key!r} was used to open another deliberation ({session}); use a new key")

@@ -1,6 +1,7 @@
 """Where Moot keeps its data, by environment variables.
 
 MOOT_HOME     the folder of the ledger, the embedded model and the search vectors (default: ~/.moot)
+MOOT_MEMORY   `off` tells no seat of earlier decisions on similar questions
 MOOT_LEDGER   another ledger: a file, `memory:`, or a postgresql:// address
 """
 

@@ -1,5 +1,6 @@
 """Moot as a library: everything that the command line does, in Python."""
 
+import asyncio
 import logging
 import os
 import secrets
@@ -50,9 +51,11 @@ from moot.errors import (
     SessionClosed,
     SessionExists,
 )
-from moot.memory.decision_memory import DecisionMemory
+from moot.memory.decision_memory import MOST_ENCODED, DecisionMemory
 from moot.memory.register import is_register
-from moot.memory.search import SearchHit
+from moot.memory.search import Document, SearchHit, SearchIndex
+from moot.memory.threads import ThreadView
+from moot.memory.tokenize import strip_question
 from moot.memory.tokens import TokenStore
 from moot.participants.function import AnswerFunction
 from moot.participants.human import AskPerson
@@ -205,7 +208,8 @@ class Moot:
         roster, chosen = await self._build_roster(spoken, options)
         about = options.get("subject", Topic())
         roster = await with_recorded_trust(self.memory, roster, about.category)
-        precedents = await collect_precedents(self.memory, question, about) if options.get("memory", True) else ()
+        has_memory = options.get("memory", self.environ.get("MOOT_MEMORY") != "off")
+        precedents = await collect_precedents(self.memory, question, about) if has_memory else ()
         patience = options.get("outside_patience", WEEK_SECONDS)
         seed = options.get("seed")
         opened = plugin.open(
@@ -363,6 +367,35 @@ class Moot:
                 continue
             lines.append(self._build_session_line(head))
         return sorted(lines, key=lambda line: (line.last_at, line.session))
+
+    async def search_sessions(self, query: str) -> list[SessionLine]:
+        """Return the sessions whose topic fits a query by words or by meaning, the best first."""
+        lines = {line.session: line for line in await self.sessions() if line.topic}
+        documents = [Document(decision=line.session, topic=line.topic) for line in lines.values()]
+        return [lines[SessionId(hit.decision)] for hit in await self._search_documents(query, documents)]
+
+    async def search_threads(self, query: str) -> list[ThreadView]:
+        """Return the threads whose title or questions fit a query, the best first."""
+        views = {view.thread: view for view in await (await self.recall()).threads()}
+        documents = [
+            Document(
+                decision=view.thread,
+                topic=view.title,
+                text="\n".join(each.text for each in (*view.open_questions, *view.settled_questions)),
+            )
+            for view in views.values()
+        ]
+        return [views[hit.decision] for hit in await self._search_documents(query, documents)]
+
+    async def _search_documents(self, query: str, documents: Sequence[Document]) -> list[SearchHit]:
+        index, meaning = SearchIndex(), build_meaning_index(resolve_vectors_path(self.environ))
+        for document in documents:
+            index.add_document(document)
+        likeness: Sequence[float] = ()
+        if meaning is not None and documents:
+            meaning.add_texts([strip_question(document.topic) for document in documents])
+            likeness = await asyncio.to_thread(meaning.measure, strip_question(query), MOST_ENCODED)
+        return index.search(validate_topic(query), len(documents), lambda _: True, likeness)
 
     async def add_outcomes(self, lines: Sequence[SessionLine]) -> list[SessionLine]:
         """Return the lines with what was decided, and with where those stand that go on (M-9)."""

@@ -48,7 +48,7 @@ from moot.memory.register import Register
 from moot.memory.remembered_decision import RememberedDecision
 from moot.memory.search import SearchHit
 from moot.memory.threads import Thread, ThreadCatchUp, ThreadView
-from moot.memory.tokenize import strip_question
+from moot.memory.tokenize import extract_query_terms, extract_terms, strip_question
 from moot.memory.track_records import SourceTrust
 from moot.ports.clock import Clock
 from moot.ports.ledger import Ledger
@@ -58,8 +58,8 @@ NAME: Final = "_memory"
 UNREVIEWED: Final = "unreviewed"
 BATCH: Final = 100
 """How many decisions are indexed before other tasks may run."""
-MOST_ENCODED, MOST_ENCODED_AT_OPENING = 500, 100
-"""How many decisions get their vectors in one search, and while a session is opened: about ten milliseconds each, once."""
+MOST_ENCODED, MOST_ENCODED_AT_OPENING = 200, 50
+"""How many decisions get their vectors in one search, and while a session is opened: ten to twenty milliseconds each, once."""
 
 T = TypeVar("T")
 
@@ -222,6 +222,15 @@ class DecisionMemory:
             for name in sorted(book.reviewed)
         )
         return [record for record in records if record.cases]
+
+    async def search_sources(self, query: str) -> list[SourceTrust]:
+        """Return the records of the sources whose name or category has a word of the query."""
+        wanted = frozenset(extract_query_terms(query))
+        return [
+            record
+            for record in await self.sources()
+            if wanted.intersection(extract_terms(" ".join((record.source, *(each.category for each in record.categories)))))
+        ]
 
     async def pair_correlation(self, one: str, other: str) -> tuple[int, float | None]:
         """Return how many scored cases two sources share, and the correlation of their errors."""

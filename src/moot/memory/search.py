@@ -30,7 +30,7 @@ OTHER_WORD: Final = 0.7
 # Cosines of the sentence encoder between a query and a topic, measured on bench/search.
 UNRELATED, EQUAL = 0.15, 0.6
 """The likeness that counts nothing, and the one that counts as much as all words of the query."""
-RELATED: Final = 0.18
+RELATED: Final = 0.32
 """The likeness from which a document is found that shares no word with the query."""
 SAME_QUESTION: Final = 0.5
 """The likeness from which two topics are similar, whatever their words."""

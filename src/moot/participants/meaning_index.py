@@ -49,8 +49,8 @@ class VectorIndex:
         return len(self._texts)
 
     def add_texts(self, texts: Sequence[str]) -> None:
-        with self._lock:
-            self._texts.extend(texts)
+        # Without the lock, which a running measurement holds for long: a list grows in one step, and only at its end.
+        self._texts.extend(texts)
 
     def measure(self, query: str, most_new: int) -> Sequence[float]:
         with self._lock:
@@ -72,9 +72,9 @@ class VectorIndex:
         if self._known is None:
             self._known, self._rows = self._read_file(), numpy.zeros((0, WIDTH), dtype=numpy.float32)
         new = self._texts[len(self._keys) :]
-        if len(self._texts) > len(self._rows):
+        if (count := len(self._keys) + len(new)) > len(self._rows):
             # Twice as large as needed: adding one text does not copy all the others.
-            grown = numpy.zeros((2 * len(self._texts), WIDTH), dtype=numpy.float32)
+            grown = numpy.zeros((2 * count, WIDTH), dtype=numpy.float32)
             grown[: len(self._keys)] = self._rows[: len(self._keys)]
             self._rows = grown
         for text in new:

@@ -25,7 +25,9 @@ class PrecedentText(TwoLanguages):
         "# 记忆：以往的决定（引文；不具约束力，情况可能已变）",
     )
     similar = both("[{decision}, {date}, on a similar question: {outcome}]", "[{decision}，{date}，类似问题：{outcome}]")
-    basis = both("[{decision}, {date}, this question builds on it: {outcome}]", "[{decision}，{date}，本问题以它为基础：{outcome}]")
+    basis = both(
+        "[{decision}, {date}, this question builds on it: {outcome}]", "[{decision}，{date}，本问题以它为基础：{outcome}]"
+    )
     warning = both(
         "! Warning: what this question builds on has failed. Check whether the reason still holds.",
         "！警告：本问题所依据的决定已经失败。请核实失败的原因是否仍然存在。",
