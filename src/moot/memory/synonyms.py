@@ -1,6 +1,6 @@
 """Words for one thing: abbreviations and what they stand for, in English and Chinese. A query finds what any of them finds.
 
-What stands behind `>` is a special case: the words before it find it, but it does not find them.
+Behind `>` stand special cases: the words before them find them, but they find neither those words nor each other.
 """
 
 import re
@@ -116,15 +116,14 @@ def find_alternatives(query: str) -> list[Alternatives]:
 
 @cache
 def _build_groups() -> dict[str, tuple[tuple[str, ...], ...]]:
-    """Return the terms of every word of its group, by each word that finds the group."""
+    """Return, by each word that finds others, the terms of every word of its group."""
     groups: dict[str, tuple[tuple[str, ...], ...]] = {}
     for line in _GROUPS.strip().splitlines():
         general, _, special = line.partition(" > ")
-        finding = general.split(", ")
-        words = [*finding, *(special.split(", ") if special else ())]
-        terms = tuple(dict.fromkeys(extract_query_terms(word) for word in words))
-        for word in finding:
-            groups[word] = (*groups.get(word, ()), *terms)
+        names, cases = general.split(", "), special.split(", ") if special else []
+        terms = tuple(map(extract_query_terms, (*names, *cases)))
+        for word in names:
+            groups[word] = tuple(dict.fromkeys((*groups.get(word, ()), *terms)))
     return groups
 
 

@@ -69,7 +69,11 @@ def add_precedents(brief: Brief, precedents: Sequence[Precedent]) -> Brief:
         return brief
     memory = format_precedents(brief.language, tuple(precedents))
     shared = f"{memory}\n\n{brief.shared}" if brief.shared else memory
-    return replace(brief, shared=shared, person=brief.person and partial(_tell_person, memory, brief.person))
+    person = brief.person
+    # A person has read it once it has spoken; a model forgets from ask to ask.
+    if person is not None and not brief.perception.own_words:
+        person = partial(_tell_person, memory, person)
+    return replace(brief, shared=shared, person=person)
 
 
 def _format_precedent(words: PrecedentText, each: Precedent) -> str:
