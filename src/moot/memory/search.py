@@ -32,6 +32,8 @@ UNRELATED, EQUAL = 0.15, 0.6
 """The likeness that counts nothing, and the one that counts as much as all words of the query."""
 RELATED: Final = 0.32
 """The likeness from which a document is found that shares no word with the query."""
+ANSWERED: Final = 0.5
+"""The share of a query's words from which a document answers it by words."""
 SAME_QUESTION: Final = 0.5
 """The likeness from which two topics are similar, whatever their words."""
 SNIPPET: Final = 160
@@ -105,7 +107,9 @@ class SearchIndex:
         """
         looked_for, alternatives = extract_query_terms(query), find_alternatives(query)
         scores = self._compute_shares(looked_for, alternatives)
-        _add_meaning(scores, likeness or (), lambda cosine: cosine >= RELATED)
+        # Where words answer the query, what merely sounds related is not wanted beside it.
+        least = SAME_QUESTION if max(scores.values(), default=0.0) >= ANSWERED else RELATED
+        _add_meaning(scores, likeness or (), lambda cosine: cosine >= least)
         return self._rank_documents(scores, _list_terms(looked_for, alternatives), limit, allowed)
 
     def find_similar(
