@@ -360,7 +360,7 @@ def test_a_seats_token_speaks_for_its_seat_alone(server: Server, mode: str) -> N
         ("contribute", {**view, "deliberationId": other}, f"only for the session '{session}'"),
         ("get_deliberation", {"deliberationId": other}, f"only for the session '{session}'"),
         ("get_session", {"sessionId": other}, f"only for the session '{session}'"),
-        ("search_decisions", {"query": "view"}, f"only for the session '{session}'"),
+        ("get_decision", {"decisionId": other}, f"only for the session '{session}'"),
         ("open_deliberation", {"topic": "x", "participants": ["ada", "bob"]}, "an owner's token"),
         ("close_deliberation", {"deliberationId": session, "force": True}, "an owner's token"),
         ("record_decision", {"agent": "ada", "topic": "x", "decision": "x", "confidence": 0.5}, "an agent's or an owner's token"),
@@ -376,6 +376,9 @@ def test_a_seats_token_speaks_for_its_seat_alone(server: Server, mode: str) -> N
             plain(await ada.call_tool("get_deliberation", {"deliberationId": session, "participant": "ada"}))
             mine = plain(await ada.call_tool("list_deliberations", {}))["deliberations"]
             assert [each["deliberationId"] for each in mine] == [session]
+            # D-16: a seat may search memory, which does not show what others deliberate now.
+            found = plain(await ada.call_tool("search_decisions", {"query": "deliberation"}))
+            assert (found["deliberations"], {"decisions", "threads", "sources"} <= set(found)) == ([], True)
             with pytest.raises(MCPError, match=f"only for the session '{session}'"):
                 await ada.read_resource(timeline(other))
 

@@ -164,6 +164,49 @@ def test_a_thread_tells_who_comes_back_what_it_missed(server: Server, client: Cl
     assert (error.code, error.kind) == (-32002, "UnknownThread")
 
 
+def test_who_resumes_a_thread_sees_what_is_still_deliberated_in_it(client: Client) -> None:
+    """D-16: where it stands and whom it waits for, until it has ended; what was decided is in the thread itself."""
+    thread = client("cstp.createThread", title="Rate limits", thread="rate-limits")["thread"]
+    session = client.open(topic="How many calls may a partner make?", thread=thread)
+    (running,) = client("cstp.resumeThread", thread=thread, participant="minski")["running"]
+    assert (running["deliberationId"], running["status"], running["waitingFor"]) == (session, "open", list(SEATS))
+    assert running["topic"] == "How many calls may a partner make?"
+    client("cstp.closeDeliberation", deliberationId=session, force=True)
+    assert client("cstp.resumeThread", thread=thread, participant="minski")["running"] == []
+
+
+def test_open_deliberations_and_threads_are_searched(client: Client) -> None:
+    """D-5, D-16: by words and by meaning; what has ended is not among the open ones."""
+    client("cstp.createThread", title="Electric vans", thread="vans")
+    going = client.open(topic="Should drivers use electric vans?")
+    ended = client.open(topic="Should we lease electric vans?")
+    client("cstp.closeDeliberation", deliberationId=ended, force=True)
+    found = client("cstp.listDeliberations", query="battery powered cars", status="open")["deliberations"]
+    assert found[0]["deliberationId"] == going
+    assert ended not in {each["deliberationId"] for each in found}
+    listed = client("cstp.listDeliberations", query="electric vans")["deliberations"]
+    assert {each["deliberationId"] for each in listed[:2]} == {going, ended}
+    everything = client("cstp.searchDecisions", query="electric vans")
+    assert [each["sessionId"] for each in everything["deliberations"]][:1] == [going]
+    assert everything["threads"][0]["thread"] == "vans"
+    only = client("cstp.searchDecisions", query="electric vans", within="threads")
+    assert (only["decisions"], only["deliberations"], only["threads"][0]["title"]) == ([], [], "Electric vans")
+    assert client("moot.listSessions", query="electric vans")["sessions"][0]["sessionId"] in {going, ended}
+    assert "all" in client.refused("cstp.searchDecisions", query="x", within="everything").message
+
+
+def test_a_seat_searches_trust_and_an_observer_of_one_session_does_not(server: Server, client: Client) -> None:
+    """D-16, D-6: a seat's token finds what others decided and how far they are trusted."""
+    decision = alone(client, "vans", agent="carrier")["decisionId"]
+    client("cstp.reviewDecision", decisionId=decision, outcome="success")
+    session = client.open(topic="Who carries our parcels?")
+    seat = server.client(server.cli.json("invite", session, "--seat", SEATS[0])["token"])
+    (source,) = seat("cstp.searchDecisions", query="carrier", within="trust")["sources"]
+    assert (source["source"], source["cases"]) == ("carrier", 1)
+    watching = server.client(server.cli.json("invite", session, "--observer")["token"])
+    assert "only for the session" in watching.refused("cstp.searchDecisions", query="carrier").message
+
+
 def failed(client: Client, category: str, times: int) -> None:
     for number in range(times):
         decision = alone(client, category, agent=f"agent-{number}")["decisionId"]

@@ -49,7 +49,7 @@ from moot.domain.facts import (
 from moot.domain.ids import AskId, SeatId, SessionId
 from moot.domain.records import StoredRecord
 from moot.domain.roster import Seat, Swap
-from moot.domain.topic import ErrorCorrelation, Topic
+from moot.domain.topic import ErrorCorrelation, Precedent, Topic
 from moot.errors import BadImport, LedgerDamaged, LedgerNewer
 from moot.protocols.consultation import facts as consultation
 from moot.protocols.council import facts as council
@@ -471,6 +471,25 @@ SAMPLES: tuple[Fact, ...] = (
     roundtable.MinutesReturned(seat=SeatId("moderator"), missing=("summary", "actions")),
     roundtable.ConferenceClosed(reason="rounds", author=SeatId("moderator"), missing=("actions",)),
     *BALLOT_SAMPLES,
+    DebateOpened(
+        topic="?",
+        language="en",
+        seed=1,
+        seats=SEATS,
+        subject=Topic(
+            precedents=(
+                Precedent(
+                    decision="s1",
+                    topic="Which database?",
+                    decided="PostgreSQL",
+                    date="2026-11-01",
+                    outcome="failure",
+                    lesson="too slow",
+                    is_basis=True,
+                ),
+            )
+        ),
+    ),
 )
 
 

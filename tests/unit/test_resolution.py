@@ -254,7 +254,8 @@ class TestConfidence:
 
     @pytest.mark.parametrize(("heads", "effective"), [(2, 1.6), (3, 2.0), (5, 2.5), (9, 3.0)])
     def test_votes_that_agree_add_up_as_the_independent_ones_they_are_worth(self, heads: int, effective: float) -> None:
-        found = resolve_open_vote(vote(*["support"] * heads))
+        positions: list[VotePosition] = ["support"] * heads
+        found = resolve_open_vote(vote(*positions))
         assert found.effective == pytest.approx(effective)
         assert sure(found) == pytest.approx(1 / (1 + (0.35 / 0.65) ** effective))
 

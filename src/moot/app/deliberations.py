@@ -113,7 +113,7 @@ class Deliberations:
         """Raise KeyReused if the key opened something different before."""
         opened = (await self._moot.engine.load_snapshot(session)).session_state.opened
         again = options.copy()
-        again["session"] = None
+        again["session"], again["memory"] = None, False
         wanted = (await self._moot.plan_session(topic, **again)).opened
         if _normalize_opening(opened) != _normalize_opening(wanted):
             raise KeyReused(f"the key {key!r} was used to open another deliberation ({session}); use a new key")
@@ -245,7 +245,7 @@ def _normalize_opening(opened: Opened) -> Opened:
     """Return an opening without its random values and without what memory added."""
     seats = tuple(replace(seat, trust=NEUTRAL_TRUST, accuracy=None) for seat in opened.seats)
     consult = None if opened.consult is None else replace(opened.consult, token="")
-    return replace(opened, seed=0, seats=seats, subject=replace(opened.subject, bonds=()), consult=consult)
+    return replace(opened, seed=0, seats=seats, subject=replace(opened.subject, bonds=(), precedents=()), consult=consult)
 
 
 def find_council_rules(snapshot: Snapshot) -> CouncilRules | None:

@@ -1,6 +1,7 @@
 """Where Moot keeps its data, by environment variables.
 
-MOOT_HOME     the folder of the ledger and the embedded model (default: ~/.moot)
+MOOT_HOME     the folder of the ledger, the embedded model and the search vectors (default: ~/.moot)
+MOOT_MEMORY   `off` tells no seat of earlier decisions on similar questions
 MOOT_LEDGER   another ledger: a file, `memory:`, or a postgresql:// address
 """
 
@@ -21,6 +22,13 @@ def resolve_home(environ: Mapping[str, str]) -> Path:
 
 def resolve_ledger_address(environ: Mapping[str, str]) -> str:
     return environ.get("MOOT_LEDGER") or str(resolve_home(environ) / "ledger.db")
+
+
+def resolve_vectors_path(environ: Mapping[str, str]) -> Path | None:
+    """Return the file that keeps what search by meaning has computed; None where nothing is kept."""
+    if resolve_ledger_address(environ) == "memory:":
+        return None
+    return resolve_home(environ) / "search" / "vectors.bin"
 
 
 @asynccontextmanager

@@ -1,5 +1,6 @@
 """Moot as a library: everything that the command line does, in Python."""
 
+import asyncio
 import logging
 import os
 import secrets
@@ -14,9 +15,10 @@ from typing import Any, Literal, Self, TypedDict, TypeVar, Unpack
 from moot.app.clock import SystemClock
 from moot.app.consultations import Consult, build_consult_rules, select_asked_kinds
 from moot.app.discovery import DiscoveredPlatforms, discover_platforms
-from moot.app.environment import open_ledger, resolve_home, resolve_ledger_address
+from moot.app.environment import open_ledger, resolve_home, resolve_ledger_address, resolve_vectors_path
 from moot.app.panels import Panel, assign_seats, load_panel, parse_seat_word, resolve_platform_path
 from moot.app.parking import OnParked, run_through_outages
+from moot.app.precedents import collect_precedents
 from moot.app.protocols import collect_kinds, find_plugin, find_rules, get_protocol, load_protocols
 from moot.app.remember import build_decision_record, load_error_correlations, with_recorded_trust
 from moot.app.seats import GivenParticipant, Seating
@@ -49,12 +51,15 @@ from moot.errors import (
     SessionClosed,
     SessionExists,
 )
-from moot.memory.decision_memory import DecisionMemory
+from moot.memory.decision_memory import MOST_ENCODED, DecisionMemory
 from moot.memory.register import is_register
-from moot.memory.search import SearchHit
+from moot.memory.search import Document, SearchHit, SearchIndex
+from moot.memory.threads import ThreadView
+from moot.memory.tokenize import strip_question
 from moot.memory.tokens import TokenStore
 from moot.participants.function import AnswerFunction
 from moot.participants.human import AskPerson
+from moot.participants.meaning_index import build_meaning_index
 from moot.ports.plugin import AnyPlugin, Plan
 from moot.reports.decision import Decision, Status, summarize_choice
 
@@ -64,9 +69,6 @@ T = TypeVar("T")
 
 DEFAULT_TURNS = 12
 WEEK_SECONDS = 604_800.0
-MOST_COMPARED = 999
-"""Up to how many decisions similar topics are searched for automatically."""
-
 
 Standing = Literal["decided", "undecided", "parked", "waiting", "running", "stopped", "cancelled", "damaged", "not_installed"]
 
@@ -109,7 +111,7 @@ class Options(TypedDict, total=False):
     or a `Panel`; its seats without a platform share `models`, or what `discover` finds. `protocol` says by which rules it is held
     (`name` is an older name of this option); `check` says whether every seat is tried first; `subject` says where the question
     belongs and what is at stake; a `hosted` session is run by whichever server serves the ledger; with `consult` its seats may
-    consult each other.
+    consult each other. `memory=False` tells its seats nothing of earlier decisions.
     """
 
     seats: Mapping[str, SeatFiller] | Sequence[Seat | str]
@@ -127,6 +129,7 @@ class Options(TypedDict, total=False):
     subject: Topic
     hosted: bool
     consult: Consult | None
+    memory: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +169,8 @@ class Moot:
         rulebooks = [plugin.rules for plugin in load_protocols().values()]
         clock = SystemClock()
         self._engine = Engine(ledger=ledger, rulebooks=rulebooks, codec=FactCodec(collect_kinds()), clock=clock, wrap=find_rules)
-        self._memory, self._access = DecisionMemory(ledger, clock), TokenStore(ledger, clock)
+        meaning = build_meaning_index(resolve_vectors_path(self.environ))
+        self._memory, self._access = DecisionMemory(ledger, clock, meaning), TokenStore(ledger, clock)
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -204,6 +208,8 @@ class Moot:
         roster, chosen = await self._build_roster(spoken, options)
         about = options.get("subject", Topic())
         roster = await with_recorded_trust(self.memory, roster, about.category)
+        has_memory = options.get("memory", self.environ.get("MOOT_MEMORY") != "off")
+        precedents = await collect_precedents(self.memory, question, about) if has_memory else ()
         patience = options.get("outside_patience", WEEK_SECONDS)
         seed = options.get("seed")
         opened = plugin.open(
@@ -215,7 +221,7 @@ class Moot:
                 budget=options.get("budget") or Budget(turns=DEFAULT_TURNS),
                 outside_patience=patience,
                 settings=validate_settings(plugin, {**chosen.settings, **(options.get("settings") or {})}, roster),
-                subject=replace(about, bonds=await load_error_correlations(self.memory, roster)),
+                subject=replace(about, bonds=await load_error_correlations(self.memory, roster), precedents=precedents),
                 hosted=options.get("hosted", False),
             )
         )
@@ -318,9 +324,7 @@ class Moot:
         return self.memory
 
     async def find_similar(self, topic: str) -> list[SearchHit]:
-        """Return earlier decisions on a similar topic; empty if there are so many that searching would delay the opening."""
-        if len(await self.memory.list_decisions(limit=MOST_COMPARED + 1)) > MOST_COMPARED:
-            return []
+        """Return earlier decisions on a similar topic."""
         hits = await self.memory.find_similar(validate_topic(topic))
         return [hit for hit in hits if (kept := await self.memory.get(hit.decision)) is not None and kept.record.decided]
 
@@ -363,6 +367,35 @@ class Moot:
                 continue
             lines.append(self._build_session_line(head))
         return sorted(lines, key=lambda line: (line.last_at, line.session))
+
+    async def search_sessions(self, query: str) -> list[SessionLine]:
+        """Return the sessions whose topic fits a query by words or by meaning, the best first."""
+        lines = {line.session: line for line in await self.sessions() if line.topic}
+        documents = [Document(decision=line.session, topic=line.topic) for line in lines.values()]
+        return [lines[SessionId(hit.decision)] for hit in await self._search_documents(query, documents)]
+
+    async def search_threads(self, query: str) -> list[ThreadView]:
+        """Return the threads whose title or questions fit a query, the best first."""
+        views = {view.thread: view for view in await (await self.recall()).threads()}
+        documents = [
+            Document(
+                decision=view.thread,
+                topic=view.title,
+                text="\n".join(each.text for each in (*view.open_questions, *view.settled_questions)),
+            )
+            for view in views.values()
+        ]
+        return [views[hit.decision] for hit in await self._search_documents(query, documents)]
+
+    async def _search_documents(self, query: str, documents: Sequence[Document]) -> list[SearchHit]:
+        index, meaning = SearchIndex(), build_meaning_index(resolve_vectors_path(self.environ))
+        for document in documents:
+            index.add_document(document)
+        likeness: Sequence[float] = ()
+        if meaning is not None and documents:
+            meaning.add_texts([strip_question(document.topic) for document in documents])
+            likeness = await asyncio.to_thread(meaning.measure, strip_question(query), MOST_ENCODED)
+        return index.search(validate_topic(query), len(documents), lambda _: True, likeness)
 
     async def add_outcomes(self, lines: Sequence[SessionLine]) -> list[SessionLine]:
         """Return the lines with what was decided, and with where those stand that go on (M-9)."""

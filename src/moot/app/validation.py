@@ -45,6 +45,7 @@ _EXPECTED: Final[Mapping[str, tuple[tuple[type, ...], str]]] = {
     "check": ((bool,), "True or False"),
     "subject": ((Topic,), "a Topic"),
     "hosted": ((bool,), "True or False"),
+    "memory": ((bool,), "True or False"),
     "consult": ((Consult,), "a Consult, such as moot.Consult(per_seat=3)"),
 }
 _OPTIONAL: Final = frozenset({"panel", "language", "seed", "budget", "settings", "session", "consult"})

@@ -26,11 +26,28 @@ class ErrorCorrelation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Precedent:
+    """An earlier decision as the seats are told of it (D-16): shortened texts, and how it had turned out when the session opened.
+
+    `is_basis`: this session builds on it; else it was found because its topic is similar. `date` is the day of the decision,
+    `outcome` is "" while nobody has reported one, and `lesson` is the note of that report.
+    """
+
+    decision: str
+    topic: str
+    decided: str
+    date: str = ""
+    outcome: str = ""
+    lesson: str = ""
+    is_basis: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Topic:
     """Metadata recorded in the opening.
 
     `options` are the possible answers, if they are known; `built_on` are earlier decisions that this one rests on; `bonds` are
-    the error correlations that discount seats which do not judge independently.
+    the error correlations that discount seats which do not judge independently; `precedents` are what memory tells the seats.
     """
 
     category: str = ""
@@ -40,6 +57,7 @@ class Topic:
     thread: str = ""
     built_on: tuple[str, ...] = ()
     bonds: tuple[ErrorCorrelation, ...] = ()
+    precedents: tuple[Precedent, ...] = ()
 
 
 def build_topic(

@@ -243,7 +243,7 @@ def _build_outstanding(batch: StepResult, ask: Ask) -> OutstandingAsk:
     snapshot = batch.snapshot
     # An invitation is not recorded with AsksPut: it has no deadline and is outside by definition.
     pending = snapshot.session_state.pending.get(ask.id, PendingAsk(None, outside=True))
-    return OutstandingAsk(ask, pending, snapshot.rules.brief(snapshot.state, ask))
+    return OutstandingAsk(ask, pending, snapshot.build_brief(ask))
 
 
 def _is_outside(batch: StepResult, ask: Ask) -> bool:

@@ -237,7 +237,7 @@ class SessionRun:
             self._world.hub.publish(TextDelta(session, ask.id, ask.seat, text))
 
         try:
-            brief = self.snapshot.rules.brief(self.snapshot.state, ask)
+            brief = self.snapshot.build_brief(ask)
             response = await participant.respond(brief, on_text)
         except asyncio.CancelledError:
             task = asyncio.current_task()

@@ -6,12 +6,14 @@ from typing import Any, NamedTuple
 
 from moot.codec.chain import compute_record_hash, compute_root_hash, decode_entry, seal, to_datetime
 from moot.codec.stored import FactCodec
+from moot.domain.effects import Ask, Brief
 from moot.domain.facts import Entry, Fact, Opened
 from moot.domain.ids import SessionId
 from moot.domain.records import StoredRecord
 from moot.domain.rulebook import Rulebook
 from moot.domain.session_state import SessionState, apply, build_session_state
 from moot.errors import LedgerDamaged, UnknownProtocol
+from moot.reports.precedents import add_precedents
 
 AnyRulebook = Rulebook[Any]
 Wrap = Callable[[Opened, AnyRulebook], AnyRulebook]
@@ -39,6 +41,10 @@ class Snapshot(NamedTuple):
     @property
     def is_closed(self) -> bool:
         return self.session_state.closed is not None
+
+    def build_brief(self, ask: Ask) -> Brief:
+        """Return what the seat of an ask receives: the rulebook's brief, and what memory told this session at its opening."""
+        return add_precedents(self.rules.brief(self.state, ask), self.session_state.opened.subject.precedents)
 
     def apply_entry(self, entry: Entry, digest: bytes) -> "Snapshot":
         """Return the snapshot after one more entry."""

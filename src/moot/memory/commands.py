@@ -175,7 +175,7 @@ def build_permission(book: MemoryState, ask: SoloRequest, now: datetime) -> Perm
         for name in book.reviewed
         if normalize_label(name) not in failing
     }
-    trust = {name: track_records.compute_source_trust(found, ask.category) for name, found in scores.items() if found}
+    trust = {name: track_records.compute_standing(found, ask.category).trust for name, found in scores.items() if found}
     return Permission(verdict=verdict, reviewers=tuple(sorted(trust, key=lambda name: (-trust[name], name))))
 
 

@@ -56,14 +56,18 @@ from moot.memory.register import Register
 from moot.memory.remembered_decision import RememberedDecision
 from moot.memory.search import SearchHit
 from moot.memory.threads import Thread, ThreadCatchUp, ThreadView
+from moot.memory.tokenize import extract_query_terms, extract_terms, strip_question
 from moot.memory.track_records import SourceStanding, SourceTrust
 from moot.ports.clock import Clock
 from moot.ports.ledger import Ledger
+from moot.ports.similarity import MeaningIndex
 
 NAME: Final = "_memory"
 UNREVIEWED: Final = "unreviewed"
 BATCH: Final = 100
 """How many decisions are indexed before other tasks may run."""
+MOST_ENCODED, MOST_ENCODED_AT_OPENING = 200, 50
+"""How many decisions get their vectors in one search, and while a session is opened: ten to twenty milliseconds each, once."""
 
 T = TypeVar("T")
 
@@ -80,8 +84,10 @@ class _Recorded(Generic[T]):
 class DecisionMemory:
     """The memory of one ledger. One per process; several processes may write at the same time."""
 
-    def __init__(self, ledger: Ledger, clock: Clock) -> None:
+    def __init__(self, ledger: Ledger, clock: Clock, meaning: MeaningIndex | None = None) -> None:
+        """`meaning` holds the topics by meaning; without it search is by words alone."""
         self._clock = clock
+        self._meaning = meaning
         self._register = Register(ledger, clock, NAME, kinds=MEMORY_KINDS, initial=MemoryState(), evolve=evolve)
 
     # Decisions
@@ -131,18 +137,25 @@ class DecisionMemory:
         return listed
 
     async def search(self, query: str, *, limit: int = 10, category: str | None = None) -> list[SearchHit]:
-        """Return the decisions that match the query, best first."""
+        """Return the decisions that match the query by words or by meaning, best first."""
         validation.validate_nonempty_text("query", query)
         validation.validate_count("limit", limit)
-        book = await self._load_with_index()
-        return book.index.search(query, limit, _build_category_filter(book, category))
+        book = await self._register.state()
+        likeness = await self._measure_likeness(book, query, MOST_ENCODED)
+        # Other tasks may run while a long index is built.
+        for _ in book.index_in_batches(BATCH):
+            await asyncio.sleep(0)
+        return book.index.search(query, limit, _build_category_filter(book, category), likeness)
 
     async def find_similar(self, topic: str, *, limit: int = 3, category: str | None = None) -> list[SearchHit]:
         """Return earlier decisions on a similar topic, best first; empty if none is similar enough (D-16)."""
         validation.validate_nonempty_text("topic", topic, validation.LONGEST_TEXT)
         validation.validate_count("limit", limit)
-        book = await self._load_with_index()
-        return book.index.find_similar(topic, limit, _build_category_filter(book, category))
+        book = await self._register.state()
+        likeness = await self._measure_likeness(book, topic, MOST_ENCODED_AT_OPENING)
+        for _ in book.index_headlines(BATCH):
+            await asyncio.sleep(0)
+        return book.headlines.find_similar(topic, limit, _build_category_filter(book, category), likeness)
 
     async def find_lineage(self, decision: str) -> Lineage:
         """Return what a decision was built on, and what was built on it; raises UnknownDecision."""
@@ -255,6 +268,15 @@ class DecisionMemory:
             for name in sorted(book.reviewed)
         )
         return [record for record in records if record.cases]
+
+    async def search_sources(self, query: str) -> list[SourceTrust]:
+        """Return the records of the sources whose name or category has a word of the query."""
+        wanted = frozenset(extract_query_terms(query))
+        return [
+            record
+            for record in await self.sources()
+            if wanted.intersection(extract_terms(" ".join((record.source, *(each.category for each in record.categories)))))
+        ]
 
     async def pair_correlation(self, one: str, other: str) -> tuple[int, float | None]:
         """Return how many scored cases two sources share, and the correlation of their errors."""
@@ -413,12 +435,13 @@ class DecisionMemory:
 
     # Helpers
 
-    async def _load_with_index(self) -> MemoryState:
-        """Return the state with its search index up to date; other tasks may run while a long one is built."""
-        book = await self._register.state()
-        for _ in book.index_in_batches(BATCH):
-            await asyncio.sleep(0)
-        return book
+    async def _measure_likeness(self, book: MemoryState, query: str, most_new: int) -> Sequence[float]:
+        """Return the likeness of a query's meaning to the topic of each decision, in order; empty without an encoder."""
+        if self._meaning is None or not book.order:
+            return ()
+        topics = [strip_question(book.decisions[name].record.topic) for name in book.order[len(self._meaning) :]]
+        self._meaning.add_texts(topics)
+        return await asyncio.to_thread(self._meaning.measure, strip_question(query), most_new)
 
     def _now(self, book: MemoryState) -> datetime:
         """Return the time, never before the last entry."""

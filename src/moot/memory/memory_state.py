@@ -31,12 +31,20 @@ class MemoryState:
         self.breakers = Breakers()
         self.threads = Threads()
         self.index = SearchIndex()
+        self.headlines = SearchIndex()
 
     def index_in_batches(self, batch: int) -> Iterator[None]:
         """Bring the search index up to date, one batch per step; without a search nothing is indexed."""
         while len(self.index) < len(self.order):
             for decision in self.order[len(self.index) : len(self.index) + batch]:
                 self.index.add_document(_build_document(self.decisions[decision].record))
+            yield
+
+    def index_headlines(self, batch: int) -> Iterator[None]:
+        """Bring the index of topics and decisions alone up to date: similar topics are found without what was argued."""
+        while len(self.headlines) < len(self.order):
+            for decision in self.order[len(self.headlines) : len(self.headlines) + batch]:
+                self.headlines.add_document(replace(_build_document(self.decisions[decision].record), text=""))
             yield
 
     def list_reviewed(self, source: str) -> Iterator[RememberedDecision]:

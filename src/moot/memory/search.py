@@ -1,13 +1,17 @@
-"""Full-text search over decisions: an inverted index in memory, ranked by BM25; topic before decision before argument."""
+"""Full-text search over decisions: an inverted index in memory, ranked by BM25; topic before decision before argument.
+
+Where the likeness of meanings is known as well, it is added: both are shares from 0 to 1.
+"""
 
 import heapq
 import math
 from array import array
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from moot.memory.synonyms import Alternatives, find_alternatives
 from moot.memory.tokenize import extract_query_terms, extract_terms, is_pair, locate_terms
 
 TOPIC, DECIDED = 4, 2
@@ -21,6 +25,17 @@ SATURATION: Final = 1.2
 LENGTH_PENALTY: Final = 0.4
 ALIKE: Final = 0.34
 """The share of a topic's weight that another headline must contain to count as similar."""
+OTHER_WORD: Final = 0.7
+"""What another word for the same thing counts against the word itself."""
+# Cosines of the sentence encoder between a query and a topic, measured on bench/search.
+UNRELATED, EQUAL = 0.15, 0.6
+"""The likeness that counts nothing, and the one that counts as much as all words of the query."""
+RELATED: Final = 0.32
+"""The likeness from which a document is found that shares no word with the query."""
+ANSWERED: Final = 0.5
+"""The share of a query's words from which a document answers it by words."""
+SAME_QUESTION: Final = 0.5
+"""The likeness from which two topics are similar, whatever their words."""
 SNIPPET: Final = 160
 SCANNED: Final = 20_000
 """How many characters of a text are searched for a snippet."""
@@ -83,25 +98,57 @@ class SearchIndex:
         self._total += weights.total()
         return self
 
-    def search(self, query: str, limit: int, allowed: Callable[[str], bool]) -> list[SearchHit]:
-        """Return the allowed documents that contain any term of the query, best first."""
-        looked_for = extract_query_terms(query)
-        return self._rank_documents(self._compute_scores(looked_for), looked_for, limit, allowed)
+    def search(
+        self, query: str, limit: int, allowed: Callable[[str], bool], likeness: Sequence[float] | None = None
+    ) -> list[SearchHit]:
+        """Return the allowed documents that contain any term of the query or mean much the same, best first.
 
-    def find_similar(self, topic: str, limit: int, allowed: Callable[[str], bool]) -> list[SearchHit]:
-        """Return documents on a similar topic, best first: those whose headline contains enough of this one's terms."""
-        looked_for = extract_query_terms(topic)
-        covered = self._compute_coverage(looked_for)
-        scores = {
-            number: score for number, score in self._compute_scores(looked_for).items() if covered.get(number, 0.0) >= ALIKE
-        }
-        return self._rank_documents(scores, looked_for, limit, allowed)
+        `likeness` is that of the query's meaning to each document's topic, in the order of adding.
+        """
+        looked_for, alternatives = extract_query_terms(query), find_alternatives(query)
+        scores = self._compute_shares(looked_for, alternatives)
+        # Where words answer the query, what merely sounds related is not wanted beside it.
+        least = SAME_QUESTION if max(scores.values(), default=0.0) >= ANSWERED else RELATED
+        _add_meaning(scores, likeness or (), lambda cosine: cosine >= least)
+        return self._rank_documents(scores, _list_terms(looked_for, alternatives), limit, allowed)
+
+    def find_similar(
+        self, topic: str, limit: int, allowed: Callable[[str], bool], likeness: Sequence[float] | None = None
+    ) -> list[SearchHit]:
+        """Return documents on a similar topic, best first: whose headline contains enough of its terms, or means the same."""
+        looked_for, alternatives = extract_query_terms(topic), find_alternatives(topic)
+        covered = self._compute_coverage(looked_for, alternatives)
+        shares = self._compute_shares(looked_for, alternatives)
+        scores = {number: share for number, share in shares.items() if covered.get(number, 0.0) >= ALIKE}
+        _add_meaning(scores, likeness or (), lambda cosine: cosine >= SAME_QUESTION)
+        return self._rank_documents(scores, _list_terms(looked_for, alternatives), limit, allowed)
 
     def _compute_rarity(self, term: str) -> float:
         # A term without documents is treated as if one had it: in a small memory it would otherwise weigh twice as much.
         holding = len(self._postings.get(term, ())) or 1
         # BM25's inverse document frequency, ln(1 + (N − n + ½) / (n + ½)); the 1 keeps it positive for common terms.
         return math.log(1.0 + (len(self._documents) - holding + 0.5) / (holding + 0.5))
+
+    def _compute_shares(self, looked_for: Sequence[str], alternatives: Sequence[Alternatives]) -> dict[int, float]:
+        """Return the score of every document that contains a term or another word for one, as a share of the highest possible."""
+        scores = self._compute_scores(looked_for)
+        for word in alternatives:
+            best: dict[int, float] = {}
+            for terms in word.others:
+                for number, score in self._score_phrase(terms).items():
+                    best[number] = max(best.get(number, 0.0), score)
+            # Another word for it says no more than the word itself, and rarer ones are not better.
+            most = sum(map(self._compute_rarity, word.own)) * (SATURATION + 1.0)
+            for number, score in best.items():
+                scores[number] = scores.get(number, 0.0) + OTHER_WORD * min(score, most)
+        whole = sum(map(self._compute_rarity, looked_for)) * (SATURATION + 1.0) or 1.0
+        return {number: score / whole for number, score in scores.items()}
+
+    def _score_phrase(self, terms: Sequence[str]) -> dict[int, float]:
+        """Return the score of every document that contains all of the terms."""
+        single = sorted((self._compute_scores((term,)) for term in terms), key=len)
+        shared = set(single[0]).intersection(*single[1:]) if single else ()
+        return {number: sum(scores[number] for scores in single) for number in shared}
 
     def _compute_scores(self, looked_for: Sequence[str]) -> dict[int, float]:
         """Return the BM25 score of every document that contains any of the terms."""
@@ -117,7 +164,7 @@ class SearchIndex:
                 scores[number] = scores.get(number, 0.0) + gain
         return scores
 
-    def _compute_coverage(self, looked_for: Sequence[str]) -> dict[int, float]:
+    def _compute_coverage(self, looked_for: Sequence[str], alternatives: Sequence[Alternatives]) -> dict[int, float]:
         """Return the share of the terms' weight that is in each document's headline.
 
         About half of the character pairs in a text without spaces straddle two words and occur nowhere: a missing pair counts
@@ -130,27 +177,46 @@ class SearchIndex:
             rarity = self._compute_rarity(term)
             without = rarity / 2 if is_pair(term) else rarity
             whole += without
-            for packed in self._postings.get(term, ()):
-                if packed & 1:
-                    number = packed >> SHIFT
-                    held[number] = held.get(number, 0.0) + rarity
-                    missing[number] = missing.get(number, 0.0) - without
+            others = [each.others for each in alternatives if term in each.own]
+            for number in self._find_headlines(((term,), *(terms for each in others for terms in each))):
+                held[number] = held.get(number, 0.0) + rarity
+                missing[number] = missing.get(number, 0.0) - without
         # held / (held + missing), where missing is the weight of all terms minus that of the terms found.
         return {number: weight / (weight + whole + missing[number]) for number, weight in held.items()}
 
+    def _find_headlines(self, phrases: Iterable[Sequence[str]]) -> set[int]:
+        """Return the documents whose headline contains all terms of any of the phrases."""
+        found: set[int] = set()
+        for terms in phrases:
+            holding = [{packed >> SHIFT for packed in self._postings.get(term, ()) if packed & 1} for term in terms]
+            found |= set.intersection(*holding) if holding else set()
+        return found
+
     def _rank_documents(
-        self, scores: dict[int, float], looked_for: Sequence[str], limit: int, allowed: Callable[[str], bool]
+        self, scores: dict[int, float], looked_for: Collection[str], limit: int, allowed: Callable[[str], bool]
     ) -> list[SearchHit]:
         fitting = (number for number in scores if allowed(self._documents[number].decision))
         # The number breaks ties: among equal scores the newest decision comes first.
         best = heapq.nlargest(limit, fitting, key=lambda number: (scores[number], number))
         return [self._build_hit(self._documents[number], scores[number], looked_for) for number in best]
 
-    def _build_hit(self, document: Document, score: float, looked_for: Sequence[str]) -> SearchHit:
+    def _build_hit(self, document: Document, score: float, looked_for: Collection[str]) -> SearchHit:
         fields = [field for field in (document.text, document.decided, document.topic) if field]
         snippets = [find_snippet(field, looked_for) for field in fields]
         best = max(snippets, key=lambda piece: piece.fits, default=Snippet(0, ""))
         return SearchHit(decision=document.decision, score=score, snippet=best.text)
+
+
+def _add_meaning(scores: dict[int, float], likeness: Sequence[float], is_enough: Callable[[float], bool]) -> None:
+    """Add the likeness of meanings to the scores; a document without a score needs enough of it to get one."""
+    for number, cosine in enumerate(likeness):
+        if number in scores or is_enough(cosine):
+            scores[number] = scores.get(number, 0.0) + min(1.0, max(0.0, (cosine - UNRELATED) / (EQUAL - UNRELATED)))
+
+
+def _list_terms(looked_for: Sequence[str], alternatives: Sequence[Alternatives]) -> frozenset[str]:
+    """Return every term that a snippet may stand around."""
+    return frozenset((*looked_for, *(term for word in alternatives for terms in word.others for term in terms)))
 
 
 class Snippet(NamedTuple):
@@ -160,7 +226,7 @@ class Snippet(NamedTuple):
     text: str
 
 
-def find_snippet(text: str, looked_for: Sequence[str]) -> Snippet:
+def find_snippet(text: str, looked_for: Collection[str]) -> Snippet:
     """Return the excerpt of a text with the most different terms, on one line."""
     places = [span for span in locate_terms(text[:SCANNED]) if span.term in looked_for]
     if not places:

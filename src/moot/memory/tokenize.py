@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from moot.memory.han_variants import fold_han
 from moot.scoring.stems import stem
 
 # Scripts without spaces, or, like Korean, with particles attached to words: Thai, Lao, Burmese, Khmer, kana, Han, Hangul.
@@ -30,6 +31,14 @@ _ASKING: Final = re.compile(
 )
 """Their Chinese counterparts, which are removed from a question before it is split into pairs."""
 
+_FRAME: Final = re.compile(
+    r"^\s*(?:(?:should|shall|do|does|did|can|could|would|will|must|may|how|which|who|what|where|when|why|is|are)\b\s*)+"
+    r"(?:(?:we|the|our|you|it|a|an|is|are|do|does)\b\s*)*|[?？。.!！]+\s*$|我们|我們|是否|要不要|应该|應該|应当|應當|能否|如何|[吗嗎呢]$",
+    re.IGNORECASE,
+)
+SCANNED: Final = 2_000
+"""How many characters of a topic say what it is about."""
+
 
 class TermSpan(NamedTuple):
     """A term and its position in the text."""
@@ -42,7 +51,7 @@ class TermSpan(NamedTuple):
 def extract_terms(text: str) -> list[str]:
     """Return all terms of a text: stemmed words; for a run without spaces every character and every pair of neighbours."""
     terms: list[str] = []
-    for run in _TERMS.findall(unicodedata.normalize("NFKC", text).casefold()):
+    for run in _TERMS.findall(_normalize_text(text)):
         if _IS_UNSPACED.match(run):
             terms.extend(run)
             terms.extend(map("".join, pairwise(run)))
@@ -53,15 +62,24 @@ def extract_terms(text: str) -> list[str]:
 
 def extract_query_terms(query: str) -> tuple[str, ...]:
     """Return the terms of a query, each once: pairs instead of single characters, and stop words only if nothing else is left."""
-    text = unicodedata.normalize("NFKC", query).casefold()
+    text = _normalize_text(query)
     pieces = _split_pieces(text)
     telling = [term for term in _split_pieces(_ASKING.sub(" ", text)) if term not in COMMON]
     return tuple(dict.fromkeys(stem(term) for term in telling or pieces))
 
 
+def strip_question(topic: str) -> str:
+    """Return what a question is about, without the words that make it one: all questions are alike in those."""
+    return _FRAME.sub("", topic[:SCANNED]).strip() or topic[:SCANNED]
+
+
 def is_pair(term: str) -> bool:
     """Whether a term is a pair from a run without spaces, and not a word."""
     return len(term) == 2 and _IS_UNSPACED.match(term) is not None
+
+
+def _normalize_text(text: str) -> str:
+    return fold_han(unicodedata.normalize("NFKC", text).casefold())
 
 
 def _split_pieces(text: str) -> list[str]:
@@ -86,4 +104,4 @@ def locate_terms(text: str) -> Iterator[TermSpan]:
             for width in (1, 2):
                 if index + width <= len(run):
                     place = match.start() + index
-                    yield TermSpan(unicodedata.normalize("NFKC", run[index : index + width]).casefold(), place, place + width)
+                    yield TermSpan(_normalize_text(run[index : index + width]), place, place + width)

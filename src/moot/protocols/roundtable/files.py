@@ -12,6 +12,7 @@ from moot.protocols.roundtable.prompt_text import PROMPT_TEXT, describe_role
 from moot.protocols.roundtable.report_text import REPORT_TEXT, RoundtableReportText
 from moot.protocols.roundtable.state import Conference, NumberedInput, NumberedSpeech, SkippedTurn
 from moot.protocols.roundtable.turn_file import parse_speaking_order
+from moot.reports.precedents import format_precedents
 
 AGENDA: Final = "AGENDA.md"
 TURN: Final = "turn.json"
@@ -112,6 +113,7 @@ def render_agenda(opened: ConferenceOpened, speakers: tuple[SeatId, ...]) -> str
     parts = [
         f"# {topic}",
         f"## {words.background}\n\n{background or opened.topic.strip()}",
+        *([f"#{format_precedents(opened.language, held)}"] if (held := opened.subject.precedents) else ()),
         f"## {words.role_heads}\n\n" + "\n".join(roles),
         f"## {words.course}\n\n- {words.order}: {' → '.join(speakers)}\n- {words.rounds}: {settings.max_rounds}",
     ]

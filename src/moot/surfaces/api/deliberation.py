@@ -80,15 +80,17 @@ async def open_deliberation(call: Call, params: OpenParams) -> OpenedOut:
         "hosted": True,
         "consult": Consult() if params.consult else None,
     }
+    if params.memory is not None:
+        options["memory"] = params.memory
     earlier = await _find_earlier(call, params.topic)
     session = await call.deliberations.open(params.topic, key=params.idempotency_key, by=call.caller.name, **options)
     if about.thread:
         await call.moot.memory.join_thread(about.thread, session)
-    return OpenedOut(**await _build_opened(call, session), earlier_decisions=earlier)
+    return OpenedOut(**await build_session_standing(call, session), earlier_decisions=earlier)
 
 
-async def _build_opened(call: Call, session: SessionId) -> dict[str, Any]:
-    """Where a session that was just opened stands, whatever its protocol."""
+async def build_session_standing(call: Call, session: SessionId) -> dict[str, Any]:
+    """Where a session stands, whatever its protocol."""
     snapshot = await call.moot.engine.load_snapshot(session)
     if find_council_rules(snapshot) is not None:
         return build_standing(await call.deliberations.load_state(session))
@@ -269,7 +271,7 @@ def _spell_fields(instructions: str) -> str:
 
 async def list_deliberations(call: Call, params: ListParams) -> ListOut:
     found = []
-    for line in reversed(await call.moot.sessions()):
+    for line in await call.moot.search_sessions(params.query) if params.query else reversed(await call.moot.sessions()):
         if not get_protocol(line.protocol).wire_name or (call.caller.session and call.caller.session != line.session):
             continue
         if params.status not in {"all", _WIRE_STATUSES.get(line.status, line.status)}:
@@ -391,7 +393,7 @@ JOIN = Method(
 LIST = Method(
     name="cstp.listDeliberations",
     tool="list_deliberations",
-    summary="List deliberations, the newest first: open ones, closed ones, or those in which a participant has a seat.",
+    summary="List or search deliberations: open ones, closed ones, or those in which a participant has a seat; the newest first.",
     params=ListParams,
     result=ListOut,
     handler=list_deliberations,

@@ -3,8 +3,10 @@
 from dataclasses import replace
 from typing import Any
 
-from moot.errors import UnknownDecision
+from moot.domain.ids import parse_session_id
+from moot.errors import CallerError, UnknownDecision, WorldError
 from moot.memory.remembered_decision import ALONE, RememberedDecision
+from moot.surfaces.api.deliberation import build_session_standing
 from moot.surfaces.api.memory_shapes import (
     AmplificationOut,
     AmplificationsOut,
@@ -26,9 +28,13 @@ from moot.surfaces.api.memory_shapes import (
     ReviewParams,
     SearchOut,
     SearchParams,
+    SearchWithin,
+    SessionFoundOut,
     SetThreadParams,
     SettleThreadParams,
+    SourceFoundOut,
     SourcesOut,
+    ThreadFoundOut,
     ThreadOut,
     ThreadParams,
     ThreadsOut,
@@ -36,6 +42,7 @@ from moot.surfaces.api.memory_shapes import (
     TrustParams,
 )
 from moot.surfaces.api.method import Call, Method, Nothing, build_method
+from moot.surfaces.api.shapes import StandingOut
 
 
 def build_decision_out(kept: RememberedDecision) -> DecisionOut:
@@ -83,10 +90,36 @@ async def review_decision(call: Call, params: ReviewParams) -> DecisionOut:
 
 
 async def search_decisions(call: Call, params: SearchParams) -> SearchOut:
-    memory = await call.moot.recall()
-    hits = await memory.search(params.query, limit=params.limit, category=params.category)
+    if call.caller.role == "observer":
+        # Who decides may look into memory (D-16); who only watches one session sees that one.
+        call.caller.check_unbound("cstp.searchDecisions")
+    memory, query, limit = await call.moot.recall(), params.query, params.limit
+
+    def is_wanted(kind: SearchWithin) -> bool:
+        return params.within in {"all", kind}
+
+    hits = await memory.search(query, limit=limit, category=params.category) if is_wanted("decisions") else []
+    threads = await call.moot.search_threads(query) if is_wanted("threads") else []
+    sources = await memory.search_sources(query) if is_wanted("trust") else []
+    # A token for one session does not show that others go on.
+    lines = await call.moot.search_sessions(query) if is_wanted("deliberations") and not call.caller.session else []
     return SearchOut(
-        decisions=[found for hit in hits if (found := await _find_search_hit(call, hit.decision, hit.score, hit.snippet))]
+        decisions=[found for hit in hits if (found := await _find_search_hit(call, hit.decision, hit.score, hit.snippet))],
+        threads=[
+            ThreadFoundOut(
+                thread=each.thread,
+                title=each.title,
+                status=each.status,
+                decisions=len(each.decisions),
+                open_questions=[question.text for question in each.open_questions],
+            )
+            for each in threads[:limit]
+        ],
+        sources=[SourceFoundOut.model_validate(each) for each in sources[:limit]],
+        deliberations=[
+            SessionFoundOut(session_id=line.session, protocol=line.protocol, topic=line.topic, status=line.status)
+            for line in [line for line in lines if line.status in {"thinking", "parked"}][:limit]
+        ],
     )
 
 
@@ -173,7 +206,20 @@ async def resume_thread(call: Call, params: ResumeThreadParams) -> ResumedOut:
         missed=[HappeningOut.model_validate(each) for each in found.missed],
         counts=[CountOut.model_validate(each) for each in found.counts],
         like=[each for hit in hits if (each := await _find_search_hit(call, hit.decision, hit.score, hit.snippet))],
+        running=[
+            running for each in found.view.decisions if not each.is_kept and (running := await _find_running(call, each.decision))
+        ],
     )
+
+
+async def _find_running(call: Call, session: str) -> StandingOut | None:
+    """Where a session of a thread stands that goes on; None if it has ended without a decision, or cannot be read."""
+    try:
+        name = parse_session_id(session)
+        snapshot = await call.moot.engine.load_snapshot(name)
+        return None if snapshot.is_closed else StandingOut(**await build_session_standing(call, name))
+    except (CallerError, WorldError):
+        return None
 
 
 async def get_thread_status(call: Call, params: ThreadParams) -> ThreadOut:
@@ -211,7 +257,8 @@ _METHODS: tuple[Method[Any, Any], ...] = (
     ),
     build_method(
         "cstp.searchDecisions",
-        "Search past decisions by words (also Chinese) in topic, decision and arguments. Do this before you open a new one.",
+        "Search past decisions with their outcomes, threads, trust in sources and open deliberations, by words and by meaning (also "
+        "Chinese). Do this before you decide or open a new one.",
         search_decisions,
         "read",
         "search_decisions",
@@ -264,6 +311,6 @@ _METHODS: tuple[Method[Any, Any], ...] = (
 )
 
 MEMORY_METHODS: tuple[Method[Any, Any], ...] = tuple(
-    each if each.handler is get_decision else replace(each, is_of_all=True) for each in _METHODS
+    each if each.handler in {get_decision, search_decisions} else replace(each, is_of_all=True) for each in _METHODS
 )
-"""What outlives sessions is of all of them; one decision is its own session's."""
+"""What outlives sessions is of all of them; one decision is its own session's, and every seat may search."""

@@ -7,7 +7,7 @@ from pydantic import AliasChoices, Field
 
 from moot.memory.facts import Outcome, ThreadStatus
 from moot.surfaces.api.method import Wire
-from moot.surfaces.api.shapes import IdempotencyKey, Short
+from moot.surfaces.api.shapes import IdempotencyKey, Short, StandingOut
 
 DecisionRef = Annotated[
     str,
@@ -80,10 +80,21 @@ class ReviewParams(Wire):
     idempotency_key: IdempotencyKey = ""
 
 
+SearchWithin = Literal["all", "decisions", "threads", "trust", "deliberations"]
+
+
 class SearchParams(Wire):
     query: Annotated[str, Field(min_length=1, max_length=1_000)]
+    within: SearchWithin = "all"
     category: Short | None = None
     limit: Annotated[int, Field(ge=1, le=100)] = 10
+
+
+class SessionFoundOut(Wire):
+    session_id: str
+    protocol: str
+    topic: str
+    status: str
 
 
 class FoundOut(Wire):
@@ -96,8 +107,27 @@ class FoundOut(Wire):
     outcome: Outcome | None = None
 
 
+class ThreadFoundOut(Wire):
+    thread: str
+    title: str
+    status: ThreadStatus
+    decisions: int
+    open_questions: list[str]
+
+
+class SourceFoundOut(Wire):
+    source: str
+    trust: float
+    cases: int
+
+
 class SearchOut(Wire):
     decisions: list[FoundOut]
+    threads: list[ThreadFoundOut] = []
+    sources: list[SourceFoundOut] = Field(
+        default=[], description="The trust in participants and models of that name or category."
+    )
+    deliberations: list[SessionFoundOut] = Field(default=[], description="Sessions that go on.")
 
 
 class DecisionsParams(Wire):
@@ -276,3 +306,4 @@ class ResumedOut(Wire):
     missed: list[HappeningOut]
     counts: list[CountOut]
     like: list[FoundOut] = Field(description="Decisions on similar topics outside this thread.")
+    running: list[StandingOut] = Field(default=[], description="The thread's sessions that go on, and whom they wait for.")

@@ -84,6 +84,7 @@ class OpenSessionParams(Wire):
     language: Language | None = None
     consult: Annotated[bool, Field(description="Allow seats to consult each other before they answer.")] = False
     consult_limit: Annotated[int | None, Field(ge=0, le=100, description="Consultations of one seat; implies consult.")] = None
+    memory: Annotated[bool | None, Field(description="Tell every seat of similar decisions. Default: yes.")] = None
     idempotency_key: IdempotencyKey = ""
 
 
@@ -107,6 +108,7 @@ class SessionsOut(Wire):
 
 class ListSessionsParams(Wire):
     status: Literal["thinking", "parked", "concluded", "cancelled", "damaged", "not_installed", "all"] = "all"
+    query: Annotated[str, Field(max_length=1_000, description="Only those on such a topic, the best first.")] = ""
     limit: Annotated[int, Field(ge=1, le=1_000)] = 100
 
 
@@ -221,6 +223,8 @@ async def open_session(call: Call, params: OpenSessionParams) -> SessionDecision
         "hosted": True,
         "consult": build_consult(params.consult, params.consult_limit),
     }
+    if params.memory is not None:
+        options["memory"] = params.memory
     session = await call.deliberations.open(params.topic, key=params.idempotency_key, by=call.caller.name, **options)
     return await get_session(call, GetSessionParams(session_id=session))
 
@@ -234,7 +238,7 @@ def build_consult(wanted: bool, limit: int | None) -> Consult | None:
 
 async def list_sessions(call: Call, params: ListSessionsParams) -> SessionsOut:
     found = []
-    for line in reversed(await call.moot.sessions()):
+    for line in await call.moot.search_sessions(params.query) if params.query else reversed(await call.moot.sessions()):
         if call.caller.session and call.caller.session != line.session:
             continue
         if params.status in {"all", line.status}:

@@ -72,6 +72,7 @@ class OpenParams(Wire):
     )
     language: Language | None = None
     consult: Annotated[bool, Field(description="Participants may consult each other before they contribute.")] = False
+    memory: Annotated[bool | None, Field(description="Tell every seat of similar decisions. Default: yes.")] = None
     idempotency_key: IdempotencyKey = ""
 
 
@@ -310,6 +311,7 @@ class JoinParams(Wire):
 class ListParams(Wire):
     status: Literal["open", "parked", "closed", "all"] = "all"
     participant: ParticipantRef = None
+    query: Annotated[str, Field(max_length=1_000, description="Only those on such a topic, the best first.")] = ""
     limit: Annotated[int, Field(ge=1, le=1_000)] = 100
 
 

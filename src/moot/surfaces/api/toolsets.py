@@ -28,11 +28,12 @@ SessionKind = Literal["deliberation", "meeting", "swarm", "conference"]
 CONSULT: Final = ("consult", "get_asks", "answer_ask")
 """What a seat needs besides where seats may consult each other: it is consulted through an ask."""
 
+SEARCH: Final = "search_decisions"
 SEAT_TOOLS: Final[dict[SessionKind, tuple[str, ...]]] = {
-    "deliberation": ("join_deliberation", "wait_for_turn", "contribute", "get_deliberation"),
-    "meeting": ("get_asks", "answer_ask", "get_session"),
-    "swarm": ("swarm_round", "swarm_report", "swarm_status"),
-    "conference": ("join_conference", "say_in_conference", "conference_status", "conference_minutes"),
+    "deliberation": ("join_deliberation", "wait_for_turn", "contribute", "get_deliberation", SEARCH),
+    "meeting": ("get_asks", "answer_ask", "get_session", SEARCH),
+    "swarm": ("swarm_round", "swarm_report", "swarm_status", SEARCH),
+    "conference": ("join_conference", "say_in_conference", "conference_status", "conference_minutes", SEARCH),
 }
 OWNER_TOOLS: Final = (
     "search_decisions",

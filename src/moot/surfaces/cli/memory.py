@@ -60,7 +60,7 @@ def decisions(ctx: click.Context, *, category: str | None, outcome: Any, source:
 @click.option("--limit", type=click.IntRange(1, 100), default=10, show_default=True)
 @output.json_option
 def search(query: str, category: str | None, limit: int, as_json: bool) -> None:
-    """Search past decisions by words in the topic, the decision and the arguments.
+    """Search past decisions by words in the topic, the decision and the arguments, and topics also by meaning.
 
     \b
     moot decisions search "长上下文"

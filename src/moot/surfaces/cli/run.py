@@ -68,6 +68,7 @@ CATCH_UP_SECONDS = 0.02
 @click.option("--consult-total", type=click.IntRange(0, 1_000), help="Consultations in total (default 24); implies --consult.")
 @click.option("--gate", is_flag=True, help="Mark the session as a validation: consultations are refused and recorded.")
 @click.option("--project", type=click.Path(), help="The folder that holds docs/consultation/. Default: the current folder.")
+@click.option("--no-memory", is_flag=True, help="Tell the seats nothing of earlier decisions on similar questions.")
 @click.option("--no-check", is_flag=True, help="Skip the check that every seat can answer.")
 @click.option("--dry-run", is_flag=True, help="Validate everything and print the plan; record nothing.")
 @output.json_option
@@ -97,6 +98,7 @@ def run(
     consult_total: int | None,
     gate: bool,
     project: str | None,
+    no_memory: bool,
     no_check: bool,
     dry_run: bool,
     as_json: bool,
@@ -132,6 +134,8 @@ def run(
                 "subject": build_topic(category=category, stakes=stakes, tags=tags, options=options),
                 "consult": build_consult(consult, consult_limit, consult_total, gate=gate, project=project),
             }
+            if no_memory:
+                plan["memory"] = False
             if dry_run:
                 return await print_plan(moot, topic, plan, as_json)
             table.session = await moot.open(topic, **plan)

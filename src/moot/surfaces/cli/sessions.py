@@ -22,8 +22,10 @@ from moot.surfaces.cli.session_text import SESSION_TEXT, SessionText
 
 
 @click.command("list")
+@click.option("--search", "query", default="", metavar="WORDS", help="Only sessions on such a topic, the best match last.")
+@click.option("--open", "is_open", is_flag=True, help="Only sessions that have not ended.")
 @output.json_option
-def list_sessions(as_json: bool) -> None:
+def list_sessions(query: str, is_open: bool, as_json: bool) -> None:
     """List all sessions, the most recently active last.
 
     Each is decided (with what and what that is worth), undecided, parked (it waits for an answer from outside), running, stopped
@@ -31,11 +33,13 @@ def list_sessions(as_json: bool) -> None:
 
     \b
     moot list
+    moot list --open --search "database"
     """
 
     async def work() -> None:
         async with Moot() as moot:
-            lines = await moot.add_outcomes(await moot.sessions())
+            found = (await moot.search_sessions(query))[::-1] if query else await moot.sessions()
+            lines = await moot.add_outcomes([line for line in found if not is_open or line.status in {"thinking", "parked"}])
         if as_json:
             output.print_json(lines)
         elif lines:
@@ -43,6 +47,8 @@ def list_sessions(as_json: bool) -> None:
             for line in lines:
                 if line.parked:
                     output.print_note(f"{line.session} is parked: {one_line(line.parked)}; moot resume {line.session}")
+        elif query or is_open:
+            output.print_note("no session matches")
         else:
             output.print_note('No sessions yet. Hold one: moot run "Should we …?"')
 
