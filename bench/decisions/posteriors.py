@@ -16,6 +16,7 @@ from bench.decisions.tallies import (
     presume_prior,
     score_options,
     share_alike,
+    share_less,
 )
 from moot.scoring.independence import compute_independence
 from moot.scoring.posterior import compute_posterior
@@ -33,6 +34,8 @@ class Posteriors:
     """Over the options, with the prior accuracy for all."""
     shared_alike: Pairs
     """Learned, every vote worth the effective number of votes over their number."""
+    less_shared: Pairs
+    """Learned, the correlations times LESS."""
     in_full: Pairs
     """Learned, every vote worth 1."""
     motion: Pairs
@@ -43,7 +46,7 @@ class Posteriors:
 
 def compute_posteriors(recording: Recording) -> Posteriors:
     """The posterior of the leading option, over all cases in which somebody chose."""
-    found = Posteriors(learned=[], unknown=[], shared_alike=[], in_full=[], motion=[], motion_unknown=[])
+    found = Posteriors(learned=[], unknown=[], shared_alike=[], less_shared=[], in_full=[], motion=[], motion_unknown=[])
     for known, scored in folds(list_chosen(recording.cases)):
         accurate = learned(known).accuracy_of
         in_motions = _learn_motions(known)
@@ -51,6 +54,7 @@ def compute_posteriors(recording: Recording) -> Posteriors:
             found.learned.append(_forecast_options(case, recording, accurate))
             found.unknown.append(_forecast_options(case, recording, presume_prior))
             found.shared_alike.append(_forecast_options(case, recording, accurate, share_alike))
+            found.less_shared.append(_forecast_options(case, recording, accurate, share_less))
             found.in_full.append(_forecast_options(case, recording, accurate, count_in_full))
             found.motion.append(_forecast_motion(case, recording, in_motions))
             found.motion_unknown.append(_forecast_motion(case, recording, {}))

@@ -11,6 +11,7 @@ from bench.decisions.posteriors import Posteriors, compute_posteriors
 from bench.decisions.stated import ACCURACIES, CASES, EARLIER, GROUPS, LATENT, OURS, Simulation
 from bench.decisions.stops import quorums, stops
 from bench.decisions.tallies import (
+    LESS,
     Paired,
     accuracy,
     count_in_full,
@@ -122,6 +123,7 @@ def list_ways(measured: Measured) -> dict[str, Pairs]:
         AFTER: after.learned,
         "posterior, record unknown": after.unknown,
         "posterior, f = n_eff/n": after.shared_alike,
+        f"posterior, correlations × {LESS}": after.less_shared,
         "posterior, f = 1": after.in_full,
         MOTION: after.motion,
         "posterior of a motion, record unknown": after.motion_unknown,

@@ -26,6 +26,9 @@ from moot.scoring.trust import (
 
 FOLDS: Final = 5
 
+LESS: Final = 0.4
+"""Makes 0.2 of the presumed 0.5: how far open answers that are wrong are wrong alike."""
+
 Trust = Callable[[str, str], float]
 """The trust in a seat within a category, or how often it is right there."""
 
@@ -91,6 +94,11 @@ def count_in_full(count: int, _correlations: Callable[[int, int], float]) -> lis
 def share_alike(count: int, correlations: Callable[[int, int], float]) -> list[float]:
     """Every vote is worth the effective number of votes over their number."""
     return [count_effective_votes([1.0] * count, correlations) / max(count, 1)] * count
+
+
+def share_less(count: int, correlations: Callable[[int, int], float]) -> list[float]:
+    """As votes share their worth with the presumed correlations, times LESS."""
+    return compute_independence(count, lambda i, j: LESS * correlations(i, j))
 
 
 def fold(case_id: str) -> int:
