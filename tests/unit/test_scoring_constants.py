@@ -56,6 +56,7 @@ def resolve_before(votes: Sequence[SeatVote]) -> Resolution:
 
 YES: VotePosition = "support"
 NO: VotePosition = "oppose"
+NONE: VotePosition = "abstain"
 
 
 class TestInProportion:
@@ -130,6 +131,16 @@ class TestLogOdds:
     @pytest.mark.parametrize(("confidence", "kind"), [(0.7, "unanimous"), (0.699, "no_consensus")])
     def test_a_consensus_needs_70_of_100_of_every_vote(self, confidence: float, kind: ConsensusType) -> None:
         assert resolve_consensus(cast(YES, YES, confidence=confidence, stated=True)).consensus_type == kind
+
+    @pytest.mark.parametrize(("stated", "carried"), [(0.505, True), (0.5, False)])
+    def test_a_motion_is_carried_above_one_half(self, stated: float, carried: bool) -> None:
+        assert resolve_open_vote(cast(YES, confidence=stated, stated=True)).carried is carried
+
+    @pytest.mark.parametrize(("abstain", "carried"), [(3, False), (2, True)])
+    def test_those_who_take_a_side_must_be_more_than_half(self, abstain: int, carried: bool) -> None:
+        # Three of six are half, three of five 60 of 100.
+        votes = cast(YES, YES, YES, *[NONE] * abstain)
+        assert resolve_open_vote(votes).carried is resolve_before(votes).carried is carried
 
     def test_an_open_answer_is_one_of_twenty(self) -> None:
         assert compute_record_weight(0.5, OPEN_OPTIONS) == pytest.approx(math.log(19))
