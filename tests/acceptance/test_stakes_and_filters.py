@@ -19,6 +19,7 @@ OFFER = {
     "propose": [{"type": "propose", "text": "Yes.", "choice": "Yes", "confidence": 0.9}],
     "vote": [{"type": "vote", "position": "support", "confidence": 0.9}],
 }
+LEAD = {**OFFER, "synthesize": [{"type": "synthesize", "text": "Yes.", "choice": "Yes", "confidence": 0.9}]}
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +32,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.fixture
 def agreeing(tmp_path: Path) -> list[str]:
     """Two seats that choose alike, have nothing to argue, and vote for it."""
-    return seat_words(write_script(tmp_path / "s.toml", {"ada": OFFER, "bob": OFFER}), ["ada", "bob"])
+    return seat_words(write_script(tmp_path / "s.toml", {"ada": LEAD, "bob": OFFER}), ["ada", "bob"])
 
 
 @pytest.mark.parametrize("stakes", STAKES)
@@ -70,7 +71,7 @@ def test_stakes_given_to_the_command_are_recorded_and_take_effect(cli: Cli, agre
 @pytest.mark.parametrize("stakes", [None, *STAKES])
 def test_stakes_given_to_the_library_are_recorded_and_take_effect(cli: Cli, tmp_path: Path, stakes: Stakes | None) -> None:
     """D-1, D-19"""
-    platform = write_script(tmp_path / "s.toml", {"ada": OFFER, "bob": OFFER})
+    platform = write_script(tmp_path / "s.toml", {"ada": LEAD, "bob": OFFER})
     options: dict[str, Any] = {} if stakes is None else {"subject": build_topic(stakes=stakes)}
 
     async def work() -> None:
@@ -81,6 +82,7 @@ def test_stakes_given_to_the_library_are_recorded_and_take_effect(cli: Cli, tmp_
 
     held(work())
     check_stakes(cli, stakes or "medium")
+    assert build_topic(category="tea").stakes == "medium"
 
 
 def check_stakes(cli: Cli, stakes: Stakes) -> None:
