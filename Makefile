@@ -30,7 +30,7 @@ bench: $(VENV)/.dev
 	@$(BIN)/python -m bench.engine
 
 bench-decisions: $(VENV)/.dev
-	@$(BIN)/python -m bench.decisions
+	@$(BIN)/python -m bench.decisions --pictures docs
 	@$(BIN)/python -m bench.calls
 
 bench-swarm: $(VENV)/.dev

@@ -1,4 +1,4 @@
-"""Whether the group's confidence comes true, with the constants that ship and with constants fitted on the other four fifths."""
+"""Whether the confidence of the rule in proportion to trust comes true, with its constants and with fitted ones."""
 
 import math
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from bench.decisions.tallies import Trust, folds, learned, neutral, own_order, w
 from moot.scoring.confidence import ORDINARY_CONFIDENCE, Leaning, compute_leaning, compute_probability
 from moot.scoring.independence import presume_correlation
 from moot.scoring.positions import VotePosition
-from moot.scoring.resolution import SeatVote, resolve_open_vote
+from moot.scoring.resolution import SeatVote, measure_in_proportion, resolve_open_vote
 
 Pairs = list[tuple[float, bool]]
 """What was forecast, and whether it came true."""
@@ -38,7 +38,7 @@ def forecasts(recording: Recording) -> Forecasts:
     fitted: Pairs = []
     base_rate: Pairs = []
     fits: list[tuple[float, float]] = []
-    for known, scored in folds(_chosen(recording.cases)):
+    for known, scored in folds(list_chosen(recording.cases)):
         trusts = learned(known)
         shipped += [_forecast(case, recording, trusts.of) for case in scored]
         plain += [_forecast(case, recording, neutral) for case in scored]
@@ -79,7 +79,9 @@ def groups(recording: Recording) -> Groups:
 
 def mean_effective(recording: Recording) -> tuple[float, float]:
     """How many seats took a side on average, and how many independent votes they were worth."""
-    found = [resolve_open_vote(_voices(case, recording, neutral)) for case in _chosen(recording.cases)]
+    found = [
+        resolve_open_vote(_voices(case, recording, neutral), rule=measure_in_proportion) for case in list_chosen(recording.cases)
+    ]
     return sum(one.heads for one in found) / len(found), sum(one.effective for one in found) / len(found)
 
 
@@ -97,7 +99,7 @@ def measured_correlations(recording: Recording) -> tuple[float | None, float | N
     return (sum(same) / len(same) if same else None), (sum(other) / len(other) if other else None)
 
 
-def _chosen(cases: Sequence[Case]) -> list[Case]:
+def list_chosen(cases: Sequence[Case]) -> list[Case]:
     return [case for case in cases if any(case.blind.values())]
 
 
@@ -131,7 +133,7 @@ def _voices(case: Case, recording: Recording, trusted: Trust) -> list[SeatVote]:
 
 
 def _forecast(case: Case, recording: Recording, trusted: Trust) -> tuple[float, bool]:
-    confidence = resolve_open_vote(_voices(case, recording, trusted)).confidence
+    confidence = resolve_open_vote(_voices(case, recording, trusted), rule=measure_in_proportion).confidence
     assert confidence is not None
     return confidence, weighed(case, trusted) == case.truth
 

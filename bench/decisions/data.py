@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from moot.scoring.independence import detect_family
+from moot.scoring.posterior import OPEN_OPTIONS
 
 DATA: Final = Path(__file__).resolve().parents[1] / "data"
 
@@ -43,12 +44,14 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recording:
-    """One file: its cases, its seats' families, and how many seats agreeing ended the recorded runs (0: nothing did)."""
+    """One file: its cases, its seats' families, how many seats agreeing ended the recorded runs (0: nothing did), and among how
+    many options a seat chose."""
 
     name: str
     cases: tuple[Case, ...]
     families: Mapping[str, str]
     quorum: int
+    options: int
 
 
 def recordings(folder: Path = DATA) -> tuple[Recording, ...]:
@@ -70,7 +73,7 @@ def _personas(folder: Path) -> Recording:
         for row in _rows(folder / "dylan_mmlu_personas" / "debates.jsonl.gz")
     )
     families = {seat: detect_family("openai:gpt-3.5-turbo", seat) for seat in PERSONAS}
-    return Recording(name="MMLU, 7 personas", cases=cases, families=families, quorum=5)
+    return Recording(name="MMLU, 7 personas", cases=cases, families=families, quorum=5, options=4)
 
 
 def _solvers(folder: Path) -> Recording:
@@ -87,7 +90,7 @@ def _solvers(folder: Path) -> Recording:
         for row in _rows(folder / "dylan_math" / "debates.jsonl.gz")
     )
     families = {seat: detect_family("openai:gpt-3.5-turbo", seat) for seat in SOLVERS}
-    return Recording(name="MATH, 4 agents", cases=cases, families=families, quorum=3)
+    return Recording(name="MATH, 4 agents", cases=cases, families=families, quorum=3, options=OPEN_OPTIONS)
 
 
 def _judges(folder: Path) -> Recording:
@@ -107,7 +110,7 @@ def _judges(folder: Path) -> Recording:
         for row in _lines(folder / "prd_llm_judges" / "human.csv")
         if row["n_human"] == "3" and row["majority"]
     )
-    return Recording(name="PRD, 10 judges", cases=cases, families=families, quorum=0)
+    return Recording(name="PRD, 10 judges", cases=cases, families=families, quorum=0, options=3)
 
 
 def _rows(file: Path) -> Iterator[dict[str, Any]]:

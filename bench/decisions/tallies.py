@@ -1,5 +1,6 @@
-"""Who is right more often: the blind plurality, the debate, the tally weighed by learned trust."""
+"""Who is right more often: the blind plurality, the debate, the tally weighed in proportion to trust or in log-odds."""
 
+import functools
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,12 +10,30 @@ from typing import Final
 from bench.decisions.data import Case, Recording, Votes
 from moot.scoring.choices import tally_votes
 from moot.scoring.confidence import ORDINARY_CONFIDENCE
-from moot.scoring.trust import NEUTRAL_TRUST, TrackRecord, compute_brier, compute_category_trust, compute_evidence, compute_trust
+from moot.scoring.independence import compute_independence, count_effective_votes, presume_correlation
+from moot.scoring.posterior import compute_record_weight
+from moot.scoring.trust import (
+    NEUTRAL_TRUST,
+    PRIOR_ACCURACY,
+    TrackRecord,
+    compute_accuracy,
+    compute_brier,
+    compute_category_accuracy,
+    compute_category_trust,
+    compute_evidence,
+    compute_trust,
+)
 
 FOLDS: Final = 5
 
+LESS: Final = 0.4
+"""Makes 0.2 of the presumed 0.5: how far open answers that are wrong are wrong alike."""
+
 Trust = Callable[[str, str], float]
-"""The trust in a seat within a category."""
+"""The trust in a seat within a category, or how often it is right there."""
+
+Worths = Callable[[int, Callable[[int, int], float]], list[float]]
+"""What each of so many votes is worth beside the others, by their error correlations."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,10 +68,37 @@ class Trusts:
         found = self.by_category.get((seat, category), TrackRecord())
         return compute_category_trust(found, self.overall.get(seat, TrackRecord()))
 
+    def accuracy_of(self, seat: str, _category: str) -> float:
+        return compute_accuracy(self.overall.get(seat, TrackRecord()))
+
+    def accuracy_within(self, seat: str, category: str) -> float:
+        found = self.by_category.get((seat, category), TrackRecord())
+        return compute_category_accuracy(found, self.overall.get(seat, TrackRecord()))
+
 
 def neutral(_seat: str, _category: str) -> float:
     """The trust in a seat that nobody has reviewed."""
     return NEUTRAL_TRUST
+
+
+def presume_prior(_seat: str, _category: str) -> float:
+    """How often a seat is right that nobody has reviewed."""
+    return PRIOR_ACCURACY
+
+
+def count_in_full(count: int, _correlations: Callable[[int, int], float]) -> list[float]:
+    """Every vote is worth 1, as if no two erred together."""
+    return [1.0] * count
+
+
+def share_alike(count: int, correlations: Callable[[int, int], float]) -> list[float]:
+    """Every vote is worth the effective number of votes over their number."""
+    return [count_effective_votes([1.0] * count, correlations) / max(count, 1)] * count
+
+
+def share_less(count: int, correlations: Callable[[int, int], float]) -> list[float]:
+    """As votes share their worth with the presumed correlations, times LESS."""
+    return compute_independence(count, lambda i, j: LESS * correlations(i, j))
 
 
 def fold(case_id: str) -> int:
@@ -76,10 +122,11 @@ def learned(cases: Iterable[Case]) -> Trusts:
         for seat, choice in case.blind.items():
             if choice is None:
                 continue
-            score = compute_brier(ORDINARY_CONFIDENCE, float(choice == case.truth))
-            overall[seat] = overall.get(seat, TrackRecord()).plus(score)
+            right = float(choice == case.truth)
+            score = compute_brier(ORDINARY_CONFIDENCE, right)
+            overall[seat] = overall.get(seat, TrackRecord()).plus(score, right)
             place = (seat, case.category)
-            by_category[place] = by_category.get(place, TrackRecord()).plus(score)
+            by_category[place] = by_category.get(place, TrackRecord()).plus(score, right)
     return Trusts(overall=overall, by_category=by_category)
 
 
@@ -99,6 +146,28 @@ def weighed(case: Case, trusted: Trust) -> str | None:
         (choice, compute_evidence(trusted(seat, case.category))) for seat, choice in case.blind.items() if choice is not None
     ]
     return tally_votes(votes).winner
+
+
+def score_options(
+    votes: Votes, recording: Recording, accurate: Trust, category: str, worths: Worths = compute_independence
+) -> dict[str, float]:
+    """The log-odds that the votes add up to for each option, in the order in which they were cast: Σ w · f."""
+    chosen = [(seat, choice) for seat, choice in votes.items() if choice is not None]
+    found = _find_worths(worths, tuple(recording.families[seat] for seat, _ in chosen))
+    scores: dict[str, float] = {}
+    for (seat, choice), each in zip(chosen, found, strict=True):
+        scores[choice] = scores.get(choice, 0.0) + compute_record_weight(accurate(seat, category), recording.options) * each
+    return scores
+
+
+@functools.cache
+def _find_worths(worths: Worths, families: tuple[str, ...]) -> list[float]:
+    return worths(len(families), lambda i, j: presume_correlation(families[i], families[j]))
+
+
+def find_leader(scores: Mapping[str, float]) -> str | None:
+    """The option with the highest score; of equals, the one first cast."""
+    return tally_votes(list(scores.items())).winner
 
 
 def debated(case: Case) -> str | None:
@@ -130,6 +199,20 @@ def rights_by_trust(recording: Recording, *, by_category: bool = False) -> dict[
         trusts = learned(known)
         trusted = trusts.within if by_category else trusts.of
         found |= {case.id: weighed(case, trusted) == case.truth for case in scored}
+    return found
+
+
+def rights_by_log_odds(
+    recording: Recording, *, by_category: bool = False, worths: Worths = compute_independence
+) -> dict[str, bool]:
+    """Which cases the tally in log-odds gets right, each with the record learned on the other four fifths."""
+    found: dict[str, bool] = {}
+    for known, scored in folds(recording.cases):
+        trusts = learned(known)
+        accurate = trusts.accuracy_within if by_category else trusts.accuracy_of
+        for case in scored:
+            scores = score_options(case.blind, recording, accurate, case.category, worths)
+            found[case.id] = find_leader(scores) == case.truth
     return found
 
 

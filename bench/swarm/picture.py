@@ -2,9 +2,9 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from html import escape
 from typing import Final
 
+from bench.svg import build_svg, draw_text
 from bench.swarm.cells import Played
 from bench.swarm.cost import Round
 from bench.swarm.runs import Outcome, share
@@ -22,19 +22,19 @@ ROW: Final = 26
 
 def outcomes(played: Played, runs: int) -> str:
     """A bar for each combination of safeguards, cut by what came of its runs."""
-    inner = [_text(10, 22, f"What becomes of a swarm, by its safeguards ({runs} runs each)", size=15)]
+    inner = [draw_text(10, 22, f"What becomes of a swarm, by its safeguards ({runs} runs each)", size=15)]
     for at, (label, colour, _) in enumerate(PARTS):
         x, y = 10 + 390 * (at % 2), 38 + 20 * (at // 2)
-        inner.append(f'<rect x="{x}" y="{y}" width="12" height="12" fill="{colour}"/>' + _text(x + 18, y + 11, label))
+        inner.append(f'<rect x="{x}" y="{y}" width="12" height="12" fill="{colour}"/>' + draw_text(x + 18, y + 11, label))
     top = 92
     for row, (name, found) in enumerate(played.items()):
         y = top + row * ROW + 10 * (row // 4)
-        inner.append(_text(10, y + 15, " · ".join(part.strip() for part in name.split("  ") if part.strip())))
+        inner.append(draw_text(10, y + 15, " · ".join(part.strip() for part in name.split("  ") if part.strip())))
         inner.append(_bar(y, found))
     height = top + len(played) * ROW + 40
     for tick in range(0, 101, 25):
-        inner.append(_text(LEFT + WIDTH * tick / 100, height - 8, f"{tick} %", anchor="middle"))
-    return _svg(LEFT + WIDTH + 40, height, inner)
+        inner.append(draw_text(LEFT + WIDTH * tick / 100, height - 8, f"{tick} %", anchor="middle"))
+    return build_svg(LEFT + WIDTH + 40, height, inner)
 
 
 def _bar(y: float, found: Sequence[Outcome]) -> str:
@@ -60,13 +60,13 @@ def growth(
     agents: tuple[Mapping[int, Round], Mapping[int, Round]], findings: tuple[Mapping[int, Round], Mapping[int, Round]]
 ) -> str:
     """The CPU of a round against agents and against findings, both axes logarithmic; each pair is ideas repeated, ideas new."""
-    inner = [_text(10, 22, "CPU of a round, seconds", size=15)]
+    inner = [draw_text(10, 22, "CPU of a round, seconds", size=15)]
     for at, (label, colour) in enumerate(LINES):
         inner.append(
-            f'<rect x="{10 + 245 * at}" y="38" width="12" height="12" fill="{colour}"/>' + _text(28 + 245 * at, 49, label)
+            f'<rect x="{10 + 245 * at}" y="38" width="12" height="12" fill="{colour}"/>' + draw_text(28 + 245 * at, 49, label)
         )
     inner += _panel(60, agents, "agents") + _panel(60 + PANEL + 70, findings, "findings on the blackboard")
-    return _svg(60 + 2 * PANEL + 100, TOP + PANEL + 50, inner)
+    return build_svg(60 + 2 * PANEL + 100, TOP + PANEL + 50, inner)
 
 
 def _panel(left: float, found: tuple[Mapping[int, Round], Mapping[int, Round]], title: str) -> list[str]:
@@ -84,9 +84,9 @@ def _panel(left: float, found: tuple[Mapping[int, Round], Mapping[int, Round]], 
     for power in (-4, -3, -2, -1, 0):
         y = y_of(10.0**power)
         inner.append(f'<line x1="{left}" y1="{y:.1f}" x2="{left + PANEL}" y2="{y:.1f}" stroke="#ddd"/>')
-        inner.append(_text(left - 6, y + 4, f"{10.0**power:g}", anchor="end"))
-    inner += [_text(x_of(number), TOP + PANEL + 18, f"{number:,}", anchor="middle") for number in new]
-    inner.append(_text(left + PANEL / 2, TOP + PANEL + 38, title, anchor="middle"))
+        inner.append(draw_text(left - 6, y + 4, f"{10.0**power:g}", anchor="end"))
+    inner += [draw_text(x_of(number), TOP + PANEL + 18, f"{number:,}", anchor="middle") for number in new]
+    inner.append(draw_text(left + PANEL / 2, TOP + PANEL + 38, title, anchor="middle"))
     series = (
         [(number, each.rules) for number, each in repeated.items()],
         [(number, each.rules) for number, each in new.items()],
@@ -96,12 +96,3 @@ def _panel(left: float, found: tuple[Mapping[int, Round], Mapping[int, Round]], 
         path = " ".join(f"{x_of(x):.1f},{y_of(y):.1f}" for x, y in points)
         inner.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
     return inner
-
-
-def _text(x: float, y: float, words: str, *, anchor: str = "start", size: int = 12) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}">{escape(words)}</text>'
-
-
-def _svg(width: float, height: float, inner: Sequence[str]) -> str:
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" font-family="sans-serif" fill="#222">'
-    return "\n".join([head, '<rect width="100%" height="100%" fill="#fff"/>', *inner, "</svg>", ""])

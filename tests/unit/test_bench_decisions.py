@@ -1,35 +1,136 @@
 """The decisions bench's main figures hold (D-12, D-14, D-19, D-20)."""
 
-import pytest
-from bench.decisions.confidences import forecasts, mean_effective, measured_correlations
-from bench.decisions.data import Recording, recordings
-from bench.decisions.stops import quorums, stops
-from bench.decisions.tallies import paired, plurality, rights, rights_by_trust
+import xml.etree.ElementTree as ET
+from functools import cache
+from pathlib import Path
+from typing import Any
 
-from moot.scoring.calibration import compute_brier_score
+import pytest
+from bench.decisions.confidences import mean_effective, measured_correlations
+from bench.decisions.data import recordings
+from bench.decisions.differences import Estimate, compare_brier, compare_gaps
+from bench.decisions.panels import hold_panels
+from bench.decisions.picture import draw_calibration
+from bench.decisions.report import AFTER, BEFORE, Measured, list_ways, measure, report
+from bench.decisions.stated import CASES, GROUPS, LATENT, OURS, POOLS, Panel, Simulation, simulate
+from bench.decisions.stops import quorums, stops
+from bench.decisions.tallies import LESS, paired, plurality, rights, rights_by_log_odds, rights_by_trust, share_alike
+
+from moot.scoring.calibration import build_reliability_table, compute_brier_score, compute_calibration_gap
 from moot.scoring.independence import OTHER_FAMILY, SAME_FAMILY
 
 RECORDINGS = recordings()
-EACH = pytest.mark.parametrize("recording", RECORDINGS, ids=lambda recording: recording.name.split(",")[0])
+EACH = pytest.mark.parametrize("number", range(3), ids=[recording.name.split(",")[0] for recording in RECORDINGS])
 PERSONAS, SOLVERS, JUDGES = RECORDINGS
+OTHERWISE_SHARED = {"posterior, f = 1", f"posterior, correlations × {LESS}"}
+"""Shown beside the rule that ships, for what would come of them."""
+
+
+simulated = cache(simulate)
+
+
+@cache
+def by_trust(number: int, **ways: Any) -> dict[str, bool]:
+    return rights_by_trust(RECORDINGS[number], **ways)
+
+
+@cache
+def by_log_odds(number: int, **ways: Any) -> dict[str, bool]:
+    return rights_by_log_odds(RECORDINGS[number], **ways)
+
+
+@cache
+def measured(number: int) -> Measured:
+    return measure(RECORDINGS[number])
+
+
+def against_ours(simulation: Simulation, name: str) -> Estimate:
+    return compare_brier(simulation.forecasts[name], simulation.forecasts[OURS], CASES)
 
 
 @EACH
-def test_weighing_by_trust_is_not_below_plurality_by_more_than_two_standard_errors(recording: Recording) -> None:
-    baseline = rights(recording.cases, lambda case: plurality(case.blind))
+def test_weighing_by_trust_is_not_below_plurality_by_more_than_two_standard_errors(number: int) -> None:
+    baseline = rights(RECORDINGS[number].cases, lambda case: plurality(case.blind))
     for by_category in (False, True):
-        found = paired(rights_by_trust(recording, by_category=by_category), baseline)
-        assert found.difference >= -2 * found.standard_error
+        for rule in (by_trust, by_log_odds):
+            found = paired(rule(number, by_category=by_category), baseline)
+            assert found.difference >= -2 * found.standard_error
 
 
 @EACH
-def test_the_group_confidence_scores_better_than_the_base_rate(recording: Recording) -> None:
-    found = forecasts(recording)
-    shipped, neutral, base_rate = (compute_brier_score(pairs) for pairs in (found.shipped, found.neutral, found.base_rate))
-    assert shipped is not None
-    assert neutral is not None
-    assert base_rate is not None
-    assert max(shipped, neutral) < base_rate - 0.01
+def test_neither_rule_is_right_more_often_on_these_files(number: int) -> None:
+    found = paired(by_log_odds(number), by_trust(number))
+    assert abs(found.difference) <= 2 * found.standard_error
+
+
+@EACH
+def test_how_votes_share_what_they_are_worth_decides_little(number: int) -> None:
+    found = paired(by_log_odds(number), by_log_odds(number, worths=share_alike))
+    assert abs(found.difference) <= 2 * found.standard_error
+
+
+@EACH
+def test_the_group_confidence_of_both_rules_scores_better_than_the_base_rate(number: int) -> None:
+    found = list_ways(measured(number))
+    scores = {name: compute_brier_score(pairs) or 1.0 for name, pairs in found.items() if name not in OTHERWISE_SHARED}
+    base_rate = scores.pop("always the base rate")
+    assert max(scores.values()) < base_rate - 0.01
+
+
+@pytest.mark.parametrize(("number", "least"), [(0, 2), (1, 2), (2, 0)])
+def test_the_posterior_is_better_than_the_constants_on_two_files_and_no_worse_on_the_third(number: int, least: int) -> None:
+    found = list_ways(measured(number))
+    difference = compare_brier(found[AFTER], found[BEFORE])
+    assert difference.value <= -least * difference.error
+
+
+def test_votes_that_err_together_do_not_count_in_full() -> None:
+    for number in (0, 2):
+        found = list_ways(measured(number))
+        assert compare_brier(found["posterior, f = 1"], found[AFTER]).value > 0.02
+
+
+def test_the_gap_is_that_of_the_reliability_table() -> None:
+    found = list_ways(measured(2))
+    gaps = compare_gaps(found, BEFORE)
+    for name, pairs in found.items():
+        assert gaps[name].gap.value == pytest.approx(compute_calibration_gap(build_reliability_table(pairs)))
+    assert gaps[BEFORE].against == Estimate(value=0.0, error=0.0)
+
+
+def test_a_panel_that_asks_in_an_order_of_chance_loses_little_and_saves_replies() -> None:
+    for recording, least in ((PERSONAS, 0.2), (SOLVERS, 0.0), (JUDGES, 0.4)):
+        found = next(panel for panel in hold_panels(recording) if panel.rule == "order by chance, either")
+        assert found.against.difference >= -0.005
+        assert found.saved > least
+
+
+@pytest.mark.parametrize("panel", LATENT)
+def test_the_mean_of_log_odds_is_best_unless_all_are_calibrated(panel: Panel) -> None:
+    """D-12: stated confidences, on simulated votes."""
+    for name in POOLS:
+        difference = against_ours(simulated(panel, "overconfident"), name)
+        assert difference.value >= -2 * difference.error
+    calibrated = simulated(panel, "calibrated")
+    difference = against_ours(calibrated, "the same times the effective votes")
+    assert difference.value < -2 * difference.error
+
+
+def test_the_simulated_seats_err_together_as_presumed() -> None:
+    assert simulated("one family", "calibrated").correlation == pytest.approx(SAME_FAMILY, abs=0.05)
+    assert simulated("five families", "calibrated").correlation == pytest.approx(OTHER_FAMILY, abs=0.05)
+    assert len(simulated("one family", "calibrated").forecasts[OURS]) == GROUPS * CASES
+
+
+def test_the_page_has_the_report_as_it_is_printed() -> None:
+    page = Path(__file__).parents[2] / "docs" / "bench-decisions.md"
+    assert f"\n{report(measured(2))}\n" in page.read_text(encoding="utf-8")
+
+
+def test_a_picture_has_a_line_for_each_rule() -> None:
+    ways = {name: list_ways(measured(2))[name] for name in (BEFORE, AFTER)}
+    picture = ET.fromstring(draw_calibration("a < b", {"PRD": ways}))
+    assert sum(each.tag.endswith("polyline") for each in picture.iter()) == len(ways)
 
 
 def test_seats_of_one_model_are_worth_fewer_than_two_votes() -> None:

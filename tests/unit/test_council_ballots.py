@@ -1,5 +1,6 @@
 """D-7, D-23: candidates and sealed ballots; the votes choose the motion, never the order in which words arrive."""
 
+from collections.abc import Mapping
 from itertools import permutations
 
 import pytest
@@ -34,15 +35,18 @@ from moot.scoring.positions import VotePosition
 NAMES = ("ada", "bob", "cy")
 
 
-def ballot(confidence: float | None = 0.8, **positions: VotePosition) -> Contribution:
-    """A ballot over the lines that are named `l5`, `l6`, …"""
+def cast(positions: Mapping[int, VotePosition], confidence: float = 0.8) -> Contribution:
+    """A ballot with these positions."""
     votes = tuple(
-        CandidateVote(
-            candidate=int(line[1:]), position=position, condition="a pilot" if position == "conditional_support" else ""
-        )
-        for line, position in positions.items()
+        CandidateVote(candidate=number, position=position, condition="a pilot" if position == "conditional_support" else "")
+        for number, position in positions.items()
     )
     return Contribution(type="vote", ballot=votes, confidence=confidence)
+
+
+def ballot(confidence: float = 0.8, **positions: VotePosition) -> Contribution:
+    """A ballot over the lines that are named `l5`, `l6`, …"""
+    return cast({int(line[1:]): position for line, position in positions.items()}, confidence)
 
 
 def three_syntheses(order: tuple[str, ...] = NAMES) -> DeliberationRun:
@@ -62,11 +66,11 @@ def test_whoever_writes_or_votes_last_the_same_synthesis_wins(arrival: tuple[str
     """D-7: the order of arrival decides nothing."""
     table = three_syntheses(arrival)
     lines = {line.seat: line.id for line in table.state.lines if line.said.type == "synthesize"}
-    a, b, c = (f"l{lines[SeatId(name)]}" for name in NAMES)
+    a, b, c = (lines[SeatId(name)] for name in NAMES)
     casts = {
-        "ada": ballot(**{a: "support", b: "support", c: "oppose"}),
-        "bob": ballot(**{a: "oppose", b: "support", c: "oppose"}),
-        "cy": ballot(**{a: "oppose", b: "conditional_support", c: "support"}),
+        "ada": cast({a: "support", b: "support", c: "oppose"}),
+        "bob": cast({a: "oppose", b: "support", c: "oppose"}),
+        "cy": cast({a: "oppose", b: "conditional_support", c: "support"}),
     }
     for name in votes:
         table.says(name, casts[name])
@@ -94,7 +98,7 @@ def test_then_the_author_who_comes_first_in_the_roster(arrival: tuple[str, ...])
     """D-7"""
     table = three_syntheses(arrival)
     assert [line.seat for line in map(table.state.line, table.state.candidates) if line] == list(NAMES)
-    everything = ballot(**{f"l{number}": "support" for number in table.state.candidates})
+    everything = cast(dict.fromkeys(table.state.candidates, "support"))
     table.say(ada=everything, bob=everything, cy=everything)
     motion = table.state.line(table.closed.motion)
     assert motion is not None
@@ -383,7 +387,8 @@ def test_a_seat_elsewhere_counts_by_the_family_that_it_states() -> None:
     """D-20: seven agents of one family count as what they are."""
     clones = [Seat(id=SeatId(f"s{number}"), platform=MAILBOX, family="gpt-5") for number in range(7)]
     others = [Seat(id=SeatId(name), platform=MAILBOX, family=name) for name in ("claude", "qwen")]
-    table = debate(*clones, *others).say(**{"s0": propose("yes"), **{seat.id: PASS for seat in (*clones[1:], *others)}})
+    table = debate(*clones, *others).says("s0", propose("yes"))
+    table.say_all({seat.id: PASS for seat in (*clones[1:], *others)})
     table.pass_until("vote").say_all({seat.id: Contribution(type="vote", position="support") for seat in clones})
     table.say_all({seat.id: Contribution(type="vote", position="oppose") for seat in others})
     assert (table.closed.heads, round(table.closed.effective, 1), table.closed.consensus_type) == (9, 2.2, "contested")

@@ -135,7 +135,7 @@ def presume_accuracy(trust: float) -> float:
 def compute_evidence(trust: float) -> float:
     """Return the weight of a vote of this trust in a tally, relative to a neutral one, which weighs 1; always positive.
 
-    Proportional to trust: on recorded votes the odds of trust did no better, and powers of them or their logarithm did worse.
+    The rule before votes weighed in log-odds: in proportion to trust.
     """
     return max(trust, _LEAST_TRUST) / NEUTRAL_TRUST
 

@@ -1,0 +1,107 @@
+"""Whether the posterior comes true: over the options that a seat chose from, and as that of a motion with two sides."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from bench.decisions.confidences import Pairs, list_chosen
+from bench.decisions.data import Case, Recording, Votes
+from bench.decisions.tallies import (
+    Trust,
+    Worths,
+    count_in_full,
+    find_leader,
+    folds,
+    learned,
+    plurality,
+    presume_prior,
+    score_options,
+    share_alike,
+    share_less,
+)
+from moot.scoring.independence import compute_independence
+from moot.scoring.posterior import compute_posterior
+from moot.scoring.resolution import SeatVote, resolve_open_vote
+from moot.scoring.trust import PRIOR_ACCURACY, TrackRecord, compute_accuracy, compute_brier
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Posteriors:
+    """The same cases, forecast by the posterior in several ways, in the order of `bench.decisions.confidences.forecasts`."""
+
+    learned: Pairs
+    """Over the options, with the record learned on the other four fifths."""
+    unknown: Pairs
+    """Over the options, with the prior accuracy for all."""
+    shared_alike: Pairs
+    """Learned, every vote worth the effective number of votes over their number."""
+    less_shared: Pairs
+    """Learned, the correlations times LESS."""
+    in_full: Pairs
+    """Learned, every vote worth 1."""
+    motion: Pairs
+    """The winner of the plurality as a motion with two sides, with the record that the seats have in such motions."""
+    motion_unknown: Pairs
+    """The same, with the prior accuracy for all."""
+
+
+def compute_posteriors(recording: Recording) -> Posteriors:
+    """The posterior of the leading option, over all cases in which somebody chose."""
+    found = Posteriors(learned=[], unknown=[], shared_alike=[], less_shared=[], in_full=[], motion=[], motion_unknown=[])
+    for known, scored in folds(list_chosen(recording.cases)):
+        accurate = learned(known).accuracy_of
+        in_motions = _learn_motions(known)
+        for case in scored:
+            found.learned.append(_forecast_options(case, recording, accurate))
+            found.unknown.append(_forecast_options(case, recording, presume_prior))
+            found.shared_alike.append(_forecast_options(case, recording, accurate, share_alike))
+            found.less_shared.append(_forecast_options(case, recording, accurate, share_less))
+            found.in_full.append(_forecast_options(case, recording, accurate, count_in_full))
+            found.motion.append(_forecast_motion(case, recording, in_motions))
+            found.motion_unknown.append(_forecast_motion(case, recording, {}))
+    return found
+
+
+def compute_lead(
+    votes: Votes, recording: Recording, accurate: Trust, category: str, worths: Worths = compute_independence
+) -> tuple[str | None, float]:
+    """The leading option of these votes and its posterior; 0 if nobody chose."""
+    scores = score_options(votes, recording, accurate, category, worths)
+    leader = find_leader(scores)
+    return leader, compute_posterior(scores, recording.options)[leader] if leader is not None else 0.0
+
+
+def _forecast_options(
+    case: Case, recording: Recording, accurate: Trust, worths: Worths = compute_independence
+) -> tuple[float, bool]:
+    leader, posterior = compute_lead(case.blind, recording, accurate, case.category, worths)
+    return posterior, leader == case.truth
+
+
+def _learn_motions(cases: Sequence[Case]) -> Mapping[str, float]:
+    """How often each seat was on the right side of the motion that the plurality's choice is right."""
+    records: dict[str, TrackRecord] = {}
+    for case in cases:
+        motion = plurality(case.blind)
+        for seat, choice in case.blind.items():
+            if choice is not None:
+                right = float((choice == motion) == (motion == case.truth))
+                records[seat] = records.get(seat, TrackRecord()).plus(compute_brier(1.0, right), right)
+    return {seat: compute_accuracy(record) for seat, record in records.items()}
+
+
+def _forecast_motion(case: Case, recording: Recording, accuracies: Mapping[str, float]) -> tuple[float, bool]:
+    motion = plurality(case.blind)
+    voices = [
+        SeatVote(
+            seat=seat,
+            position="support" if choice == motion else "oppose",
+            accuracy=accuracies.get(seat, PRIOR_ACCURACY),
+            stated=False,
+            family=recording.families[seat],
+        )
+        for seat, choice in case.blind.items()
+        if choice is not None
+    ]
+    confidence = resolve_open_vote(voices).confidence
+    assert confidence is not None
+    return confidence, motion == case.truth

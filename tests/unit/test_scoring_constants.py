@@ -1,0 +1,202 @@
+"""What small votes come to by both rules, to the digit: a constant that changes changes one of these figures (D-12, D-14, D-20).
+
+Old sessions are resolved by the constants that they were opened with, so none of those may ever move; the figures are written out
+and not computed from the constants.
+"""
+
+import math
+from collections.abc import Sequence
+
+import pytest
+
+from moot.scoring.independence import (
+    compute_correlation,
+    compute_independence,
+    count_effective_votes,
+    presume_correlation,
+)
+from moot.scoring.positions import VotePosition
+from moot.scoring.posterior import (
+    OPEN_OPTIONS,
+    WeighedVote,
+    compute_motion_posterior,
+    compute_posterior,
+    compute_record_weight,
+    compute_vote_weights,
+)
+from moot.scoring.resolution import (
+    ConsensusType,
+    Resolution,
+    SeatVote,
+    measure_in_proportion,
+    resolve_consensus,
+    resolve_open_vote,
+)
+from moot.scoring.trust import (
+    TrackRecord,
+    compute_accuracy,
+    compute_category_accuracy,
+    compute_category_trust,
+    compute_trust,
+    presume_accuracy,
+)
+
+
+def cast(*positions: VotePosition, family: str = "", **more: float | bool) -> list[SeatVote]:
+    given = {"confidence": 0.8, "stated": False, **more}
+    return [
+        SeatVote(seat=f"s{number}", position=position, family=family, **given)  # type: ignore[arg-type]  # by their names
+        for number, position in enumerate(positions)
+    ]
+
+
+def resolve_before(votes: Sequence[SeatVote]) -> Resolution:
+    return resolve_open_vote(votes, rule=measure_in_proportion)
+
+
+YES: VotePosition = "support"
+NO: VotePosition = "oppose"
+NONE: VotePosition = "abstain"
+
+
+class TestInProportion:
+    """The rule of sessions that were opened before log-odds: ALONE 0.6, JOINED 1.6, ORDINARY_CONFIDENCE 0.8."""
+
+    def test_one_ordinary_vote_is_right_in_65_of_100(self) -> None:
+        assert resolve_before(cast(YES)).confidence == pytest.approx(0.645656, abs=1e-6)
+
+    @pytest.mark.parametrize(
+        ("votes", "confidence"),
+        [
+            (cast(YES, YES), 0.794457),
+            (cast(YES, YES, YES), 0.846711),
+            (cast(YES, YES, YES, family="gpt"), 0.777083),
+            (cast(YES, YES, NO), 0.668484),
+            (cast(YES, "conditional_support"), 0.687092),
+            (cast(YES, NO), 0.5),
+            (cast(YES, YES, confidence=0.4), 0.662846),
+            (cast(YES, YES, trust=0.75), 0.883706),
+        ],
+    )
+    def test_small_votes_keep_their_confidence(self, votes: list[SeatVote], confidence: float) -> None:
+        assert resolve_before(votes).confidence == pytest.approx(confidence, abs=1e-6)
+
+    def test_nothing_above_99_of_100_is_claimed(self) -> None:
+        assert resolve_before(cast(*[YES] * 40, confidence=1.0, trust=1.0)).confidence == pytest.approx(0.99)
+
+    @pytest.mark.parametrize(("against", "kind"), [(0.8, "majority"), (0.9, "contested")])
+    def test_a_majority_is_clear_from_60_of_100(self, against: float, kind: ConsensusType) -> None:
+        # 0.6 each: 1.2 : 0.8 is 60 of 100, 1.2 : 0.9 is 57.
+        votes = [*cast(YES, YES, confidence=0.6), SeatVote(seat="no", position=NO, confidence=against)]
+        assert resolve_before(votes).consensus_type == kind
+
+
+class TestLogOdds:
+    """The rule of sessions that are opened now."""
+
+    def test_one_vote_without_a_record_is_right_in_65_of_100(self) -> None:
+        assert resolve_open_vote(cast(YES)).confidence == pytest.approx(0.65)
+
+    @pytest.mark.parametrize(
+        ("votes", "confidence"),
+        [
+            (cast(YES, YES), 0.729179),
+            (cast(YES, YES, YES), 0.775229),
+            (cast(YES, YES, YES, family="gpt"), 0.716783),
+            (cast(YES, YES, NO), 0.601733),
+            (cast(YES, "conditional_support"), 0.729179),
+            (cast(YES, NO), 0.5),
+            (cast(YES, YES, confidence=0.9, stated=True), 0.9),
+            (cast(YES, YES, accuracy=0.8), 0.901861),
+        ],
+    )
+    def test_small_votes_keep_their_confidence(self, votes: list[SeatVote], confidence: float) -> None:
+        assert resolve_open_vote(votes).confidence == pytest.approx(confidence, abs=1e-6)
+
+    def test_nothing_above_99_of_100_is_claimed(self) -> None:
+        assert resolve_open_vote(cast(*[YES] * 40, accuracy=1.0)).confidence == pytest.approx(0.99)
+        assert compute_record_weight(1.0) == pytest.approx(math.log(99))
+        assert compute_vote_weights([WeighedVote(source=1.0, stated=1.0)]) == [pytest.approx(math.log(19))]
+        assert compute_posterior({"a": 50.0}, 2)["a"] == 0.99
+
+    @pytest.mark.parametrize(("stated", "kind"), [(0.8466, "majority"), (0.8462, "contested")])
+    def test_a_majority_is_clear_from_60_of_100(self, stated: float, kind: ConsensusType) -> None:
+        # (2·ln(c / (1 − c)) − ln(0.9 / 0.1)) / 3 is ln(0.6 / 0.4) where c = 0.8464: a little more and a little less.
+        votes = [
+            *cast(YES, YES, confidence=stated, stated=True),
+            SeatVote(seat="no", position=NO, confidence=0.9),
+        ]
+        assert resolve_open_vote(votes).consensus_type == kind
+
+    @pytest.mark.parametrize(("confidence", "kind"), [(0.7, "unanimous"), (0.699, "no_consensus")])
+    def test_a_consensus_needs_70_of_100_of_every_vote(self, confidence: float, kind: ConsensusType) -> None:
+        assert resolve_consensus(cast(YES, YES, confidence=confidence, stated=True)).consensus_type == kind
+
+    @pytest.mark.parametrize(("stated", "carried"), [(0.505, True), (0.5, False)])
+    def test_a_motion_is_carried_above_one_half(self, stated: float, carried: bool) -> None:
+        assert resolve_open_vote(cast(YES, confidence=stated, stated=True)).carried is carried
+
+    @pytest.mark.parametrize(("abstain", "carried"), [(3, False), (2, True)])
+    def test_those_who_take_a_side_must_be_more_than_half(self, abstain: int, carried: bool) -> None:
+        # Three of six are half, three of five 60 of 100.
+        votes = cast(YES, YES, YES, *[NONE] * abstain)
+        assert resolve_open_vote(votes).carried is resolve_before(votes).carried is carried
+
+    def test_an_open_answer_is_one_of_twenty(self) -> None:
+        assert compute_record_weight(0.5, OPEN_OPTIONS) == pytest.approx(math.log(19))
+        assert compute_posterior({"42": 0.0}, OPEN_OPTIONS) == {"42": pytest.approx(0.05)}
+
+    def test_a_motion_is_one_of_two(self) -> None:
+        assert compute_record_weight(0.75) == pytest.approx(math.log(3))
+        assert compute_record_weight(0.5) == compute_record_weight(0.3) == 0.0
+        assert compute_motion_posterior(math.log(3), 0.0) == pytest.approx(0.75)
+
+
+class TestRecords:
+    """What a track record is worth (D-14)."""
+
+    def test_accuracy_starts_at_65_of_100_as_if_from_ten_cases(self) -> None:
+        assert compute_accuracy(TrackRecord()) == 0.65
+        assert compute_accuracy(TrackRecord(sides=10, right=10)) == pytest.approx(16.5 / 20)
+        assert compute_accuracy(TrackRecord(sides=10, right=0)) == pytest.approx(6.5 / 20)
+
+    def test_a_record_elsewhere_counts_as_at_most_three_cases(self) -> None:
+        elsewhere = TrackRecord(cases=100, sides=100, right=100)
+        assert compute_category_accuracy(TrackRecord(), elsewhere) == pytest.approx(9.5 / 13)
+        assert compute_category_accuracy(TrackRecord(), TrackRecord(sides=2, right=2)) == pytest.approx(8.5 / 12)
+        # Three cases of score 0 beside ten of 0.25, and that beside nothing in the category.
+        assert compute_category_trust(TrackRecord(), elsewhere) == pytest.approx(1 - math.sqrt(2.5 / 13))
+
+    def test_trust_starts_at_one_half_as_if_from_ten_cases(self) -> None:
+        assert compute_trust(TrackRecord()) == 0.5
+        assert compute_trust(TrackRecord(cases=10)) == pytest.approx(1 - math.sqrt(0.125))
+
+    @pytest.mark.parametrize(("trust", "accuracy"), [(0.0, 0.3), (0.5, 0.65), (1.0, 1.0)])
+    def test_a_trust_set_by_hand_stands_for_an_accuracy(self, trust: float, accuracy: float) -> None:
+        assert presume_accuracy(trust) == pytest.approx(accuracy)
+
+
+class TestIndependence:
+    """How far seats are presumed to err together (D-20)."""
+
+    def test_one_family_errs_together_by_a_half_and_others_by_a_quarter(self) -> None:
+        assert presume_correlation("gpt", "gpt") == 0.5
+        assert presume_correlation("gpt", "claude") == 0.25
+
+    @pytest.mark.parametrize(("family", "effective"), [("gpt", 1.75), ("", 2.8)])
+    def test_seven_seats_are_worth_few(self, family: str, effective: float) -> None:
+        seven = cast(*[YES] * 7, family=family)
+        assert resolve_open_vote(seven).effective == pytest.approx(effective)
+        assert resolve_before(seven).effective == pytest.approx(effective)
+
+    def test_thirty_shared_cases_weigh_as_much_as_the_presumption(self) -> None:
+        assert compute_correlation(0.5, 30, 0.1) == pytest.approx(0.3)
+        assert compute_correlation(0.5, 10, 0.1) == pytest.approx(0.4)
+
+    def test_a_vote_is_worth_less_beside_its_family(self) -> None:
+        def pair(i: int, j: int) -> float:
+            return presume_correlation(*("gpt" if n < 2 else "claude" for n in (i, j)))
+
+        # R⁻¹·1 of two that err together by a half and a third that errs with them by a quarter.
+        assert compute_independence(3, pair) == pytest.approx([0.545455, 0.545455, 0.727273], abs=1e-6)
+        assert count_effective_votes([1.0] * 3, pair) == pytest.approx(1.8)
