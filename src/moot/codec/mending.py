@@ -7,6 +7,7 @@
 | another spelling of a field, a field under another name, one object around the answer | the field | `read` |
 | a text, list or number over its limit | cut at a word, the first items | `cut` |
 | a reference to nothing, a field of another ask, a list item or optional value that cannot be read | left out | `left_out` |
+| items by their number, `{"#5": "support"}` or `["#5: support"]` | the items | `read` |
 | one value for a list, a list for one text, a field given twice | the list, the text, the last | `read` |
 | broken JSON: a comma too many, single quotes, no end | what it holds | `repaired` |
 | words without any JSON | the text of the answer; its choice, if the words make one | `words` |
@@ -34,6 +35,7 @@ LONGEST_GIVEN: Final = 60
 _MISSING: Final = object()
 _CONDITION: Final = "condition"
 _NO_OBJECT: Final = "a JSON object was expected, and none was found in the answer"
+_NUMBERED: Final = re.compile(r"\s*(#?\d{1,6})\s*[:：.)、=–-]?\s*(\S.*)", re.DOTALL)
 _BULLET: Final = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)、])\s+")
 
 
@@ -213,6 +215,9 @@ class AnswerMender:
 
     def _mend_list(self, schema: Schema, value: object, path: str, depth: int) -> list[object]:
         item = schema.get("items", {})
+        if not self._is_strict and (named := _name_items(item, value)) is not None:
+            self._note("read", path, value)
+            value = named
         if not isinstance(value, list | tuple):
             given = [] if is_empty(value) else _split_list(item, value)
             if value is not None:
@@ -229,6 +234,8 @@ class AnswerMender:
                 if self._is_strict:
                     raise
                 self._note("left_out", f"{path}.{number}", each)
+        if len(mended) < schema.get("minItems", 0):
+            raise BadAnswer(f"{path}: a list with at least one item was expected (given: {show_value(value)})")
         most = schema.get("maxItems")
         if most is not None and len(mended) > most:
             if self._is_strict:
@@ -266,7 +273,8 @@ class AnswerMender:
                 found = self._find_elsewhere(where, fields[name], extra, given.get(name), depth)
                 if found is _MISSING:
                     found = self._find_in_words(where, fields[name], [each for key, each in given.items() if key != name])
-                if found is _MISSING and is_empty(given.get(name)):
+                is_list = fields[name].get("type") == "array"
+                if found is _MISSING and (is_empty(given.get(name)) or is_list):
                     found = self._infer_field(where, name, {**extra, **given, **mended})
                 if found is _MISSING and not path and name in self._known:
                     continue
@@ -349,10 +357,16 @@ class AnswerMender:
         inner = {key: each for key, each in extra.items() if fold_name(key) in {fold_name(name) for name in item}}
         if not inner:
             return _MISSING
+        before = len(self.notes)
         self._note("read", where, "{…}")
+        try:
+            found = self._mend_list(field, [inner], where, depth + 1)
+        except BadAnswer:
+            del self.notes[before:]
+            return _MISSING
         for key in inner:
             del extra[key]
-        return self._mend_list(field, [inner], where, depth + 1)
+        return found
 
     def _find_in_words(self, where: str, field: Schema, others: Sequence[object]) -> object:
         """Find a needed choice in the first words of another field; the only choice needs no words."""
@@ -465,6 +479,21 @@ def _find_item_text(schema: Schema) -> str | None:
 def _split_lines(text: str) -> list[str]:
     lines = [_BULLET.sub("", line).strip() for line in text.strip().splitlines() if not is_blank(line)]
     return lines if any(_BULLET.match(line) for line in text.splitlines()) else [" ".join(lines)]
+
+
+def _name_items(item: Schema, value: object) -> list[object] | None:
+    """Return items that were given by their number, as keys or on a line each; None if they were not."""
+    fields, required = item.get("properties", {}), item.get("required", ())
+    key = next((name for name in required if all(isinstance(each, int) for each in fields[name].get("enum", [""]))), None)
+    rest = [name for name in required if name != key]
+    if key is None or len(rest) != 1:
+        return None
+    if isinstance(value, Mapping) and not {fold_name(name) for name in value} & {fold_name(name) for name in fields}:
+        return [{key: name, **each} if isinstance(each, Mapping) else {key: name, rest[0]: each} for name, each in value.items()]
+    if not isinstance(value, list | tuple) or not any(isinstance(each, str) for each in value):
+        return None
+    found = [_NUMBERED.match(each) if isinstance(each, str) else None for each in value]
+    return [each if mark is None else {key: mark[1], rest[0]: mark[2]} for each, mark in zip(value, found, strict=True)]
 
 
 def _split_list(item: Schema, value: object) -> list[object]:

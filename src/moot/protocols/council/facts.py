@@ -8,6 +8,7 @@ from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 from moot.domain.effects import AnswerForm
 from moot.domain.facts import Closed, Fact, Loss, Opened, Reply
 from moot.domain.ids import SeatId
+from moot.protocols.council.ballot_words import infer_vote_field
 from moot.scoring.positions import VotePosition
 from moot.scoring.resolution import ConsensusType
 
@@ -211,7 +212,15 @@ _SILENCE: dict[str, tuple[tuple[str, object], ...]] = {
     "vote": (("type", "vote"), ("position", "abstain")),
 }
 FORMS: dict[str, AnswerForm] = {
-    kind: AnswerForm(kind=kind, reply=Contributed, shape=Contribution, form="json", max_tokens=tokens, silence=_SILENCE.get(kind))
+    kind: AnswerForm(
+        kind=kind,
+        reply=Contributed,
+        shape=Contribution,
+        form="json",
+        max_tokens=tokens,
+        silence=_SILENCE.get(kind),
+        infer=infer_vote_field if kind == "vote" else None,
+    )
     for kind, tokens in {
         "propose": 500,
         "argue": 500,

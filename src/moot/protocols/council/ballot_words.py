@@ -1,0 +1,47 @@
+"""Reads a ballot from an answer that has none: a position and the line that it names, or positions beside numbers in words."""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from moot.codec.choice_words import build_choices, read_position
+from moot.codec.value_words import read_integer
+
+_POSITIONS: Final = build_choices(("support", "conditional_support", "oppose", "abstain"))
+_REFERENCES: Final = ("refers_to", "candidate", "motion", "line", "resolution")
+_NUMBER: Final = re.compile(r"#(\d{1,6})")
+_CLAUSE: Final = re.compile(r"[.;；。\n]|,?\s+(?:and|but|while)\s+(?=\S)|，|、(?=\S)|而|但")
+
+
+def infer_vote_field(name: str, fields: Mapping[str, object]) -> object | None:
+    """Return the ballot that a vote lacks, from what else it says; None if nothing says it."""
+    if name != "ballot":
+        return None
+    by_line = {int(key.lstrip("#")): value for key, value in fields.items() if re.fullmatch(r"#?\d{1,6}", key)}
+    if by_line:
+        return [{"candidate": number, **_read(value)} for number, value in by_line.items() if _read(value)] or None
+    about = next((number for key in _REFERENCES if (number := read_integer(fields.get(key))) is not None), None)
+    said = _read(fields.get("position") or fields.get("vote"))
+    if about is not None and said:
+        return [{"candidate": about, **said}]
+    return _find_in_words("\n".join(value for value in fields.values() if isinstance(value, str))) or None
+
+
+def _find_in_words(words: str) -> list[dict[str, object]]:
+    """Return the position of each clause on the lines that it names; a line with two different ones is not certain."""
+    found: dict[int, dict[str, object]] = {}
+    for clause in _CLAUSE.split(words):
+        numbers = [int(number) for number in _NUMBER.findall(clause)]
+        said = _read(" ".join(_NUMBER.sub(" it ", clause).split())) if numbers else {}
+        for number in numbers if said else ():
+            if number in found and found[number] != said:
+                return []
+            found[number] = said
+    return [{"candidate": number, **said} for number, said in found.items()]
+
+
+def _read(value: object) -> dict[str, object]:
+    read = read_position(value, _POSITIONS) if isinstance(value, str) else None
+    if read is None:
+        return {}
+    return {"position": read.value, "condition": read.condition} if read.condition else {"position": read.value}

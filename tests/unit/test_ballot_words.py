@@ -1,0 +1,72 @@
+"""M-2, D-7: ballots are read kindly, however a mind writes them down."""
+
+import pytest
+from tests.support.council_scenes import at
+from tests.support.play_council import PASS, synthesize
+
+from moot.codec.answers import read_answer
+from moot.domain.effects import Brief
+from moot.errors import BadAnswer
+from moot.protocols.council.facts import Contribution
+
+
+def ask_for_ballot() -> Brief:
+    """A seat that Moot asks for its position on #5 and #6."""
+    return at("synthesize").say(ada=synthesize("a", "A."), bob=synthesize("b", "B."), cy=PASS).brief("ada")
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        '{"ballot": [{"candidate": 5, "position": "support"}, {"candidate": 6, "position": "oppose"}]}',
+        '{"ballot": {"#5": "support", "#6": "oppose"}}',
+        '{"ballot": {"5": {"position": "yes"}, "6": {"position": "no"}}}',
+        '{"ballot": ["#5 support", "6: oppose"]}',
+        '{"ballot": [{"candidate": "#5", "position": "I agree."}, {"candidate": 6, "vote": "no"}]}',
+        '{"5": "support", "6": "oppose"}',
+        '{"text": "I support #5, and I oppose #6."}',
+        "I support #5 and oppose #6.",
+        "我支持 #5，我反对 #6。",
+    ],
+)
+def test_a_ballot_is_read_however_it_is_written(raw: str) -> None:
+    said = read_answer(ask_for_ballot(), raw).said
+    assert isinstance(said, Contribution)
+    assert {vote.candidate: vote.position for vote in said.ballot} == {5: "support", 6: "oppose"}
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        '{"position": "support", "refers_to": 6}',
+        '{"vote": "yes", "candidate": "#6"}',
+        '{"ballot": "support #6"}',
+        "I support #6.",
+    ],
+)
+def test_a_position_on_one_of_them_is_a_ballot(raw: str) -> None:
+    reading = read_answer(ask_for_ballot(), raw)
+    assert isinstance(reading.said, Contribution)
+    assert [(vote.candidate, vote.position) for vote in reading.said.ballot] == [(6, "support")]
+    assert "missing ballot #5" in reading.mends
+
+
+def test_a_condition_in_words_is_kept() -> None:
+    said = read_answer(ask_for_ballot(), '{"ballot": {"#5": "Yes, if the tests pass", "#6": "abstain"}}').said
+    assert isinstance(said, Contribution)
+    assert (said.ballot[0].position, said.ballot[0].condition) == ("conditional_support", "the tests pass")
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        '{"position": "support"}',
+        '{"ballot": []}',
+        '{"ballot": [{"candidate": 4, "position": "support"}]}',
+        "I support #5. On second thoughts I oppose #5.",
+        "Nobody can support #5.",
+    ],
+)
+def test_what_is_not_certain_is_asked_for_again(raw: str) -> None:
+    with pytest.raises(BadAnswer):
+        read_answer(ask_for_ballot(), raw)
