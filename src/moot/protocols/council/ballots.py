@@ -125,7 +125,9 @@ def compute_support(voices: Sequence[SeatVote], worths: Sequence[float]) -> tupl
 
 def find_motion(course: Course, state: Council) -> CouncilLine | None:
     """Return the line to decide on: the candidate that leads in the vote; without any vote, the one that is most supported."""
-    if not is_by_candidates(course, state) or not state.votes:
+    if not is_by_candidates(course, state):
+        return state.line(state.motion) or find_first_edition_motion(course, state)
+    if not state.votes:
         return find_discussed_motion(course, state)
     return state.line(rank_candidates(state, state.candidates)[0])
 
@@ -133,7 +135,8 @@ def find_motion(course: Course, state: Council) -> CouncilLine | None:
 def find_discussed_motion(course: Course, state: Council) -> CouncilLine | None:
     """Return the candidate that the discussion supports most, whatever the votes say: these may still be sealed."""
     if not is_by_candidates(course, state):
-        return state.line(state.motion) or find_first_edition_motion(course, state)
+        voted_on = state.line(state.motion) if state.phase == "vote" else None
+        return voted_on or find_first_edition_motion(course, state)
     lines = [line for number in find_candidate_ids(course, state) if (line := state.line(number)) is not None]
     return lines[0] if len(lines) == 1 else find_discussed_line(state, lines)
 

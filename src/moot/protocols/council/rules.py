@@ -30,7 +30,7 @@ from moot.domain.ids import USER, AskId, SeatId, ask_id
 from moot.domain.losses import count_loss
 from moot.domain.replace import fast_replace
 from moot.domain.roster import swap_seats
-from moot.protocols.council.ballots import find_candidate_ids, find_early_votes, find_motion, is_by_candidates
+from moot.protocols.council.ballots import find_candidate_ids, find_early_votes, is_by_candidates
 from moot.protocols.council.facts import (
     FORMS,
     PHASE_OF,
@@ -41,7 +41,7 @@ from moot.protocols.council.facts import (
     Phase,
     PhaseBegun,
 )
-from moot.protocols.council.motions import is_blind_agreement, list_candidates, list_proposals
+from moot.protocols.council.motions import find_first_edition_motion, is_blind_agreement, list_candidates, list_proposals
 from moot.protocols.council.panel import find_panel_lead
 from moot.protocols.council.prompts import build_brief
 from moot.protocols.council.resolution import build_closing, compute_outcome
@@ -162,7 +162,7 @@ class CouncilRules:
         """Return the fact that begins a phase; None if there is nothing to decide on."""
         candidates = tuple(line.id for line in list_candidates(self.course, state))
         if not is_by_candidates(self.course, state):
-            motion = find_motion(self.course, state)
+            motion = find_first_edition_motion(self.course, state)
             candidates = () if motion is None else (motion.id,)
         if not candidates:
             return None
@@ -335,7 +335,7 @@ def _apply_phase(state: Council, fact: PhaseBegun, entry: int) -> Council:
 def _with_early_votes(course: Course, state: Council) -> Council:
     """Count the votes that were cast before the vote began, in case it never begins."""
     fresh = fast_replace(state, candidates=())
-    motion = None if is_by_candidates(course, state) else find_motion(course, fresh)
+    motion = None if is_by_candidates(course, state) else find_first_edition_motion(course, state)
     candidates = find_candidate_ids(course, fresh) if motion is None else (motion.id,)
     votes = find_early_votes(state, candidates)
     if not votes:
