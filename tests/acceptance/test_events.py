@@ -80,7 +80,7 @@ def challenged(server: Server) -> dict[str, str]:
     """What the third seat is shown while a challenge lies sealed beside the proposal."""
     client = server.local
     session = sealed(client)
-    client.say(session, "minski", "challenge", text=f"against {SECRET}", refersTo=2)
+    client.say(session, "minski", "challenge", text=f"against {SECRET}")
     secret = server.cli.json("invite", session, "--seat", "code-reviewer")["token"]
     return everything(client, session, server.client(secret))
 

@@ -40,6 +40,7 @@ SAYS: dict[str, dict[str, Json]] = {
     "emerson": {
         "propose": {"type": "propose", "text": "Adopt HSM for long-context", "confidence": 0.80, "choice": "HSM"},
         "argue": PASS,
+        "answer": PASS,
         "synthesize": {"type": "synthesize", "text": MOTION, "confidence": 0.82, "choice": "HSM", "answers": "challenge"},
         "vote": {"type": "vote", "position": "support", "confidence": 0.85},
     },
@@ -131,8 +132,9 @@ def test_the_sources_example_is_decided_by_three_programs_over_mcp(server: Serve
         ("vote", "minski", "vote", 0.80),
     ]
     assert [each["state"] for each in history["challenges"]] == ["answered"]
-    for found in told.values():
-        assert [turn["phase"] for turn in found["turns"]] == ["propose", "argue", "synthesize", "vote"]
+    for seat, found in told.items():
+        answers = ["answer"] if seat == "emerson" else []
+        assert [turn["phase"] for turn in found["turns"]] == ["propose", "argue", *answers, "synthesize", "vote"]
         # In the order of ids: whoever was there until the end has read everything, each line once.
         assert sorted(line["id"] for line in found["read"]) == [line["id"] for line in history["contributions"]]
 

@@ -35,6 +35,7 @@ from moot.domain.facts import (
     CloseCalled,
     Entry,
     Fact,
+    FamilyStated,
     InputGiven,
     Origin,
     Reply,
@@ -440,6 +441,7 @@ SAMPLES: tuple[Fact, ...] = (
     roundtable.ConferenceOpened(topic="?", language="en", seed=1, seats=SEATS, returns_minutes=True),
     roundtable.MinutesReturned(seat=SeatId("moderator"), missing=("summary", "actions")),
     roundtable.ConferenceClosed(reason="rounds", author=SeatId("moderator"), missing=("actions",)),
+    FamilyStated(seat=BOB, family="claude-opus-4", via="token:t1"),
 )
 
 
