@@ -1,7 +1,7 @@
 """The calls of a deliberation: `cstp.openDeliberation`, `contribute`, `closeDeliberation`, `getDeliberation` and their kin."""
 
 import re
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any, Final
 
 from pydantic.alias_generators import to_camel
@@ -11,7 +11,6 @@ from moot.app.deliberations import DeliberationState, WaitResult, find_council_r
 from moot.app.moot import Options
 from moot.app.plugins import load_kinds
 from moot.app.protocols import get_protocol, load_protocols
-from moot.codec.answers import as_json
 from moot.domain.ids import SeatId, SessionId, parse_seat_id
 from moot.domain.roster import Seat
 from moot.domain.safe_text import strip_control
@@ -231,9 +230,7 @@ async def _find_kept(call: Call, place: DeliberationState) -> RememberedDecision
 
 
 def _build_settings_out(settings: CouncilSettings) -> dict[str, Any]:
-    found = as_json(settings)
-    assert isinstance(found, dict)
-    return {to_camel(name): value for name, value in found.items()}
+    return {to_camel(name): value for name, value in asdict(settings).items() if value is not None}
 
 
 def _find_reader(caller: Caller, given: str | None) -> SeatId | None:
