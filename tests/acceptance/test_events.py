@@ -95,6 +95,31 @@ def test_the_decision_as_it_stands_tells_no_sealed_challenge(challenged: dict[st
     assert SECRET not in challenged["getSession"]
 
 
+def test_a_sealed_vote_is_streamed_without_its_words_and_revealed_at_the_end(server: Server) -> None:
+    """D-18, D-23: over the event stream, entry by entry."""
+    client = server.local
+    session = client.opened()
+    for seat in SEATS:
+        client.say(session, seat, "propose")
+    for seat in SEATS:
+        client.say(session, seat, "pass")
+    client.say(session, "emerson", "synthesize")
+    for seat in SEATS[1:]:
+        client.say(session, seat, "pass")
+    client.vote(session, "emerson", "conditional_support", condition=SECRET, text=SECRET)
+    secret = server.cli.json("invite", session, "--seat", "minski")["token"]
+    for reader in (client, server.client(secret)):
+        shown = everything(client, session, reader)
+        assert [door for door, text in shown.items() if SECRET in text] == []
+    assert "sealed" in client.refused("moot.exportSession", sessionId=session, form="jsonl").message
+    with client.events(session) as stream:
+        for seat in SEATS[1:]:
+            client.vote(session, seat)
+        (closing,) = [event for event in stream.rest() if event.kind == "entry" and event.data["fact"] == "DeliberationClosed"]
+    revealed = {line["participant"]: line["position"] for line in closing.data["revealed"]}
+    assert revealed == {"emerson": "conditional_support", "minski": "support", "code-reviewer": "support"}
+
+
 def test_a_model_that_writes_sealed_is_not_overheard(server: Server, tmp_path: Path) -> None:
     """D-19: the stream carries no text of a seat that Moot asks while the others have not written."""
     said = {"type": "propose", "text": SECRET, "confidence": 0.8}

@@ -26,6 +26,7 @@ from tests.acceptance.mcp_doors import (
     sdk,
     serving,
 )
+from tests.acceptance.server import HSM, STEPS
 
 from moot import Seat
 from moot.app.deliberations import Deliberations, DeliberationState
@@ -137,6 +138,28 @@ def test_the_sources_example_is_decided_by_three_programs_over_mcp(server: Serve
         assert [turn["phase"] for turn in found["turns"]] == ["propose", "argue", *answers, "synthesize", "vote"]
         # In the order of ids: whoever was there until the end has read everything, each line once.
         assert sorted(line["id"] for line in found["read"]) == [line["id"] for line in history["contributions"]]
+
+
+def test_the_sources_example_is_made_call_by_call_over_mcp(server: Server) -> None:
+    """D-1, D-2, D-3, D-7, D-22: its names, its fields and its order, unchanged; nobody waits, nobody passes."""
+
+    async def work() -> tuple[Json, Json]:
+        async with sdk(server, "auto") as client:
+            opened = await _call(client, "open_deliberation", **HSM)
+            session = {"deliberationId": opened["deliberationId"]}
+            for seat, words in STEPS:
+                await _call(client, "contribute", participant=seat, **session, **words)
+            return await _call(client, "close_deliberation", **session), await _call(client, "get_deliberation", **session)
+
+    closed, history = held(work())
+    assert (closed["decision"], closed["consensusType"]) == (STEPS[3][1]["text"], "convergent")
+    assert {seat: (vote["position"], vote["confidence"]) for seat, vote in closed["participantVotes"].items()} == {
+        seat: (words["position"], words["confidence"]) for seat, words in STEPS[4:]
+    }
+    assert closed["dissent"] == [CONDITION, STEPS[2][1]["text"]]
+    assert [(each["by"], each["text"], each["state"]) for each in closed["obligations"]] == [("code-reviewer", CONDITION, "open")]
+    spoken = sorted(history["contributions"], key=lambda line: line["id"])
+    assert [(line["participant"], line["type"]) for line in spoken] == [(seat, words["type"]) for seat, words in STEPS]
 
 
 def test_a_decision_made_over_mcp_is_found_and_reviewed_over_mcp(server: Server) -> None:

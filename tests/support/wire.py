@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from moot import Moot
+from moot.memory.tokens import Identity
 from moot.surfaces.api.method import Call, Caller, ServerContext
 from moot.surfaces.api.methods import TABLE, TOOLS
 from moot.surfaces.api.server_context import open_server_context
@@ -42,8 +43,8 @@ class Wire:
         async def identify() -> Caller:
             issued = await self.moot.access.issue("seat", session=session, seat=seat, family=family, lasts=timedelta(days=1))
             identity = await self.moot.access.identify(issued.secret)
-            assert not hasattr(identity, "reason")
-            return Caller.from_identity(identity)  # type: ignore[arg-type]  # a token that was just issued is not denied
+            assert isinstance(identity, Identity)
+            return Caller.from_identity(identity)
 
         return Wire(self.context, self._loop, self.run(identify()))
 

@@ -54,6 +54,10 @@ def build_obligation_facts(kept: RememberedDecision, fact: ObligationSettled) ->
     return () if (now.state, now.note) == (fact.state, fact.note) else (fact,)
 
 
+def has_open_obligations(kept: RememberedDecision) -> bool:
+    return any(each.state == "open" for each in list_obligations(kept))
+
+
 def describe_obligations(kept: RememberedDecision) -> str:
     """Say what a review must know: which obligations are open, and which failed although it is called a success."""
     listed = list_obligations(kept)

@@ -9,7 +9,7 @@ from moot.domain.ids import SeatId, parse_seat_id
 from moot.domain.roster import MAILBOX, Seat
 from moot.domain.topic import build_topic
 from moot.errors import BadName, SessionExists, UnknownDecision, UnknownSession
-from moot.memory.obligations import describe_obligations
+from moot.memory.obligations import describe_obligations, has_open_obligations
 from moot.memory.obligations import list_obligations as list_obligations_of
 from moot.memory.remembered_decision import ALONE, RememberedDecision
 from moot.protocols.consultation.timeline import unwrap_timeline
@@ -59,6 +59,7 @@ from moot.surfaces.api.method import Call, Method, Nothing, build_method
 from moot.surfaces.api.shapes import ObligationOut
 from moot.surfaces.api.views import build_candidates, build_result, build_trace_lines, build_votes, find_motion_id
 
+_SETTLE: Final = "Report it with settle_obligation."
 MOST_INVITED: Final = 2
 REVIEWER: Final = "reviewer"
 """The seat that is held free for whoever reviews, where nobody with a record is known."""
@@ -93,7 +94,7 @@ def build_decision_out(kept: RememberedDecision) -> DecisionOut:
         ],
         options=list(record.options),
         obligations=[ObligationOut.model_validate(each) for each in list_obligations_of(kept)],
-        note=describe_obligations(kept),
+        note=" ".join(filter(None, (describe_obligations(kept), _SETTLE if has_open_obligations(kept) else ""))),
     )
 
 

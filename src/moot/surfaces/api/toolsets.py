@@ -53,7 +53,14 @@ OBSERVER_TOOLS: Final = (
     "get_deliberation",
 )
 SESSION_OWNER_TOOLS: Final[dict[SessionKind, tuple[str, ...]]] = {
-    "deliberation": ("get_deliberation", "close_deliberation", "get_session", "get_asks", "answer_ask"),
+    "deliberation": (
+        "get_deliberation",
+        "close_deliberation",
+        "get_session",
+        "get_asks",
+        "answer_ask",
+        "settle_obligation",
+    ),
     "meeting": ("get_session", "get_asks", "answer_ask"),
     "swarm": ("swarm_status", "get_session", "get_asks", "answer_ask"),
     "conference": (

@@ -244,9 +244,8 @@ def trust(source: str | None, category: str, as_json: bool) -> None:
             return
         if source is not None and standing is not None:
             cases = records[0].cases if records else 0
-            output.print_line(
-                f"{one_line(source)}: trust {standing.trust:.2f}, accuracy {standing.accuracy:.2f} ({cases} reviewed cases)"
-            )
+            counted = f"trust {standing.trust:.2f}, accuracy {standing.accuracy:.2f}"
+            output.print_line(f"{one_line(source)}: {counted} ({cases} reviewed cases in all)")
         for record in records:
             _show_source(record)
             if record.source in within:
