@@ -76,11 +76,16 @@ session s
 #5 ada challenges → #3 (0.70): SQLite has one writer.
   bob passes
   ✗ cem: an error (scripted)
+  ■ Answering challenges
+  bob passes
   ■ Synthesizing
 #6 ada synthesizes (0.80): Begin with SQLite, move when a second writer comes.
   bob passes
   cem passes
   ■ Voting
+  ada has written; sealed until all have
+  bob has written; sealed until all have
+  cem has written; sealed until all have
 #7 ada support (0.80)
 #8 bob support (0.90)
 #9 cem oppose (0.60): It will hurt.
@@ -92,13 +97,12 @@ line that moved them.
 Written by: ada
 Motion: #6
 Consensus: majority, against opposition
-Group confidence: 69 %
-Support: 74 % of the weight that took a side (100 % of all weight); 3 votes worth 2.0 independent ones
+Group confidence: 74 %
+Support: 90 % of the weight that took a side (100 % of all weight); 3 votes worth 2.0 independent ones
 Ended by: the vote
 
 Dissent
 – cem (opposes, #9): It will hurt.
-– ada (challenged, #5, open): SQLite has one writer.
 
 Lost and missing
 – cem: failed 1 ×, last by an error; holds 33 % of the weight
