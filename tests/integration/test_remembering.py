@@ -45,7 +45,7 @@ class House:
     def seats(self, votes: Mapping[str, tuple[str, float]], choice: str = "yes") -> list[str]:
         """Seats that propose the choice and vote like this."""
         self._number += 1
-        script = {
+        script: dict[str, dict[str, list[dict[str, Any]]]] = {
             seat: {
                 "propose": [{"type": "propose", "text": f"{seat} says {choice}", "choice": choice, "confidence": sure}],
                 "synthesize": [{"type": "pass"}],
