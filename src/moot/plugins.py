@@ -14,6 +14,7 @@ from moot.domain.facts import (
     Closed,
     Entry,
     Fact,
+    FamilyStated,
     InputGiven,
     Language,
     Loss,
@@ -29,7 +30,7 @@ from moot.domain.facts import (
 from moot.domain.ids import USER, AskId, SeatId, SessionId, ask_id
 from moot.domain.person import Answers, PersonAsk, PersonChoice, PersonCommand, PersonStep
 from moot.domain.replace import fast_replace
-from moot.domain.roster import Seat, swap_seats, validate_seats
+from moot.domain.roster import Seat, state_family, swap_seats, validate_seats
 from moot.domain.rulebook import Rulebook, fold
 from moot.domain.safe_text import one_line, quote_lines
 from moot.domain.seeded_random import random_unit
@@ -97,6 +98,7 @@ __all__ = [
     "Effect",
     "Entry",
     "Fact",
+    "FamilyStated",
     "Fields",
     "Heading",
     "InputGiven",
@@ -171,6 +173,7 @@ __all__ = [
     "quote_lines",
     "random_unit",
     "start_decision",
+    "state_family",
     "swap_seats",
     "validate_seats",
 ]

@@ -80,7 +80,7 @@ def challenged(server: Server) -> dict[str, str]:
     """What the third seat is shown while a challenge lies sealed beside the proposal."""
     client = server.local
     session = sealed(client)
-    client.say(session, "minski", "challenge", text=f"against {SECRET}", refersTo=2)
+    client.say(session, "minski", "challenge", text=f"against {SECRET}")
     secret = server.cli.json("invite", session, "--seat", "code-reviewer")["token"]
     return everything(client, session, server.client(secret))
 
@@ -93,6 +93,31 @@ def test_what_is_said_ahead_is_sealed_with_the_rest(challenged: dict[str, str]) 
 def test_the_decision_as_it_stands_tells_no_sealed_challenge(challenged: dict[str, str]) -> None:
     """D-19, D-21."""
     assert SECRET not in challenged["getSession"]
+
+
+def test_a_sealed_vote_is_streamed_without_its_words_and_revealed_at_the_end(server: Server) -> None:
+    """D-18, D-23: over the event stream, entry by entry."""
+    client = server.local
+    session = client.opened()
+    for seat in SEATS:
+        client.say(session, seat, "propose")
+    for seat in SEATS:
+        client.say(session, seat, "pass")
+    client.say(session, "emerson", "synthesize")
+    for seat in SEATS[1:]:
+        client.say(session, seat, "pass")
+    client.vote(session, "emerson", "conditional_support", condition=SECRET, text=SECRET)
+    secret = server.cli.json("invite", session, "--seat", "minski")["token"]
+    for reader in (client, server.client(secret)):
+        shown = everything(client, session, reader)
+        assert [door for door, text in shown.items() if SECRET in text] == []
+    assert "sealed" in client.refused("moot.exportSession", sessionId=session, form="jsonl").message
+    with client.events(session) as stream:
+        for seat in SEATS[1:]:
+            client.vote(session, seat)
+        (closing,) = [event for event in stream.rest() if event.kind == "entry" and event.data["fact"] == "DeliberationClosed"]
+    revealed = {line["participant"]: line["position"] for line in closing.data["revealed"]}
+    assert revealed == {"emerson": "conditional_support", "minski": "support", "code-reviewer": "support"}
 
 
 def test_a_model_that_writes_sealed_is_not_overheard(server: Server, tmp_path: Path) -> None:

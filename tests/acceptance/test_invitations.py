@@ -183,3 +183,14 @@ def test_an_invitation_says_that_no_server_runs(cli: Cli) -> None:
     told = cli("invite", "p", "--seat", "ada", "--url", "http://127.0.0.1:9").out
     assert "nothing answers at http://127.0.0.1:9 now: start it there with `moot serve`" in told
     assert cli.json("invite", "p", "--seat", "ada", "--url", "http://127.0.0.1:9")["serving"] is False
+
+
+def test_an_invitation_says_of_which_family_the_agent_is(cli: Cli) -> None:
+    """D-20: kept with the token, listed, and only where there is a seat."""
+    words = ("--seat", "ada=mailbox", "--seat", "bob=mailbox", "--protocol", "debate", "--session", "kin")
+    cli("run", "Ship?", *words, code=3)
+    issued = cli.json("invite", "kin", "--seat", "ada", "--family", "claude-opus-4")
+    assert [(each["id"], each["family"]) for each in cli.json("invite", "--list")] == [(issued["id"], "claude-opus-4")]
+    assert "claude-opus-4" in cli("invite", "--list").out
+    assert "has no model family" in cli("invite", "--owner", "--family", "claude", code=2).err
+    assert "printable" in cli("invite", "kin", "--seat", "ada", "--family", "a\nb", code=2).err

@@ -26,6 +26,7 @@ from tests.acceptance.mcp_doors import (
     sdk,
     serving,
 )
+from tests.acceptance.server import HSM, STEPS
 
 from moot import Seat
 from moot.app.deliberations import Deliberations, DeliberationState
@@ -40,6 +41,7 @@ SAYS: dict[str, dict[str, Json]] = {
     "emerson": {
         "propose": {"type": "propose", "text": "Adopt HSM for long-context", "confidence": 0.80, "choice": "HSM"},
         "argue": PASS,
+        "answer": PASS,
         "synthesize": {"type": "synthesize", "text": MOTION, "confidence": 0.82, "choice": "HSM", "answers": "challenge"},
         "vote": {"type": "vote", "position": "support", "confidence": 0.85},
     },
@@ -131,10 +133,33 @@ def test_the_sources_example_is_decided_by_three_programs_over_mcp(server: Serve
         ("vote", "minski", "vote", 0.80),
     ]
     assert [each["state"] for each in history["challenges"]] == ["answered"]
-    for found in told.values():
-        assert [turn["phase"] for turn in found["turns"]] == ["propose", "argue", "synthesize", "vote"]
+    for seat, found in told.items():
+        answers = ["answer"] if seat == "emerson" else []
+        assert [turn["phase"] for turn in found["turns"]] == ["propose", "argue", *answers, "synthesize", "vote"]
         # In the order of ids: whoever was there until the end has read everything, each line once.
         assert sorted(line["id"] for line in found["read"]) == [line["id"] for line in history["contributions"]]
+
+
+def test_the_sources_example_is_made_call_by_call_over_mcp(server: Server) -> None:
+    """D-1, D-2, D-3, D-7, D-22: its names, its fields and its order, unchanged; nobody waits, nobody passes."""
+
+    async def work() -> tuple[Json, Json]:
+        async with sdk(server, "auto") as client:
+            opened = await _call(client, "open_deliberation", **HSM)
+            session = {"deliberationId": opened["deliberationId"]}
+            for seat, words in STEPS:
+                await _call(client, "contribute", participant=seat, **session, **words)
+            return await _call(client, "close_deliberation", **session), await _call(client, "get_deliberation", **session)
+
+    closed, history = held(work())
+    assert (closed["decision"], closed["consensusType"]) == (STEPS[3][1]["text"], "convergent")
+    assert {seat: (vote["position"], vote["confidence"]) for seat, vote in closed["participantVotes"].items()} == {
+        seat: (words["position"], words["confidence"]) for seat, words in STEPS[4:]
+    }
+    assert closed["dissent"] == [CONDITION, STEPS[2][1]["text"]]
+    assert [(each["by"], each["text"], each["state"]) for each in closed["obligations"]] == [("code-reviewer", CONDITION, "open")]
+    spoken = sorted(history["contributions"], key=lambda line: line["id"])
+    assert [(line["participant"], line["type"]) for line in spoken] == [(seat, words["type"]) for seat, words in STEPS]
 
 
 def test_a_decision_made_over_mcp_is_found_and_reviewed_over_mcp(server: Server) -> None:

@@ -29,7 +29,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def words_of(seat: str, phase: str) -> dict[str, Any]:
-    """What a seat says in a phase: half support and half challenge, a few synthesize, one in ten opposes."""
+    """What a seat says in a phase: half support and half challenge, one synthesizes, one in ten opposes."""
     number = int(seat.rpartition("-")[2])
     match phase:
         case "propose":
@@ -37,7 +37,7 @@ def words_of(seat: str, phase: str) -> dict[str, Any]:
         case "argue":
             kind = "support" if number % 2 else "challenge"
             return {"type": kind, "text": f"{seat} {kind}s", "confidence": 0.7, "refersTo": 2}
-        case "synthesize" if number % 5 == 0:
+        case "synthesize" if number == 0:
             return {"type": "synthesize", "text": f"{seat} sums up", "confidence": 0.8}
         case "synthesize":
             return {"type": "pass"}
@@ -57,7 +57,7 @@ class Crowd:
     def __init__(self, client: Client, size: int) -> None:
         self.client = client
         self.seats = crowd_of(size)
-        self.session = client.open(participants=self.seats)
+        self.session = client.open(participants=self.seats, rebuttal=False)
         self.acknowledged: dict[tuple[str, str], int] = {}
         self._chance = random.Random(size)
 

@@ -81,7 +81,7 @@ def test_three_processes_that_wait_for_their_turns_come_to_the_sources_result(se
     words = {seat: {"vote": [step]} for seat, step in STEPS if step["type"] == "vote"}
     said = {step["type"]: step for _, step in STEPS}
     plan: dict[str, dict[str, list[Any]]] = {
-        "emerson": {"propose": [said["propose"]], "argue": [skips], "synthesize": [said["synthesize"]]},
+        "emerson": {"propose": [said["propose"]], "argue": [skips], "answer": [skips], "synthesize": [said["synthesize"]]},
         "minski": {"propose": [skips], "argue": [said["support"]], "synthesize": [skips]},
         "code-reviewer": {"propose": [skips], "argue": [said["challenge"]], "synthesize": [skips]},
     }
@@ -97,6 +97,7 @@ def test_three_processes_that_wait_for_their_turns_come_to_the_sources_result(se
     silences = server.local.read(session)["silences"]
     assert {(silence["participant"], silence["phase"], silence["why"]) for silence in silences} == {
         ("emerson", "argue", "passed"),
+        ("emerson", "answer", "passed"),
         ("minski", "propose", "passed"),
         ("minski", "synthesize", "passed"),
         ("code-reviewer", "propose", "passed"),
@@ -342,7 +343,7 @@ def test_who_comes_back_gets_what_it_missed(server: Server) -> None:
     client.say(session, "code-reviewer", "challenge", text="too slow", refersTo=2)
     back = client("cstp.waitForTurn", deliberationId=session, participant="emerson", timeoutSeconds=100)
     assert back["status"] == "your_turn"
-    assert back["ask"]["phase"] == "synthesize"
+    assert back["ask"]["phase"] == "answer"
     assert [line["text"] for line in back["new"]] == ["minski's plan", "code-reviewer's plan", "too dear", "too slow"]
     assert all(text in back["ask"]["briefing"] for text in ("emerson's plan", "minski's plan", "too dear", "too slow"))
     since = client("cstp.waitForTurn", deliberationId=session, participant="emerson", cursor=first["cursor"], timeoutSeconds=100)
@@ -461,7 +462,8 @@ def test_a_confidence_that_was_not_stated_stays_unstated(server: Server) -> None
         given = {name: value for name, value in words.items() if name != "confidence"}
         client("cstp.contribute", deliberationId=session, participant=seat, **given)
     client("cstp.contribute", deliberationId=session, participant="minski", type="vote", position="support")
-    assert [line.get("confidence") for line in client.read(session)["contributions"]] == [None] * 5
+    read = client.read(session, participant="minski")
+    assert [line.get("confidence") for line in read["contributions"]] == [None] * 5
 
 
 def test_a_closed_deliberation_takes_nothing_more(server: Server) -> None:

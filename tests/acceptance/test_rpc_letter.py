@@ -268,6 +268,9 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "patienceSeconds": 3600,
         "language": "en",
         "consult": True,
+        "rebuttal": True,
+        "panel": "all",
+        "panelOrder": "roster",
         "idempotencyKey": "letter",
     },
     "cstp.contribute": {
@@ -286,7 +289,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     },
     "cstp.getDeliberation": {"participant": "emerson", "since": 0, "limit": 10},
     "cstp.waitForTurn": {"participant": "minski", "cursor": 0, "timeoutSeconds": 0},
-    "cstp.joinDeliberation": {"participant": "minski"},
+    "cstp.joinDeliberation": {"participant": "minski", "family": "claude-opus-4", "cursor": 0, "limit": 50},
     "cstp.closeDeliberation": {"force": True, "idempotencyKey": "letter"},
     "cstp.listDeliberations": {"status": "all", "participant": "emerson", "limit": 10},
     "cstp.recordDecision": {
@@ -305,6 +308,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "cstp.searchDecisions": {"query": "cache", "category": "caching", "limit": 5},
     "cstp.listDecisions": {"category": "caching", "protocol": "alone", "outcome": "success", "source": "emerson", "limit": 5},
     "cstp.getDecision": {"decisionId": "alone.1"},
+    "cstp.listObligations": {"decisionId": "alone.1", "onlyOpen": True, "limit": 5},
+    "cstp.settleObligation": {"decisionId": "", "number": 1, "state": "met", "note": "measured", "idempotencyKey": "s"},
     "cstp.getSourceTrust": {"source": "emerson", "category": "caching"},
     "cstp.listSources": {},
     "cstp.getAmplificationStats": {},
@@ -419,8 +424,8 @@ ORDER = (
 )
 """What others rest on."""
 UNSEEN = {
-    "cstp.contribute": {"position", "movedBy"},
-    "cstp.openDeliberation": {"threshold", "owner"},
+    "cstp.contribute": {"position", "movedBy", "ballot", "due"},
+    "cstp.openDeliberation": {"threshold", "owner", "quorum"},
     "cstp.listDecisions": {"before"},
 }
 """Parameters that the example has no place for: they belong to another type or protocol."""
@@ -440,6 +445,8 @@ def test_every_call_of_the_description_can_be_made_as_described(client: Client, 
         required = {param["name"] for param in methods[name]["params"] if param["required"]}
         if "deliberationId" in schemas:
             params["deliberationId"] = sessions["cstp.openDeliberation"]
+        if name == "cstp.settleObligation":
+            params["decisionId"] = client.held()
         if "sessionId" in schemas:
             opening = {"moot.cancelSession": "cancelled", "moot.getPipeline": "moot.openPipeline"}
             params["sessionId"] = sessions[opening.get(name, "moot.openSession")]

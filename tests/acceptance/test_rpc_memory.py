@@ -51,6 +51,7 @@ def test_a_reviewed_outcome_moves_trust_from_the_neutral_prior(client: Client) -
         "source": "nobody-yet",
         "category": "",
         "trust": 0.5,
+        "accuracy": 0.65,
         "cases": 0,
         "categories": [],
     }

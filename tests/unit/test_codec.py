@@ -35,6 +35,7 @@ from moot.domain.facts import (
     CloseCalled,
     Entry,
     Fact,
+    FamilyStated,
     InputGiven,
     Origin,
     Reply,
@@ -490,6 +491,7 @@ SAMPLES: tuple[Fact, ...] = (
             )
         ),
     ),
+    FamilyStated(seat=BOB, family="claude-opus-4", via="token:t1"),
 )
 
 

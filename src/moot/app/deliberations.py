@@ -11,16 +11,17 @@ from moot.codec.answers import parse_answer
 from moot.domain.effects import Ask
 from moot.domain.facts import Entry, Opened
 from moot.domain.ids import USER, SeatId, SessionId, parse_seat_id, parse_session_id
-from moot.domain.roster import NEUTRAL_TRUST
+from moot.domain.roster import NEUTRAL_TRUST, Seat
 from moot.engine.outside_answers import OutstandingAsk
 from moot.engine.snapshot import Snapshot
-from moot.errors import KeyReused, OutOfTurn, SessionClosed, SessionExists, UnknownSeat, UnknownSession
+from moot.errors import BadRoster, KeyReused, OutOfTurn, SessionClosed, SessionExists, UnknownSeat, UnknownSession
 from moot.protocols.consultation.rules import ConsultingRulebook
 from moot.protocols.council.ballots import find_candidate_ids, find_early_votes
 from moot.protocols.council.facts import FORMS, Contribution
 from moot.protocols.council.rules import CouncilRules
-from moot.protocols.council.state import Council, CouncilLine
+from moot.protocols.council.state import Council, CouncilLine, has_voted
 from moot.protocols.council.validation import list_allowed_types
+from moot.scoring.independence import is_same_family
 
 PROGRESS_SECONDS: Final = 10.0
 MOST_WAIT_SECONDS: Final = 600.0
@@ -144,6 +145,29 @@ class Deliberations:
         # What was parsed here is not parsed again: a value of the right shape is taken as it is.
         entry = await self._moot.engine.contribute(name, speaker, contribution, key, said_before=find_earlier, via=via)
         return RecordedContribution(entry, _build_state(await self._follow_up(name)))
+
+    async def state_family(self, session: str, seat: str, family: str, *, via: str = "") -> None:
+        """Record of which model family the agent in a seat is (D-20): before its first vote, and not against the opening.
+
+        In a session that has ended nothing changes. Raises UnknownSeat, BadRoster, OutOfTurn, UnknownSession.
+        """
+        name, speaker = parse_session_id(session), parse_seat_id(seat)
+        place = await self.load_state(name)
+        held = next((each for each in place.council.seats if each.id == speaker), None)
+        if place.snapshot.is_closed or (held is not None and held.family and is_same_family(held.family, family)):
+            return
+        given = {each.id: each.family for each in place.council.opened.seats}
+
+        def check(snapshot: Snapshot, seat: Seat) -> None:
+            if given[seat.id]:
+                raise BadRoster(f"{seat.id!r} was opened with the family {given[seat.id]!r}; it cannot be of {family!r}")
+            if has_voted(_build_state(snapshot).council, seat.id):
+                raise OutOfTurn(f"{seat.id!r} has voted already; its family is fixed from its first vote on")
+
+        try:
+            await self._moot.engine.state_family(name, speaker, family, via=via, check=check)
+        except SessionClosed:
+            return
 
     async def close(self, session: str, *, by: str = "", force: bool = False) -> DeliberationState:
         """Compute and record the decision from the existing votes; a closed one is returned unchanged. Raises OutOfTurn."""

@@ -52,6 +52,7 @@ from moot.errors import (
     SessionExists,
 )
 from moot.memory.decision_memory import MOST_ENCODED, DecisionMemory
+from moot.memory.obligations import list_obligations
 from moot.memory.register import is_register
 from moot.memory.search import Document, SearchHit, SearchIndex
 from moot.memory.threads import ThreadView
@@ -61,6 +62,8 @@ from moot.participants.function import AnswerFunction
 from moot.participants.human import AskPerson
 from moot.participants.meaning_index import build_meaning_index
 from moot.ports.plugin import AnyPlugin, Plan
+from moot.protocols.consultation.timeline import unwrap_timeline
+from moot.protocols.council.timeline import CouncilTimeline, build_obligations
 from moot.reports.decision import Decision, Status, summarize_choice
 
 log = logging.getLogger("moot")
@@ -516,7 +519,16 @@ class Moot:
         timeline = plugin.timeline(name)
         for entry in entries:
             timeline.add(entry)
+        await self._add_settlements(timeline)
         return plugin, timeline
+
+    async def _add_settlements(self, timeline: Any) -> None:
+        """Add what became of a decision's obligations: memory has it, the session does not."""
+        inner = unwrap_timeline(timeline)
+        if not isinstance(inner, CouncilTimeline) or not build_obligations(inner):
+            return
+        kept = await self.memory.get(inner.session)
+        inner.settled = {} if kept is None else {each.number: each.state for each in list_obligations(kept)}
 
     def _build_session_line(self, head: Head) -> SessionLine:
         line = SessionLine(

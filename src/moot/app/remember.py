@@ -9,7 +9,7 @@ from moot.domain.facts import OWNER_DOOR
 from moot.domain.roster import MEASURE, NEUTRAL_TRUST, Seat, parse_kind
 from moot.domain.topic import ErrorCorrelation, normalize_label
 from moot.memory.decision_memory import DecisionMemory
-from moot.memory.facts import DecisionKept, Member
+from moot.memory.facts import DecisionKept, KeptObligation, Member
 from moot.ports.plugin import AnyPlugin
 from moot.reports.decision import Decision, SeatPosition
 from moot.reports.timeline import SessionTimeline
@@ -57,6 +57,9 @@ def build_decision_record(plugin: AnyPlugin, timeline: SessionTimeline, head: by
         closed_at=timeline.last_at,
         head=head.hex(),
         strength=decision.strength,
+        obligations=tuple(
+            KeptObligation(by=each.seat, text=each.text, due=each.due) for each in decision.obligations[:MOST_ITEMS]
+        ),
     )
 
 

@@ -163,6 +163,15 @@ class SeatsSwapped(Fact):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FamilyStated(Fact):
+    """An agent from outside said which model family it is of (D-20); `via` is the door through which it did."""
+
+    seat: SeatId
+    family: str
+    via: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionForked(Fact):
     """The entries before this one are a copy of another session up to one of its entries."""
 
@@ -199,6 +208,7 @@ CORE_KINDS: dict[str, type[Fact]] = {
     "session_imported": SessionImported,
     "session_parked": SessionParked,
     "seats_swapped": SeatsSwapped,
+    "family_stated": FamilyStated,
 }
 
 

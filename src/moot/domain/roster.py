@@ -132,6 +132,11 @@ def _swap_platform(seat: Seat, platform: str) -> Seat:
     return seat if platform == seat.platform else replace(seat, platform=platform, trust=NEUTRAL_TRUST, accuracy=None, family="")
 
 
+def state_family(seats: tuple[Seat, ...], name: SeatId, family: str) -> tuple[Seat, ...]:
+    """Return the roster after an agent from outside stated its model family; for any other seat nothing changes."""
+    return tuple(replace(seat, family=family) if seat.id == name and seat.is_outside else seat for seat in seats)
+
+
 def validate_swaps(seats: tuple[Seat, ...], swaps: Iterable[Swap]) -> tuple[Swap, ...]:
     """Return the swaps if each names a known seat; raises BadRoster."""
     wanted = tuple(swaps)

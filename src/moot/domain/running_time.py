@@ -11,6 +11,7 @@ from moot.domain.facts import (
     Closed,
     Entry,
     Fact,
+    FamilyStated,
     InputGiven,
     Reply,
     SeatLost,
@@ -94,4 +95,4 @@ def _is_from_outside(pending: Mapping[AskId, PendingAsk], fact: Fact) -> bool:
     if isinstance(fact, Reply):
         put = pending.get(fact.ask)
         return put is not None and put.outside
-    return isinstance(fact, InputGiven | CloseCalled | SeatsSwapped | SessionCancelled | SessionForked)
+    return isinstance(fact, InputGiven | CloseCalled | SeatsSwapped | FamilyStated | SessionCancelled | SessionForked)

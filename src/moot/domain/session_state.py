@@ -12,6 +12,7 @@ from moot.domain.facts import (
     Closed,
     Entry,
     Fact,
+    FamilyStated,
     InputGiven,
     Opened,
     Reply,
@@ -23,7 +24,7 @@ from moot.domain.facts import (
 )
 from moot.domain.ids import AskId, SeatId
 from moot.domain.replace import fast_replace
-from moot.domain.roster import DIRECTOR, Seat, Swap, swap_seats
+from moot.domain.roster import DIRECTOR, Seat, Swap, state_family, swap_seats
 from moot.domain.running_time import PendingAsk, compute_running_time, is_waiting_outside, update_pending
 
 MOST_ATTEMPTS: Final = 10
@@ -105,6 +106,8 @@ def _apply_rare_fact(session_state: SessionState, fact: Fact, gap: float) -> Ses
             return fast_replace(session_state, parked=fact)
         case SeatsSwapped(swaps=swaps):
             return _with_swaps(session_state, swaps)
+        case FamilyStated(seat=seat, family=family):
+            return fast_replace(session_state, seats=state_family(session_state.seats, seat, family))
         case SessionResumed():
             return fast_replace(
                 session_state,

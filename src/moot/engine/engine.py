@@ -1,22 +1,24 @@
 """The engine's public operations: open, run, answer, give input, cancel, watch, fork, replay, verify."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from moot.codec.chain import find_chain_fault
 from moot.domain.facts import (
     Closed,
     Entry,
+    FamilyStated,
     InputGiven,
     Opened,
     SeatsSwapped,
     SessionCancelled,
     SessionForked,
 )
-from moot.domain.ids import SessionId, daily_id, daily_prefix
+from moot.domain.ids import SeatId, SessionId, daily_id, daily_prefix
 from moot.domain.records import StoredRecord
-from moot.domain.roster import HELPING_SEATS, MOST_SEATS, Swap, validate_seats, validate_swaps
+from moot.domain.roster import HELPING_SEATS, MOST_SEATS, Seat, Swap, validate_seats, validate_swaps
 from moot.domain.safe_text import fix_surrogates
 from moot.engine.events import EntryAdded, Event, EventQueue
 from moot.engine.outside_answers import LONGEST_KEY, LONGEST_REASON, OutsideAnswers
@@ -28,9 +30,13 @@ from moot.errors import (
     KeyReused,
     SeqConflict,
     SessionExists,
+    UnknownSeat,
 )
 
 LONGEST_INPUT = 20_000
+
+CheckFamily = Callable[[Snapshot, Seat], None]
+"""Raises if a seat may not state another model family now."""
 
 
 class Engine(OutsideAnswers):
@@ -129,6 +135,24 @@ class Engine(OutsideAnswers):
                 wanted = validate_swaps(snapshot.session_state.seats, swaps)
                 if await self._append(snapshot, SeatsSwapped(swaps=wanted)) is not None:
                     return
+
+    async def state_family(self, session: SessionId, seat: SeatId, family: str, *, via: str = "", check: CheckFamily) -> None:
+        """Record which model family an agent from outside is of; the same one again changes nothing. `check` may refuse it.
+
+        Raises UnknownSeat, BadRoster, SessionClosed, and what `check` raises.
+        """
+        while True:
+            snapshot = await self.load_snapshot(session)
+            held = next((each for each in snapshot.session_state.seats if each.id == seat), None)
+            if held is None or not held.is_outside:
+                outside = ", ".join(each.id for each in snapshot.session_state.seats if each.is_outside) or "none"
+                raise UnknownSeat(f"{seat!r} is no seat for an agent from outside in {session!r}; those are: {outside}")
+            if held.family == family:
+                return
+            check(snapshot, held)
+            validate_seats([replace(held, family=family)])
+            if await self._append(snapshot, FamilyStated(seat=seat, family=family, via=fix_surrogates(via))) is not None:
+                return
 
     async def watch(self, session: SessionId, after: int = 0) -> AsyncIterator[Event]:
         """Yield every entry after `after`, and text while this process produces it; ends when the session is closed."""

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any, Final, Generic, Literal, TypeVar
 
 from moot.domain.facts import Fact
@@ -38,6 +38,8 @@ from moot.memory.facts import (
     CircuitReset,
     DecisionKept,
     KeyUsed,
+    ObligationSettled,
+    ObligationState,
     Outcome,
     OutcomeReviewed,
     PolicySet,
@@ -52,6 +54,7 @@ from moot.memory.facts import (
 )
 from moot.memory.lineage import Lineage
 from moot.memory.memory_state import MemoryState, evolve
+from moot.memory.obligations import RememberedObligation, build_obligation_facts, list_obligations
 from moot.memory.register import Register
 from moot.memory.remembered_decision import RememberedDecision
 from moot.memory.search import SearchHit
@@ -195,6 +198,36 @@ class DecisionMemory:
         )
         book = await self._register.state()
         return build_permission(book, ask, self._now(book))
+
+    # Obligations
+
+    async def list_obligations(
+        self, *, decision: str | None = None, only_open: bool = False, limit: int = 200
+    ) -> list[RememberedObligation]:
+        """Return the obligations of one decision, or of all, the newest decision first (D-22); raises UnknownDecision."""
+        validation.validate_count("limit", limit)
+        book = await self._register.state()
+        names = reversed(book.obliged) if decision is None else [get_decision(book, decision).decision]
+        found = (each for name in names for each in list_obligations(book.decisions[name]))
+        return list(islice((each for each in found if not only_open or each.state == "open"), limit))
+
+    async def settle_obligation(
+        self, decision: str, number: int, state: ObligationState, *, note: str = "", by: str = "", key: str = ""
+    ) -> RememberedObligation:
+        """Record that an obligation was met, waived or failed, or is open again; the same `key` counts once.
+
+        Raises UnknownDecision, KeyReused, and BadSetting for a number that the decision does not have.
+        """
+        fact = ObligationSettled(
+            decision=decision,
+            number=number,
+            state=validation.validate_choice("state", state, validation.OBLIGATION_STATES),
+            note=validation.validate_text("note", note),
+            by=validation.validate_optional_name("by", by),
+            key=validation.validate_optional_name("key", key),
+        )
+        book = await self._register.append(lambda book: build_obligation_facts(get_decision(book, decision), fact))
+        return list_obligations(book.decisions[decision])[number - 1]
 
     async def decide_alone(
         self,

@@ -10,6 +10,7 @@ from moot.scoring.positions import VotePosition
 
 Outcome = Literal["success", "partial", "failure", "abandoned"]
 ThreadStatus = Literal["active", "paused", "completed", "blocked"]
+ObligationState = Literal["open", "met", "waived", "failed"]
 Role = Literal["owner", "observer", "seat", "agent"]
 
 WEEK: Final = 7 * 24 * 3600.0
@@ -31,11 +32,20 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KeptObligation:
+    """A condition of a decision that was carried: who set it, what must hold, and by when if that was stated (D-22)."""
+
+    by: str
+    text: str
+    due: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionKept(Fact):
     """What is remembered of a session that ended. `decision` is the session's id, `head` the hash of its last record.
 
     `text` is what was argued, for search. `decided` is None if the group reached no decision. `strength` is what the decision is
-    worth in one word, "" in records that were written before it was rated.
+    worth in one word, "" in records that were written before it was rated. `obligations` are numbered from 1.
     """
 
     decision: str
@@ -59,6 +69,7 @@ class DecisionKept(Fact):
     closed_at: datetime
     head: str = ""
     strength: str = ""
+    obligations: tuple[KeptObligation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +119,18 @@ class OutcomeReviewed(Fact):
     decision: str
     outcome: Outcome
     choice: str = ""
+    note: str = ""
+    by: str = ""
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObligationSettled(Fact):
+    """What became of the obligation of this number; a later fact replaces an earlier one, and `open` takes it back."""
+
+    decision: str
+    number: int
+    state: ObligationState
     note: str = ""
     by: str = ""
     key: str = ""
@@ -228,6 +251,7 @@ class TokenIssued(Fact):
     """A token was issued. Only the SHA-256 of its secret is stored; an empty `session` means all sessions.
 
     `seat` is the name that its holder speaks under: a seat of the session or, for the role `agent`, its own name everywhere.
+    `family` is the model family of the agent that it is for, "" if that is not known.
     """
 
     id: str
@@ -237,6 +261,7 @@ class TokenIssued(Fact):
     seat: str = ""
     expires: datetime
     note: str = ""
+    family: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,6 +283,7 @@ MEMORY_KINDS: Final[dict[str, type[Fact]]] = {
     "memory.policy_set": PolicySet,
     "memory.circuit_reset": CircuitReset,
     "memory.key_used": KeyUsed,
+    "memory.obligation_settled": ObligationSettled,
 }
 
 ACCESS_KINDS: Final[dict[str, type[Fact]]] = {

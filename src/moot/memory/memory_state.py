@@ -7,8 +7,17 @@ from datetime import datetime
 from moot.domain.facts import Entry
 from moot.memory import breakers, threads
 from moot.memory.breakers import Breakers, collect_scopes
-from moot.memory.facts import CircuitReset, DecisionKept, KeyUsed, OutcomeReviewed, PolicySet, SoloBlocked, SoloDecided
-from moot.memory.remembered_decision import OutcomeReview, RememberedDecision, build_solo_record
+from moot.memory.facts import (
+    CircuitReset,
+    DecisionKept,
+    KeyUsed,
+    ObligationSettled,
+    OutcomeReviewed,
+    PolicySet,
+    SoloBlocked,
+    SoloDecided,
+)
+from moot.memory.remembered_decision import ObligationReport, OutcomeReview, RememberedDecision, build_solo_record
 from moot.memory.search import Document, SearchIndex
 from moot.memory.threads import Threads
 
@@ -16,7 +25,8 @@ from moot.memory.threads import Threads
 class MemoryState:
     """Everything that is remembered. Only `evolve` changes it, in place: a copy per entry would cost its whole length.
 
-    `order` lists the decisions as they came; `reviewed` those with a review, by source; `children` what was built on each.
+    `order` lists the decisions as they came, `obliged` those with obligations; `reviewed` those with a review, by source;
+    `children` what was built on each.
     """
 
     def __init__(self) -> None:
@@ -25,6 +35,7 @@ class MemoryState:
         self.order: list[str] = []
         self.reviewed: dict[str, dict[str, None]] = {}
         self.children: dict[str, list[str]] = {}
+        self.obliged: dict[str, None] = {}
         self.asked: dict[tuple[str, str], SoloDecided | SoloBlocked] = {}
         self.keys: dict[tuple[str, str, str], KeyUsed] = {}
         self.alone = 0
@@ -68,6 +79,10 @@ def evolve(book: MemoryState, entry: Entry) -> MemoryState:
             _remember_ask(book, fact)
         case OutcomeReviewed() as fact:
             _apply_review(book, entry, fact)
+        case ObligationSettled(decision=decision) as fact if decision in book.decisions:
+            kept = book.decisions[decision]
+            report = ObligationReport(at=entry.at, fact=fact)
+            book.decisions[decision] = replace(kept, settlements=(*kept.settlements, report))
         case PolicySet(policy=policy):
             book.breakers = breakers.with_policy(book.breakers, policy, entry.at)
         case CircuitReset(scope=scope):
@@ -85,6 +100,8 @@ def _add_decision(book: MemoryState, entry: Entry, record: DecisionKept, *, is_a
     number = len(book.order) + 1
     book.decisions[record.decision] = RememberedDecision(number=number, at=entry.at, record=record, is_alone=is_alone)
     book.order.append(record.decision)
+    if record.obligations:
+        book.obliged[record.decision] = None
     for below in record.built_on:
         book.children.setdefault(below, []).append(record.decision)
 

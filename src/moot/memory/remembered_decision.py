@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from moot.memory.facts import DecisionKept, Member, Outcome, SoloDecided
+from moot.memory.facts import DecisionKept, Member, ObligationSettled, Outcome, SoloDecided
 from moot.scoring.positions import VotePosition
 from moot.scoring.strength import rate_strength
 
@@ -26,6 +26,14 @@ class OutcomeReview:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ObligationReport:
+    """A report of what became of an obligation."""
+
+    at: datetime
+    fact: ObligationSettled
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RememberedDecision:
     """A decision. A solo one has its source as its only member, who supports it. The last review counts."""
 
@@ -34,6 +42,7 @@ class RememberedDecision:
     record: DecisionKept
     is_alone: bool = False
     reviews: tuple[OutcomeReview, ...] = ()
+    settlements: tuple[ObligationReport, ...] = ()
 
     @property
     def decision(self) -> str:

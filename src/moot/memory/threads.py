@@ -8,6 +8,7 @@ from typing import Literal
 from moot.domain.facts import Entry
 from moot.memory.facts import (
     DecisionKept,
+    ObligationSettled,
     Outcome,
     OutcomeReviewed,
     ThreadCreated,
@@ -18,9 +19,10 @@ from moot.memory.facts import (
     ThreadStatusSet,
     ThreadVisited,
 )
+from moot.memory.obligations import RememberedObligation, list_obligations
 from moot.memory.remembered_decision import RememberedDecision
 
-ThreadEventKind = Literal["created", "joined", "decided", "reviewed", "status", "asked", "settled"]
+ThreadEventKind = Literal["created", "joined", "decided", "reviewed", "status", "asked", "settled", "obligation"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +110,7 @@ class ThreadView:
     open_questions: tuple[ThreadQuestion, ...]
     settled_questions: tuple[ThreadQuestion, ...]
     happenings: int
+    open_obligations: tuple[RememberedObligation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +143,11 @@ def evolve(threads: Threads, entry: Entry) -> Threads:
         case OutcomeReviewed() as fact:
             happened = _build_event(entry, "reviewed", text=fact.outcome, by=fact.by, decision=fact.decision)
             return _add_event_to_threads(threads, fact.decision, happened)
+        case ObligationSettled(decision=decision) as fact:
+            text = f"{fact.number} {fact.state}" + (f": {fact.note}" if fact.note else "")
+            return _add_event_to_threads(
+                threads, decision, _build_event(entry, "obligation", text=text, by=fact.by, decision=decision)
+            )
         case ThreadStatusSet() as fact:
             return _apply_status(threads, entry, fact)
         case ThreadQuestioned() as fact:
@@ -168,6 +176,13 @@ def build_thread_view(thread: Thread, decisions: Mapping[str, RememberedDecision
         open_questions=tuple(question for question in thread.questions if question.settled_at is None),
         settled_questions=tuple(question for question in thread.questions if question.settled_at is not None),
         happenings=len(thread.happenings),
+        open_obligations=tuple(
+            each
+            for name in thread.decisions
+            if name in decisions
+            for each in list_obligations(decisions[name])
+            if each.state == "open"
+        ),
     )
 
 

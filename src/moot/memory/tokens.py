@@ -40,6 +40,7 @@ class Identity:
     role: Role
     session: str = ""
     seat: str = ""
+    family: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +63,7 @@ class Token:
     issued_at: datetime
     expires: datetime
     revoked_at: datetime | None = None
+    family: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,13 +83,17 @@ class TokenStore:
         nobody: Tokens = {}
         self._register = Register(ledger, clock, NAME, kinds=ACCESS_KINDS, initial=nobody, evolve=evolve)
 
-    async def issue(self, role: Role, *, lasts: timedelta, session: str = "", seat: str = "", note: str = "") -> IssuedToken:
+    async def issue(
+        self, role: Role, *, lasts: timedelta, session: str = "", seat: str = "", note: str = "", family: str = ""
+    ) -> IssuedToken:
         """Issue a token; the role `seat` needs a session and a seat, `agent` a seat alone: its name. No other role has a seat.
 
         Raises BadSetting or BadName.
         """
         _check(role, lasts, session, seat)
         validation.validate_text("note", note)
+        if validation.validate_optional_name("family", family) and role not in {"seat", "agent"}:
+            raise BadSetting(f"a token for the role {role!r} has no model family; only one for a seat or an agent has")
         issued: list[IssuedToken] = []
 
         def choose_facts(tokens: Tokens) -> Sequence[Fact]:
@@ -101,6 +107,7 @@ class TokenStore:
                 seat=parse_seat_id(seat) if seat else "",
                 expires=self._clock.now() + lasts,
                 note=note,
+                family=family.strip(),
             )
             return (fact,)
 
@@ -119,7 +126,7 @@ class TokenStore:
             return AccessDenied(reason="revoked", id=token.id)
         if self._clock.now() >= token.expires:
             return AccessDenied(reason="expired", id=token.id)
-        return Identity(id=token.id, role=token.role, session=token.session, seat=token.seat)
+        return Identity(id=token.id, role=token.role, session=token.session, seat=token.seat, family=token.family)
 
     async def revoke(self, id: str) -> Token:  # noqa: A002
         """Revoke a token; revoking it again changes nothing. Raises UnknownToken."""
@@ -152,6 +159,7 @@ def evolve(tokens: Tokens, entry: Entry) -> Tokens:
                 note=fact.note,
                 issued_at=entry.at,
                 expires=fact.expires,
+                family=fact.family,
             )
             return tokens if fact.id in tokens else {**tokens, fact.id: _StoredToken(token=token, digest=fact.digest)}
         case TokenRevoked(id=name) if name in tokens:

@@ -8,7 +8,7 @@ from moot.domain.ids import parse_session_id
 from moot.domain.safe_text import one_line
 from moot.domain.topic import Stakes, normalize_label
 from moot.errors import BadSetting
-from moot.memory.facts import DecisionKept, Member, Outcome, Policy, ThreadStatus
+from moot.memory.facts import DecisionKept, Member, ObligationState, Outcome, Policy, ThreadStatus
 from moot.scoring.positions import VotePosition
 
 LONGEST_NAME: Final = 100
@@ -23,6 +23,7 @@ C = TypeVar("C", bound=str)
 
 STAKES: Final[tuple[Stakes, ...]] = get_args(Stakes)
 OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)
+OBLIGATION_STATES: Final[tuple[ObligationState, ...]] = get_args(ObligationState)
 STATUSES: Final[tuple[ThreadStatus, ...]] = get_args(ThreadStatus)
 POSITIONS: Final[tuple[VotePosition, ...]] = get_args(VotePosition)
 
@@ -111,6 +112,11 @@ def validate_decision(fact: DecisionKept) -> DecisionKept:
             validate_text(what, text, LONGEST_TEXT)
     for what, text in (("choice", fact.choice), ("consensus type", fact.consensus_type), ("head", fact.head)):
         validate_text(what, text)
+    validate_list_size("obligations", fact.obligations)
+    for obligation in fact.obligations:
+        validate_nonempty_text("obligation", obligation.text)
+        validate_nonempty_text("who set an obligation", obligation.by, LONGEST_SOURCE)
+        validate_text("due", obligation.due, LONGEST_NAME)
     validate_names("built on", fact.built_on)
     validate_list_size("members", fact.members)
     for member in fact.members:

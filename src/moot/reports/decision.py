@@ -10,6 +10,7 @@ from moot.domain.ids import SeatId, SessionId
 from moot.domain.safe_text import strip_control
 from moot.scoring.strength import Strength, StrengthReason, rate_strength
 
+ObligationState = Literal["open", "met", "waived", "failed"]
 Status = Literal["thinking", "parked", "concluded", "cancelled"]
 
 
@@ -33,12 +34,13 @@ class Dissent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Obligation:
-    """A condition of a decision that was made: who set it, what must hold, and by when if that was stated."""
+    """A condition of a decision that was made: who set it, what must hold, by when if that was stated, and what became of it."""
 
     seat: SeatId
     text: str
     due: str = ""
     entries: tuple[int, ...] = ()
+    state: ObligationState = "open"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

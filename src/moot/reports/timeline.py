@@ -3,7 +3,7 @@
 A timeline grows with its session, unlike the state that a rulebook folds: it keeps every line that was said.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, TypeVar
@@ -14,7 +14,7 @@ from moot.domain.ids import SeatId, SessionId
 from moot.domain.rulebook import Rulebook
 from moot.domain.session_state import SessionState, apply, build_session_state
 from moot.reports.costs import Costs
-from moot.reports.decision import Status
+from moot.reports.decision import ObligationState, Status
 
 S = TypeVar("S")
 
@@ -56,7 +56,8 @@ class ReplyOrigin:
 class SessionTimeline:
     """What all protocols share: what is spent, who was lost, who spoke how, when it was. Entries come in order.
 
-    `lost_since` is the entry of the first loss after which the session got no further, 0 if the last asks were answered.
+    `settled` is what became of the decision's obligations, by number, as memory knows it. `lost_since` is the entry of the first
+    loss after which the session got no further, 0 if the last asks were answered.
     """
 
     lines: Sequence[TimelineLine] = ()
@@ -67,6 +68,7 @@ class SessionTimeline:
         self.origins: dict[int, ReplyOrigin] = {}
         self._doors: dict[tuple[SeatId, str], str] = {}
         self.costs = Costs()
+        self.settled: Mapping[int, ObligationState] = {}
         self.seq = 0
         self.closed: Closed | None = None
         self.lost_since = 0

@@ -79,6 +79,11 @@ def find_seat_family(seat: Seat) -> str:
     return detect_family(f"stated:{seat.family}", seat.id) if seat.family else detect_family(seat.platform, seat.id)
 
 
+def is_same_family(one: str, other: str) -> bool:
+    """Whether two statements (a family, or the name of a model) name the same model family."""
+    return detect_family(f"stated:{one}", "") == detect_family(f"stated:{other}", "")
+
+
 def _parse_model_name(platform: str) -> str:
     """Return the bare model name of a platform, without server and publisher; a server without a model name is its address."""
     address, _, fragment = platform.partition("#")

@@ -20,6 +20,7 @@ from moot.domain.facts import (
     Closed,
     Entry,
     Fact,
+    FamilyStated,
     Opened,
     Reply,
     SeatLost,
@@ -28,7 +29,7 @@ from moot.domain.facts import (
 )
 from moot.domain.ids import AskId, SeatId
 from moot.domain.replace import fast_replace
-from moot.domain.roster import DIRECTOR, swap_seats
+from moot.domain.roster import DIRECTOR, state_family, swap_seats
 from moot.domain.rulebook import Rulebook
 from moot.protocols.consultation.asks import build_repeat_id, is_director_ask, parse_ask_kind, strip_repeat_id, to_inner_entry
 from moot.protocols.consultation.facts import (
@@ -214,6 +215,8 @@ class ConsultingRulebook:
                 return fast_replace(after, is_spent=after.is_spent or budget != "turns")
             case SeatsSwapped(swaps=swaps):
                 return fast_replace(after, seats=swap_seats(after.seats, swaps))
+            case FamilyStated(seat=seat, family=family):
+                return fast_replace(after, seats=state_family(after.seats, seat, family))
             case SessionForked(swaps=swaps):
                 # A fork needs a token of its own: its consultations must not overwrite the records of its source.
                 origin = f"{state.token}\x1f{fact.source}\x1f{fact.at}\x1f{entry.at.isoformat()}"

@@ -7,10 +7,21 @@ from typing import Final
 
 from moot.domain.context import ContextWindow, Perception
 from moot.domain.effects import AnswerForm, Ask, Brief, Effect, Record
-from moot.domain.facts import BudgetExhausted, CloseCalled, Closed, Entry, Fact, Opened, SeatLost, SeatsSwapped, SessionForked
+from moot.domain.facts import (
+    BudgetExhausted,
+    CloseCalled,
+    Closed,
+    Entry,
+    Fact,
+    FamilyStated,
+    Opened,
+    SeatLost,
+    SeatsSwapped,
+    SessionForked,
+)
 from moot.domain.ids import AskId, ask_id
 from moot.domain.replace import fast_replace
-from moot.domain.roster import Seat, swap_seats
+from moot.domain.roster import Seat, state_family, swap_seats
 from moot.domain.safe_text import one_line, quote_lines
 from moot.protocols.consultation.facts import (
     QUESTION,
@@ -87,6 +98,8 @@ class QuestionRules:
                 return fast_replace(state, outcome=state.outcome or "called")
             case SessionForked(swaps=swaps) | SeatsSwapped(swaps=swaps):
                 return fast_replace(state, seats=swap_seats(state.seats, swaps))
+            case FamilyStated(seat=seat, family=family):
+                return fast_replace(state, seats=state_family(state.seats, seat, family))
             case Closed():
                 return fast_replace(state, is_closed=True)
             case _:

@@ -24,6 +24,9 @@ def add_and_describe_entry(timeline: CouncilTimeline, entry: Entry) -> list[str]
     for line in timeline.lines[before:]:
         lines.append(f"  {line.speaker} {words.has_written}" if line.id in sealed else _format_line(line, words))
     happened = describe_event(entry, words)
+    if isinstance(entry.fact, SeatLost) and entry.fact.reason == "malformed" and timeline.state.is_sealed:
+        # How a sealed answer was malformed may quote it.
+        happened = words.format_loss(entry.fact.seat, "malformed", "")
     return [*lines, f"  {happened}"] if happened else lines
 
 

@@ -165,8 +165,11 @@ def _find_shown_motion(timeline: CouncilTimeline) -> CouncilLine | None:
 
 
 def _build_obligations(decision: Decision, words: CouncilReportText) -> tuple[Block, ...]:
-    """List the conditions that the decision was supported on: who set them, what must hold, by when."""
-    rows = [(each.seat, each.text, each.due or NOTHING) for each in decision.obligations]
+    """List the conditions that the decision was supported on: who set them, what must hold, by when, what became of them."""
+    rows = [
+        (number, each.seat, each.text, each.due or NOTHING, words.obligation_states[each.state])
+        for number, each in enumerate(decision.obligations, 1)
+    ]
     return build_section(words.obligations, (build_table(words.obligation_heads, rows),))
 
 

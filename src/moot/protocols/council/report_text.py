@@ -149,7 +149,11 @@ class CouncilReportText(SharedReportText):
     )
     unasked = both("Not asked, because it was settled: {seats}.", "已有结论，未询问：{seats}。")
     obligations = both("Obligations", "义务")
-    obligation_heads = both(("Set by", "What must hold", "By when"), ("提出者", "须满足", "期限"))
+    obligation_heads = both(("#", "Set by", "What must hold", "By when", "State"), ("#", "提出者", "须满足", "期限", "状态"))
+    obligation_states = both(
+        {"open": "open", "met": "met", "waived": "waived", "failed": "failed"},
+        {"open": "未了结", "met": "已满足", "waived": "已豁免", "failed": "未满足"},
+    )
     gives_no_reason = both("gives no reason", "未说明理由")
     declined = both("declined in {line}", "在 {line} 中未被采纳")
     taken = both("How advice was taken", "建议如何被对待")

@@ -20,6 +20,7 @@ from moot.domain.facts import (
     Closed,
     Entry,
     Fact,
+    FamilyStated,
     InputGiven,
     Opened,
     SeatLost,
@@ -29,7 +30,7 @@ from moot.domain.facts import (
 from moot.domain.ids import USER, AskId, SeatId, ask_id
 from moot.domain.losses import count_loss
 from moot.domain.replace import fast_replace
-from moot.domain.roster import swap_seats
+from moot.domain.roster import state_family, swap_seats
 from moot.protocols.council.ballots import find_candidate_ids, find_early_votes, is_by_candidates
 from moot.protocols.council.facts import (
     FORMS,
@@ -45,7 +46,7 @@ from moot.protocols.council.motions import find_first_edition_motion, is_blind_a
 from moot.protocols.council.panel import find_panel_lead
 from moot.protocols.council.prompts import build_brief
 from moot.protocols.council.resolution import build_closing, compute_outcome
-from moot.protocols.council.state import PASSED, Council, CouncilLine, Course, find_challenged_seats
+from moot.protocols.council.state import PASSED, Council, CouncilLine, Course, find_challenged_seats, has_voted
 from moot.protocols.council.validation import list_allowed_types
 
 MOST_CONTRIBUTIONS: Final = 200
@@ -87,6 +88,9 @@ class CouncilRules:
                 return fast_replace(_with_early_votes(self.course, state), stop="called")
             case SessionForked(swaps=swaps) | SeatsSwapped(swaps=swaps):
                 return fast_replace(state, seats=swap_seats(state.seats, swaps))
+            case FamilyStated(seat=seat, family=family):
+                # What its vote counts is fixed once it has voted.
+                return state if has_voted(state, seat) else fast_replace(state, seats=state_family(state.seats, seat, family))
             case Closed():
                 return fast_replace(_reveal_lines(state, entry.seq, "closed"), phase="closed")
             case _:

@@ -186,6 +186,11 @@ def find_challenged_seats(state: Council) -> tuple[SeatId, ...]:
     return tuple(seat.id for seat in state.seats if seat.id in authors)
 
 
+def has_voted(state: Council, seat: SeatId) -> bool:
+    """Whether a seat has voted, in any round or ahead of the vote."""
+    return any(line.seat == seat and line.phase == "vote" for line in state.lines)
+
+
 def find_accuracy(seat: Seat) -> float:
     """Return how often a seat is right: by its record, or by the trust that was set by hand."""
     return presume_accuracy(seat.trust) if seat.accuracy is None else seat.accuracy

@@ -207,10 +207,20 @@ def build_obligations(timeline: CouncilTimeline) -> tuple[Obligation, ...]:
     closed = timeline.resolution
     if closed is None or not closed.carried:
         return ()
-    return tuple(
-        Obligation(seat=seat, text=vote.condition.strip(), due=vote.due.strip(), entries=(timeline.state.votes[seat],))
+    found = [
+        (seat, vote)
         for seat, vote in find_motion_votes(timeline).items()
         if vote.position == "conditional_support" and vote.condition.strip()
+    ]
+    return tuple(
+        Obligation(
+            seat=seat,
+            text=vote.condition.strip(),
+            due=vote.due.strip(),
+            entries=(timeline.state.votes[seat],),
+            state=timeline.settled.get(number, "open"),
+        )
+        for number, (seat, vote) in enumerate(found, 1)
     )
 
 

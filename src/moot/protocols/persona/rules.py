@@ -20,6 +20,7 @@ from moot.domain.facts import (
     Closed,
     Entry,
     Fact,
+    FamilyStated,
     InputGiven,
     Opened,
     SeatLost,
@@ -30,7 +31,7 @@ from moot.domain.facts import (
 from moot.domain.ids import USER, SeatId, ask_id
 from moot.domain.losses import count_loss
 from moot.domain.replace import fast_replace
-from moot.domain.roster import swap_seats
+from moot.domain.roster import state_family, swap_seats
 from moot.protocols.persona import consensus
 from moot.protocols.persona.conclusion import build_conclusion
 from moot.protocols.persona.facts import (
@@ -139,6 +140,8 @@ class PersonaRules:
                 return fast_replace(state, floor_heard=state.last_id)
             case SessionForked(swaps=swaps) | SeatsSwapped(swaps=swaps):
                 return fast_replace(state, seats=swap_seats(state.seats, swaps))
+            case FamilyStated(seat=seat, family=family):
+                return fast_replace(state, seats=state_family(state.seats, seat, family))
             case Closed():
                 return fast_replace(state, phase="closed")
             case _:

@@ -14,6 +14,7 @@ from moot.domain.facts import (
     Closed,
     Entry,
     Fact,
+    FamilyStated,
     InputGiven,
     Opened,
     SeatLost,
@@ -23,7 +24,7 @@ from moot.domain.facts import (
 from moot.domain.ids import SeatId, ask_id
 from moot.domain.losses import count_loss
 from moot.domain.replace import fast_replace
-from moot.domain.roster import swap_seats
+from moot.domain.roster import state_family, swap_seats
 from moot.protocols.pipeline.facts import (
     FORMS,
     KINDS,
@@ -83,6 +84,8 @@ class PipelineRules:
             case SessionForked(swaps=swaps) | SeatsSwapped(swaps=swaps):
                 # The new participant has not failed yet.
                 return fast_replace(state, seats=swap_seats(state.seats, swaps), failed=0)
+            case FamilyStated(seat=seat, family=family):
+                return fast_replace(state, seats=state_family(state.seats, seat, family))
             case Closed():
                 return fast_replace(state, is_closed=True)
             case _:

@@ -15,6 +15,7 @@ from moot.domain.facts import (
     Closed,
     Entry,
     Fact,
+    FamilyStated,
     InputGiven,
     Opened,
     SeatLost,
@@ -24,7 +25,7 @@ from moot.domain.facts import (
 from moot.domain.ids import SeatId, ask_id
 from moot.domain.losses import count_loss
 from moot.domain.replace import fast_replace
-from moot.domain.roster import swap_seats
+from moot.domain.roster import state_family, swap_seats
 from moot.protocols.roundtable.facts import (
     FORMS,
     KINDS,
@@ -86,6 +87,8 @@ class RoundtableRules:
                 return fast_replace(state, stop=state.stop or "called")
             case SessionForked(swaps=swaps) | SeatsSwapped(swaps=swaps):
                 return fast_replace(state, seats=swap_seats(state.seats, swaps))
+            case FamilyStated(seat=seat, family=family):
+                return fast_replace(state, seats=state_family(state.seats, seat, family))
             case Closed():
                 return fast_replace(state, status="closed")
             case _:

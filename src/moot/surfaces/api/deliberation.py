@@ -1,27 +1,31 @@
 """The calls of a deliberation: `cstp.openDeliberation`, `contribute`, `closeDeliberation`, `getDeliberation` and their kin."""
 
 import re
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any, Final
 
 from pydantic.alias_generators import to_camel
 
 from moot.app.consultations import Consult
-from moot.app.deliberations import WaitResult, find_council_rules
+from moot.app.deliberations import DeliberationState, WaitResult, find_council_rules
 from moot.app.moot import Options
 from moot.app.plugins import load_kinds
-from moot.app.protocols import get_protocol
+from moot.app.protocols import get_protocol, load_protocols
 from moot.domain.ids import SeatId, SessionId, parse_seat_id
 from moot.domain.roster import Seat
 from moot.domain.safe_text import strip_control
 from moot.domain.topic import build_topic
-from moot.errors import BadRoster, SessionClosed, UnknownDecision, WorldError
+from moot.errors import BadRoster, NotAllowed, SessionClosed, UnknownDecision, WorldError
+from moot.memory.remembered_decision import RememberedDecision
 from moot.ports.plugin import AnyPlugin
 from moot.protocols.consultation.timeline import ConsultingTimeline
+from moot.protocols.council.facts import CouncilSettings
 from moot.protocols.council.motions import list_challenges
 from moot.reports.timeline import format_time
+from moot.scoring.independence import is_same_family
 from moot.surfaces.api.method import Call, Caller, Method
 from moot.surfaces.api.shapes import (
+    PAGE,
     ChallengeOut,
     CloseParams,
     ContributedOut,
@@ -42,12 +46,17 @@ from moot.surfaces.api.shapes import (
     WaitParams,
 )
 from moot.surfaces.api.views import (
+    build_candidates,
     build_contribution,
+    build_deadlines,
     build_general_standing,
+    build_page,
     build_result,
     build_standing,
+    build_tally,
     collect_silences,
     describe_next_step,
+    find_motion_id,
     find_status,
     summarize_lines,
 )
@@ -110,6 +119,7 @@ def build_seat(caller: Caller, given: str | ParticipantIn) -> Seat:
         stance=form.stance,
         instructions=form.instructions,
         weight=form.weight,
+        family=form.family.strip(),
     )
 
 
@@ -119,6 +129,10 @@ def _build_settings(plugin: AnyPlugin, params: OpenParams) -> dict[str, Any]:
         "early_stop": params.early_stop,
         "rounds": params.rounds,
         "threshold": params.threshold,
+        "quorum": params.quorum,
+        "rebuttal": params.rebuttal,
+        "panel": params.panel,
+        "panel_order": params.panel_order,
         "owner": None if params.owner is None else parse_seat_id(params.owner),
     }
     # What a caller left out, a protocol need not have; what it gave and the protocol lacks is refused later, by name.
@@ -149,6 +163,7 @@ async def contribute(call: Call, params: ContributeParams) -> ContributedOut:
     seat = call.caller.seat_for(session, params.participant)
     said = params.model_dump(exclude={"deliberation_id", "participant", "idempotency_key"})
     door = await call.find_door(session, seat)
+    await _state_family(call, session, seat, "")
     recorded = await call.deliberations.contribute(session, seat, said, params.idempotency_key, via=door)
     entry, place = recorded.entry, recorded.state
     line = next((line for line in place.council.lines if line.seq == entry.seq), None)
@@ -191,6 +206,8 @@ async def get_deliberation(call: Call, params: GetParams) -> DeliberationOut:
         line for line in lines[params.limit :] if place.find_reveal_entry(line, seat) == place.find_reveal_entry(page[-1], seat)
     ]
     is_more = len(lines) > len(page)
+    opened, kept = place.council.opened, await _find_kept(call, place)
+    result = build_result(timeline) if timeline is not None and place.snapshot.is_closed else None
     return DeliberationOut(
         **build_standing(place),
         contributions=[build_contribution(line) for line in page],
@@ -200,8 +217,26 @@ async def get_deliberation(call: Call, params: GetParams) -> DeliberationOut:
             for each in list_challenges(place.council)
         ],
         silences=[] if timeline is None else collect_silences(timeline),
-        result=build_result(timeline) if timeline is not None and place.snapshot.is_closed else None,
+        options=list(opened.subject.options),
+        settings=_build_settings_out(opened.settings),
+        candidates=build_candidates(place, seat),
+        motion=find_motion_id(place),
+        tally=build_tally(place),
+        deadlines=build_deadlines(place.snapshot),
+        patience_seconds=opened.outside_patience,
+        result=result,
+        outcome=None if kept is None else kept.outcome,
+        obligations=[] if result is None else result.obligations,
     )
+
+
+async def _find_kept(call: Call, place: DeliberationState) -> RememberedDecision | None:
+    """The remembered decision of a deliberation that has ended."""
+    return await call.moot.memory.get(place.snapshot.session) if place.snapshot.is_closed else None
+
+
+def _build_settings_out(settings: CouncilSettings) -> dict[str, Any]:
+    return {to_camel(name): value for name, value in asdict(settings).items() if value is not None}
 
 
 def _find_reader(caller: Caller, given: str | None) -> SeatId | None:
@@ -228,18 +263,32 @@ async def wait_for_turn(call: Call, params: WaitParams) -> TurnOut:
 async def join_deliberation(call: Call, params: JoinParams) -> TurnOut:
     session = params.deliberation_id
     seat = call.caller.seat_for(session, params.participant)
-    turn = await call.deliberations.wait(session, seat, reader=_find_reader(call.caller, seat), cursor=0, timeout=0)
-    return await _build_turn_out(call, turn, SeatId(seat))
+    await _state_family(call, session, seat, params.family.strip())
+    reader = _find_reader(call.caller, seat)
+    turn = await call.deliberations.wait(session, seat, reader=reader, cursor=params.cursor, timeout=0)
+    return await _build_turn_out(call, turn, SeatId(seat), params.limit)
 
 
-async def _build_turn_out(call: Call, turn: WaitResult, seat: SeatId) -> TurnOut:
-    ask = turn.ask
+async def _state_family(call: Call, session: str, seat: str, given: str) -> None:
+    """Record the model family of an agent from outside: what it says, or its token does; the two must not differ (D-20)."""
+    known = call.caller.family
+    if known and given and not is_same_family(known, given):
+        raise NotAllowed(f"your token is for an agent of the family {known!r}, not of {given!r}")
+    if known or given:
+        await call.deliberations.state_family(session, seat, known or given, via=call.caller.door)
+
+
+async def _build_turn_out(call: Call, turn: WaitResult, seat: SeatId, limit: int = PAGE) -> TurnOut:
+    ask, reader = turn.ask, _find_reader(call.caller, seat)
+    page, following = build_page(turn.new, lambda line: turn.place.find_reveal_entry(line, reader), limit)
+    shown = {each.id for each in page}
     return TurnOut(
         status=turn.status,
-        cursor=turn.cursor,
+        cursor=turn.cursor if following is None else following,
+        more=following is not None,
         note=CONSULTED if ask is not None and ask.ask.kind == "consult" else describe_next_step(turn.place, seat),
-        summary=summarize_lines(turn.new),
-        new=[build_contribution(line) for line in turn.new],
+        summary=summarize_lines([line for line in turn.new if line.id in shown]),
+        new=page,
         ask=None
         if ask is None
         else TurnAskOut(
@@ -272,7 +321,9 @@ def _spell_fields(instructions: str) -> str:
 async def list_deliberations(call: Call, params: ListParams) -> ListOut:
     found = []
     for line in await call.moot.search_sessions(params.query) if params.query else reversed(await call.moot.sessions()):
-        if not get_protocol(line.protocol).wire_name or (call.caller.session and call.caller.session != line.session):
+        # One of a protocol that is not installed, or that is damaged, must not hide the others.
+        plugin = load_protocols().get(line.protocol)
+        if plugin is None or not plugin.wire_name or (call.caller.session and call.caller.session != line.session):
             continue
         if params.status not in {"all", _WIRE_STATUSES.get(line.status, line.status)}:
             continue
@@ -383,7 +434,8 @@ JOIN = Method(
     tool="join_deliberation",
     summary=(
         "Take your seat in a deliberation, for the first time or after an absence: gives all that was said so far and, if it is your "
-        "turn, what is asked of you. Next: contribute, or wait_for_turn."
+        "turn, what is asked of you. Say your model in `family`. With `more`, call again with the cursor. Next: contribute, or "
+        "wait_for_turn."
     ),
     params=JoinParams,
     result=TurnOut,

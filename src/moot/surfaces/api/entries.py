@@ -15,6 +15,12 @@ def is_sealed(state: object) -> bool:
     return bool(getattr(state, "is_sealed", False))
 
 
+def has_sealed_words(state: object) -> bool:
+    """Whether anything is recorded that somebody may not read yet, such as a vote ahead of the vote."""
+    inner = state.inner if isinstance(state, ConsultingState) else state
+    return is_sealed(state) or (isinstance(inner, Council) and bool(inner.sealed))
+
+
 def build_entry_out(entry: Entry, state: object, reader: str = "") -> dict[str, Any]:
     """One entry. `state` is where the session stands now: it says what may be read."""
     found: dict[str, Any] = {"seq": entry.seq, "at": entry.at.isoformat(), "fact": type(entry.fact).__name__}

@@ -1,11 +1,15 @@
 """The calls on what outlives a session: decisions and their outcomes, trust, amplification, threads."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from moot.domain.ids import parse_session_id
-from moot.errors import CallerError, UnknownDecision, WorldError
+from moot.errors import CallerError, UnknownDecision, UnknownSession, WorldError
+from moot.memory.obligations import describe_obligations, has_open_obligations
+from moot.memory.obligations import list_obligations as list_obligations_of
 from moot.memory.remembered_decision import ALONE, RememberedDecision
+from moot.protocols.consultation.timeline import unwrap_timeline
+from moot.protocols.council.timeline import CouncilTimeline
 from moot.surfaces.api.deliberation import build_session_standing
 from moot.surfaces.api.memory_shapes import (
     AmplificationOut,
@@ -19,9 +23,12 @@ from moot.surfaces.api.memory_shapes import (
     DecisionParams,
     DecisionsOut,
     DecisionsParams,
+    DecisionTraceOut,
     FoundOut,
     HappeningOut,
     MemberOut,
+    ObligationsOut,
+    ObligationsParams,
     ResumedOut,
     ResumeThreadParams,
     ReviewOut,
@@ -31,6 +38,7 @@ from moot.surfaces.api.memory_shapes import (
     SearchWithin,
     SessionFoundOut,
     SetThreadParams,
+    SettleObligationParams,
     SettleThreadParams,
     SourceFoundOut,
     SourcesOut,
@@ -42,7 +50,10 @@ from moot.surfaces.api.memory_shapes import (
     TrustParams,
 )
 from moot.surfaces.api.method import Call, Method, Nothing, build_method
-from moot.surfaces.api.shapes import StandingOut
+from moot.surfaces.api.shapes import ObligationOut, StandingOut
+from moot.surfaces.api.views import build_candidates, build_result, build_trace_lines, build_votes, find_motion_id
+
+_SETTLE: Final = "Report it with settle_obligation."
 
 
 def build_decision_out(kept: RememberedDecision) -> DecisionOut:
@@ -72,6 +83,9 @@ def build_decision_out(kept: RememberedDecision) -> DecisionOut:
             ReviewOut(at=review.at, outcome=review.outcome, choice=review.choice, note=review.note, by=review.by)
             for review in kept.reviews
         ],
+        options=list(record.options),
+        obligations=[ObligationOut.model_validate(each) for each in list_obligations_of(kept)],
+        note=" ".join(filter(None, (describe_obligations(kept), _SETTLE if has_open_obligations(kept) else ""))),
     )
 
 
@@ -151,23 +165,67 @@ async def list_decisions(call: Call, params: DecisionsParams) -> DecisionsOut:
     return DecisionsOut(decisions=[build_decision_out(kept) for kept in found])
 
 
-async def get_decision(call: Call, params: DecisionParams) -> DecisionOut:
+async def get_decision(call: Call, params: DecisionParams) -> DecisionTraceOut:
     call.caller.check_session(params.decision_id)
     kept = await (await call.moot.recall()).get(params.decision_id)
     if kept is None:
         raise UnknownDecision(f"no decision {params.decision_id!r} is stored; search_decisions finds those that are")
-    return build_decision_out(kept)
+    return DecisionTraceOut(**dict(build_decision_out(kept)), **await _build_trace(call, kept))
+
+
+async def _build_trace(call: Call, kept: RememberedDecision) -> dict[str, Any]:
+    """The fields of `DecisionTraceOut`; none for a decision that no session of this ledger led to."""
+    if kept.is_alone:
+        return {}
+    try:
+        plugin, timeline = await call.moot.load_plugin(kept.decision), await call.moot.load_timeline(kept.decision)
+    except UnknownSession:
+        return {}
+    inner = unwrap_timeline(timeline)
+    lines, more = build_trace_lines(inner)
+    found = {"contributions": lines, "more": more, "participant_votes": build_votes(plugin.decision(timeline), inner)}
+    result = build_result(inner) if isinstance(inner, CouncilTimeline) else None
+    if result is not None:
+        place = await call.deliberations.load_state(kept.decision)
+        found |= {"candidates": build_candidates(place, None), "motion": find_motion_id(place)}
+        found |= {"tally": result.tally, "changed_minds": result.changed_minds}
+    return found
+
+
+async def list_obligations(call: Call, params: ObligationsParams) -> ObligationsOut:
+    if params.decision_id is None:
+        call.caller.check_unbound("listing the obligations of all decisions")
+    else:
+        call.caller.check_session(params.decision_id)
+    memory = await call.moot.recall()
+    found = await memory.list_obligations(decision=params.decision_id, only_open=params.only_open, limit=params.limit)
+    return ObligationsOut(obligations=[ObligationOut.model_validate(each) for each in found])
+
+
+async def settle_obligation(call: Call, params: SettleObligationParams) -> ObligationOut:
+    call.caller.check_session(params.decision_id)
+    memory = await call.moot.recall()
+    settled = await memory.settle_obligation(
+        params.decision_id,
+        params.number,
+        params.state,
+        note=params.note,
+        by=call.caller.name,
+        key=params.idempotency_key,
+    )
+    return ObligationOut.model_validate(settled)
 
 
 async def get_source_trust(call: Call, params: TrustParams) -> TrustOut:
     memory = await call.moot.recall()
     records = {record.source: record for record in await memory.sources()}
     record = records.get(params.source)
-    trust = await memory.source_trust(params.source, params.category or None)
+    standing = (await memory.compute_standings([params.source], params.category))[params.source]
     return TrustOut(
         source=params.source,
         category=params.category,
-        trust=round(trust, 4),
+        trust=round(standing.trust, 4),
+        accuracy=round(standing.accuracy, 4),
         cases=0 if record is None else record.cases,
         brier=None if record is None else record.brier,
         categories=[] if record is None else [CategoryTrustOut.model_validate(each) for each in record.categories],
@@ -250,7 +308,8 @@ async def list_threads(call: Call, params: Nothing) -> ThreadsOut:
 _METHODS: tuple[Method[Any, Any], ...] = (
     build_method(
         "cstp.reviewDecision",
-        "Report how a decision turned out: success, partial, failure or abandoned. Trust, amplification and circuit breakers follow.",
+        "Report how a decision turned out: success, partial, failure or abandoned. Trust, amplification and circuit breakers follow. "
+        "The answer lists the obligations still open.",
         review_decision,
         "own",
         "review_decision",
@@ -265,7 +324,25 @@ _METHODS: tuple[Method[Any, Any], ...] = (
     ),
     build_method("cstp.listDecisions", "List past decisions, the newest first.", list_decisions, "read"),
     build_method(
-        "cstp.getDecision", "A past decision with its members, dissent and reviews.", get_decision, "read", "get_decision"
+        "cstp.getDecision",
+        "A past decision and what led to it: who argued what, candidates, votes and what moved them, dissent, obligations, reviews.",
+        get_decision,
+        "read",
+        "get_decision",
+    ),
+    build_method(
+        "cstp.listObligations",
+        "The conditions that decisions were carried with: who set each, what must hold, by when, and whether it is open.",
+        list_obligations,
+        "read",
+        "list_obligations",
+    ),
+    build_method(
+        "cstp.settleObligation",
+        "Report what became of a decision's condition: met, waived or failed.",
+        settle_obligation,
+        "own",
+        "settle_obligation",
     ),
     build_method(
         "cstp.getSourceTrust",
@@ -310,7 +387,9 @@ _METHODS: tuple[Method[Any, Any], ...] = (
     build_method("cstp.listThreads", "All threads, the most recently changed first.", list_threads, "read"),
 )
 
+_OF_ONE: Final = {get_decision, search_decisions, list_obligations, settle_obligation}
+
 MEMORY_METHODS: tuple[Method[Any, Any], ...] = tuple(
-    each if each.handler in {get_decision, search_decisions} else replace(each, is_of_all=True) for each in _METHODS
+    each if each.handler in _OF_ONE else replace(each, is_of_all=True) for each in _METHODS
 )
 """What outlives sessions is of all of them; one decision is its own session's, and every seat may search."""

@@ -5,9 +5,19 @@ from typing import Annotated, Literal
 
 from pydantic import AliasChoices, Field
 
-from moot.memory.facts import Outcome, ThreadStatus
+from moot.memory.facts import ObligationState, Outcome, ThreadStatus
 from moot.surfaces.api.method import Wire
-from moot.surfaces.api.shapes import IdempotencyKey, Short, StandingOut
+from moot.surfaces.api.shapes import (
+    CandidateOut,
+    ContributionOut,
+    IdempotencyKey,
+    MovedOut,
+    ObligationOut,
+    Short,
+    StandingOut,
+    TallyOut,
+    VoteOut,
+)
 
 DecisionRef = Annotated[
     str,
@@ -70,6 +80,44 @@ class DecisionOut(Wire):
     closed_at: datetime
     outcome: Outcome | None = None
     reviews: list[ReviewOut]
+    options: list[str] = []
+    obligations: list[ObligationOut] = Field(default=[], description="The conditions it was carried with, and their state.")
+    note: str = Field(default="", description="What is still open: obligations that nobody reported on.")
+
+
+class DecisionTraceOut(DecisionOut):
+    """A decision with all that led to it, in one answer."""
+
+    contributions: list[ContributionOut] = Field(default=[], description="Who argued what, in order.")
+    more: bool = Field(default=False, description="There is more than this answer holds: see getDeliberation.")
+    candidates: list[CandidateOut] = []
+    motion: int | None = None
+    tally: list[TallyOut] = []
+    participant_votes: dict[str, VoteOut] = {}
+    changed_minds: list[MovedOut] = []
+
+
+class ObligationsParams(Wire):
+    decision_id: Annotated[
+        str | None,
+        Field(
+            max_length=100, validation_alias=AliasChoices("decisionId", "decision_id", "deliberationId"), description="Only its."
+        ),
+    ] = None
+    only_open: Annotated[bool, Field(validation_alias=AliasChoices("onlyOpen", "only_open", "open"))] = False
+    limit: Annotated[int, Field(ge=1, le=1_000)] = 200
+
+
+class ObligationsOut(Wire):
+    obligations: list[ObligationOut]
+
+
+class SettleObligationParams(Wire):
+    decision_id: DecisionRef
+    number: Annotated[int, Field(ge=1, description="Its number within the decision.")]
+    state: Annotated[ObligationState, Field(description="met, waived or failed; open takes it back.")]
+    note: Note = ""
+    idempotency_key: IdempotencyKey = ""
 
 
 class ReviewParams(Wire):
@@ -157,12 +205,14 @@ class CategoryTrustOut(Wire):
     cases: int
     brier: float | None = None
     trust: float
+    accuracy: float
 
 
 class TrustOut(Wire):
     source: str
     category: str = ""
     trust: float = Field(description="0 to 1; 0.5 without a record.")
+    accuracy: float = Field(description="How often it is right, by its record: what its votes weigh by.")
     cases: int = Field(description="Reviewed forecasts behind it, in all categories.")
     brier: float | None = Field(default=None, description="Their mean Brier score: 0 is perfect, 0.25 is knowing nothing.")
     categories: list[CategoryTrustOut] = []
@@ -280,6 +330,7 @@ class ThreadOut(Wire):
     decisions: list[ThreadDecisionOut]
     open_questions: list[QuestionOut]
     settled_questions: list[QuestionOut]
+    open_obligations: list[ObligationOut] = []
 
 
 class ThreadsOut(Wire):

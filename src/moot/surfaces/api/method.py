@@ -76,10 +76,12 @@ class Caller:
     seat: str = ""
     user: str = ""
     """Who sits at this machine (`local:USER`), where that is known."""
+    family: str = ""
+    """The model family that its token says."""
 
     @classmethod
     def from_identity(cls, identity: Identity) -> "Caller":
-        return cls(role=identity.role, token=identity.id, session=identity.session, seat=identity.seat)
+        return cls(role=identity.role, token=identity.id, session=identity.session, seat=identity.seat, family=identity.family)
 
     @property
     def name(self) -> str:

@@ -27,7 +27,7 @@ from moot.reports.decision import Decision, summarize_choice
 from moot.reports.terminal import render_decision_lines
 from moot.scoring.strength import Strength
 from moot.surfaces.api.deliberation import build_seat
-from moot.surfaces.api.entries import build_entry_out, is_sealed
+from moot.surfaces.api.entries import build_entry_out, has_sealed_words, is_sealed
 from moot.surfaces.api.method import Call, Method, Nothing, Wire, build_method
 from moot.surfaces.api.shapes import MOST_ENTRIES, IdempotencyKey, ParticipantIn, Short
 
@@ -414,7 +414,9 @@ async def export_session(call: Call, params: ExportParams) -> ExportOut:
     call.caller.check_session(params.session_id)
     if params.form == "jsonl" and call.caller.role != "local":
         raise NotAllowed("the ledger itself can be exported only on the server's own machine; ask for minutes or html")
-    if params.form == "jsonl" and is_sealed((await call.moot.engine.load_snapshot(parse_session_id(params.session_id))).state):
+    if params.form == "jsonl" and has_sealed_words(
+        (await call.moot.engine.load_snapshot(parse_session_id(params.session_id))).state
+    ):
         raise NotAllowed("answers are sealed until all seats have written; export the ledger after that")
     return ExportOut(session_id=params.session_id, form=params.form, text=await call.moot.export(params.session_id, params.form))
 

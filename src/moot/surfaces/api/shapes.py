@@ -1,14 +1,16 @@
 """What the calls of a deliberation take and give."""
 
-from typing import Annotated, Final, Literal
+from datetime import datetime
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import AliasChoices, Field
 
 from moot.app.deliberations import MOST_WAIT_SECONDS
 from moot.domain.facts import Language
-from moot.domain.roster import MAILBOX
+from moot.domain.roster import LONGEST_FAMILY, MAILBOX
 from moot.domain.topic import Stakes
-from moot.protocols.council.facts import AdviceOutcome, ContributionType
+from moot.memory.facts import ObligationState
+from moot.protocols.council.facts import AdviceOutcome, ContributionType, Panel, PanelOrder
 from moot.scoring.positions import VotePosition
 from moot.scoring.strength import Strength
 from moot.surfaces.api.method import Wire
@@ -34,6 +36,15 @@ ParticipantRef = Annotated[
         description="Who speaks; may be omitted with a seat's token.",
     ),
 ]
+FamilyRef = Annotated[
+    str,
+    Field(
+        max_length=LONGEST_FAMILY,
+        validation_alias=AliasChoices("family", "model", "modelFamily", "model_family"),
+        serialization_alias="family",
+        description="The model (family) behind it, such as claude-opus-4: agents of one family err together and count for less.",
+    ),
+]
 PAGE: Final = 200
 MOST_ENTRIES: Final = 10**12
 
@@ -46,6 +57,7 @@ class ParticipantIn(Wire):
     stance: Annotated[str, Field(max_length=200)] = ""
     instructions: Annotated[str, Field(max_length=8_000)] = ""
     weight: Annotated[float, Field(gt=0, le=1e6)] = 1.0
+    family: FamilyRef = ""
 
 
 class OpenParams(Wire):
@@ -66,7 +78,11 @@ class OpenParams(Wire):
     )
     rounds: Annotated[int | None, Field(ge=1, le=20)] = None
     threshold: Annotated[Score | None, Field(description="consensus: the confidence that everyone's support must have.")] = None
+    quorum: Annotated[int | None, Field(ge=1, le=64, description="consensus: how many must agree. Default: all.")] = None
     owner: Annotated[str | None, Field(max_length=64, description="advisory_panel: who proposes and decides.")] = None
+    rebuttal: Annotated[bool, Field(description="Those who were challenged answer before the synthesis.")] = True
+    panel: Annotated[Panel, Field(description="adaptive: ask one after another until the blind choices settle it.")] = "all"
+    panel_order: Annotated[PanelOrder, Field(description="Whom an adaptive panel asks first.")] = "roster"
     patience_seconds: Annotated[float, Field(gt=0, le=315_360_000, description="How long outside participants may take.")] = (
         604_800
     )
@@ -90,6 +106,7 @@ class ParticipantOut(Wire):
     stance: str = ""
     trust: float
     weight: float
+    family: str = Field(default="", description="The model family that it states.")
     may_contribute: list[str] = Field(description="The types that it may contribute now.")
 
 
@@ -120,6 +137,14 @@ class TakenIn(Wire):
     why: Annotated[str, Field(max_length=2_000)] = ""
 
 
+class CandidateVoteIn(Wire):
+    candidate: Annotated[int, Field(ge=1, description="The number of the candidate's line.")]
+    position: VotePosition
+    condition: Annotated[str, Field(max_length=2_000)] = ""
+    due: Short = ""
+    confidence: Score | None = None
+
+
 class ContributeParams(Wire):
     deliberation_id: DeliberationRef
     participant: ParticipantRef = None
@@ -145,6 +170,10 @@ class ContributeParams(Wire):
     condition: Annotated[str, Field(max_length=2_000, description="vote: what a conditional_support depends on.")] = ""
     moved_by: Annotated[int | None, Field(ge=1, description="vote: the line that changed your mind, if any did.")] = None
     taken: Annotated[list[TakenIn], Field(max_length=200, description="The owner's decision: how each advice was taken.")] = []
+    ballot: Annotated[
+        list[CandidateVoteIn], Field(max_length=64, description="vote: a position on each candidate, where there are several.")
+    ] = []
+    due: Annotated[Short, Field(description="vote: by when the condition must hold.")] = ""
     idempotency_key: IdempotencyKey = ""
 
 
@@ -165,6 +194,9 @@ class ContributionOut(Wire):
     condition: str = ""
     moved_by: int | None = None
     taken: list[TakenIn] = []
+    ballot: list[CandidateVoteIn] = []
+    due: str = ""
+    is_cut: bool = Field(default=False, description="Shortened to keep the answer small; getDeliberation has all of it.")
     round: int
     phase: str
     via: str | None = Field(
@@ -188,8 +220,48 @@ class VoteOut(Wire):
     position: str
     confidence: float
     condition: str = ""
+    due: str = ""
     moved_by: int | None = None
     weight: float
+    via: str | None = Field(default=None, description="The door; `owner:` if the owner voted for the seat.")
+    model: str | None = None
+
+
+class CandidateOut(Wire):
+    candidate: int = Field(description="Its line, for refersTo and ballot.")
+    participant: str = Field(description="Who wrote it.")
+    choice: str = ""
+    text: str = Field(description="Its beginning; the contribution of this number has all of it.")
+
+
+class TallyOut(Wire):
+    """What a candidate got: the weight of its support, of the unconditional part of it, and against it, and its posterior."""
+
+    candidate: int
+    support: float
+    unconditional: float
+    oppose: float
+    confidence: float | None = None
+
+
+class ObligationOut(Wire):
+    """A condition of a decision that was carried."""
+
+    decision_id: Annotated[str, Field(validation_alias=AliasChoices("decisionId", "decision_id", "decision"))]
+    number: int
+    by: str = Field(description="Who set it.")
+    text: str = Field(description="What must hold.")
+    due: str = ""
+    state: ObligationState
+    note: str = ""
+    settled_by: str = ""
+    settled_at: datetime | None = None
+
+
+class DeadlineOut(Wire):
+    participant: str
+    phase: str
+    deadline: str = Field(description="When its patience ends.")
 
 
 class DissentOut(Wire):
@@ -238,6 +310,8 @@ class ResultOut(Wire):
     changed_minds: list[MovedOut]
     lost: list[LostOut]
     ended_by: str
+    obligations: list[ObligationOut] = Field(default=[], description="The conditions of the decision, and what became of them.")
+    tally: list[TallyOut] = Field(default=[], description="What each candidate got, the motion first.")
 
 
 class CloseParams(Wire):
@@ -272,7 +346,16 @@ class DeliberationOut(StandingOut):
     next_since: int | None = Field(default=None, description="Where the next page begins; none when this was the last.")
     challenges: list[ChallengeOut]
     silences: list[SilenceOut] = Field(description="Who passed or was lost, where and how; on the first page.")
+    options: list[str] = Field(description="The possible answers, if they were given.")
+    settings: dict[str, Any]
+    candidates: list[CandidateOut] = Field(description="What is or would be voted on now.")
+    motion: int | None = Field(default=None, description="The line that is decided on, once that is known.")
+    tally: list[TallyOut] = Field(description="The last vote, once it is unsealed.")
+    deadlines: list[DeadlineOut]
+    patience_seconds: float
     result: ResultOut | None = None
+    outcome: str | None = Field(default=None, description="How it turned out, as a review said.")
+    obligations: list[ObligationOut] = []
 
 
 class WaitParams(Wire):
@@ -298,7 +381,8 @@ class TurnOut(Wire):
     cursor: int
     note: str
     summary: str = Field(description="What came since the cursor, in a sentence.")
-    new: list[ContributionOut] = Field(description="The same in full.")
+    new: list[ContributionOut] = Field(description="The same in full, by page.")
+    more: bool = Field(default=False, description="There is more: call again with the cursor.")
     ask: TurnAskOut | None = None
     result: ResultOut | None = None
 
@@ -306,6 +390,9 @@ class TurnOut(Wire):
 class JoinParams(Wire):
     deliberation_id: DeliberationRef
     participant: ParticipantRef = None
+    family: FamilyRef = ""
+    cursor: Annotated[int, Field(ge=0, le=MOST_ENTRIES, description="Where the last page ended.")] = 0
+    limit: Annotated[int, Field(ge=1, le=1_000)] = PAGE
 
 
 class ListParams(Wire):

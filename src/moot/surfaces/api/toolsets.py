@@ -65,7 +65,14 @@ AGENT_TOOLS: Final = (
 )
 """What an agent needs that decides under its own name, and takes part where it may not decide alone."""
 SESSION_OWNER_TOOLS: Final[dict[SessionKind, tuple[str, ...]]] = {
-    "deliberation": ("get_deliberation", "close_deliberation", "get_session", "get_asks", "answer_ask"),
+    "deliberation": (
+        "get_deliberation",
+        "close_deliberation",
+        "get_session",
+        "get_asks",
+        "answer_ask",
+        "settle_obligation",
+    ),
     "meeting": ("get_session", "get_asks", "answer_ask"),
     "swarm": ("swarm_status", "get_session", "get_asks", "answer_ask"),
     "conference": (

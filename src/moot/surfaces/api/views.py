@@ -1,35 +1,51 @@
 """A deliberation as it crosses the wire: where it stands, what was said, what came of it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
+from itertools import groupby
 from typing import Any, Final, Literal
 
 from moot.app.deliberations import DeliberationState
 from moot.app.protocols import get_protocol
+from moot.domain.claims import cut_text
 from moot.domain.facts import Language
 from moot.domain.ids import USER, SeatId
 from moot.domain.safe_text import one_line
 from moot.engine.snapshot import Snapshot
-from moot.protocols.council.facts import DeliberationClosed
+from moot.protocols.council.ballots import find_candidate_ids
+from moot.protocols.council.facts import CandidateTally, DeliberationClosed
 from moot.protocols.council.report import build_warning
+from moot.protocols.council.resolution import tally_candidates
 from moot.protocols.council.state import Council, CouncilLine
-from moot.protocols.council.timeline import CouncilTimeline, build_decision, find_condition, list_missing_votes
+from moot.protocols.council.timeline import CouncilTimeline, build_decision, find_motion_votes, list_missing_votes
 from moot.reports.blocks import join_spans
 from moot.reports.decision import Decision, summarize_choice
-from moot.reports.timeline import format_time
+from moot.reports.timeline import SessionTimeline, format_time
 from moot.surfaces.api.shapes import (
+    PAGE,
+    CandidateOut,
+    CandidateVoteIn,
     ContributionOut,
+    DeadlineOut,
     DissentOut,
     LostOut,
     MovedOut,
+    ObligationOut,
     ParticipantOut,
     ResultOut,
     SilenceOut,
     TakenIn,
+    TallyOut,
     VoteOut,
 )
 
-_RESHAPED: Final = {"decision", "choice", "confidence", "dissent", "open_challenges", "lost"}
+LONGEST_PAGE: Final = 60_000
+"""About how many characters of contributions one answer holds."""
+
+LONGEST_CANDIDATE: Final = 2_000
+MOST_SHORTENED: Final = 8
+
+_RESHAPED: Final = {"decision", "choice", "confidence", "dissent", "open_challenges", "lost", "obligations"}
 """The figures of a decision that have another form on the wire."""
 
 _COPIED: Final = [each.name for each in fields(Decision) if each.name in ResultOut.model_fields and each.name not in _RESHAPED]
@@ -63,6 +79,7 @@ def build_standing(place: DeliberationState) -> dict[str, Any]:
                 stance=seat.stance,
                 trust=seat.trust,
                 weight=seat.weight,
+                family=seat.family,
                 may_contribute=list(allowed[seat.id]) if seat.is_outside else [],
             )
             for seat in council.seats
@@ -87,7 +104,13 @@ def build_general_standing(snapshot: Snapshot, protocol: str) -> dict[str, Any]:
         "waiting_for": sorted({ask.split(".", 2)[2] for ask in state.pending}),
         "participants": [
             ParticipantOut(
-                id=seat.id, platform=seat.platform, stance=seat.stance, trust=seat.trust, weight=seat.weight, may_contribute=[]
+                id=seat.id,
+                platform=seat.platform,
+                stance=seat.stance,
+                trust=seat.trust,
+                weight=seat.weight,
+                family=seat.family,
+                may_contribute=[],
             )
             for seat in state.seats
         ],
@@ -143,12 +166,146 @@ def build_contribution(line: CouncilLine) -> ContributionOut:
         condition=said.condition,
         moved_by=said.moved_by,
         taken=[TakenIn(entry=taken.entry, how=taken.how, why=taken.why) for taken in said.taken],
+        ballot=[CandidateVoteIn.model_validate(vote) for vote in said.ballot],
+        due=said.due,
         round=line.round,
         phase=line.phase,
         via=line.via or None,
         model=line.model or None,
         mends=list(line.mends) or None,
     )
+
+
+def build_page(
+    lines: Sequence[CouncilLine], find_entry: Callable[[CouncilLine], int], limit: int
+) -> tuple[list[ContributionOut], int | None]:
+    """Return the first lines, in the order in which they came to light, and the entry behind which the next page begins.
+
+    Lines that came to light together stay together: if they are too long for one answer, each is shortened and marked.
+    """
+    page: list[ContributionOut] = []
+    size, last = 0, 0
+    for entry, group in groupby(sorted(lines, key=lambda line: (find_entry(line), line.id)), key=find_entry):
+        found = [build_contribution(line) for line in group]
+        length = sum(len(each.model_dump_json()) for each in found)
+        if page and (len(page) + len(found) > limit or size + length > LONGEST_PAGE):
+            return page, last
+        page, size, last = [*page, *found], size + length, entry
+    if size <= LONGEST_PAGE:
+        return page, None
+    room = LONGEST_PAGE // len(page)
+    return [each if len(each.model_dump_json()) <= room else _cut_contribution(each, room) for each in page], None
+
+
+def _cut_contribution(line: ContributionOut, room: int) -> ContributionOut:
+    """Shorten a line: its text to a part of the room, and what comes beside it to almost nothing."""
+    few = slice(0, MOST_SHORTENED)
+    return line.model_copy(
+        update={
+            "text": cut_text(line.text, max(room // 2, 1)),
+            "condition": cut_text(line.condition, max(room // 8, 1)),
+            "evidence": [cut_text(each, max(room // 32, 1)) for each in line.evidence[few]],
+            "answers": line.answers[few],
+            "accepts": line.accepts[few],
+            "taken": [TakenIn(entry=each.entry, how=each.how) for each in line.taken[few]],
+            "ballot": [each.model_copy(update={"condition": ""}) for each in line.ballot],
+            "is_cut": True,
+        }
+    )
+
+
+def build_trace_lines(timeline: SessionTimeline) -> tuple[list[ContributionOut], bool]:
+    """Who said what, in order, in a session of any protocol; whether there is more than one answer holds."""
+    if isinstance(timeline, CouncilTimeline):
+        page, following = build_page(timeline.state.lines, lambda line: line.seq, PAGE)
+        return page, following is not None
+    page, size = [], 0
+    for line in timeline.lines:
+        origin = timeline.origins.get(line.seq)
+        size += len(line.content)
+        if page and (size > LONGEST_PAGE or len(page) == PAGE):
+            return page, True
+        page.append(
+            ContributionOut(
+                id=line.id,
+                entry=line.seq,
+                at=line.timestamp,
+                participant=line.speaker,
+                type="input" if line.speaker == USER else "speech",
+                text=cut_text(line.content, LONGEST_PAGE),
+                is_cut=len(line.content) > LONGEST_PAGE,
+                round=0,
+                phase="" if origin is None else origin.asked_for,
+                via=(origin.via or None) if origin is not None else None,
+                model=(origin.model or None) if origin is not None else None,
+            )
+        )
+    return page, False
+
+
+def build_candidates(place: DeliberationState, reader: SeatId | None) -> list[CandidateOut]:
+    """The lines that are or would be voted on, as far as the reader may see them."""
+    council = place.council
+    visible = {line.id: line for line in council.list_visible_lines(reader)}
+    return [
+        CandidateOut(
+            candidate=line.id,
+            participant=line.seat,
+            choice=line.said.choice,
+            text=cut_text(line.said.text, LONGEST_CANDIDATE),
+        )
+        for number in find_candidate_ids(place.rules.course, council)
+        if (line := visible.get(number)) is not None
+    ]
+
+
+def find_motion_id(place: DeliberationState) -> int | None:
+    """The line that is decided on: of several candidates none, until the votes have chosen."""
+    closed = place.snapshot.session_state.closed
+    if isinstance(closed, DeliberationClosed):
+        return closed.motion
+    candidates = find_candidate_ids(place.rules.course, place.council) if place.council.phase == "vote" else ()
+    return candidates[0] if len(candidates) == 1 else None
+
+
+def build_tally(place: DeliberationState) -> list[TallyOut]:
+    """What each candidate got in the last vote; nothing while any of its votes is sealed (D-23)."""
+    closed, council = place.snapshot.session_state.closed, place.council
+    if isinstance(closed, DeliberationClosed):
+        return build_tallies(closed.candidates)
+    if council.phase == "vote" or any(number in council.sealed for number in council.votes.values()):
+        return []
+    return build_tallies(tally_candidates(place.rules.course, council))
+
+
+def build_tallies(tallies: Sequence[CandidateTally]) -> list[TallyOut]:
+    return [
+        TallyOut(
+            candidate=tally.line,
+            support=round(tally.support, 4),
+            unconditional=round(tally.unconditional, 4),
+            oppose=round(tally.oppose, 4),
+            confidence=None if tally.confidence is None else round(tally.confidence, 4),
+        )
+        for tally in tallies
+    ]
+
+
+def build_deadlines(snapshot: Snapshot) -> list[DeadlineOut]:
+    """Until when each seat that is asked may answer."""
+    return [
+        DeadlineOut(participant=ask.split(".", 2)[2], phase=ask.split(".", 2)[1], deadline=format_time(pending.deadline))
+        for ask, pending in snapshot.session_state.pending.items()
+        if pending.deadline is not None
+    ]
+
+
+def build_obligations_out(decision: Decision) -> list[ObligationOut]:
+    """The conditions of a decision, as its session and memory know them."""
+    return [
+        ObligationOut(decision_id=decision.session, number=number, by=each.seat, text=each.text, due=each.due, state=each.state)
+        for number, each in enumerate(decision.obligations, 1)
+    ]
 
 
 def build_result(timeline: CouncilTimeline) -> ResultOut | None:
@@ -169,7 +326,7 @@ def build_result(timeline: CouncilTimeline) -> ResultOut | None:
         choice="" if decision.decision is None else summarize_choice(decision.choice, decision.decision.text),
         decision=None if decision.decision is None else decision.decision.text,
         confidence=None if decision.confidence is None else round(decision.confidence, 4),
-        participant_votes=_build_votes(decision, timeline),
+        participant_votes=build_votes(decision, timeline),
         dissent=[voice.text for voice in voiced],
         dissent_details=voiced,
         open_challenges=_build_open_challenges(decision, council),
@@ -183,6 +340,8 @@ def build_result(timeline: CouncilTimeline) -> ResultOut | None:
             LostOut(participant=lost.seat, times=lost.times, last=lost.last, weight_share=lost.weight_share)
             for lost in decision.lost
         ],
+        obligations=build_obligations_out(decision),
+        tally=build_tallies(closed.candidates),
     )
 
 
@@ -193,19 +352,27 @@ def _build_note(decision: Decision, language: Language, missing: Sequence[SeatId
     return " ".join(line for line in found if line)
 
 
-def _build_votes(decision: Decision, timeline: CouncilTimeline) -> dict[str, VoteOut]:
-    """Build the votes, by seat."""
-    return {
-        position.seat: VoteOut(
+def build_votes(decision: Decision, timeline: SessionTimeline) -> dict[str, VoteOut]:
+    """Build the votes, by seat; of a deliberation with the condition of each and the model that cast it."""
+    council = timeline if isinstance(timeline, CouncilTimeline) else None
+    votes = {} if council is None else find_motion_votes(council)
+    found: dict[str, VoteOut] = {}
+    for position in decision.positions:
+        if position.verdict is None:
+            continue
+        vote = votes.get(position.seat)
+        line = None if council is None else council.state.line(council.state.votes.get(position.seat))
+        found[position.seat] = VoteOut(
             position=position.verdict,
             confidence=position.confidence_after or 0.0,
-            condition=find_condition(timeline, position.seat),
+            condition="" if vote is None else vote.condition,
+            due="" if vote is None else vote.due,
             moved_by=position.moved_by,
             weight=round(position.weight, 4),
+            via=position.via or None,
+            model=(line.model or None) if line is not None else None,
         )
-        for position in decision.positions
-        if position.verdict is not None
-    }
+    return found
 
 
 def _build_open_challenges(decision: Decision, council: Council) -> list[DissentOut]:

@@ -88,6 +88,7 @@ for command in (
     ),
     LazyCommand("roundtable", "roundtable:roundtable", "Hold conferences in plain files."),
     LazyCommand("decisions", "memory:decisions", "List, search and review past decisions."),
+    LazyCommand("obligations", "memory:obligations", "List and settle the conditions of decisions."),
     LazyCommand("trust", "memory:trust", "Show the trust in participants and models."),
     LazyCommand("breakers", "breakers:breakers", "Show, ask and reset circuit breakers."),
     LazyCommand("serve", "serve:serve", "Serve JSON-RPC, MCP and events on one port."),

@@ -1,4 +1,4 @@
-"""`moot decisions`, `moot trust`: what outlives a session."""
+"""`moot decisions`, `moot obligations`, `moot trust`: what outlives a session."""
 
 import sys
 from typing import Any
@@ -9,7 +9,8 @@ from moot.app.moot import Moot
 from moot.app.solo_decisions import SoloDecision, SoloDecisions
 from moot.domain.safe_text import one_line
 from moot.errors import UnknownDecision
-from moot.memory.facts import Outcome
+from moot.memory.facts import ObligationState, Outcome
+from moot.memory.obligations import RememberedObligation, list_obligations
 from moot.memory.remembered_decision import RememberedDecision
 from moot.memory.track_records import SourceTrust
 from moot.memory.validation import STAKES
@@ -113,6 +114,8 @@ def show(decision: str, as_json: bool) -> None:
             output.print_line(f"  {member.seat} [{one_line(member.source)}]: {member.position or 'no vote'}{sure}{first}")
         for text in record.dissent:
             output.print_line(f"  dissent: {one_line(text)}")
+        for obligation in list_obligations(kept):
+            output.print_line(f"  obligation {_format_obligation(obligation)}")
         for review in kept.reviews:
             output.print_line(f"  {review.at:%Y-%m-%d} {review.outcome}: {one_line(review.note)}")
         for name, links in (("built on", chain.built_on), ("basis of", chain.basis_of)):
@@ -141,7 +144,70 @@ def review(decision: str, outcome: Outcome, *, choice: str, note: str, key: str,
     async def work() -> None:
         async with Moot() as moot:
             kept = await (await moot.recall()).review(decision, outcome, choice=choice, note=note, by="local", key=key)
-        output.print_json(_build_decision_json(kept)) if as_json else output.print_line(f"{decision}: {kept.outcome}")
+        if as_json:
+            output.print_json(_build_decision_json(kept))
+            return
+        output.print_line(f"{decision}: {kept.outcome}")
+        listed = list_obligations(kept)
+        for each in listed:
+            if each.state == "open" or (each.state == "failed" and outcome == "success"):
+                output.print_line(f"  ! obligation {_format_obligation(each)}")
+        if any(each.state == "open" for each in listed):
+            output.print_note(f"Was it met, waived or failed? moot obligations settle {decision} NUMBER met")
+
+    output.run(work, as_json=as_json)
+
+
+@click.group(invoke_without_command=True, short_help="List and settle the conditions of decisions.")
+@click.option("--open", "only_open", is_flag=True, help="Only those that are open.")
+@click.option("--decision", help="Only those of this decision.")
+@click.option("--limit", type=click.IntRange(1, 1_000), default=200, show_default=True)
+@output.json_option
+@click.pass_context
+def obligations(ctx: click.Context, *, only_open: bool, decision: str | None, limit: int, as_json: bool) -> None:
+    """List the conditions that decisions were carried with: who set each, what must hold, by when, and what became of it.
+
+    \b
+    moot obligations --open
+    moot obligations --decision think_20261115_001
+    moot obligations settle think_20261115_001 1 met --note "benchmarked on Monday"
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+
+    async def work() -> None:
+        async with Moot() as moot:
+            found = await (await moot.recall()).list_obligations(decision=decision, only_open=only_open, limit=limit)
+        if as_json:
+            output.print_json(found)
+            return
+        if not found:
+            output.print_note("no obligation is open" if only_open else "no obligations")
+        for each in found:
+            output.print_line(f"{each.decision}  {_format_obligation(each)}")
+
+    output.run(work, as_json=as_json)
+
+
+@obligations.command()
+@click.argument("decision")
+@click.argument("number", type=click.IntRange(1))
+@click.argument("state", type=click.Choice(["met", "waived", "failed", "open"]))
+@click.option("--note", default="", help="How it is known.")
+@click.option("--key", default="", help="Idempotency key: a repeated report counts once.")
+@output.json_option
+def settle(decision: str, number: int, state: ObligationState, *, note: str, key: str, as_json: bool) -> None:
+    """Report what became of an obligation: met, waived or failed; `open` takes that back.
+
+    \b
+    moot obligations settle think_20261115_001 1 failed --note "it was never measured"
+    """
+
+    async def work() -> None:
+        async with Moot() as moot:
+            memory = await moot.recall()
+            found = await memory.settle_obligation(decision, number, state, note=note, by="local", key=key)
+        output.print_json(found) if as_json else output.print_line(f"{decision}  {_format_obligation(found)}")
 
     output.run(work, as_json=as_json)
 
@@ -207,21 +273,29 @@ def trust(source: str | None, category: str, as_json: bool) -> None:
         async with Moot() as moot:
             memory = await moot.recall()
             records = [record for record in await memory.sources() if source in {None, record.source}]
-            value = await memory.source_trust(source, category or None) if source else None
+            standing = (await memory.compute_standings([source], category))[source] if source else None
             within = (
-                await memory.compute_trusts([record.source for record in records], category) if category and not source else {}
+                await memory.compute_standings([record.source for record in records], category) if category and not source else {}
             )
             groups = await memory.amplification()
         if as_json:
-            output.print_json({"sources": records, "trust": value, "amplification": groups if source is None else []})
+            output.print_json(
+                {
+                    "sources": records,
+                    "trust": None if standing is None else standing.trust,
+                    "accuracy": None if standing is None else standing.accuracy,
+                    "amplification": groups if source is None else [],
+                }
+            )
             return
-        if source is not None:
+        if source is not None and standing is not None:
             cases = records[0].cases if records else 0
-            output.print_line(f"{one_line(source)}: trust {value:.2f} ({cases} reviewed cases in all)")
+            counted = f"trust {standing.trust:.2f}, accuracy {standing.accuracy:.2f}"
+            output.print_line(f"{one_line(source)}: {counted} ({cases} reviewed cases in all)")
         for record in records:
             _show_source(record)
             if record.source in within:
-                output.print_line(f"    in {one_line(category)}: trust {within[record.source]:.2f}")
+                output.print_line(f"    in {one_line(category)}: trust {within[record.source].trust:.2f}")
         if not records and source is None:
             output.print_note("No track records yet: review decisions (`moot decisions review`).")
         for group in groups if source is None else ():
@@ -245,12 +319,31 @@ def _format_decision(kept: RememberedDecision) -> str:
 
 
 def _build_decision_json(kept: RememberedDecision) -> dict[str, Any]:
-    return {"decision": kept.record, "outcome": kept.outcome, "reviews": kept.reviews, "alone": kept.is_alone}
+    return {
+        "decision": kept.record,
+        "outcome": kept.outcome,
+        "reviews": kept.reviews,
+        "alone": kept.is_alone,
+        "obligations": list_obligations(kept),
+    }
+
+
+def _format_obligation(each: RememberedObligation) -> str:
+    due = f" by {one_line(each.due)}" if each.due else ""
+    note = f" ({one_line(each.note)})" if each.note else ""
+    return f"{each.number} [{each.state}] {one_line(each.by)}: {one_line(each.text)}{due}{note}"
 
 
 def _show_source(record: SourceTrust) -> None:
     brier = "–" if record.brier is None else f"{record.brier:.3f}"
-    output.print_line(f"{one_line(record.source)}  trust {record.trust:.2f}  cases {record.cases}  Brier {brier}")
+    output.print_line(
+        f"{one_line(record.source)}  trust {record.trust:.2f}  accuracy {record.accuracy:.2f}  cases {record.cases}  Brier "
+        f"{brier}"
+    )
     for each in record.categories:
         if each.category:
-            output.print_line(f"    {one_line(each.category)}  trust {each.trust:.2f}  cases {each.cases}")
+            within = "–" if each.brier is None else f"{each.brier:.3f}"
+            output.print_line(
+                f"    {one_line(each.category)}  trust {each.trust:.2f}  accuracy {each.accuracy:.2f}  cases {each.cases}  "
+                f"Brier {within}"
+            )

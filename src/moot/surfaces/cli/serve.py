@@ -153,6 +153,7 @@ def mcp(all_tools: bool) -> None:
 @click.option("--url", default=f"http://127.0.0.1:{PORT}", show_default=True, help="The address of the server.")
 @click.option("--for", "agent", type=click.Choice(sorted(CLIENTS)), help="Print only the configuration of this coding agent.")
 @click.option("--stdio", is_flag=True, help="For an agent on this machine that starts `moot mcp` itself, without a server.")
+@click.option("--family", default="", help="The model (family) of the agent in this seat: agents of one family count for less.")
 @click.option("--note", default="", help="Stored with the token.")
 @click.option("--list", "listing", is_flag=True, help="List all tokens.")
 @click.option("--revoke", metavar="ID", help="Revoke a token.")
@@ -168,6 +169,7 @@ def invite(
     url: str,
     agent: str | None,
     stdio: bool,
+    family: str,
     note: str,
     listing: bool,
     revoke: str | None,
@@ -178,6 +180,7 @@ def invite(
     \b
     moot invite think_20261115_001 --seat minski
     moot invite think_20261115_001 --seat minski --for claude --stdio
+    moot invite think_20261115_001 --seat emerson --family gpt-5
     moot invite --owner --lasts 30d
     moot invite --agent ada --lasts 30d
     moot invite --list
@@ -260,8 +263,9 @@ def invite(
                 )
         elif seat is not None:
             raise BadSetting("a seat belongs to a session: moot invite SESSION --seat NAME")
+        lasting = timedelta(seconds=min(lasts, FOREVER))
         return await moot.access.issue(
-            chosen[0], session=session or "", seat=named or seat or "", lasts=timedelta(seconds=min(lasts, FOREVER)), note=note
+            chosen[0], session=session or "", seat=named or seat or "", lasts=lasting, note=note, family=family
         )
 
     out.run(work, as_json=as_json)
@@ -276,4 +280,5 @@ def _show_tokens(tokens: list[Token], as_json: bool) -> None:
     for token in tokens:
         where = " ".join(part for part in (token.session or "all sessions", token.seat) if part)
         state = f"revoked {token.revoked_at:%Y-%m-%d}" if token.revoked_at else f"until {token.expires:%Y-%m-%d %H:%M} UTC"
-        out.print_line(f"{token.id}  {token.role}  {where}  {state}  {one_line(token.note)}".rstrip())
+        family = f"  {token.family}" if token.family else ""
+        out.print_line(f"{token.id}  {token.role}  {where}  {state}{family}  {one_line(token.note)}".rstrip())

@@ -18,6 +18,7 @@ from moot.domain.facts import (
     Closed,
     Entry,
     Fact,
+    FamilyStated,
     InputGiven,
     Opened,
     Reply,
@@ -28,7 +29,7 @@ from moot.domain.facts import (
 from moot.domain.ids import SeatId, ask_id
 from moot.domain.losses import count_loss
 from moot.domain.replace import fast_replace
-from moot.domain.roster import swap_seats
+from moot.domain.roster import state_family, swap_seats
 from moot.domain.running_time import RunningTime, compute_running_time, update_pending
 from moot.protocols.swarm.answers import (
     Collision,
@@ -149,6 +150,8 @@ class SwarmRules:
                 return fast_replace(state, stop=state.stop or "called")
             case SessionForked(swaps=swaps) | SeatsSwapped(swaps=swaps):
                 return fast_replace(state, seats=swap_seats(state.seats, swaps))
+            case FamilyStated(seat=seat, family=family):
+                return fast_replace(state, seats=state_family(state.seats, seat, family))
             case Closed():
                 # A session that is cancelled or broken must not leave an agent running either.
                 return fast_replace(
