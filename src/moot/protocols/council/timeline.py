@@ -167,10 +167,16 @@ def _find_confidence(ballot: CouncilBallot | None, vote: CouncilLine | None) -> 
 
 
 def build_dissent(timeline: CouncilTimeline) -> tuple[Dissent, ...]:
-    """Return every opposing vote, condition and open challenge, with its seat."""
+    """Return every opposing vote, condition and open challenge, with its seat.
+
+    Whoever wrote what was decided does not dissent from it, whatever it challenged on the way; its condition is an obligation.
+    """
     council = timeline.state
     if timeline.resolution is None:
         return ()
+    motion = council.line(timeline.resolution.motion)
+    is_won = timeline.resolution.carried and council.opened.edition >= 2
+    winner = motion.seat if motion is not None and is_won else None
     voiced: list[Dissent] = []
     words = REPORT_TEXT[council.opened.language]
     for seat, vote in find_motion_votes(timeline).items():
@@ -179,14 +185,10 @@ def build_dissent(timeline: CouncilTimeline) -> tuple[Dissent, ...]:
         if vote.position == "oppose":
             text = (said.said.text if said is not None else "").strip() or words.gives_no_reason
             voiced.append(Dissent(seat=seat, kind="oppose", text=text, entries=entries))
-        if vote.position == "conditional_support":
-            voiced.append(
-                Dissent(seat=seat, kind="conditional", text=vote.condition.strip() or words.gives_no_reason, entries=entries)
-            )
-    motion = council.line(timeline.resolution.motion)
-    winner = motion.seat if motion is not None and timeline.resolution.carried else None
+        if vote.position == "conditional_support" and seat != winner:
+            text = vote.condition.strip() or words.gives_no_reason
+            voiced.append(Dissent(seat=seat, kind="conditional", text=text, entries=entries))
     for each in timeline.challenges():
-        # Whoever wrote what was decided does not dissent from it, whatever else it challenged on the way.
         if (each.state == "open" or _is_declined(timeline, each)) and each.line.seat != winner:
             voiced.append(Dissent(seat=each.line.seat, kind="challenge", text=each.line.said.text, entries=(each.line.id,)))
     return tuple(voiced)
