@@ -55,7 +55,11 @@ def test_a_person_sits_down_loses_the_connection_and_finishes_its_sentence(cli: 
         terminal.wait_for("! there is no command /pas here; there are: /pass, /leave")
         terminal.type("/pass\r")
         terminal.wait_for("Write the resolution")
-        terminal.type("/pass\r")
+        terminal.type("SQLite\r")
+        terminal.wait_for("In full sentences?")
+        terminal.type("\r")
+        terminal.wait_for("How sure are you?")
+        terminal.type("\r")
         terminal.wait_for("How do you vote on the motion?")
         terminal.type("suport\r")
         terminal.wait_for("did you mean “support”?")
@@ -70,7 +74,7 @@ def test_a_person_sits_down_loses_the_connection_and_finishes_its_sentence(cli: 
         terminal.type("\r")
         assert terminal.ended() == 0
     decided = cli.json("show", debate)
-    assert [(voice["seat"], voice["text"]) for voice in decided["dissent"]] == [("eve", "with backups")]
+    assert [(each["seat"], each["text"]) for each in decided["obligations"]] == [("eve", "with backups")]
     proposed = next(fact for fact in list_facts(cli, debate) if fact.get("seat") == "eve")
     assert "It is small enough." in json.dumps(proposed)
 

@@ -5,6 +5,8 @@ from tests.support.council_scenes import at
 from tests.support.play_council import PASS, synthesize
 
 from moot.codec.answers import read_answer
+from moot.codec.person_asks import build_person_ask
+from moot.codec.plain_text import read_plain_answer
 from moot.domain.effects import Brief
 from moot.errors import BadAnswer
 from moot.protocols.council.facts import Contribution
@@ -70,3 +72,28 @@ def test_a_condition_in_words_is_kept() -> None:
 def test_what_is_not_certain_is_asked_for_again(raw: str) -> None:
     with pytest.raises(BadAnswer):
         read_answer(ask_for_ballot(), raw)
+
+
+@pytest.mark.parametrize(
+    ("text", "positions"),
+    [
+        ("support #5\noppose #6", ["support", "oppose"]),
+        ("I support #5 and oppose #6.", ["support", "oppose"]),
+        ("#5: yes\n#6: yes, if it is tested", ["support", "conditional_support"]),
+        ("5 support, 6 oppose because it is slow", ["support", "oppose"]),
+        ("支持 #6", ["abstain", "support"]),
+        ("abstain", ["abstain", "abstain"]),
+    ],
+)
+def test_a_person_votes_in_plain_words(text: str, positions: list[str]) -> None:
+    """M-8"""
+    said = read_plain_answer(build_person_ask(ask_for_ballot()), text)
+    assert isinstance(said, dict)
+    assert [vote["position"] for vote in said["ballot"]] == positions
+
+
+@pytest.mark.parametrize("text", ["support", "Yes.", "I like the first one.", "反对"])
+def test_a_person_who_does_not_say_which_is_told_what_is_expected(text: str) -> None:
+    """M-8: nobody is recorded as abstaining who did not."""
+    with pytest.raises(BadAnswer, match="expected on a line for each number"):
+        read_plain_answer(build_person_ask(ask_for_ballot()), text)

@@ -52,6 +52,8 @@ _DOUBT: Final = re.compile(
     r"\b(?:conditional|conditionally|if|unless|provided|but|who|others|they|everyone|everybody|somebody|someone|some|many|few)\b"
     r"|有条件|如果|除非|前提|但|谁|别人|他们|她们|大家|有人"
 )
+_LINE_NUMBER: Final = re.compile(r"#(\d{1,6})")
+_NUMBERED_CLAUSE: Final = re.compile(r"[.;；。\n]|,?\s+(?:and|but|while)\s+(?=\S)|[,，、]\s*(?=[^#]{0,40}#\d)|而|但")
 _AGAINST: Final = ("oppose", "challenge", "contest", "REJECTED", "declined")
 _FOR: Final = frozenset({"support", "agree", "APPROVED", "adopted"})
 
@@ -65,6 +67,15 @@ class PositionRead:
 
 
 @lru_cache(maxsize=256)
+def split_by_line_number(text: str) -> list[tuple[int, str]]:
+    """Return what each clause says of the lines that it names: "I support #5 and oppose #6" speaks of both apart."""
+    found = []
+    for clause in _NUMBERED_CLAUSE.split(text):
+        numbers = [int(number) for number in _LINE_NUMBER.findall(clause)]
+        found += [(number, " ".join(_LINE_NUMBER.sub(" it ", clause).split())) for number in numbers]
+    return found
+
+
 def build_choices(options: tuple[str, ...]) -> tuple[PersonChoice, ...]:
     """Return options as choices."""
     return tuple(PersonChoice(value=option, text=option) for option in options)

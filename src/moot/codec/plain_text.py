@@ -7,7 +7,7 @@ import difflib
 import re
 from collections.abc import Sequence
 
-from moot.codec.choice_words import list_words, read_choice, read_option, read_position
+from moot.codec.choice_words import list_words, read_choice, read_option, read_position, split_by_line_number
 from moot.codec.value_words import read_integer, read_share, split_numbers
 from moot.domain.person import CONDITION, WHY, PersonAsk, PersonChoice, PersonStep, build_key
 from moot.domain.topic import normalize_label
@@ -72,7 +72,10 @@ def read_plain_answer(person: PersonAsk, text: str) -> object:
     if not person.steps:
         return person.build({})
     groups = list(dict.fromkeys(step.group for step in person.steps))
-    parts = _split_items(said, [group for group in groups if group])
+    items = [group for group in groups if group]
+    parts = _split_items(said, items)
+    if len(items) > 1 and not parts:
+        _check_says_nothing(person, said)
     answers: dict[str, str] = {}
     for group in groups:
         part = parts.get(group, "" if group else said)
@@ -95,6 +98,7 @@ def _split_items(text: str, groups: list[str]) -> dict[str, str]:
         return {groups[0]: text}
     parts: dict[str, str] = {}
     current = ""
+    text = re.sub(rf"[,;，；]\s*(?=#?(?:{'|'.join(map(re.escape, groups))})\b)", "\n", text) if groups else text
     for line in map(str.strip, text.splitlines()):
         item = _ITEM.match(line)
         number = item[1] if item else ""
@@ -103,7 +107,15 @@ def _split_items(text: str, groups: list[str]) -> dict[str, str]:
         words = line[item.end() :] if item is not None and is_next else line
         if current:
             parts[current] = f"{parts[current]}\n{words}" if current in parts else words
-    return parts
+    return parts or {str(number): words for number, words in split_by_line_number(text) if str(number) in groups}
+
+
+def _check_says_nothing(person: PersonAsk, text: str) -> None:
+    """Raise BadAnswer if a text takes a position without saying on which item: only an abstention is about all of them."""
+    step = next(step for step in person.steps if step.group)
+    found = read_position(text, step.choices) if step.kind == "position" else None
+    if found is None or found.value != "abstain":
+        raise BadAnswer(_explain_missing(person, step))
 
 
 def _read_group(person: PersonAsk, steps: list[PersonStep], text: str, answers: dict[str, str]) -> None:
@@ -148,7 +160,7 @@ def _explain_missing(person: PersonAsk, step: PersonStep) -> str:
 def describe_plain_answer(person: PersonAsk) -> str:
     """Return what can be said in answer, in one line."""
     said = []
-    first = next((step for step in person.steps if step.choices and step.is_needed), None)
+    first = next((step for step in person.steps if step.choices and (step.is_needed or step.group)), None)
     if first is not None:
         listed = " | ".join(choice.text for choice in first.choices)
         several = len({step.group for step in person.steps if step.group}) > 1

@@ -4,13 +4,11 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from moot.codec.choice_words import build_choices, read_position
+from moot.codec.choice_words import build_choices, read_position, split_by_line_number
 from moot.codec.value_words import read_integer
 
 _POSITIONS: Final = build_choices(("support", "conditional_support", "oppose", "abstain"))
 _REFERENCES: Final = ("refers_to", "candidate", "motion", "line", "resolution")
-_NUMBER: Final = re.compile(r"#(\d{1,6})")
-_CLAUSE: Final = re.compile(r"[.;；。\n]|,?\s+(?:and|but|while)\s+(?=\S)|，|、(?=\S)|而|但")
 
 
 def infer_vote_field(name: str, fields: Mapping[str, object]) -> object | None:
@@ -28,15 +26,12 @@ def infer_vote_field(name: str, fields: Mapping[str, object]) -> object | None:
 
 
 def _find_in_words(words: str) -> list[dict[str, object]]:
-    """Return the position of each clause on the lines that it names; a line with two different ones is not certain."""
+    """Return the position on each line that the words name; a line with two different ones is not certain."""
     found: dict[int, dict[str, object]] = {}
-    for clause in _CLAUSE.split(words):
-        numbers = [int(number) for number in _NUMBER.findall(clause)]
-        said = _read(" ".join(_NUMBER.sub(" it ", clause).split())) if numbers else {}
-        for number in numbers if said else ():
-            if number in found and found[number] != said:
-                return []
-            found[number] = said
+    for number, clause in split_by_line_number(words):
+        said = _read(clause)
+        if said and found.setdefault(number, said) != said:
+            return []
     return [{"candidate": number, **said} for number, said in found.items()]
 
 

@@ -1,6 +1,7 @@
 """What a person is asked in a deliberation: to propose, to argue, to write the resolution, to decide, to vote."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final, get_args
 
 from moot.domain.context import Utterance, clip_utterance, extract_first_sentence
@@ -75,7 +76,10 @@ class CouncilPersonText(TwoLanguages):
     )
     gives_way = both("Do you give way to it?", "你接受这个质疑吗？")
     ways: Both[dict[str, str]] = both({"no": "no, I hold to it", "yes": "yes"}, {"no": "不，我坚持", "yes": "接受"})
-    vote_on = both("Resolution #{number} by {seat}: “{text}” Your position?", "{seat} 的决议 #{number}：“{text}”你的立场？")
+    vote_on = both(
+        "Resolution #{number} by {seat}: “{text}” Your position? (Enter: abstain)",
+        "{seat} 的决议 #{number}：“{text}”你的立场？（直接回车：弃权）",
+    )
     vote = both("How do you vote on the motion?", "你对动议投什么票？")
     motion = both("The motion is #{number} by {seat}:", "动议是 {seat} 的 #{number}：")
 
@@ -251,7 +255,7 @@ def _build_ballot_ask(
     about = "\n".join(f"#{line.id} {line.seat}:\n{quote_lines(line.said.text)}" for line in lines)
     others = frozenset(line.id for line in state.list_visible_lines(ask.seat) if line.seat != ask.seat)
     steps = [
-        step
+        replace(step, is_needed=step.is_needed and step.name != POSITION)
         for line in lines
         for step in ask_position(
             language,
@@ -268,7 +272,7 @@ def _build_ballot_ask(
         ballot = [
             {
                 "candidate": line.id,
-                "position": answers[build_key(POSITION, str(line.id))],
+                "position": answers.get(build_key(POSITION, str(line.id))) or "abstain",
                 "condition": answers.get(build_key(CONDITION, str(line.id)), "")[:LONGEST_LINE],
             }
             for line in lines
