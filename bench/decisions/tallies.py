@@ -20,11 +20,11 @@ from moot.scoring.trust import (
     compute_brier,
     compute_category_accuracy,
     compute_category_trust,
-    compute_evidence,
     compute_trust,
 )
 
 FOLDS: Final = 5
+LEAST_TRUST: Final = 0.01
 
 LESS: Final = 0.4
 """Makes 0.2 of the presumed 0.5: how far open answers that are wrong are wrong alike."""
@@ -74,6 +74,14 @@ class Trusts:
     def accuracy_within(self, seat: str, category: str) -> float:
         found = self.by_category.get((seat, category), TrackRecord())
         return compute_category_accuracy(found, self.overall.get(seat, TrackRecord()))
+
+
+def compute_evidence(trust: float) -> float:
+    """Return the weight of a vote of this trust in a tally, relative to a neutral one, which weighs 1; always positive.
+
+    The rule before votes weighed in log-odds: in proportion to trust.
+    """
+    return max(trust, LEAST_TRUST) / NEUTRAL_TRUST
 
 
 def neutral(_seat: str, _category: str) -> float:

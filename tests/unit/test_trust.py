@@ -8,11 +8,9 @@ from hypothesis import strategies as st
 
 from moot.scoring.calibration import ReliabilityBin, build_reliability_table, compute_brier_score, compute_calibration_gap
 from moot.scoring.trust import (
-    NEUTRAL_BRIER,
     TrackRecord,
     compute_brier,
     compute_category_trust,
-    compute_evidence,
     compute_forecast,
     compute_trust,
 )
@@ -90,13 +88,6 @@ def test_a_better_score_never_lowers_trust(scores: list[float], one: float, two:
 @given(SCORES, SCORES)
 def test_trust_stays_between_nought_and_one(scores: list[float], others: list[float]) -> None:
     assert 0 <= compute_category_trust(record(scores), record(others)) <= 1
-
-
-@given(UNIT, UNIT)
-def test_evidence_is_positive_grows_with_trust_and_is_one_when_neutral(one: float, two: float) -> None:
-    low, high = sorted((one, two))
-    assert 0 < compute_evidence(low) <= compute_evidence(high)
-    assert compute_evidence(1 - math.sqrt(NEUTRAL_BRIER)) == 1.0
 
 
 def test_the_reliability_table_leaves_out_empty_bins_and_keeps_certainty_in_the_last() -> None:

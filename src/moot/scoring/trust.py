@@ -33,8 +33,6 @@ PRIOR_ACCURACY: Final = PRIOR_RIGHT / PRIOR_CASES
 
 MOST_OTHER_CASES: Final = 3.0
 
-_LEAST_TRUST: Final = 0.01
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrackRecord:
@@ -130,14 +128,6 @@ def compute_category_accuracy(category_record: TrackRecord, overall_record: Trac
 def presume_accuracy(trust: float) -> float:
     """Return the accuracy that stands for a trust that was set by hand: linear, 0.65 where the trust is neutral."""
     return PRIOR_ACCURACY + (trust - NEUTRAL_TRUST) * 2 * (1 - PRIOR_ACCURACY)
-
-
-def compute_evidence(trust: float) -> float:
-    """Return the weight of a vote of this trust in a tally, relative to a neutral one, which weighs 1; always positive.
-
-    The rule before votes weighed in log-odds: in proportion to trust.
-    """
-    return max(trust, _LEAST_TRUST) / NEUTRAL_TRUST
 
 
 def _limit_others(category_record: TrackRecord, overall_record: TrackRecord) -> TrackRecord:
