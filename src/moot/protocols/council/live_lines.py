@@ -32,7 +32,7 @@ def add_and_describe_entry(timeline: CouncilTimeline, entry: Entry) -> list[str]
 
 def _format_line(line: CouncilTimelineLine, words: CouncilReportText) -> str:
     head = line.speaker if line.spoken is None else _format_head(line.spoken, words)
-    return SpokenLine(f"#{line.id} {head}", line.content)
+    return SpokenLine(f"#{line.id} {head}", line.content or (line.spoken.said.condition if line.spoken is not None else ""))
 
 
 def _format_head(line: CouncilLine, words: CouncilReportText) -> str:
