@@ -163,7 +163,7 @@ class TestRecords:
     def test_a_record_elsewhere_counts_as_at_most_three_cases(self) -> None:
         elsewhere = TrackRecord(cases=100, sides=100, right=100)
         assert compute_category_accuracy(TrackRecord(), elsewhere) == pytest.approx(9.5 / 13)
-        assert compute_category_accuracy(TrackRecord(), TrackRecord(sides=2, right=2)) == pytest.approx(8.5 / 12)
+        assert compute_category_accuracy(TrackRecord(), TrackRecord(sides=2, right=2)) == pytest.approx(7.5 / 11)
         # Three cases of score 0 beside ten of 0.25, and that beside nothing in the category.
         assert compute_category_trust(TrackRecord(), elsewhere) == pytest.approx(1 - math.sqrt(2.5 / 13))
 

@@ -7,8 +7,8 @@ a source without a record, or one that knows nothing and says so.
 Accuracy is how often a source was on the side that proved right, which is what its votes weigh by. Its prior, 6.5 of 10 cases, is
 what one vote was worth on recorded votes.
 
-Within a category, what a source did in all others counts as at most MOST_OTHER_CASES cases: a hundred wins elsewhere do not make
-an authority here.
+Within a category, a case of another one counts as OTHER_SHARE of a case, and all of them as at most MOST_OTHER_CASES: a hundred
+wins elsewhere do not make an authority here.
 """
 
 import math
@@ -31,6 +31,7 @@ PRIOR_CASES: Final = 10.0
 PRIOR_ACCURACY: Final = PRIOR_RIGHT / PRIOR_CASES
 """How often one vote of an unknown source is right."""
 
+OTHER_SHARE: Final = 0.5
 MOST_OTHER_CASES: Final = 3.0
 
 
@@ -65,9 +66,9 @@ class TrackRecord:
             right=max(self.right - other.right, 0.0),
         )
 
-    def limit_cases(self, most: float) -> "TrackRecord":
-        """Return the same averages over at most so many cases."""
-        scored, sided = (min(1.0, most / count) if count > 0 else 1.0 for count in (self.cases, self.sides))
+    def thin_out(self, share: float, most: float) -> "TrackRecord":
+        """Return the same averages over a share of the cases, and at most so many."""
+        scored, sided = (min(share, most / count) if count > 0 else share for count in (self.cases, self.sides))
         return TrackRecord(
             cases=self.cases * scored, brier_sum=self.brier_sum * scored, sides=self.sides * sided, right=self.right * sided
         )
@@ -132,7 +133,7 @@ def presume_accuracy(trust: float) -> float:
 
 def _limit_others(category_record: TrackRecord, overall_record: TrackRecord) -> TrackRecord:
     """Return the record of all other categories; a case counts in its own category alone."""
-    return overall_record.minus(category_record).limit_cases(MOST_OTHER_CASES)
+    return overall_record.minus(category_record).thin_out(OTHER_SHARE, MOST_OTHER_CASES)
 
 
 def _shrink_brier(record: TrackRecord, prior: float, strength: float) -> float:
