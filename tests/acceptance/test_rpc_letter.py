@@ -262,6 +262,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "options": ["HSM", "attention"],
         "thread": "hsm",
         "builtOn": ["alone.1"],
+        "memory": True,
         "blind": True,
         "earlyStop": False,
         "rounds": 2,

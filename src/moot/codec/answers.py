@@ -18,6 +18,7 @@ from moot.errors import BadAnswer
 # Reasoning models print their reasoning in tags. An unclosed one runs to the end of the text: the model was cut off in it.
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 _THOUGHT_END = re.compile(r"</think(?:ing)?>")
+LONGEST_PASS = 40
 LONGEST_ANSWER = 100_000
 
 
@@ -76,6 +77,8 @@ def _parse(
         return instead, []
     mender = AnswerMender(schema, fills, infer=form.infer, is_strict=is_strict)
     try:
+        if not is_strict and form.silence and _says_pass(schema, raw):
+            raise BadAnswer("a pass")
         if isinstance(raw, str):
             text = strip_thoughts(fix_surrogates(raw))
             value = _read_text(form.shape, text, mender) if form.form == "text" else mender.mend_text(text)
@@ -97,6 +100,12 @@ def _parse(
         return get_adapter(form.shape).validate_python(value), notes
     except ValidationError as cause:
         raise BadAnswer(_explain(form, cause)) from cause
+
+
+def _says_pass(schema: Schema, raw: object) -> bool:
+    """Whether a few words pass, where a pass is offered: they are no contribution of that text."""
+    offered = schema.get("properties", {}).get("type", {}).get("enum", ())
+    return "pass" in offered and isinstance(raw, str) and len(raw) <= LONGEST_PASS and is_pass(raw.strip())
 
 
 def parse_alternative(form: AnswerForm, instead: Alternative, raw: object) -> object | None:
