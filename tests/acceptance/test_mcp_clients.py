@@ -197,6 +197,9 @@ def test_what_every_tool_gives_is_what_its_schema_says(server: Server) -> None:
         await call("list_deliberations", status="closed")
         await call("search_decisions", query="right door")
         await call("get_decision", decisionId=session)
+        owed = await call("list_obligations", decisionId=session)
+        assert [each["text"] for each in owed["obligations"]] == ["a handrail"]
+        await call("settle_obligation", decisionId=session, number=1, state="met")
         await call("review_decision", decisionId=session, outcome="partial", note="It creaks.")
         await call("get_source_trust", source="ada")
         recorded = await call("record_decision", agent="ada", topic="Oil it?", decision="Oil it.", confidence=0.8, stakes="low")
