@@ -27,6 +27,8 @@ TEXTS = {
 
 
 MATCHED = {
+    "moot.codec.mending._NUMBERED",
+    "moot.protocols.persona.bid_words._LEADING_AMOUNT",
     "moot.domain.consult._REQUEST",
     "moot.protocols.consultation.facts._FROM",
     "moot.protocols.consultation.facts._UNKNOWN",

@@ -53,7 +53,7 @@ _DOUBT: Final = re.compile(
     r"|有条件|如果|除非|前提|但|谁|别人|他们|她们|大家|有人"
 )
 _LINE_NUMBER: Final = re.compile(r"#(\d{1,6})")
-_NUMBERED_CLAUSE: Final = re.compile(r"[.;；。\n]|,?\s+(?:and|but|while)\s+(?=\S)|[,，、]\s*(?=[^#]{0,40}#\d)|而|但")
+_NUMBERED_CLAUSE: Final = re.compile(r"[.;；。\n]|\s(?:and|but|while)\s|[,，、](?=[^#]{0,40}#\d)|而|但")
 _AGAINST: Final = ("oppose", "challenge", "contest", "REJECTED", "declined")
 _FOR: Final = frozenset({"support", "agree", "APPROVED", "adopted"})
 
