@@ -199,6 +199,14 @@ def test_a_vote_ahead_of_the_vote_is_sealed_too() -> None:
     assert "SECRET" not in seen(table.brief("bob"))
 
 
+def test_a_vote_ahead_that_was_changed_stays_sealed_too() -> None:
+    """D-23"""
+    table = at("synthesize", debate, *AWAY).says("ada", synthesize("a", "A."))
+    table.says("ada", vote(text="FIRST thought")).says("ada", vote("oppose", text="SECOND thought")).say(bob=PASS, cy=PASS)
+    assert table.phase == (1, "vote")
+    assert "thought" not in seen(table.brief("bob"))
+
+
 def test_what_was_sealed_can_be_read_in_the_next_round() -> None:
     """D-23"""
     table = at("synthesize", consensus, *AWAY).says("ada", synthesize("a", "A."))

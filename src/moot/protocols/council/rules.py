@@ -299,11 +299,10 @@ def _reveal_lines(state: Council, entry: int, phase: Phase | Literal["closed"]) 
     """Open what was sealed when a phase ends; asking once more does not end the first one, and votes ahead wait for theirs."""
     if phase == "propose":
         return state
-    kept = frozenset() if phase == "closed" or state.phase == "vote" else state.sealed & set(state.ahead.values())
-    kept = frozenset(number for number in kept if (line := state.line(number)) is not None and line.phase == "vote")
-    reveals = (
-        (*state.reveals, entry) if state.are_votes_sealed and (state.phase == "vote" or phase == "closed") else state.reveals
-    )
+    ends_vote = phase == "closed" or state.phase == "vote"
+    votes = (number for number in state.sealed if (line := state.line(number)) is not None and line.phase == "vote")
+    kept = frozenset() if ends_vote else frozenset(votes)
+    reveals = (*state.reveals, entry) if state.are_votes_sealed and ends_vote else state.reveals
     return fast_replace(state, sealed=kept, reveals=reveals, revealed_at=state.revealed_at or entry)
 
 
