@@ -211,9 +211,9 @@ def test_a_consensus_is_found_when_the_objections_have_been_met(cli: Cli) -> Non
     assert "  ■ Synthesizing · round 2\n#10 bob synthesizes (0.90): A four-day week, with Fridays covered in turn.\n" in told
     found = cli.json("show", "s")
     assert (found["consensus_type"], found["ended_by"], found["author"]) == ("convergent", "voted", "bob")
-    assert [(each["seat"], each["kind"], each["text"]) for each in found["dissent"]] == [
-        ("bob", "conditional", "The rota is published a month ahead."),
-    ]
+    # Bob wrote what was decided: his own condition is an obligation, not a dissent.
+    assert found["dissent"] == []
+    assert [(each["seat"], each["text"]) for each in found["obligations"]] == [("bob", "The rota is published a month ahead.")]
     assert [each["moved_by"] for each in found["positions"]] == [None, 6, None]
 
 
@@ -390,7 +390,7 @@ def test_a_chinese_topic_gives_chinese_words(cli: Cli) -> None:
         "  乙 跳过",
         "  ■ 综合",
         "  ■ 投票",
-        "#9 丙 有条件支持 (0.60)",
+        "#9 丙 有条件支持 (0.60): 长上下文预算不变",
         "  ■ 趋同：无人反对，但有条件、弃权或缺票",
         "先试点一个季度，再决定是否全国扩张。",
         "共识: 趋同：无人反对，但有条件、弃权或缺票",

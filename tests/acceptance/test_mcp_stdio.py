@@ -66,7 +66,7 @@ def test_it_writes_the_protocol_alone_from_the_handshake_to_the_end_of_its_input
         said: dict[str, Json] = {
             "propose": {"type": "propose", "text": "Left.", "choice": "left", "confidence": 0.7},
             "argue": {"type": "pass"},
-            "synthesize": {"type": "pass"},
+            "synthesize": {"type": "synthesize", "text": "Left it is.", "choice": "left", "confidence": 0.7},
             "vote": {"type": "vote", "position": "support", "confidence": 0.7},
         }
         turn = stdio.call("join_deliberation", **ada)["structuredContent"]

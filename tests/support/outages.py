@@ -96,10 +96,13 @@ class Scene:
         return {seat: ScriptParticipant(self._write_script(folder, seat), SeatId(seat)) for seat in self.seats}
 
     def _write_script(self, folder: Path, seat: str) -> Path:
-        if self.file:
-            return EXAMPLES / self.file
         folder.mkdir(exist_ok=True)
         path = folder / f"{seat}.toml"
+        if self.file:
+            # Where the one who would write the resolution is out, there are several proposals to vote on: the votes name one.
+            example = (EXAMPLES / self.file).read_text(encoding="utf-8")
+            path.write_text(example.replace('type = "vote"\n', 'type = "vote"\nrefers_to = 2\n'), encoding="utf-8")
+            return path
         asks = f"[[{self.consults}]]\n{_CONSULT}\n" if self.consults and seat == "ada" else ""
         path.write_text(asks + (self.script or _TALK), encoding="utf-8")
         return path
