@@ -1,6 +1,7 @@
 """The candidates of a vote and the positions on them (D-7): the votes choose the motion, never the order of arrival."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from moot.domain.ids import SeatId
 from moot.domain.roster import Seat
@@ -52,16 +53,10 @@ def find_votes(state: Council, candidates: Sequence[int]) -> Mapping[SeatId, Map
         if line is None:
             continue
         found[seat] = {
-            candidate: vote if vote.confidence is not None else _with_confidence(vote, line.said.confidence)
+            candidate: vote if vote.confidence is not None else replace(vote, confidence=line.said.confidence)
             for candidate, vote in read_ballot(line.said, candidates).items()
         }
     return found
-
-
-def _with_confidence(vote: CandidateVote, confidence: float | None) -> CandidateVote:
-    return CandidateVote(
-        candidate=vote.candidate, position=vote.position, condition=vote.condition, confidence=confidence, due=vote.due
-    )
 
 
 def build_voice(seat: Seat, position: VotePosition | None, confidence: float | None) -> SeatVote:

@@ -133,8 +133,9 @@ class Course:
             return ()
         later = phases[phases.index(state.phase) + 1 :]
         # Nobody is asked to answer who was not challenged, or who has gone on already.
-        is_answered = not any(seat not in state.ahead for seat in self.list_phase_seats(state, "answer"))
-        return tuple(phase for phase in later if phase != "answer" or not is_answered) if "answer" in later else later
+        if "answer" in later and all(seat in state.ahead for seat in self.list_phase_seats(state, "answer")):
+            return tuple(phase for phase in later if phase != "answer")
+        return later
 
     def find_next_phase(self, state: Council) -> Phase | None:
         """Return the phase after the current one; None if the round ends with it."""
