@@ -6,7 +6,7 @@ from typing import Final
 from moot.domain.roster import HELPING_SEATS, MEASURE, MOST_SEATS, UNNAMED_MINDS, Seat, parse_kind, validate_seats
 from moot.errors import BadRoster, BadSetting
 from moot.ports.plugin import Plan, ProtocolPlugin
-from moot.protocols.swarm.facts import FEWEST_AGENTS, LIKENESS, MOST_AGENTS, VALIDATOR, SwarmOpened, SwarmSettings
+from moot.protocols.swarm.facts import EDITION, FEWEST_AGENTS, LIKENESS, MOST_AGENTS, VALIDATOR, SwarmOpened, SwarmSettings
 from moot.protocols.swarm.records.blackboard import render_blackboard, render_operation_log, render_run_config
 from moot.protocols.swarm.reports.live_lines import add_and_describe_entry
 from moot.protocols.swarm.reports.report import build_swarm_report, render_convergence_report
@@ -34,7 +34,8 @@ def open_session(plan: Plan) -> SwarmOpened:
     if not FEWEST_AGENTS <= len(explorers) <= MOST_AGENTS:
         raise BadRoster(f"{len(explorers)} explorers; a swarm needs {FEWEST_AGENTS} to {MOST_AGENTS}: --agents N, or add --seat")
     seats = validate_seats((*explorers, *_build_helper_seats(plan, explorers)), fewest=2, most=MOST_SEATS + HELPING_SEATS)
-    return plan.opening(SwarmOpened, seats=seats, settings=settings)
+    settings = replace(settings, settle=settings.settle or ("quorum" if settings.mode == "classic" else "evidence"))
+    return plan.opening(SwarmOpened, seats=seats, settings=settings, edition=EDITION)
 
 
 def _build_helper_seats(plan: Plan, explorers: list[Seat]) -> list[Seat]:

@@ -18,8 +18,10 @@ from moot.protocols.swarm.answer_schemas import build_answer_schema, find_fills,
 from moot.protocols.swarm.facts import FORMS, LIKENESS, VALIDATOR, OperationResult, RoundOrder
 from moot.protocols.swarm.person import build_person_ask
 from moot.protocols.swarm.prompt_text import DISPLAY_NAMES, PROMPT_TEXT, SwarmPromptText
-from moot.protocols.swarm.rules.collisions import find_invitation
+from moot.protocols.swarm.rules.collisions import LOOKED_AT, find_invitation
+from moot.protocols.swarm.rules.evidence import list_rated_directions
 from moot.protocols.swarm.rules.ideas import build_comparison
+from moot.protocols.swarm.rules.operations import direction_key
 from moot.protocols.swarm.rules.round_start import TOP, count_active_signals, is_ping, weigh_directions
 from moot.protocols.swarm.rules.shutdown import list_ballot_ideas
 from moot.protocols.swarm.state import Agent, Finding, Swarm
@@ -34,6 +36,8 @@ MOST_CLAIMS: Final = 12
 MOST_IDEAS: Final = 24
 MOST_FINDINGS: Final = 16
 MOST_RESULTS: Final = 20
+MOST_INSIGHTS: Final = 8
+MOST_OWN_FINDINGS: Final = 3
 LONGEST_INPUT: Final = 2_000
 
 
@@ -83,6 +87,9 @@ def _build_shared_prompt(state: Swarm, words: SwarmPromptText, ask: Ask) -> str:
     task = f"{words.task}\n{quote_lines(state.opened.topic[:LONGEST_TASK])}"
     if ask.kind in {"compare", "shutdown"}:
         return task
+    if ask.kind == "ballot" and state.by_evidence:
+        # Without the concentrations and the backers: what counts is what each explorer read, not what is popular.
+        return "\n\n".join([task, "\n".join(_format_findings(state, words))])
     if ask.kind == "explore" and state.settings.mode == "classic":
         return task
     parts = [task]
@@ -102,6 +109,7 @@ def render_snapshot(state: Swarm, words: SwarmPromptText) -> str:
             *_format_claims(state, words),
             *_format_ideas(state, words),
             *_format_findings(state, words),
+            *_format_insights(state, words),
         ]
     )
 
@@ -159,6 +167,18 @@ def _format_findings(state: Swarm, words: SwarmPromptText) -> list[str]:
     return _format_section(words, words.findings, [_format_finding(each) for each in newest], len(state.board.findings))
 
 
+def _format_insights(state: Swarm, words: SwarmPromptText) -> list[str]:
+    """Format the newest insights of collisions (S-13); the first edition kept them from the explorers."""
+    if state.is_first_edition:
+        return []
+    newest = state.board.findings[-LOOKED_AT:]
+    told = {
+        text: f"{each.seat} → {finding.id}: {text}" for finding in newest for each in finding.reviews for text in each.insights
+    }
+    lines = [quote_lines(_shorten_text(line)) for line in [*told.values()][-MOST_INSIGHTS:]]
+    return _format_section(words, words.insights, lines, len(told))
+
+
 def _format_finding(finding: Finding) -> str:
     marks = [finding.perspective] if finding.perspective else []
     if finding.needs_validation:
@@ -186,12 +206,31 @@ def _build_own_prompt(state: Swarm, words: SwarmPromptText, ask: Ask, agent: Age
             return words.shutdown
         case "ballot":
             ideas = [idea for number in list_ballot_ideas(state) if (idea := state.board.idea(number)) is not None]
-            return "\n".join([*(quote_lines(f"{idea.number}. {idea.text}") for idea in ideas), words.ballot])
+            listed = [quote_lines(f"{idea.number}. {idea.text}") for idea in ideas]
+            if not state.by_evidence:
+                return "\n".join([*listed, words.ballot])
+            own = _format_own_readings(state, words, ask.seat)
+            return "\n".join([*own, *([words.ballot_ideas] if listed else []), *listed, words.ballot_evidence])
         case "collide":
             return _format_collision(state, words, ask)
         case _:
             assert agent is not None, "only explorers are asked to explore"
             return _format_round_start(state, words, agent)
+
+
+def _format_own_readings(state: Swarm, words: SwarmPromptText, seat: SeatId) -> list[str]:
+    """List the directions that a seat has read with its own deposits and findings: a model remembers none of them."""
+    lines = []
+    mine = sorted((each for each in state.board.findings if each.seat == seat), key=lambda each: len(each.reviews))
+    for number, direction in list_rated_directions(state, seat).items():
+        key = direction_key(direction)
+        count, total = state.board.readings.get(key, {}).get(seat, (0, 0.0))
+        told = f" ({words.own_deposits.format(count=count, mean=total / count)})" if count else ""
+        lines.append(quote_lines(f"{number}. {direction}{told}"))
+        # Of what it said again and again, the time that was reviewed most.
+        found = {each.core_idea: each for each in mine if direction_key(each.direction) == key}
+        lines += [_format_finding(each) for each in [*found.values()][-MOST_OWN_FINDINGS:]]
+    return [words.own_directions, *lines] if lines else []
 
 
 def _format_comparison(state: Swarm, words: SwarmPromptText) -> str:
@@ -220,7 +259,13 @@ def _format_round_start(state: Swarm, words: SwarmPromptText, agent: Agent) -> s
         return "\n".join([you, words.perspective.format(perspective=order.perspective), words.explore_classic])
     message = [quote_lines(_dump_json(each)) for each in _build_message(state, agent, order)]
     news = [*_format_news(state, words, agent), *_format_orders(state, words, order)]
-    return "\n".join([you, *message, *news, words.explore_outside if state.seat(agent.seat).is_outside else words.explore])
+    is_outside = state.seat(agent.seat).is_outside
+    ask = words.explore_outside if is_outside else words.explore
+    if state.by_evidence:
+        # Deposits are readings: what an amount means must be the same for all.
+        amounts = words.amounts.format(most=state.settings.most_deposit)
+        ask = f"{ask}\n{amounts}" if is_outside else ask.replace("{direction, amount}", f"{{direction, {amounts}}}")
+    return "\n".join([you, *message, *news, ask])
 
 
 def _build_message(state: Swarm, agent: Agent, order: RoundOrder) -> list[dict[str, object]]:
@@ -243,6 +288,7 @@ def _build_message(state: Swarm, agent: Agent, order: RoundOrder) -> list[dict[s
                 "mustSwitchDirection": order.must_switch,
                 "currentDirectionInhibited": order.inhibited,
                 "recommendedDirection": order.recommended or None,
+                **({"coverFirst": True} if order.cover else {}),
             }
         },
     ]
@@ -280,8 +326,8 @@ def _format_orders(state: Swarm, words: SwarmPromptText, order: RoundOrder) -> l
         lines.append(words.switch)
     elif order.inhibited:
         lines.append(words.inhibited)
-    if not order.random and not order.must_switch:
-        lines.append(words.normal)
+    if not order.random and (order.cover or not order.must_switch):
+        lines.append(words.cover if order.cover else words.normal)
     return lines
 
 

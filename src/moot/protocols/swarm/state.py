@@ -7,7 +7,7 @@ the facts by `reports/timeline.py`, so that the cost of a fact does not grow wit
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Literal
+from typing import Final, Literal
 
 from moot.domain.facts import Loss
 from moot.domain.ids import AskId, SeatId
@@ -44,6 +44,9 @@ from moot.protocols.swarm.facts import (
     Violation,
 )
 from moot.protocols.swarm.rules.execution import ExecutionProgress
+
+SILENT_ROUNDS: Final = 2
+"""Rounds in a row without output after which an agent counts as silent."""
 
 Stage = Literal[
     "init",
@@ -163,7 +166,8 @@ class Agent:
 
     `strikes` counts timeouts in a row, `silence` rounds in a row without output, `wakes` how often it was woken because of that,
     `asked` the round asks that it has answered or missed. `active_at` is its last answer by the run's clock. `holds` are the
-    ideas of its last report that had any, `done` the ids of its operations.
+    ideas of its last report that had any, `done` the ids of its operations. `read` are the keys of the directions that it
+    explored itself, `cuts` those that it sent a stop signal against.
     """
 
     seat: SeatId
@@ -194,6 +198,8 @@ class Agent:
     role_refused: bool = False
     results: tuple[OperationResult, ...] = ()
     done: frozenset[str] = frozenset()
+    read: tuple[str, ...] = ()
+    cuts: frozenset[str] = frozenset()
 
     @property
     def is_asked(self) -> bool:
@@ -213,6 +219,10 @@ class Board:
     ideas: tuple[Idea, ...] = ()
     by_text: Mapping[str, int] = field(default_factory=dict)
     perspectives: frozenset[str] = frozenset()
+    # Of each direction, by its key: who deposited on it, how often and how much in all.
+    readings: Mapping[str, Mapping[SeatId, tuple[int, float]]] = field(default_factory=dict)
+    # The normalized texts that the validator refuted.
+    refuted: frozenset[str] = frozenset()
     operations: int = 0
     refused: int = 0
     requests: int = 0
@@ -277,7 +287,8 @@ class Swarm:
     `clock` counts the seconds in which a process ran the session, last seen at `at`; `pending` are the open asks. `wanted` counts
     the operations of all reports as they arrive, so that no operation is lost or executed twice unnoticed. `answered` and `lost`
     belong to the current round: the reports, and the losses of each agent in order. `history` is the set of ideas that active
-    agents held at the end of each round, `unchanged` the number of rounds for which it has been the same. `ballots` and
+    agents held at the end of each round, `unchanged` the number of rounds for which it has been the same, `leading` the set of
+    ideas with a quorum after each round. `ballots` and
     `synthesis` belong to the end. Entries after `sealed_after` are hidden from other seats while `is_sealed`.
     """
 
@@ -298,6 +309,7 @@ class Swarm:
     review: RoundReview = RoundReview()
     history: tuple[frozenset[int], ...] = ()
     unchanged: int = 0
+    leading: tuple[frozenset[int], ...] = ()
     all_random: bool = False
     warnings: tuple[str, ...] = ()
     measured: ConvergenceMeasured | None = None
@@ -321,6 +333,15 @@ class Swarm:
     @property
     def settings(self) -> SwarmSettings:
         return self.opened.settings
+
+    @property
+    def is_first_edition(self) -> bool:
+        return self.opened.edition < 2
+
+    @property
+    def by_evidence(self) -> bool:
+        """Whether readings make the decision; in a swarm of the first edition they never do."""
+        return self.settings.settle == "evidence"
 
     def seat(self, name: SeatId) -> Seat:
         return next(seat for seat in self.seats if seat.id == name)

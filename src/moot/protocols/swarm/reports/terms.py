@@ -114,6 +114,7 @@ _CHINESE: Final[dict[str, str]] = {
     # reasons of the end
     "converged": "收敛",
     "max_rounds": "达到最大轮数",
+    "clear": "读数已明确",
     "insufficient_active_agents": "活跃 Agent 不足",
     "synthesis": "综合",
     "called": "负责人要求结束",

@@ -13,7 +13,7 @@ from moot.domain.ids import SeatId
 from moot.domain.replace import fast_replace
 from moot.protocols.swarm.answers import ComparedPair, SimilarityReport
 from moot.protocols.swarm.facts import PlacedIdea
-from moot.protocols.swarm.state import Board, Finding, Idea, RoundReview, Swarm
+from moot.protocols.swarm.state import SILENT_ROUNDS, Board, Finding, Idea, RoundReview, Swarm
 from moot.scoring.likeness import JOIN_AT, find_similar_texts, measure_by_words, normalize_idea
 
 MOST_COMPARED: Final = 300
@@ -204,7 +204,11 @@ def with_ideas(state: Swarm, placed: Collection[PlacedIdea]) -> Swarm:
             number for name in finding.agrees_with if (number := find_named_idea(board, places, name)) and number != idea
         )
         known.append(replace(finding, idea=idea, also=tuple(dict.fromkeys(also))))
-        for number in (idea, *also):
+        # What the validator refuted backs nothing (not so in the first edition).
+        is_refuted = normalize_idea(finding.core_idea) in board.refuted and not state.is_first_edition
+        if is_refuted:
+            held.setdefault(finding.seat, {})
+        for number in (idea, *also) if not is_refuted else ():
             if number in ideas:
                 # `setdefault` keeps the first round: who held an idea since its founding round counts as independent.
                 ideas[number][1].setdefault(finding.seat, state.round)
@@ -218,11 +222,20 @@ def with_ideas(state: Swarm, placed: Collection[PlacedIdea]) -> Swarm:
     return fast_replace(state, agents=agents, board=fast_replace(board, findings=findings, ideas=listed, by_text=by_text))
 
 
+def list_silent_agents(state: Swarm) -> tuple[SeatId, ...]:
+    """Return the active agents that nobody hears: the quorum does not count them. Not in the first edition."""
+    if state.is_first_edition:
+        return ()
+    agents = (state.agents[seat] for seat in state.active)
+    return tuple(agent.seat for agent in agents if agent.silence >= SILENT_ROUNDS or (agent.silence and not agent.findings))
+
+
 def compute_backing(state: Swarm) -> dict[int, tuple[tuple[SeatId, ...], tuple[SeatId, ...]]]:
     """Return each idea that an active agent holds, with its backers and the independent ones among them."""
     held: dict[int, list[SeatId]] = {}
+    silent = frozenset(list_silent_agents(state))
     for seat in state.active:
-        for number in state.agents[seat].holds:
+        for number in state.agents[seat].holds if seat not in silent else ():
             held.setdefault(number, []).append(seat)
     backing = {}
     for number in sorted(held):
