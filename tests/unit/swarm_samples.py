@@ -309,5 +309,15 @@ SECOND_EDITION_SAMPLES: tuple[Fact, ...] = (
             ranked=(facts.DirectionEvidence(direction="缓存", value=0.5, readings=1.0, readers=1),),
         ),
     ),
+    facts.Judged(
+        ask=AskId("20.judge.validator"),
+        seat=facts.VALIDATOR,
+        said=answers.IdeaJudgements(judgements=(answers.PairJudgement(pair=1, verdict="opposite", reason="相反。"),)),
+        usage=USAGE,
+        key="j",
+        mends=("skipped",),
+        via="token:t1",
+        model="m-1",
+    ),
 )
 """Samples with the fields of the second edition."""

@@ -19,6 +19,7 @@ from moot.protocols.swarm.answers import (
     FindingCheck,
     FoundIdea,
     IdeaVote,
+    PairJudgement,
     RoundReport,
     SimilarityReport,
 )
@@ -56,6 +57,10 @@ def build_answer_schema(state: Swarm, ask: Ask) -> Schema | None:
             checked = [state.board.findings[number - 1].id for number in state.review.to_check]
             verdict = narrow_schema(FindingCheck, ("finding", "verdict"), ("reason",), finding=allow_values(checked))
             return _build_list("verdicts", verdict, 50)
+        case "judge":
+            numbers = allow_values(range(1, len(state.review.pairs) + 1))
+            said = narrow_schema(PairJudgement, ("pair", "verdict"), ("reason",), pair=numbers, reason=_line(LONGEST_LINE))
+            return _build_list("judgements", said, 200)
         case "ballot":
             vote = narrow_schema(
                 IdeaVote,
@@ -138,6 +143,7 @@ def find_fills(state: Swarm, ask: Ask) -> Mapping[str, object]:
         "collide": {"content": ""},
         "explore": {"findings": ()},
         "validate": {"verdicts": ()},
+        "judge": {"judgements": ()},
         "ballot": {"votes": (), "ratings": ()} if state.by_evidence else {"votes": ()},
     }
     return empty.get(ask.kind, {})

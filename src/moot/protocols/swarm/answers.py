@@ -25,6 +25,7 @@ Param = Scalar | tuple[Scalar, ...] | dict[str, Scalar | tuple[Scalar, ...]]
 Action = Literal["challenge", "support", "extend", "synthesize", "pass"]
 CheckVerdict = Literal["confirmed", "refuted", "unclear"]
 Measure = Literal["meaning", "words"]
+PairVerdict = Literal["same", "opposite", "different"]
 
 
 def _to_camel_case(name: str) -> str:
@@ -181,6 +182,22 @@ class SimilarityReport:
 
     by: Measure
     pairs: Annotated[tuple[ComparedPair, ...], MaxLen(20_000)] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairJudgement:
+    """Whether two ideas are the same, by somebody who understands them."""
+
+    pair: Annotated[int, Ge(1)]
+    verdict: PairVerdict
+    reason: Line = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdeaJudgements:
+    """The judgements on the pairs of a round."""
+
+    judgements: Annotated[tuple[PairJudgement, ...], MaxLen(200)] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

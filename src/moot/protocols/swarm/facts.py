@@ -14,6 +14,7 @@ from moot.domain.facts import Closed, Fact, Opened, Reply
 from moot.domain.ids import SeatId
 from moot.protocols.swarm.answers import (
     Collision,
+    IdeaJudgements,
     Line,
     RoundReport,
     ShutdownReply,
@@ -240,6 +241,11 @@ class Validated(Reply):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared(Reply):
     said: SimilarityReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged(Reply):
+    said: IdeaJudgements
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -490,6 +496,7 @@ KINDS: dict[str, type[Fact]] = {
     "swarm.shutdown_answered": ShutdownAnswered,
     "swarm.terminated": AgentsTerminated,
     "swarm.closed": SwarmClosed,
+    "swarm.judged": Judged,
 }
 
 FORMS: dict[str, AnswerForm] = {
@@ -503,6 +510,7 @@ FORMS: dict[str, AnswerForm] = {
         kind="validate", reply=Validated, shape=Validation, form="json", max_tokens=800, looks_up=True, silence=()
     ),
     "compare": AnswerForm(kind="compare", reply=Compared, shape=SimilarityReport, form="json", max_tokens=2_000),
+    "judge": AnswerForm(kind="judge", reply=Judged, shape=IdeaJudgements, form="json", max_tokens=2_500, silence=()),
     "ballot": AnswerForm(kind="ballot", reply=Voted, shape=SwarmBallot, form="json", max_tokens=600, silence=()),
     "synthesis": AnswerForm(kind="synthesis", reply=Synthesized, shape=Synthesis, form="text", max_tokens=1_200),
     "shutdown": AnswerForm(kind="shutdown", reply=Acknowledged, shape=ShutdownReply, form="json", max_tokens=50, silence=()),

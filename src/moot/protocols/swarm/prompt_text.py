@@ -211,6 +211,12 @@ class SwarmPromptText(TwoLanguages):
         '0.5 is where two count as one; list pairs from 0.4 on. "opposed": they take opposite sides.',
         '# 现在\n将编号 {first} 起的每个观点与之前的每个观点比较，by 为 "meaning"。"one" 为较后的编号。1 表示说法不同而意思相同，0.5 起视为同一观点；只列出 0.4 以上的。"opposed"：立场相反。',
     )
+    pairs = both("Pairs (number: the two ideas):", "配对（编号：两个观点）：")
+    judge = both(
+        "# Now\nJudge every pair: `same` if both claim one thing in other words, `opposite` if they take opposite sides of one question, else `different`; "
+        "another condition, number or scope is different. The reason in a few words.",
+        "# 现在\n判断每一对：说法不同而主张相同为 same；对同一问题立场相反为 opposite；其余为 different，条件、数字或范围不同也算 different。理由只写几个词。",
+    )
     ballot = both(
         "# Now\nThe exploring is over. Vote on each of these ideas as the answer to the task; `idea` is its number. Vote by your own judgement: that many hold "
         "an idea is no reason.",

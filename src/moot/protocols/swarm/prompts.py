@@ -47,6 +47,7 @@ def build_brief(state: Swarm, ask: Ask) -> Brief:
     agent = state.agents.get(ask.seat)
     own = _build_own_prompt(state, words, ask, agent)
     compared = build_comparison(state) if ask.kind == "compare" else CompareTexts()
+    systems = {VALIDATOR: words.validator, LIKENESS: words.measure}
     last = next((each for each in reversed(state.board.findings[-200:]) if each.seat == ask.seat), None)
     return Brief(
         ask=ask,
@@ -56,7 +57,7 @@ def build_brief(state: Swarm, ask: Ask) -> Brief:
         seed=state.opened.seed,
         nth=_count_ask(state, ask, agent),
         perception=Perception(goal=state.opened.topic, memory=_build_memory(state), own_words=last.core_idea if last else ""),
-        system={VALIDATOR: words.validator, LIKENESS: words.measure}.get(ask.seat, words.system),
+        system=words.measure if ask.kind == "judge" else systems.get(ask.seat, words.system),
         shared=_build_shared_prompt(state, words, ask),
         own=own,
         subject=state.opened.topic,
@@ -66,14 +67,14 @@ def build_brief(state: Swarm, ask: Ask) -> Brief:
         hints=words.hints,
         mend=partial(mend_answer, state, ask, compared),
         # Comparing is the work of a measure: a person in its seat is asked by the shape.
-        person=None if ask.kind == "compare" else partial(build_person_ask, state, ask),
+        person=None if ask.kind in {"compare", "judge"} else partial(build_person_ask, state, ask),
     )
 
 
 def _count_ask(state: Swarm, ask: Ask, agent: Agent | None) -> int:
     if ask.kind == "explore" and agent is not None:
         return agent.asked + 1
-    return max(1, state.round) if ask.kind in {"collide", "validate", "compare"} else 1
+    return max(1, state.round) if ask.kind in {"collide", "validate", "compare", "judge"} else 1
 
 
 def _build_memory(state: Swarm) -> ContextWindow:
@@ -85,7 +86,7 @@ def _build_memory(state: Swarm) -> ContextWindow:
 
 def _build_shared_prompt(state: Swarm, words: SwarmPromptText, ask: Ask) -> str:
     task = f"{words.task}\n{quote_lines(state.opened.topic[:LONGEST_TASK])}"
-    if ask.kind in {"compare", "shutdown"}:
+    if ask.kind in {"compare", "judge", "shutdown"}:
         return task
     if ask.kind == "ballot" and state.by_evidence:
         # Without the concentrations and the backers: what counts is what each explorer read, not what is popular.
@@ -200,6 +201,8 @@ def _build_own_prompt(state: Swarm, words: SwarmPromptText, ask: Ask, agent: Age
             return "\n".join([*chosen, words.validate])
         case "compare":
             return _format_comparison(state, words)
+        case "judge":
+            return _format_pairs(state, words)
         case "synthesis":
             return "\n".join([*(_format_finding(each) for each in state.board.findings[-100:]), words.synthesis])
         case "shutdown":
@@ -239,6 +242,23 @@ def _format_comparison(state: Swarm, words: SwarmPromptText) -> str:
     lines = [quote_lines(f"{at}. {one_line(text)[:LONGEST_IDEA]}") for at, text in enumerate((*compared.known, *compared.new))]
     is_measure = parse_kind(state.seat(LIKENESS).platform) == MEASURE
     return "\n".join([*([] if is_measure else lines), words.compare.format(first=len(compared.known))])
+
+
+def _format_pairs(state: Swarm, words: SwarmPromptText) -> str:
+    """List the ideas of the pairs in full, each once, then the pairs by number."""
+    compared, review = build_comparison(state), state.review
+    texts = (*compared.known, *compared.new)
+    details: dict[str, str] = {}
+    for finding in state.board.findings:
+        details.setdefault(finding.core_idea, finding.details)
+    used = sorted({at for pair in review.pairs for at in (pair.one, pair.other)})
+    numbers = {at: number for number, at in enumerate(used, 1)}
+    lines = []
+    for at in used:
+        detail = f" — {_shorten_text(details[texts[at]])}" if details.get(texts[at]) else ""
+        lines.append(quote_lines(f"{numbers[at]}. {one_line(texts[at])}{detail}"))
+    pairs = [quote_lines(f"{at}: {numbers[pair.other]}, {numbers[pair.one]}") for at, pair in enumerate(review.pairs, 1)]
+    return "\n".join([words.ballot_ideas, *lines, words.pairs, *pairs, words.judge])
 
 
 def _format_collision(state: Swarm, words: SwarmPromptText, ask: Ask) -> str:

@@ -13,13 +13,14 @@ from moot.domain.facts import Loss
 from moot.domain.ids import AskId, SeatId
 from moot.domain.losses import Losses
 from moot.domain.replace import fast_replace
-from moot.domain.roster import Seat
+from moot.domain.roster import MEASURE, Seat, parse_kind
 from moot.domain.running_time import PendingAsk
 from moot.protocols.swarm.answers import (
     Action,
     CheckVerdict,
     Collision,
     Confidence,
+    IdeaJudgements,
     RoundReport,
     SimilarityReport,
     SwarmBallot,
@@ -262,11 +263,21 @@ class Invitation:
     targets: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NearPair:
+    """A new text and an earlier one that a judge is asked about, by their places among the compared texts."""
+
+    one: int
+    other: int
+    likeness: float
+
+
 @dataclass(frozen=True, kw_only=True)
 class RoundReview:
     """The questions between a round's operations and its settlement, and their answers; None for an answer that was lost.
 
-    `fresh` are the texts that nobody stated before; those that no `agreesWith` assigns are compared.
+    `fresh` are the texts that nobody stated before; those that no `agreesWith` assigns are compared. `pairs` are put to the judge
+    once the measure has answered; `is_judged` when it has answered, or was lost.
     """
 
     invitations: tuple[Invitation, ...] = ()
@@ -278,6 +289,9 @@ class RoundReview:
     validation: Validation | None = None
     likenesses: SimilarityReport | None = None
     settled: frozenset[SeatId] = frozenset()
+    pairs: tuple[NearPair, ...] = ()
+    judgements: IdeaJudgements | None = None
+    is_judged: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -348,11 +362,23 @@ class Swarm:
 
     @property
     def explorers(self) -> tuple[SeatId, ...]:
-        return tuple(seat.id for seat in self.seats if seat.id not in {VALIDATOR, LIKENESS})
+        return tuple(seat.id for seat in self.seats if seat.id not in self._helping)
 
     @property
     def helpers(self) -> frozenset[SeatId]:
-        return frozenset(seat.id for seat in self.seats if seat.id in {VALIDATOR, LIKENESS})
+        return frozenset(seat.id for seat in self.seats if seat.id in self._helping)
+
+    @property
+    def _helping(self) -> frozenset[SeatId]:
+        own = () if self.is_first_edition else (SeatId(self.settings.judge),)
+        return frozenset((VALIDATOR, LIKENESS, *own))
+
+    @property
+    def judge(self) -> SeatId | None:
+        """The seat that judges whether near ideas are one; None where the measure alone decides."""
+        seat = next((seat for seat in self.seats if seat.id == self.settings.judge), None)
+        is_measure = seat is None or parse_kind(seat.platform) == MEASURE
+        return None if self.is_first_edition or is_measure or seat is None else seat.id
 
     @property
     def active(self) -> tuple[SeatId, ...]:

@@ -108,7 +108,7 @@ def swarm(
         }
         async with table.open_moot() as moot:
             plan: Options = {
-                "seats": build_swarm_seats(seats, agents, panel is not None),
+                "seats": build_swarm_seats(seats, agents, panel is not None, str(chosen.get("judge", ""))),
                 "panel": panel,
                 "models": list(models),
                 "protocol": "swarm",
@@ -131,10 +131,10 @@ def swarm(
     exit_with(output.run(work, as_json=as_json, stopped=table.describe_stop))
 
 
-def build_swarm_seats(words: tuple[str, ...], count: int | None, has_panel: bool) -> list[Seat]:
+def build_swarm_seats(words: tuple[str, ...], count: int | None, has_panel: bool, judge: str = "") -> list[Seat]:
     """The seats of a swarm: those given, then explorers by their own names up to `count`; raises BadRoster."""
     given = [parse_seat_word(word) for word in words]
-    explorers = [seat.id for seat in given if seat.id not in {VALIDATOR, LIKENESS}]
+    explorers = [seat.id for seat in given if seat.id not in {VALIDATOR, LIKENESS, judge}]
     if has_panel and count is not None:
         raise BadRoster("a panel sets the number of explorers; give --agents or --panel, not both")
     if has_panel:

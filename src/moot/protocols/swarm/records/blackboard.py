@@ -117,6 +117,7 @@ def build_board_json(timeline: SwarmTimeline) -> dict[str, Any]:
                 "reason": join.placed.reason,
                 "likeness": join.placed.likeness,
                 "measure": join.by if join.placed.reason == "measure" else None,
+                **({"why": join.placed.why} if join.placed.reason == "judge" else {}),
             }
             for join in timeline.joins
         ],

@@ -31,6 +31,7 @@ from moot.protocols.swarm.facts import (
     SwarmFormed,
 )
 from moot.protocols.swarm.reports.report_text import REPORT_TEXT, SwarmReportText
+from moot.protocols.swarm.rules.ideas import build_comparison, collect_judgements
 from moot.protocols.swarm.rules.operations import list_operations, rotate_seats
 from moot.protocols.swarm.rules.rulebook import RULES
 from moot.protocols.swarm.rules.shutdown import find_vote, list_ballot_ideas
@@ -214,6 +215,8 @@ class SwarmTimeline(TimelineBase[Swarm]):
             )
         if fact.by.endswith("(fallback)"):
             self._add_event("measure_lost", fact.round, by=fact.by)
+        if fact.judge:
+            self._record_judgements(before, fact)
         for placed in fact.placed:
             self.placed.append((fact.round, placed))
             if placed.reason != "new":
@@ -228,6 +231,15 @@ class SwarmTimeline(TimelineBase[Swarm]):
                     reason=placed.reason,
                     likeness=placed.likeness,
                 )
+
+    def _record_judgements(self, before: Swarm, fact: IdeasSorted) -> None:
+        """Every pair that a judge took for one idea or for two sides of a question, with its reason."""
+        compared = build_comparison(before)
+        texts = (*compared.known, *compared.new)
+        for (one, other), said in collect_judgements(before.review).items():
+            if said.verdict != "different":
+                pair = {"text": texts[one], "other": texts[other], "reason": said.reason, "agentId": fact.judge}
+                self._add_event(f"ideas_judged_{said.verdict}", fact.round, **pair)
 
     def _record_settlement(self, after: Swarm, fact: RoundSettled) -> None:
         self.settlements.append(fact)

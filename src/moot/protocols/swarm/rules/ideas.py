@@ -1,4 +1,5 @@
-"""Decides which findings express the same idea: equal text, explicit `agreesWith`, then the recorded verdict of a measure (S-8).
+"""Decides which findings express the same idea: equal text, explicit `agreesWith`, then the recorded verdict of a judge on the
+nearest ideas (S-31), and where there is none that of a measure (S-8).
 
 A text is assigned to an idea once, when it is first stated; later figures build on that. Ideas are never merged afterwards:
 otherwise it would change in hindsight who held an idea before reading it (S-28).
@@ -11,13 +12,17 @@ from typing import Final
 from moot.domain.effects import CompareTexts
 from moot.domain.ids import SeatId
 from moot.domain.replace import fast_replace
-from moot.protocols.swarm.answers import ComparedPair, SimilarityReport
+from moot.protocols.swarm.answers import ComparedPair, PairJudgement, SimilarityReport
 from moot.protocols.swarm.facts import PlacedIdea
-from moot.protocols.swarm.state import SILENT_ROUNDS, Board, Finding, Idea, RoundReview, Swarm
+from moot.protocols.swarm.state import SILENT_ROUNDS, Board, Finding, Idea, NearPair, RoundReview, Swarm
 from moot.scoring.likeness import JOIN_AT, find_similar_texts, measure_by_words, normalize_idea
 
 MOST_COMPARED: Final = 300
 """How many known ideas, the newest, a new text is compared with."""
+NEAREST: Final = 3
+"""How many of the nearest ideas of each new text are put to the judge."""
+MOST_JUDGED: Final = 60
+"""How many pairs are put to the judge in one round."""
 
 
 def list_new_findings(state: Swarm) -> list[Finding]:
@@ -54,21 +59,54 @@ def build_comparison(state: Swarm) -> CompareTexts:
     """Return the texts that the measure compares."""
     review = state.review
     texts = [idea.text for number in review.known if (idea := state.board.idea(number)) is not None]
-    return CompareTexts(known=tuple(texts), new=review.compared)
+    return CompareTexts(known=tuple(texts), new=review.compared, nearest=NEAREST if state.judge is not None else 0)
 
 
 def compare_by_words(compared: CompareTexts) -> SimilarityReport:
     """Compare by words alone: the fallback if the measure fails."""
-    pairs = (ComparedPair(**pair._asdict()) for pair in find_similar_texts(compared.known, compared.new, measure_by_words))
+    found = find_similar_texts(compared.known, compared.new, measure_by_words, compared.nearest)
+    pairs = (ComparedPair(**pair._asdict()) for pair in found)
     return SimilarityReport(by="words", pairs=tuple(pairs))
+
+
+def list_near_pairs(state: Swarm) -> tuple[NearPair, ...]:
+    """Return the pairs for the judge: the nearest earlier texts of each new one (S-31). Of too many, the nearest stay."""
+    review = state.review
+    if state.judge is None or not review.compared:
+        return ()
+    report = review.likenesses or compare_by_words(build_comparison(state))
+    first, end = len(review.known), len(review.known) + len(review.compared)
+    near: dict[int, list[ComparedPair]] = {}
+    for pair in report.pairs:
+        if first <= pair.one < end and pair.other < pair.one:
+            near.setdefault(pair.one, []).append(pair)
+    ranked = [
+        (rank, -pair.likeness, pair)
+        for pairs in near.values()
+        for rank, pair in enumerate(sorted(pairs, key=lambda pair: (-pair.likeness, pair.other))[:NEAREST])
+    ]
+    ranked.sort(key=lambda each: (each[0], each[1], each[2].one, each[2].other))
+    chosen = [NearPair(one=pair.one, other=pair.other, likeness=pair.likeness) for _, _, pair in ranked[:MOST_JUDGED]]
+    return tuple(sorted(chosen, key=lambda pair: (pair.one, -pair.likeness, pair.other)))
+
+
+def collect_judgements(review: RoundReview) -> dict[tuple[int, int], PairJudgement]:
+    """Return what the judge said of each pair, the first word on it; pairs that it left out are missing."""
+    said: dict[tuple[int, int], PairJudgement] = {}
+    for each in review.judgements.judgements if review.judgements is not None else ():
+        if each.pair <= len(review.pairs):
+            pair = review.pairs[each.pair - 1]
+            said.setdefault((pair.one, pair.other), each)
+    return said
 
 
 @dataclass(frozen=True, slots=True)
 class IdeaSorting:
-    """The ideas of the new texts, and the measure that assigned them."""
+    """The ideas of the new texts, the measure that assigned them, and how many pairs the judge judged."""
 
     by: str
     placed: tuple[PlacedIdea, ...]
+    judged: int = 0
 
 
 def sort_ideas(state: Swarm) -> IdeaSorting:
@@ -78,7 +116,8 @@ def sort_ideas(state: Swarm) -> IdeaSorting:
     # Recorded with the result, so that a report can say which measure joined two texts.
     by = "" if not review.compared else report.by if report is not None else "words (fallback)"
     likenesses = (report or compare_by_words(build_comparison(state))) if review.compared else None
-    best = _rank_pairs(review, likenesses)
+    judged = collect_judgements(review)
+    best = _rank_pairs(review, likenesses, judged)
     declared = _collect_agreements(state)
     places: dict[str, int] = {}
     founded: dict[str, int] = {}
@@ -87,8 +126,10 @@ def sort_ideas(state: Swarm) -> IdeaSorting:
     for text in review.fresh:
         key = normalize_idea(text)
         # The author's own word comes first; a measure is only asked where the author says nothing.
-        where = _place_by_agreement(state, text, declared.get(key, ()), places) or _place_by_similarity(
-            review, text, best.get(key, ()), founded
+        where = (
+            _place_by_agreement(state, text, declared.get(key, ()), places)
+            or _place_by_judgement(review, text, judged, places)
+            or _place_by_similarity(review, text, best.get(key, ()), founded)
         )
         idea = where.idea or len(texts) + 1
         texts.setdefault(idea, text)
@@ -97,7 +138,30 @@ def sort_ideas(state: Swarm) -> IdeaSorting:
             # Only the founding text of an idea can attract others; see `_place_by_similarity`.
             founded[key] = idea
         placed.append(replace(where, idea=idea, like="" if where.reason == "new" else texts[idea]))
-    return IdeaSorting(by, tuple(placed))
+    return IdeaSorting(by, tuple(placed), len(judged))
+
+
+def _place_by_judgement(
+    review: RoundReview, text: str, judged: Mapping[tuple[int, int], PairJudgement], places: Mapping[str, int]
+) -> PlacedIdea | None:
+    """Assign a text to the nearest idea that the judge takes for the same, and never to one that holds an opposite of it."""
+    if not judged or text not in review.compared:
+        return None
+    at = len(review.known) + review.compared.index(text)
+    own = [(pair, judged[pair.one, pair.other]) for pair in review.pairs if pair.one == at and (pair.one, pair.other) in judged]
+    against = {_find_place(review, places, pair.other) for pair, said in own if said.verdict == "opposite"}
+    for pair, said in own:
+        idea = _find_place(review, places, pair.other)
+        if said.verdict == "same" and idea and idea not in against:
+            return PlacedIdea(text=text, idea=idea, reason="judge", likeness=pair.likeness, why=said.reason)
+    return None
+
+
+def _find_place(review: RoundReview, places: Mapping[str, int], at: int) -> int:
+    """Return the idea of the text at this position, whether it founded the idea or joined it."""
+    if at < len(review.known):
+        return review.known[at]
+    return places.get(normalize_idea(review.compared[at - len(review.known)]), 0)
 
 
 def _place_by_agreement(state: Swarm, text: str, names: Sequence[str], places: Mapping[str, int]) -> PlacedIdea | None:
@@ -121,15 +185,17 @@ def _place_by_similarity(review: RoundReview, text: str, pairs: Sequence[Compare
     return PlacedIdea(text=text, idea=0, reason="new")
 
 
-def _rank_pairs(review: RoundReview, report: SimilarityReport | None) -> dict[str, list[ComparedPair]]:
-    """Return for each new text the texts that it is the same as, the most similar first."""
+def _rank_pairs(
+    review: RoundReview, report: SimilarityReport | None, judged: Collection[tuple[int, int]] = ()
+) -> dict[str, list[ComparedPair]]:
+    """Return for each new text the texts that it is the same as, the most similar first; without those that a judge judged."""
     known = len(review.known)
     best: dict[str, list[ComparedPair]] = {}
     for pair in report.pairs if report is not None else ():
         # The report comes from a participant: pairs out of range are dropped, and only earlier texts count.
         if pair.opposed or pair.likeness < JOIN_AT or not known <= pair.one < known + len(review.compared):
             continue
-        if pair.other < pair.one:
+        if pair.other < pair.one and (pair.one, pair.other) not in judged:
             best.setdefault(normalize_idea(review.compared[pair.one - known]), []).append(pair)
     return {key: sorted(pairs, key=lambda pair: (-pair.likeness, pair.other)) for key, pairs in best.items()}
 
