@@ -219,6 +219,8 @@ class Board:
     findings: tuple[Finding, ...] = ()
     ideas: tuple[Idea, ...] = ()
     by_text: Mapping[str, int] = field(default_factory=dict)
+    # The texts that joined an idea, as written; the founding texts are with the ideas.
+    joined: tuple[tuple[str, int], ...] = ()
     perspectives: frozenset[str] = frozenset()
     # Of each direction, by its key: who deposited on it, how often and how much in all.
     readings: Mapping[str, Mapping[SeatId, tuple[int, float]]] = field(default_factory=dict)
@@ -265,11 +267,15 @@ class Invitation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NearPair:
-    """A new text and an earlier one that a judge is asked about, by their places among the compared texts."""
+    """A new text and an earlier one that a judge is asked about, by their places among the compared texts.
+
+    `opposed`: one is a denial of the other in nearly the same words, whatever a judge says.
+    """
 
     one: int
     other: int
     likeness: float
+    opposed: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -277,7 +283,8 @@ class RoundReview:
     """The questions between a round's operations and its settlement, and their answers; None for an answer that was lost.
 
     `fresh` are the texts that nobody stated before; those that no `agreesWith` assigns are compared. `pairs` are put to the judge
-    once the measure has answered; `is_judged` when it has answered, or was lost.
+    once the measure has answered; `is_judged` when it has answered, or was lost. `hints` are texts that joined known ideas: they
+    help to find the nearest idea, and attract nothing themselves.
     """
 
     invitations: tuple[Invitation, ...] = ()
@@ -285,6 +292,7 @@ class RoundReview:
     fresh: tuple[str, ...] = ()
     known: tuple[int, ...] = ()
     compared: tuple[str, ...] = ()
+    hints: tuple[tuple[str, int], ...] = ()
     collisions: Mapping[SeatId, Collision | None] = field(default_factory=dict)
     validation: Validation | None = None
     likenesses: SimilarityReport | None = None
@@ -292,6 +300,11 @@ class RoundReview:
     pairs: tuple[NearPair, ...] = ()
     judgements: IdeaJudgements | None = None
     is_judged: bool = False
+
+    @property
+    def first_new(self) -> int:
+        """The place of the first new text among the compared ones: known ideas, then hints, then new texts."""
+        return len(self.known) + len(self.hints)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,12 +15,14 @@ from moot.domain.replace import fast_replace
 from moot.protocols.swarm.answers import ComparedPair, PairJudgement, SimilarityReport
 from moot.protocols.swarm.facts import PlacedIdea
 from moot.protocols.swarm.state import SILENT_ROUNDS, Board, Finding, Idea, NearPair, RoundReview, Swarm
-from moot.scoring.likeness import JOIN_AT, find_similar_texts, measure_by_words, normalize_idea
+from moot.scoring.likeness import JOIN_AT, find_similar_texts, is_against, measure_by_words, normalize_idea
 
 MOST_COMPARED: Final = 300
 """How many known ideas, the newest, a new text is compared with."""
 NEAREST: Final = 3
 """How many of the nearest ideas of each new text are put to the judge."""
+ROOM: Final = 30
+"""How many pairs one call has room for in any case."""
 MOST_JUDGED: Final = 60
 """How many pairs are put to the judge in one round."""
 
@@ -59,7 +61,10 @@ def build_comparison(state: Swarm) -> CompareTexts:
     """Return the texts that the measure compares."""
     review = state.review
     texts = [idea.text for number in review.known if (idea := state.board.idea(number)) is not None]
-    return CompareTexts(known=tuple(texts), new=review.compared, nearest=NEAREST if state.judge is not None else 0)
+    hints = [text for text, _ in review.hints]
+    # More than are judged, because several of the nearest texts may say one idea.
+    nearest = 4 * NEAREST if state.judge is not None else 0
+    return CompareTexts(known=(*texts, *hints), new=review.compared, nearest=nearest)
 
 
 def compare_by_words(compared: CompareTexts) -> SimilarityReport:
@@ -75,19 +80,33 @@ def list_near_pairs(state: Swarm) -> tuple[NearPair, ...]:
     if state.judge is None or not review.compared:
         return ()
     report = review.likenesses or compare_by_words(build_comparison(state))
-    first, end = len(review.known), len(review.known) + len(review.compared)
-    near: dict[int, list[ComparedPair]] = {}
+    first, end = review.first_new, review.first_new + len(review.compared)
+    founding = {number: at for at, number in enumerate(review.known)}
+    near: dict[int, dict[int, float]] = {}
     for pair in report.pairs:
         if first <= pair.one < end and pair.other < pair.one:
-            near.setdefault(pair.one, []).append(pair)
-    ranked = [
-        (rank, -pair.likeness, pair)
-        for pairs in near.values()
-        for rank, pair in enumerate(sorted(pairs, key=lambda pair: (-pair.likeness, pair.other))[:NEAREST])
-    ]
-    ranked.sort(key=lambda each: (each[0], each[1], each[2].one, each[2].other))
-    chosen = [NearPair(one=pair.one, other=pair.other, likeness=pair.likeness) for _, _, pair in ranked[:MOST_JUDGED]]
+            # An idea is found by any of its texts and judged by its founding one: what joined it wrongly attracts nothing.
+            hint = pair.other - len(review.known)
+            other = founding.get(review.hints[hint][1], -1) if 0 <= hint < len(review.hints) else pair.other
+            if other >= 0:
+                own = near.setdefault(pair.one, {})
+                own[other] = max(own.get(other, 0.0), pair.likeness)
+    ranked = []
+    for one, others in near.items():
+        nearest = sorted(others.items(), key=lambda each: (-each[1], each[0]))
+        ranked += [(rank, NearPair(one=one, other=other, likeness=value)) for rank, (other, value) in enumerate(nearest)]
+    ranked.sort(key=lambda each: (each[0], -each[1].likeness, each[1].one, each[1].other))
+    # Three of each, and the next nearest while one call has room for them: what is founded twice stays two ideas.
+    count = min(MOST_JUDGED, max(ROOM, sum(rank < NEAREST for rank, _ in ranked)))
+    compared = build_comparison(state)
+    texts = (*compared.known, *compared.new)
+    chosen = [replace(pair, opposed=_is_denial(pair, texts)) for _, pair in ranked[:count]]
     return tuple(sorted(chosen, key=lambda pair: (pair.one, -pair.likeness, pair.other)))
+
+
+def _is_denial(pair: NearPair, texts: Sequence[str]) -> bool:
+    """Whether two texts say nearly the same words and take opposite sides: there a judge that says otherwise has misread."""
+    return pair.likeness >= JOIN_AT and is_against(texts[pair.one], texts[pair.other])
 
 
 def collect_judgements(review: RoundReview) -> dict[tuple[int, int], PairJudgement]:
@@ -144,15 +163,18 @@ def sort_ideas(state: Swarm) -> IdeaSorting:
 def _place_by_judgement(
     review: RoundReview, text: str, judged: Mapping[tuple[int, int], PairJudgement], places: Mapping[str, int]
 ) -> PlacedIdea | None:
-    """Assign a text to the nearest idea that the judge takes for the same, and never to one that holds an opposite of it."""
+    """Assign a text to the nearest idea that the judge takes for the same, and never to an opposite.
+
+    A judge errs, too, and a join of opposites fakes a consensus: so a denial in nearly the same words stays apart.
+    """
     if not judged or text not in review.compared:
         return None
-    at = len(review.known) + review.compared.index(text)
+    at = review.first_new + review.compared.index(text)
     own = [(pair, judged[pair.one, pair.other]) for pair in review.pairs if pair.one == at and (pair.one, pair.other) in judged]
     against = {_find_place(review, places, pair.other) for pair, said in own if said.verdict == "opposite"}
     for pair, said in own:
         idea = _find_place(review, places, pair.other)
-        if said.verdict == "same" and idea and idea not in against:
+        if said.verdict == "same" and idea and idea not in against and not pair.opposed:
             return PlacedIdea(text=text, idea=idea, reason="judge", likeness=pair.likeness, why=said.reason)
     return None
 
@@ -161,7 +183,7 @@ def _find_place(review: RoundReview, places: Mapping[str, int], at: int) -> int:
     """Return the idea of the text at this position, whether it founded the idea or joined it."""
     if at < len(review.known):
         return review.known[at]
-    return places.get(normalize_idea(review.compared[at - len(review.known)]), 0)
+    return places.get(normalize_idea(review.compared[at - review.first_new]), 0)
 
 
 def _place_by_agreement(state: Swarm, text: str, names: Sequence[str], places: Mapping[str, int]) -> PlacedIdea | None:
@@ -189,7 +211,7 @@ def _rank_pairs(
     review: RoundReview, report: SimilarityReport | None, judged: Collection[tuple[int, int]] = ()
 ) -> dict[str, list[ComparedPair]]:
     """Return for each new text the texts that it is the same as, the most similar first; without those that a judge judged."""
-    known = len(review.known)
+    known = review.first_new
     best: dict[str, list[ComparedPair]] = {}
     for pair in report.pairs if report is not None else ():
         # The report comes from a participant: pairs out of range are dropped, and only earlier texts count.
@@ -204,7 +226,9 @@ def _find_idea_at(review: RoundReview, founded: Mapping[str, int], at: int) -> i
     """Return the idea that was founded by the text at this position; 0 if that text belongs to another idea."""
     if at < len(review.known):
         return review.known[at]
-    other = at - len(review.known)
+    other = at - review.first_new
+    if other < 0:
+        return 0
     return founded.get(normalize_idea(review.compared[other]), 0) if other < len(review.compared) else 0
 
 
@@ -285,7 +309,9 @@ def with_ideas(state: Swarm, placed: Collection[PlacedIdea]) -> Swarm:
         agents[seat] = fast_replace(agents[seat], holds=tuple(sorted(numbers)))
     findings = (*board.findings[: len(board.findings) - len(new)], *known)
     listed = tuple(replace(idea, since=since) if since != idea.since else idea for idea, since in ideas.values())
-    return fast_replace(state, agents=agents, board=fast_replace(board, findings=findings, ideas=listed, by_text=by_text))
+    joined = (*board.joined, *((each.text, each.idea) for each in placed if each.reason != "new"))[-MOST_COMPARED:]
+    board = fast_replace(board, findings=findings, ideas=listed, by_text=by_text, joined=joined)
+    return fast_replace(state, agents=agents, board=board)
 
 
 def list_silent_agents(state: Swarm) -> tuple[SeatId, ...]:

@@ -442,7 +442,12 @@ def _apply_operations(state: Swarm, fact: Fact) -> Swarm:
     texts = list_fresh_texts(state)
     known, compared = select_comparison(state, texts)
     review = RoundReview(
-        invitations=build_invitations(state), to_check=list_findings_to_check(state), fresh=texts, known=known, compared=compared
+        invitations=build_invitations(state),
+        to_check=list_findings_to_check(state),
+        fresh=texts,
+        known=known,
+        compared=compared,
+        hints=state.board.joined if state.judge is not None and compared else (),
     )
     return fast_replace(state, review=review)
 
