@@ -1,4 +1,4 @@
-"""Plays simulated swarms and times rounds: `python -m bench.swarm [--runs N] [--only quality|speech|cost] [--pictures FOLDER]`."""
+"""Plays simulated swarms and times rounds: `python -m bench.swarm [--runs N] [--only quality|speech|cost]`."""
 
 import argparse
 import asyncio

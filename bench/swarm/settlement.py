@@ -7,6 +7,7 @@ from itertools import combinations
 from statistics import median
 from typing import Any, Final
 
+from pydantic import TypeAdapter
 from tests.support.play_swarm import build_swarm_plan
 
 from bench.swarm.driver import Drive
@@ -15,7 +16,6 @@ from bench.swarm.report import table
 from bench.swarm.speaker import ErringJudge, Speaker, find_verdict
 from bench.swarm.speech import build_meanings, get_label
 from bench.swarm.world import World, plurality
-from moot.codec.schemas import get_adapter
 from moot.domain.effects import Brief
 from moot.domain.facts import Language
 from moot.domain.roster import Seat
@@ -148,7 +148,7 @@ class Spending:
         self.calls += 1
         if not self._counts:
             return
-        answer = get_adapter(type(said)).dump_json(said, exclude_defaults=True).decode()
+        answer = TypeAdapter(type(said)).dump_json(said, exclude_defaults=True).decode()
         used = count_tokens(f"{brief.system}\n{build_user_prompt(brief)}") + count_tokens(answer)
         self.tokens += used
         self.first_look = self.first_look or used

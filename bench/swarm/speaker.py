@@ -15,7 +15,9 @@ from bench.swarm.world import World
 from moot.domain.effects import Brief
 from moot.domain.facts import Language
 from moot.protocols.swarm.answers import (
+    Candidate,
     Collision,
+    DecisionReport,
     DirectionRating,
     FoundIdea,
     IdeaJudgements,
@@ -117,16 +119,16 @@ class Speaker(Explorer):
         return SwarmBallot(ratings=tuple(ratings), votes=tuple(votes))
 
 
-def _rename_candidates(said: RoundReport, language: Language) -> object:
+def _rename_candidates(said: RoundReport, language: Language) -> DecisionReport:
     report = said.decision_report
     assert report is not None
     candidates = tuple(
-        type(each)(
+        Candidate(
             direction=get_label(each.direction, language), concentration=each.concentration, response_prob=each.response_prob
         )
         for each in report.candidates or ()
     )
-    return type(report)(
+    return DecisionReport(
         threshold=report.threshold,
         candidates=candidates,
         selected_direction=get_label(report.selected_direction, language),

@@ -1,7 +1,8 @@
 """What explorers say: one idea in many words, in both languages.
 
 Each direction has three ways to name what it proposes, with one word of its subject in common, and each side of it several
-sentences around them, so that two findings of one idea seldom share more than that word. The bench knows what a sentence means; the swarm is never told.
+sentences around them, so that two findings of one idea seldom share more than that word. The bench knows what a sentence means;
+the swarm is never told.
 """
 
 from collections.abc import Mapping

@@ -44,6 +44,11 @@ DEFAULT_AGENTS: Final = 5
 @click.option(
     "--quorum", type=click.Choice(["all", "independent"]), default="all", show_default=True, help="Whose support counts."
 )
+@click.option(
+    "--settle",
+    type=click.Choice(["evidence", "quorum"]),
+    help="What decides: the readings of directions, or the vote on ideas with a quorum. Default: evidence.",
+)
 @click.option("--language", type=click.Choice(["en", "zh"]), help="Default: the task's language.")
 @click.option("--tokens", type=click.IntRange(1), help="Token budget.")
 @click.option("--money", type=click.FloatRange(0, min_open=True), help="Money budget in US dollars.")
@@ -75,6 +80,7 @@ def swarm(
     models: tuple[str, ...],
     seed: int | None,
     quorum: str,
+    settle: str | None,
     language: Language | None,
     tokens: int | None,
     money: float | None,
@@ -104,6 +110,7 @@ def swarm(
             "mode": mode or ("hybrid" if directions else "emergent"),
             "directions": directions,
             "quorum": quorum,
+            **({"settle": settle} if settle else {}),
             **parse_pairs(settings),
         }
         async with table.open_moot() as moot:
