@@ -138,7 +138,8 @@ def test_the_files_of_a_run() -> None:
     assert config["config"] == board["config"]
     assert config["config"]["evaporation"] == 0.08
     assert [each["operationId"] for each in log] == [f"op-{number}" for number in range(1, len(log) + 1)]
-    assert board["operations"] == {"requested": len(log), "processed": len(log), "failed": 0}
+    # SuYuan cuts the same direction in every round; it may once.
+    assert board["operations"] == {"requested": len(log), "processed": len(log) - 2, "failed": 2}
     assert set(board) >= {
         "pheromones",
         "claims",

@@ -114,7 +114,7 @@ class ReportParams(Wire):
 
 async def open_swarm(call: Call, params: OpenSwarmParams) -> SwarmOut:
     given = [build_seat(call.caller, each) for each in params.seats]
-    explorers = [seat.id for seat in given if seat.id not in {VALIDATOR, LIKENESS}]
+    explorers = [seat.id for seat in given if seat.id not in {VALIDATOR, LIKENESS, params.settings.get("judge")}]
     wanted = params.agents or (len(explorers) if len(explorers) > 1 else 5)
     if len(explorers) > wanted:
         raise BadRoster(f"{len(explorers)} explorers are seated, but agents is {wanted}")

@@ -44,6 +44,11 @@ DEFAULT_AGENTS: Final = 5
 @click.option(
     "--quorum", type=click.Choice(["all", "independent"]), default="all", show_default=True, help="Whose support counts."
 )
+@click.option(
+    "--settle",
+    type=click.Choice(["evidence", "quorum"]),
+    help="What decides: the readings of directions, or the vote on ideas with a quorum. Default: evidence.",
+)
 @click.option("--language", type=click.Choice(["en", "zh"]), help="Default: the task's language.")
 @click.option("--tokens", type=click.IntRange(1), help="Token budget.")
 @click.option("--money", type=click.FloatRange(0, min_open=True), help="Money budget in US dollars.")
@@ -75,6 +80,7 @@ def swarm(
     models: tuple[str, ...],
     seed: int | None,
     quorum: str,
+    settle: str | None,
     language: Language | None,
     tokens: int | None,
     money: float | None,
@@ -104,11 +110,12 @@ def swarm(
             "mode": mode or ("hybrid" if directions else "emergent"),
             "directions": directions,
             "quorum": quorum,
+            **({"settle": settle} if settle else {}),
             **parse_pairs(settings),
         }
         async with table.open_moot() as moot:
             plan: Options = {
-                "seats": build_swarm_seats(seats, agents, panel is not None),
+                "seats": build_swarm_seats(seats, agents, panel is not None, str(chosen.get("judge", ""))),
                 "panel": panel,
                 "models": list(models),
                 "protocol": "swarm",
@@ -131,10 +138,10 @@ def swarm(
     exit_with(output.run(work, as_json=as_json, stopped=table.describe_stop))
 
 
-def build_swarm_seats(words: tuple[str, ...], count: int | None, has_panel: bool) -> list[Seat]:
+def build_swarm_seats(words: tuple[str, ...], count: int | None, has_panel: bool, judge: str = "") -> list[Seat]:
     """The seats of a swarm: those given, then explorers by their own names up to `count`; raises BadRoster."""
     given = [parse_seat_word(word) for word in words]
-    explorers = [seat.id for seat in given if seat.id not in {VALIDATOR, LIKENESS}]
+    explorers = [seat.id for seat in given if seat.id not in {VALIDATOR, LIKENESS, judge}]
     if has_panel and count is not None:
         raise BadRoster("a panel sets the number of explorers; give --agents or --panel, not both")
     if has_panel:

@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from moot.protocols.swarm.facts import ConvergenceMeasured
+from moot.protocols.swarm.facts import ConvergenceMeasured, EvidenceChoice
 from moot.protocols.swarm.prompt_text import DISPLAY_NAMES
 from moot.protocols.swarm.prompts import build_agent_state
 from moot.protocols.swarm.reports.timeline import LoggedOperation, ReceivedReport, SwarmTimeline
+from moot.protocols.swarm.rules.operations import read_amount
 from moot.protocols.swarm.state import Agent, Finding, Idea, Swarm
 from moot.reports.json_text import dump_json
 from moot.reports.markdown import format_cell, format_table, quote_markdown
@@ -19,6 +20,7 @@ from moot.reports.timeline import format_time
 from moot.scoring.likeness import JOIN_AT
 
 VERSION = "2.4"
+LATER_SETTINGS = frozenset(("settle", "stability", "clear_at", "judge"))
 
 
 def _to_camel_case(name: str) -> str:
@@ -33,7 +35,9 @@ def _dump_json_text(value: object) -> str:
 def build_config(swarm: Swarm) -> dict[str, Any]:
     """Return every setting of the run, including those at their defaults."""
     settings = swarm.settings
-    values = {_to_camel_case(each.name): getattr(settings, each.name) for each in fields(settings)}
+    # The settings of later editions mean nothing to a run of the first one, and its files stay as they were written.
+    names = [each.name for each in fields(settings) if not swarm.is_first_edition or each.name not in LATER_SETTINGS]
+    values = {_to_camel_case(name): getattr(settings, name) for name in names}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in {**values, "joinAt": JOIN_AT}.items()}
 
 
@@ -113,6 +117,7 @@ def build_board_json(timeline: SwarmTimeline) -> dict[str, Any]:
                 "reason": join.placed.reason,
                 "likeness": join.placed.likeness,
                 "measure": join.by if join.placed.reason == "measure" else None,
+                **({"why": join.placed.why} if join.placed.reason == "judge" else {}),
             }
             for join in timeline.joins
         ],
@@ -128,6 +133,7 @@ def build_board_json(timeline: SwarmTimeline) -> dict[str, Any]:
         "operations": {"requested": board.requests, "processed": board.operations, "failed": board.refused},
         # While all vote, nobody may read the votes of others, not even from the files.
         "votes": {} if swarm.is_sealed else _build_votes(swarm),
+        **({"ratings": {} if swarm.is_sealed else _build_ratings(swarm)} if swarm.by_evidence else {}),
         "result": _build_result(timeline),
         "execution": {"lastStep": swarm.execution.last, "confirmedSteps": swarm.execution.count},
         "events": timeline.events,
@@ -136,13 +142,20 @@ def build_board_json(timeline: SwarmTimeline) -> dict[str, Any]:
 
 
 def _build_pheromones(timeline: SwarmTimeline) -> dict[str, Any]:
+    settings = timeline.state.settings
+    # What was deposited, also where the direction had no room left for all of it.
+    amounts = {
+        f"op-{each.result.number}": read_amount(each.wanted.params or {}, settings)
+        for each in timeline.operations
+        if each.result.operation == "deposit_pheromone" and each.result.success
+    }
+    seeded = settings.deposit
     deposits: dict[str, list[dict[str, Any]]] = {}
     changes: dict[str, list[dict[str, Any]]] = {}
     for event in timeline.events:
         if event["type"] == "pheromone_deposited":
             deposits.setdefault(event["direction"], []).append(
-                # Rounded, because the difference of two floats shows digits that nobody deposited.
-                {"agentId": event["agentId"], "round": event["round"], "amount": round(event["after"] - event["before"], 12)}
+                {"agentId": event["agentId"], "round": event["round"], "amount": amounts.get(event.get("operation", ""), seeded)}
             )
         elif event["type"].startswith("pheromone_"):
             changes.setdefault(event["direction"], []).append(
@@ -210,6 +223,7 @@ def build_convergence_json(measured: ConvergenceMeasured, swarm: Swarm) -> dict[
         "minRoundsMet": measured.enough_rounds,
         "betaStability": {
             "stable": measured.stable,
+            **({} if swarm.is_first_edition else {"of": swarm.settings.stability}),
             "beta": swarm.settings.beta,
             "ideas": [f"idea-{number}" for number in measured.ideas],
             "before": [f"idea-{number}" for number in measured.before],
@@ -219,6 +233,7 @@ def build_convergence_json(measured: ConvergenceMeasured, swarm: Swarm) -> dict[
             "of": swarm.settings.quorum,
             "threshold": swarm.settings.quorum_threshold,
             "activeAgents": measured.active,
+            **({} if swarm.is_first_edition else {"silentAgents": list(measured.silent)}),
             "support": {
                 f"idea-{each.idea}": {"backers": list(each.backers), "independent": list(each.independent)}
                 for each in measured.backing
@@ -239,6 +254,7 @@ def build_convergence_json(measured: ConvergenceMeasured, swarm: Swarm) -> dict[
             "aboveThreshold": measured.is_diverse,
         },
         "converged": measured.converged,
+        **({"lead": build_choice_json(measured.lead), "leadIsClear": measured.is_clear} if measured.lead is not None else {}),
         "reason": measured.reason or None,
         "warnings": list(measured.warnings),
     }
@@ -269,6 +285,36 @@ def _build_votes(swarm: Swarm) -> dict[str, Any]:
     }
 
 
+def _build_ratings(swarm: Swarm) -> dict[str, Any]:
+    names = [each.direction for each in swarm.board.pheromones.values()]
+    return {
+        seat: [
+            {"direction": names[each.direction - 1], "rating": each.rating, "reason": each.reason}
+            for each in ballot.ratings
+            if each.direction <= len(names)
+        ]
+        for seat in swarm.explorers
+        if (ballot := swarm.ballots.get(seat)) is not None
+    }
+
+
+def build_choice_json(choice: EvidenceChoice) -> dict[str, Any]:
+    """Return the choice of the readings with its figures."""
+    return {
+        "direction": choice.direction,
+        "idea": f"idea-{choice.idea}" if choice.idea else None,
+        "method": choice.method,
+        "margin": choice.margin,
+        "z": choice.z,
+        "readingsToChange": choice.needed,
+        "decisiveAgents": list(choice.decisive),
+        "ranked": [
+            {"direction": each.direction, "value": each.value, "readings": each.readings, "readers": each.readers}
+            for each in choice.ranked
+        ],
+    }
+
+
 def _build_result(timeline: SwarmTimeline) -> dict[str, Any] | None:
     done = timeline.completed
     if done is None:
@@ -291,6 +337,7 @@ def _build_result(timeline: SwarmTimeline) -> dict[str, Any] | None:
             }
             for each in done.resolved
         ],
+        **({"choice": build_choice_json(done.choice)} if done.choice is not None else {}),
     }
 
 

@@ -113,6 +113,7 @@ class SwarmReportText(SharedReportText):
     endings = both(
         {
             "converged": "the figures hold",
+            "clear": "the readings are clear",
             "max_rounds": "the last round",
             "insufficient_active_agents": "fewer than two active agents were left",
             "synthesis": "the synthesis is written",
@@ -121,6 +122,7 @@ class SwarmReportText(SharedReportText):
         },
         {
             "converged": "各项指标满足",
+            "clear": "读数已明确",
             "max_rounds": "达到最大轮数",
             "insufficient_active_agents": "活跃 Agent 不足两名",
             "synthesis": "综合已写成",

@@ -41,6 +41,9 @@ _CHINESE: Final[dict[str, str]] = {
     "review": "碰撞",
     "settle": "结算",
     "measure": "度量",
+    "judge": "裁判",
+    "ideas_judged_same": "判为同一观点",
+    "ideas_judged_opposite": "判为相反观点",
     "vote": "表决",
     "notice": "预告结束",
     "terminate": "终止",
@@ -114,6 +117,7 @@ _CHINESE: Final[dict[str, str]] = {
     # reasons of the end
     "converged": "收敛",
     "max_rounds": "达到最大轮数",
+    "clear": "读数已明确",
     "insufficient_active_agents": "活跃 Agent 不足",
     "synthesis": "综合",
     "called": "负责人要求结束",

@@ -15,6 +15,7 @@ from moot.protocols.swarm.facts import (
     BarrierPassed,
     ConcentrationChange,
     ConvergenceMeasured,
+    EvidenceChoice,
     IdeaResolution,
     IdeasSorted,
     OperationResult,
@@ -30,12 +31,14 @@ from moot.protocols.swarm.facts import (
     SwarmFormed,
 )
 from moot.protocols.swarm.reports.report_text import REPORT_TEXT, SwarmReportText
+from moot.protocols.swarm.rules.ideas import build_comparison, collect_judgements
 from moot.protocols.swarm.rules.operations import list_operations, rotate_seats
 from moot.protocols.swarm.rules.rulebook import RULES
 from moot.protocols.swarm.rules.shutdown import find_vote, list_ballot_ideas
 from moot.protocols.swarm.state import Finding, Signal, Swarm
 from moot.reports.decision import Decision, Dissent, SeatLoss, SeatPosition, SourcedClaim
 from moot.reports.timeline import TimelineBase, TimelineLine, format_time
+from moot.scoring.evidence import compute_assurance
 from moot.scoring.positions import compute_weight
 
 
@@ -90,6 +93,7 @@ class SwarmTimeline(TimelineBase[Swarm]):
         self.joins: list[IdeaJoin] = []
         self.placed: list[tuple[int, PlacedIdea]] = []
         self.settlements: list[RoundSettled] = []
+        self.refuted: list[frozenset[str]] = []
         self.measures: list[ConvergenceMeasured] = []
         self.barriers: list[BarrierPassed] = []
         self.signals: dict[str, Signal] = {}
@@ -211,6 +215,8 @@ class SwarmTimeline(TimelineBase[Swarm]):
             )
         if fact.by.endswith("(fallback)"):
             self._add_event("measure_lost", fact.round, by=fact.by)
+        if fact.judge:
+            self._record_judgements(before, fact)
         for placed in fact.placed:
             self.placed.append((fact.round, placed))
             if placed.reason != "new":
@@ -226,8 +232,18 @@ class SwarmTimeline(TimelineBase[Swarm]):
                     likeness=placed.likeness,
                 )
 
+    def _record_judgements(self, before: Swarm, fact: IdeasSorted) -> None:
+        """Every pair that a judge took for one idea or for two sides of a question, with its reason."""
+        compared = build_comparison(before)
+        texts = (*compared.known, *compared.new)
+        for (one, other), said in collect_judgements(before.review).items():
+            if said.verdict != "different":
+                pair = {"text": texts[one], "other": texts[other], "reason": said.reason, "agentId": fact.judge}
+                self._add_event(f"ideas_judged_{said.verdict}", fact.round, **pair)
+
     def _record_settlement(self, after: Swarm, fact: RoundSettled) -> None:
         self.settlements.append(fact)
+        self.refuted.append(after.board.refuted)
         for change in fact.evaporated:
             self._add_change_event("pheromone_evaporated", fact.round, change)
         for signal in fact.expired:
@@ -300,8 +316,22 @@ def find_ending(timeline: SwarmTimeline) -> str | None:
 
 
 def list_carried_ideas(timeline: SwarmTimeline) -> tuple[IdeaResolution, ...]:
-    """The consensus ideas that the vote carried."""
-    return tuple(each for each in timeline.completed.resolved if each.carried) if timeline.completed is not None else ()
+    """The consensus ideas that the vote carried; the ballot may hold other ideas as well."""
+    if timeline.completed is None:
+        return ()
+    return tuple(each for each in timeline.completed.resolved if each.carried and each.idea in timeline.state.consensus)
+
+
+def find_choice(timeline: SwarmTimeline) -> EvidenceChoice | None:
+    """The direction that the readings chose; None where they did not decide.
+
+    Where only one direction was read, two are level, or no two explorers read the same one, the readings tell nothing apart: then
+    an idea that the vote carried comes first.
+    """
+    choice = timeline.completed.choice if timeline.completed is not None else None
+    if choice is None or choice.margin <= 0:
+        return None
+    return None if not choice.z and list_carried_ideas(timeline) else choice
 
 
 def build_decision(timeline: SwarmTimeline) -> Decision:
@@ -311,12 +341,14 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
     ideas = (
         [idea for each in list_carried_ideas(timeline) if (idea := swarm.board.idea(each.idea)) is not None] if is_over else []
     )
-    first = (
-        next(iter(list_carried_ideas(timeline) or (timeline.completed.resolved if timeline.completed else ())), None)
-        if is_over
-        else None
-    )
+    voted = timeline.completed.resolved if is_over and timeline.completed is not None else ()
+    first = next(iter(list_carried_ideas(timeline) or [each for each in voted if each.idea in swarm.consensus]), None)
+    first = first if is_over else None
     claim = _build_claim(timeline, [idea.number for idea in ideas]) if ideas else None
+    choice = find_choice(timeline) if is_over else None
+    if choice is not None:
+        first = next((each for each in voted if each.idea == choice.idea), None)
+        claim = _build_claim(timeline, [choice.idea]) if choice.idea else SourcedClaim(text=choice.direction)
     if is_over and swarm.synthesis:
         claim = SourcedClaim(text=swarm.synthesis)
     return Decision(
@@ -327,20 +359,21 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
         ended_by=find_ending(timeline),
         decision=claim,
         author=swarm.author if is_over else None,
-        confidence=first.confidence if first else None,
+        confidence=compute_assurance(choice.z) if choice and choice.z is not None else first.confidence if first else None,
         support=first.support if first else None,
         turnout=first.turnout if first else None,
         reasons=_build_reasons(swarm, first) if claim is not None else (),
         positions=_build_positions(timeline, first),
-        dissent=_build_dissent(timeline) if is_over else (),
+        dissent=_build_dissent(timeline, choice) if is_over else (),
         lost=_list_lost_seats(swarm),
-        could_differ=first.could_differ if first else False,
+        could_differ=bool(choice and choice.decisive) or (first.could_differ if first else False),
+        choice=choice.direction if choice is not None else "",
         turns=len(timeline.reports),
         spent=timeline.spent,
         consensus_type=first.consensus_type if first else None,
         heads=first.heads if first else 0,
         effective=first.effective if first else None,
-        open_challenges=_collect_challenges(timeline) if is_over else (),
+        open_challenges=_collect_challenges(timeline, choice) if is_over else (),
     )
 
 
@@ -397,11 +430,12 @@ def _build_positions(timeline: SwarmTimeline, first: IdeaResolution | None) -> t
     return tuple(found)
 
 
-def _build_dissent(timeline: SwarmTimeline) -> tuple[Dissent, ...]:
-    """Every opposing or conditional vote."""
+def _build_dissent(timeline: SwarmTimeline, choice: EvidenceChoice | None) -> tuple[Dissent, ...]:
+    """Every opposing or conditional vote; where readings decided, those on what was chosen."""
     swarm = timeline.state
     voiced = []
-    for idea in list_ballot_ideas(swarm):
+    voted = [idea for idea in list_ballot_ideas(swarm) if idea in swarm.consensus]
+    for idea in [choice.idea] if choice is not None else voted:
         for seat, vote in _collect_votes(swarm, idea).items():
             if vote.position == "oppose":
                 voiced.append(Dissent(seat=seat, kind="oppose", text=vote.reason))
@@ -410,10 +444,10 @@ def _build_dissent(timeline: SwarmTimeline) -> tuple[Dissent, ...]:
     return tuple(voiced)
 
 
-def _collect_challenges(timeline: SwarmTimeline) -> tuple[SourcedClaim, ...]:
+def _collect_challenges(timeline: SwarmTimeline, choice: EvidenceChoice | None) -> tuple[SourcedClaim, ...]:
     """Challenges of collisions against findings that back a consensus idea."""
     swarm = timeline.state
-    backed = set(list_ballot_ideas(swarm))
+    backed = {choice.idea} if choice is not None else set(list_ballot_ideas(swarm)) & set(swarm.consensus)
     return tuple(
         SourcedClaim(text=f"{review.seat}: {review.content}", entries=(timeline.find_finding_line(each),))
         for each in swarm.board.findings

@@ -6,6 +6,7 @@ from typing import Final
 from moot.domain.ids import SeatId
 from moot.domain.replace import fast_replace
 from moot.protocols.swarm.facts import FEWEST_AGENTS, AgentEnd, EndReason, IdeaResolution, SwarmCompleted, Termination
+from moot.protocols.swarm.rules.evidence import build_choice, list_rated_directions
 from moot.protocols.swarm.state import Agent, Swarm
 from moot.scoring.confidence import ORDINARY_CONFIDENCE
 from moot.scoring.independence import build_seat_correlations, find_seat_family
@@ -17,17 +18,33 @@ MOST_VOTED_ON: Final = 5
 
 
 def list_ballot_ideas(state: Swarm) -> tuple[int, ...]:
-    """Return the ideas to vote on: those with a quorum, the best backed first; none if too few agents are left."""
-    is_held = state.settings.vote and state.settings.mode != "classic"
+    """Return the ideas to vote on: those with a quorum, the best backed first; none if too few agents are left.
+
+    By evidence the ballot is always held: ideas without a quorum follow those that have it.
+    """
+    if not _is_ballot_held(state) or state.measured is None:
+        return ()
+    if not state.by_evidence:
+        return state.consensus[:MOST_VOTED_ON]
+    backed = sorted(state.measured.backing, key=lambda each: (-len(each.backers), each.idea))
+    return tuple(dict.fromkeys((*state.consensus, *(each.idea for each in backed))))[:MOST_VOTED_ON]
+
+
+def _is_ballot_held(state: Swarm) -> bool:
     left = state.measured.active if state.measured is not None else 0
-    return state.consensus[:MOST_VOTED_ON] if is_held and left >= FEWEST_AGENTS else ()
+    return state.settings.vote and state.settings.mode != "classic" and left >= FEWEST_AGENTS
 
 
 def list_missing_voters(state: Swarm) -> tuple[SeatId, ...]:
     """Return who still has to vote. A stopped run spends nothing more."""
-    if state.stop is not None or not list_ballot_ideas(state):
+    if state.stop is not None or not _is_ballot_held(state):
         return ()
-    return tuple(seat for seat in state.active if seat not in state.ballots)
+    has_ideas = bool(list_ballot_ideas(state))
+    return tuple(seat for seat in state.active if seat not in state.ballots and (has_ideas or _rates(state, seat)))
+
+
+def _rates(state: Swarm, seat: SeatId) -> bool:
+    return state.by_evidence and bool(list_rated_directions(state, seat))
 
 
 def find_synthesis_writer(state: Swarm) -> SeatId | None:
@@ -101,6 +118,7 @@ def build_completion(state: Swarm, reason: EndReason, fault: str = "") -> SwarmC
         resolved=build_resolutions(state),
         synced=tuple(seat for seat, agent in state.agents.items() if agent.is_asked),
         fault=fault,
+        choice=build_choice(state) if state.by_evidence else None,
     )
 
 
