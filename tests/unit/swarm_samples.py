@@ -240,3 +240,13 @@ NEWER_SAMPLES: tuple[Fact, ...] = (
     ),
 )
 """Samples with the fields that came later."""
+
+SYNTHESIS_SAMPLES: tuple[Fact, ...] = (
+    facts.SwarmOpened(
+        topic="?",
+        language="en",
+        seed=1,
+        seats=(Seat(id=ADA, platform="mailbox"), Seat(id=BOB, platform="human")),
+        settings=facts.SwarmSettings(synthesis="always"),
+    ),
+)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
-from tests.unit.swarm_samples import NEWER_SAMPLES, SWARM_SAMPLES
+from tests.unit.swarm_samples import NEWER_SAMPLES, SWARM_SAMPLES, SYNTHESIS_SAMPLES
 
 from moot.app.protocols import collect_kinds
 from moot.codec.chain import (
@@ -490,6 +490,7 @@ SAMPLES: tuple[Fact, ...] = (
             )
         ),
     ),
+    *SYNTHESIS_SAMPLES,
 )
 
 

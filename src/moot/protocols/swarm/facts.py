@@ -30,6 +30,7 @@ FEWEST_AGENTS: Final = 2
 MOST_AGENTS: Final = 64
 
 Mode = Literal["emergent", "hybrid", "classic"]
+SynthesisRule = Literal["auto", "classic", "always"]
 Role = Literal["EXPLORER", "DEEP_ANALYST", "DEBATER", "SYNTHESIZER"]
 Status = Literal["active", "interrupted", "degraded", "removed", "completed", "terminated"]
 Termination = Literal["graceful", "forced", "auto_forced", "compliance_violation"]
@@ -48,7 +49,8 @@ class SwarmSettings:
     """The settings of a swarm; the defaults are those of version 2.4.
 
     `directions` are the user's own, for the mode `hybrid`. `quorum` says whose support counts. `apart` are ideas that are only
-    joined with an equal text. The seconds of the last three phases apply to outside agents.
+    joined with an equal text. The seconds of the last three phases apply to outside agents. `synthesis` says which modes end with
+    one; new runs are opened with `always` instead of `auto`, which a run of an older version has and which means `classic`.
     """
 
     mode: Mode = "emergent"
@@ -81,6 +83,7 @@ class SwarmSettings:
     graceful_seconds: Seconds = 15.0
     forced_seconds: Seconds = 10.0
     apart: Annotated[tuple[Line, ...], MaxLen(100)] = ()
+    synthesis: SynthesisRule = "auto"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -211,8 +211,8 @@ class SwarmPromptText(TwoLanguages):
         "# 现在\n探索结束。请就以上每个观点作为任务的答案投票；idea 为编号。按你自己的判断投票：持有者众多不是理由。",
     )
     synthesis = both(
-        "# Now\nThe exploring is over. Write a synthesis of all findings in Markdown: what they share, where they part, what follows for the task. Only what the findings hold.",
-        "# 现在\n探索结束。用 Markdown 写出所有发现的综合：共性、分歧、对任务的结论。只写发现中确有的内容。",
+        "# Now\nThe exploring is over. Write a synthesis of all findings in Markdown: what they share, where they part, what follows for the task. Only what the findings hold. After each statement name the findings that it rests on by their ids, as in (finding-003).",
+        "# 现在\n探索结束。用 Markdown 写出所有发现的综合：共性、分歧、对任务的结论。只写发现中确有的内容。每个论断之后注明其所依据的发现编号，如（finding-003）。",
     )
     shutdown = both(
         '# Now\nshutdown_request: the swarm has ended. Answer {"acknowledged": true} when you have put your work away.',

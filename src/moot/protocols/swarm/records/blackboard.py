@@ -32,8 +32,11 @@ def _dump_json_text(value: object) -> str:
 
 def build_config(swarm: Swarm) -> dict[str, Any]:
     """Return every setting of the run, including those at their defaults."""
-    settings = swarm.settings
-    values = {_to_camel_case(each.name): getattr(settings, each.name) for each in fields(settings)}
+    known = [(each.name, getattr(swarm.settings, each.name), each.default) for each in fields(swarm.settings)]
+    first = 1 + [name for name, _, _ in known].index("apart")
+    # A run of an older version has no setting that came later: its files keep their bytes.
+    known = known[:first] + [each for each in known[first:] if each[1] != each[2]]
+    values = {_to_camel_case(name): value for name, value, _ in known}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in {**values, "joinAt": JOIN_AT}.items()}
 
 

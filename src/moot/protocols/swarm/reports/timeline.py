@@ -3,13 +3,12 @@
 What it tells does not depend on who answered first: where many answer at once, it waits for the fact that takes them together.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from moot.domain.facts import Entry, InputGiven
 from moot.domain.ids import USER, SeatId, SessionId
-from moot.protocols.swarm.answers import Operation, RoundReport
+from moot.protocols.swarm.answers import IdeaVote, Operation, RoundReport
 from moot.protocols.swarm.facts import (
     AgentsTerminated,
     BarrierPassed,
@@ -29,6 +28,7 @@ from moot.protocols.swarm.facts import (
     SwarmCompleted,
     SwarmFormed,
 )
+from moot.protocols.swarm.reports.citations import check_citations
 from moot.protocols.swarm.reports.report_text import REPORT_TEXT, SwarmReportText
 from moot.protocols.swarm.rules.operations import list_operations, rotate_seats
 from moot.protocols.swarm.rules.rulebook import RULES
@@ -99,6 +99,11 @@ class SwarmTimeline(TimelineBase[Swarm]):
     @property
     def words(self) -> SwarmReportText:
         return REPORT_TEXT[self.state.opened.language]
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether agents write what no other may read yet; what a cancelled run had sealed is not sealed any more."""
+        return self.closed is None and self.state.is_sealed
 
     def begin(self, entry: Entry) -> None:
         self._add_line(entry, USER, self.state.opened.topic)
@@ -317,8 +322,10 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
         else None
     )
     claim = _build_claim(timeline, [idea.number for idea in ideas]) if ideas else None
-    if is_over and swarm.synthesis:
-        claim = SourcedClaim(text=swarm.synthesis)
+    # In the other modes a synthesis says what was found; what was decided is what the vote carried.
+    is_synthesis = is_over and bool(swarm.synthesis) and swarm.settings.mode == "classic"
+    if is_synthesis:
+        claim = SourcedClaim(text=check_citations(swarm.synthesis, swarm.board.findings, timeline.words).text)
     return Decision(
         session=timeline.session,
         topic=swarm.opened.topic,
@@ -326,11 +333,11 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
         parked=timeline.parked,
         ended_by=find_ending(timeline),
         decision=claim,
-        author=swarm.author if is_over else None,
+        author=swarm.author if is_synthesis else None,
         confidence=first.confidence if first else None,
         support=first.support if first else None,
         turnout=first.turnout if first else None,
-        reasons=_build_reasons(swarm, first) if claim is not None else (),
+        reasons=_build_reasons(timeline, first) if claim is not None else (),
         positions=_build_positions(timeline, first),
         dissent=_build_dissent(timeline) if is_over else (),
         lost=_list_lost_seats(swarm),
@@ -353,29 +360,32 @@ def _build_claim(timeline: SwarmTimeline, numbers: list[int]) -> SourcedClaim:
     return SourcedClaim(text=text, entries=tuple(rests))
 
 
-def _collect_votes(swarm: Swarm, idea: int) -> Mapping[SeatId, Any]:
-    found = {}
-    for seat in swarm.explorers:
-        ballot = swarm.ballots.get(seat)
+def list_votes(timeline: SwarmTimeline, idea: int) -> list[tuple[SeatId, IdeaVote]]:
+    """The vote of each agent on an idea; none while they are sealed."""
+    ballots = {} if timeline.is_sealed else timeline.state.ballots
+    found = []
+    for seat in timeline.state.explorers:
+        ballot = ballots.get(seat)
         vote = next((vote for vote in ballot.votes if vote.idea == idea), None) if ballot is not None else None
         if vote is not None:
-            found[seat] = vote
+            found.append((seat, vote))
     return found
 
 
-def _build_reasons(swarm: Swarm, first: IdeaResolution | None) -> tuple[SourcedClaim, ...]:
-    votes = _collect_votes(swarm, first.idea) if first is not None else {}
-    return tuple(SourcedClaim(text=vote.reason) for vote in votes.values() if vote.position == "support" and vote.reason)
+def _build_reasons(timeline: SwarmTimeline, first: IdeaResolution | None) -> tuple[SourcedClaim, ...]:
+    votes = list_votes(timeline, first.idea) if first is not None else []
+    return tuple(SourcedClaim(text=vote.reason) for _, vote in votes if vote.position == "support" and vote.reason)
 
 
 def _build_positions(timeline: SwarmTimeline, first: IdeaResolution | None) -> tuple[SeatPosition, ...]:
     swarm = timeline.state
     opening = {told.seat: told.report for told in reversed(timeline.reports)}
+    votes = dict(list_votes(timeline, first.idea)) if first is not None else {}
     found = []
     for name in swarm.explorers:
         seat, report = swarm.seat(name), opening.get(name)
         position, confidence = find_vote(swarm, name, first.idea) if first is not None else (None, 0.0)
-        vote = _collect_votes(swarm, first.idea).get(name) if first is not None else None
+        vote = votes.get(name)
         if report is None and position is None:
             continue
         before = "; ".join(each.core_idea for each in report.findings) if report is not None else ""
@@ -402,7 +412,7 @@ def _build_dissent(timeline: SwarmTimeline) -> tuple[Dissent, ...]:
     swarm = timeline.state
     voiced = []
     for idea in list_ballot_ideas(swarm):
-        for seat, vote in _collect_votes(swarm, idea).items():
+        for seat, vote in list_votes(timeline, idea):
             if vote.position == "oppose":
                 voiced.append(Dissent(seat=seat, kind="oppose", text=vote.reason))
             if vote.position == "conditional_support":
