@@ -19,6 +19,7 @@ from moot.protocols.swarm.reports.answer import (
     build_verdict,
 )
 from moot.protocols.swarm.reports.event_lines import MOST_EVENTS, list_event_lines
+from moot.protocols.swarm.reports.report_text import SwarmReportText
 from moot.protocols.swarm.reports.standing import IdeaStanding, rank_ideas
 from moot.protocols.swarm.reports.timeline import SwarmTimeline, build_decision
 from moot.protocols.swarm.reports.what_if import BackedIdea, WhatIfResult, compute_what_if
@@ -112,6 +113,16 @@ def build_convergence_blocks(timeline: SwarmTimeline, apart: Collection[str] = (
         *_build_rounds(timeline, found),
         *_build_consensus(timeline, found, rank_ideas(timeline, found)),
         *_build_joins(timeline),
+    )
+
+
+def list_section_titles(words: SwarmReportText) -> tuple[str, ...]:
+    """The titles of the report's sections in their order; a run that has nothing for one leaves it out."""
+    return (
+        *(words.conclusion, words.why, words.against, words.figures, words.who, words.lost),
+        *(words.all_ideas, words.synthesis, words.consensus, words.unique, words.agent_table, words.evolution),
+        *(words.pheromones, words.by_round, words.joined, words.votes, words.validator, words.insights),
+        *(words.what_happened, words.losses_title, words.cost, words.answerers, words.mended),
     )
 
 
