@@ -8,7 +8,6 @@ from typing import Final
 
 from moot.domain.safe_text import one_line
 from moot.protocols.swarm.facts import VALIDATOR
-from moot.protocols.swarm.prompt_text import DISPLAY_NAMES
 from moot.protocols.swarm.reports.answer import (
     build_answer,
     build_headline,
@@ -19,7 +18,7 @@ from moot.protocols.swarm.reports.answer import (
     build_verdict,
 )
 from moot.protocols.swarm.reports.event_lines import MOST_EVENTS, list_event_lines
-from moot.protocols.swarm.reports.report_text import SwarmReportText
+from moot.protocols.swarm.reports.report_text import SwarmReportText, format_agent_name
 from moot.protocols.swarm.reports.standing import IdeaStanding, rank_ideas
 from moot.protocols.swarm.reports.timeline import SwarmTimeline, build_decision
 from moot.protocols.swarm.reports.what_if import BackedIdea, WhatIfResult, compute_what_if
@@ -129,12 +128,6 @@ def list_section_titles(words: SwarmReportText) -> tuple[str, ...]:
 def render_convergence_report(timeline: SwarmTimeline, apart: Collection[str] = ()) -> str:
     """`convergence-report.md`."""
     return render_blocks(build_convergence_blocks(timeline, apart))
-
-
-def format_agent_name(seat: str) -> str:
-    """An agent as reports name it."""
-    shown = DISPLAY_NAMES.get(seat)
-    return f"{seat} ({shown})" if shown else seat
 
 
 def _build_subtitle(timeline: SwarmTimeline) -> tuple[Text, ...]:

@@ -1,5 +1,6 @@
 """The words of reports and terminals in both languages."""
 
+from moot.protocols.swarm.prompt_text import DISPLAY_NAMES
 from moot.protocols.swarm.reports.terms import translate_detail, translate_term
 from moot.reports.shared_text import SHARED_REPORT_TEXT, SharedReportText
 from moot.reports.two_languages import both, in_each_language
@@ -79,6 +80,7 @@ class SwarmReportText(SharedReportText):
     leads = both("most support: {support}", "支持最多：{support}")
     most_support = both("The idea with most support is {idea}: ", "支持最多的观点是 {idea}：")
     between = both("; ", "；")
+    colon = both(": ", "：")
     backed_by = both("Backed by", "支持")
     support_line = both(
         "{count} of {all} ({share}), {own} independently", "{all} 名中 {count} 名（{share}），其中独立持有 {own} 名"
@@ -188,3 +190,9 @@ class SwarmReportText(SharedReportText):
 
 
 REPORT_TEXT = in_each_language(SwarmReportText)
+
+
+def format_agent_name(seat: str) -> str:
+    """An agent as reports name it."""
+    shown = DISPLAY_NAMES.get(seat)
+    return f"{seat} ({shown})" if shown else seat
