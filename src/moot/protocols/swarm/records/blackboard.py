@@ -4,14 +4,13 @@ The blackboard contains no time of day: the same seed and the same answers give 
 in the ledger.
 """
 
-import re
-from collections.abc import Iterable, Mapping
 from dataclasses import fields
-from typing import Any, Final
+from typing import Any
 
 from moot.protocols.swarm.answers import FoundIdea
 from moot.protocols.swarm.facts import ConvergenceMeasured
 from moot.protocols.swarm.prompts import build_agent_state
+from moot.protocols.swarm.reports.json_fields import name_ideas, take_fields, to_camel_case, to_plain_json
 from moot.protocols.swarm.reports.report_text import SwarmReportText, format_agent_name
 from moot.protocols.swarm.reports.timeline import LoggedOperation, ReceivedReport, SwarmTimeline
 from moot.protocols.swarm.state import Agent, Finding, Idea, Swarm
@@ -21,25 +20,6 @@ from moot.reports.timeline import format_time
 from moot.scoring.likeness import JOIN_AT
 
 VERSION = "2.4"
-_CAPITAL: Final = re.compile("[A-Z]")
-
-
-def _to_camel_case(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)
-
-
-def _take(value: object, names: str) -> dict[str, Any]:
-    """The fields of a value under their names in the files: `agentId=seat` takes `seat`, `coreIdea` takes `core_idea`."""
-    taken = {}
-    for name in names.split():
-        key, _, field = name.partition("=")
-        taken[key] = _to_plain_json(getattr(value, field or _CAPITAL.sub(lambda found: f"_{found[0].lower()}", key)))
-    return taken
-
-
-def _name_ideas(numbers: Iterable[int]) -> list[str]:
-    return [f"idea-{number}" for number in numbers]
 
 
 def _dump_json_text(value: object) -> str:
@@ -52,7 +32,7 @@ def build_config(swarm: Swarm) -> dict[str, Any]:
     first = 1 + [name for name, _, _ in known].index("apart")
     # A run of an older version has no setting that came later: its files keep their bytes.
     known = known[:first] + [each for each in known[first:] if each[1] != each[2]]
-    values = {_to_camel_case(name): value for name, value, _ in known}
+    values = {to_camel_case(name): value for name, value, _ in known}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in {**values, "joinAt": JOIN_AT}.items()}
 
 
@@ -69,8 +49,8 @@ def render_run_config(timeline: SwarmTimeline) -> str:
             "language": opened.language,
             "seed": opened.seed,
             "startedAt": format_time(timeline.opened_at),
-            "seats": [_take(seat, "id platform") for seat in opened.seats],
-            "budget": _take(opened.budget, "tokens money seconds"),
+            "seats": [take_fields(seat, "id platform") for seat in opened.seats],
+            "budget": take_fields(opened.budget, "tokens money seconds"),
             "config": build_config(swarm),
         }
     )
@@ -96,7 +76,7 @@ def build_board_json(timeline: SwarmTimeline) -> dict[str, Any]:
         "pheromones": _build_pheromones(timeline),
         "claims": {
             claim.id: {
-                **_take(claim, "description claimedBy"),
+                **take_fields(claim, "description claimedBy"),
                 "maxAgents": swarm.settings.agents_per_task,
                 "round": claim.round,
             }
@@ -104,9 +84,9 @@ def build_board_json(timeline: SwarmTimeline) -> dict[str, Any]:
         },
         "stopSignals": [
             {
-                **_take(signal, "id from=sender"),
+                **take_fields(signal, "id from=sender"),
                 "target": board.pheromones[signal.target].direction,
-                **_take(signal, "reason evidence strength round"),
+                **take_fields(signal, "reason evidence strength round"),
                 "active": signal.id in active,
             }
             for signal in timeline.signals.values()
@@ -115,16 +95,16 @@ def build_board_json(timeline: SwarmTimeline) -> dict[str, Any]:
         "ideas": [_build_idea(timeline, idea) for idea in board.ideas],
         "joins": [
             {
-                **_take(join, "id round"),
-                **_take(join.placed, "text"),
+                **take_fields(join, "id round"),
+                **take_fields(join.placed, "text"),
                 "idea": f"idea-{join.placed.idea}",
-                **_take(join.placed, "takenFor=like reason likeness"),
+                **take_fields(join.placed, "takenFor=like reason likeness"),
                 "measure": join.by if join.placed.reason == "measure" else None,
             }
             for join in timeline.joins
         ],
         "opinionHistory": [
-            {"round": settled.round, "opinions": {each.seat: _name_ideas(each.ideas) for each in settled.opinions}}
+            {"round": settled.round, "opinions": {each.seat: name_ideas(each.ideas) for each in settled.opinions}}
             for settled in timeline.settlements
         ],
         "convergence": [build_convergence_json(measured, swarm) for measured in timeline.measures],
@@ -154,7 +134,7 @@ def _build_pheromones(timeline: SwarmTimeline) -> dict[str, Any]:
             )
     return {
         each.direction: {
-            **_take(each, "concentration depositedBy createdRound=round"),
+            **take_fields(each, "concentration depositedBy createdRound=round"),
             "depositHistory": deposits.get(each.direction, []),
             "changes": changes.get(each.direction, []),
         }
@@ -164,13 +144,15 @@ def _build_pheromones(timeline: SwarmTimeline) -> dict[str, Any]:
 
 def _build_finding(finding: Finding) -> dict[str, Any]:
     return {
-        **_take(finding, "id agentId=seat round"),
+        **take_fields(finding, "id agentId=seat round"),
         "direction": finding.direction or None,
-        **_take(finding, "coreIdea perspective details agreesWith confidence needsValidation searchAttempted"),
+        **take_fields(finding, "coreIdea perspective details agreesWith confidence needsValidation searchAttempted"),
         "idea": f"idea-{finding.idea}" if finding.idea else None,
-        "alsoBacks": _name_ideas(finding.also),
+        "alsoBacks": name_ideas(finding.also),
         "weight": finding.weight,
-        "reviews": [_take(review, "agentId=seat mode action weight content newInsights=insights") for review in finding.reviews],
+        "reviews": [
+            take_fields(review, "agentId=seat mode action weight content newInsights=insights") for review in finding.reviews
+        ],
         "verdict": finding.verdict,
         "verdictReason": finding.checked or None,
     }
@@ -178,32 +160,36 @@ def _build_finding(finding: Finding) -> dict[str, Any]:
 
 def _build_idea(timeline: SwarmTimeline, idea: Idea) -> dict[str, Any]:
     texts = [placed.text for _, placed in timeline.placed if placed.idea == idea.number]
-    return {**_take(idea, "id text round"), "texts": texts, **_take(idea, "since independent")}
+    return {**take_fields(idea, "id text round"), "texts": texts, **take_fields(idea, "since independent")}
 
 
 def build_convergence_json(measured: ConvergenceMeasured, swarm: Swarm) -> dict[str, Any]:
     """Return the figures of one round with their inputs."""
     settings = swarm.settings
     return {
-        **_take(measured, "round minRoundsMet=enough_rounds"),
+        **take_fields(measured, "round minRoundsMet=enough_rounds"),
         "betaStability": {
             "stable": measured.stable,
             "beta": settings.beta,
-            "ideas": _name_ideas(measured.ideas),
-            "before": _name_ideas(measured.before),
+            "ideas": name_ideas(measured.ideas),
+            "before": name_ideas(measured.before),
         },
         "quorum": {
             "quorum": measured.has_quorum,
             "of": settings.quorum,
             "threshold": settings.quorum_threshold,
             "activeAgents": measured.active,
-            "support": {f"idea-{each.idea}": _take(each, "backers independent") for each in measured.backing},
-            "quorumIdeas": _name_ideas(measured.quorum_ideas),
-            **_take(measured, "consensusRate tooFast"),
+            "support": {f"idea-{each.idea}": take_fields(each, "backers independent") for each in measured.backing},
+            "quorumIdeas": name_ideas(measured.quorum_ideas),
+            **take_fields(measured, "consensusRate tooFast"),
         },
         "diversity": {
-            **_take(measured, "perspectiveCount=perspectives uniqueIdeaCount=distinct totalIdeaCount=stated concentrations"),
-            **_take(measured, "perspectiveDiversity=coverage orthogonality entropy overall=diversity aboveThreshold=is_diverse"),
+            **take_fields(
+                measured, "perspectiveCount=perspectives uniqueIdeaCount=distinct totalIdeaCount=stated concentrations"
+            ),
+            **take_fields(
+                measured, "perspectiveDiversity=coverage orthogonality entropy overall=diversity aboveThreshold=is_diverse"
+            ),
         },
         "converged": measured.converged,
         "reason": measured.reason or None,
@@ -214,16 +200,16 @@ def build_convergence_json(measured: ConvergenceMeasured, swarm: Swarm) -> dict[
 def _build_agent(agent: Agent) -> dict[str, Any]:
     return {
         **build_agent_state(agent),
-        "roleHistory": [_take(each, "from=old to=new reason round") for each in agent.role_history],
-        "violations": [_take(each, "violation severity detail") for each in agent.violations],
-        "holds": _name_ideas(agent.holds),
+        "roleHistory": [take_fields(each, "from=old to=new reason round") for each in agent.role_history],
+        "violations": [take_fields(each, "violation severity detail") for each in agent.violations],
+        "holds": name_ideas(agent.holds),
         "terminationReason": agent.ended,
     }
 
 
 def _build_votes(swarm: Swarm) -> dict[str, Any]:
     return {
-        seat: [{"idea": f"idea-{vote.idea}", **_take(vote, "position confidence reason")} for vote in ballot.votes]
+        seat: [{"idea": f"idea-{vote.idea}", **take_fields(vote, "position confidence reason")} for vote in ballot.votes]
         for seat in swarm.explorers
         if (ballot := swarm.ballots.get(seat)) is not None
     }
@@ -234,10 +220,10 @@ def _build_result(timeline: SwarmTimeline) -> dict[str, Any] | None:
     if done is None:
         return None
     return {
-        **_take(done, "reason converged round"),
+        **take_fields(done, "reason converged round"),
         "synthesis": timeline.state.synthesis or None,
         "resolved": [
-            {"idea": f"idea-{each.idea}", **_take(each, "consensusType carried support turnout confidence heads effective")}
+            {"idea": f"idea-{each.idea}", **take_fields(each, "consensusType carried support turnout confidence heads effective")}
             for each in done.resolved
         ],
     }
@@ -252,9 +238,9 @@ def _build_log_entry(each: LoggedOperation) -> dict[str, Any]:
     result = each.result
     return {
         "operationId": f"op-{result.number}",
-        **_take(each, "round timestamp"),
-        **_take(result, "from=seat operation"),
-        "params": _to_plain_json(each.wanted.params or {}),
+        **take_fields(each, "round timestamp"),
+        **take_fields(result, "from=seat operation"),
+        "params": to_plain_json(each.wanted.params or {}),
         "status": "completed" if result.success else "failed",
         "result": {
             "type": "operation_result",
@@ -262,15 +248,9 @@ def _build_log_entry(each: LoggedOperation) -> dict[str, Any]:
             "error": result.error or None,
             "detail": result.detail or None,
             "target": result.target or None,
-            **_take(result, "before after"),
+            **take_fields(result, "before after"),
         },
     }
-
-
-def _to_plain_json(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(name): _to_plain_json(each) for name, each in value.items()}
-    return [_to_plain_json(each) for each in value] if isinstance(value, tuple) else value
 
 
 def render_agent_report(timeline: SwarmTimeline, received: ReceivedReport) -> str:

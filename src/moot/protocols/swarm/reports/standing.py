@@ -8,6 +8,7 @@ from typing import Any, Final
 from moot.domain.ids import SeatId
 from moot.protocols.swarm.facts import IdeaResolution
 from moot.protocols.swarm.reports.citations import check_citations
+from moot.protocols.swarm.reports.json_fields import take_fields
 from moot.protocols.swarm.reports.timeline import SwarmTimeline, list_carried_ideas, list_votes
 from moot.protocols.swarm.reports.what_if import WhatIfResult, compute_what_if
 from moot.protocols.swarm.rules.operations import direction_key
@@ -130,13 +131,7 @@ def build_standing_json(timeline: SwarmTimeline, apart: Iterable[str] = (), most
         "ideaCount": len(ideas),
         "synthesis": None
         if not swarm.synthesis
-        else {
-            "text": checked.text,
-            "author": swarm.author,
-            "cites": list(checked.cited),
-            "unknown": list(checked.unknown),
-            "refuted": list(checked.refuted),
-        },
+        else {**take_fields(checked, "text cites=cited unknown refuted"), "author": swarm.author},
     }
 
 
@@ -176,28 +171,14 @@ def _find_strongest_pheromone(timeline: SwarmTimeline, findings: Sequence[Findin
 
 
 def _build_idea_json(idea: IdeaStanding) -> dict[str, Any]:
+    evidence = "finding=id agentId=seat coreIdea details confidence verdict"
     return {
-        "id": idea.id,
-        "text": idea.text,
-        "backers": list(idea.backers),
-        "independent": list(idea.independent),
-        "share": idea.share,
-        "pheromone": idea.pheromone,
-        "vote": None if idea.result is None else {"carried": idea.result.carried, "support": idea.result.support},
-        "evidence": [
-            {
-                "finding": each.id,
-                "agentId": each.seat,
-                "coreIdea": each.core_idea,
-                "details": each.details,
-                "confidence": each.confidence,
-                "verdict": each.verdict,
-            }
-            for each in idea.findings
-        ],
+        **take_fields(idea, "id text backers independent share pheromone"),
+        "vote": None if idea.result is None else take_fields(idea.result, "carried support"),
+        "evidence": [take_fields(each, evidence) for each in idea.findings],
         "reviews": [_build_remark_json(each) for each in idea.reviews],
     }
 
 
 def _build_remark_json(remark: Remark) -> dict[str, Any]:
-    return {"agentId": remark.seat, "kind": remark.kind, "text": remark.text, "about": remark.about or None}
+    return {**take_fields(remark, "agentId=seat kind text"), "about": remark.about or None}

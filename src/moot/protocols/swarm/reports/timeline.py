@@ -3,6 +3,8 @@
 What it tells does not depend on who answered first: where many answer at once, it waits for the fact that takes them together.
 """
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +31,7 @@ from moot.protocols.swarm.facts import (
     SwarmFormed,
 )
 from moot.protocols.swarm.reports.citations import check_citations
+from moot.protocols.swarm.reports.json_fields import take_fields
 from moot.protocols.swarm.reports.report_text import REPORT_TEXT, SwarmReportText
 from moot.protocols.swarm.rules.operations import list_operations, rotate_seats
 from moot.protocols.swarm.rules.rulebook import RULES
@@ -93,7 +96,7 @@ class SwarmTimeline(TimelineBase[Swarm]):
         self.measures: list[ConvergenceMeasured] = []
         self.barriers: list[BarrierPassed] = []
         self.signals: dict[str, Signal] = {}
-        self.crews: list[dict[str, int]] = []
+        self.crews: list[Mapping[str, int]] = []
         self.completed: SwarmCompleted | None = None
 
     @property
@@ -127,21 +130,15 @@ class SwarmTimeline(TimelineBase[Swarm]):
         self.events.append({"id": len(self.events) + 1, "type": kind, "round": number, **fields})
 
     def _add_change_event(self, kind: str, number: int, change: ConcentrationChange, **fields: Any) -> None:
-        self._add_event(kind, number, direction=change.direction, before=change.before, after=change.after, **fields)
+        self._add_event(kind, number, **take_fields(change, "direction before after"), **fields)
 
     def _record_entry(self, entry: Entry, before: Swarm, after: Swarm) -> None:
         fact = entry.fact
         match fact:
             case SwarmFormed():
                 for each in after.board.pheromones.values():
-                    self._add_event(
-                        "pheromone_deposited",
-                        0,
-                        direction=each.direction,
-                        before=0.0,
-                        after=each.concentration,
-                        agentId=str(USER),
-                    )
+                    laid = ConcentrationChange(direction=each.direction, before=0.0, after=each.concentration)
+                    self._add_change_event("pheromone_deposited", 0, laid, agentId=str(USER))
                 self._count_roles(after)
             case RoundBegun():
                 self._record_orders(fact)
@@ -161,12 +158,9 @@ class SwarmTimeline(TimelineBase[Swarm]):
     def _record_orders(self, fact: RoundBegun) -> None:
         self._add_event("round_start", fact.round, agents=[order.seat for order in fact.orders])
         for order in fact.orders:
-            if order.wake:
-                self._add_event("force_wake", fact.round, agentId=order.seat)
-            if order.random:
-                self._add_event("force_random_explore", fact.round, agentId=order.seat)
-            if order.must_switch:
-                self._add_event("must_switch_direction", fact.round, agentId=order.seat)
+            given = {"force_wake": order.wake, "force_random_explore": order.random, "must_switch_direction": order.must_switch}
+            for kind in (kind for kind, is_given in given.items() if is_given):
+                self._add_event(kind, fact.round, agentId=order.seat)
 
     def _record_barrier(self, before: Swarm, fact: BarrierPassed) -> None:
         self.barriers.append(fact)
@@ -178,11 +172,9 @@ class SwarmTimeline(TimelineBase[Swarm]):
         if fact.is_degraded:
             self._add_event("round_degraded", fact.round, lost=list(fact.lost), of=len(before.orders))
         for each in fact.violations:
-            self._add_event(
-                "violation", fact.round, agentId=each.seat, violation=each.violation, severity=each.severity, detail=each.detail
-            )
+            self._add_event("violation", fact.round, **take_fields(each, "agentId=seat violation severity detail"))
         for change in fact.changes:
-            self._add_event(f"agent_{change.new}", fact.round, agentId=change.seat, was=change.old, reason=change.reason)
+            self._add_event(f"agent_{change.new}", fact.round, **take_fields(change, "agentId=seat was=old reason"))
 
     def _record_operations(self, entry: Entry, before: Swarm, after: Swarm, fact: OperationsProcessed) -> None:
         wanted = [
@@ -207,13 +199,8 @@ class SwarmTimeline(TimelineBase[Swarm]):
         review = before.review
         for invitation in review.invitations:
             said = review.collisions.get(invitation.seat)
-            self._add_event(
-                "collision",
-                fact.round,
-                agentId=invitation.seat,
-                mode=invitation.mode,
-                action=said.action if said is not None else None,
-            )
+            action = said.action if said is not None else None
+            self._add_event("collision", fact.round, **take_fields(invitation, "agentId=seat mode"), action=action)
         if fact.by.endswith("(fallback)"):
             self._add_event("measure_lost", fact.round, by=fact.by)
         for placed in fact.placed:
@@ -221,15 +208,8 @@ class SwarmTimeline(TimelineBase[Swarm]):
             if placed.reason != "new":
                 join = IdeaJoin(number=len(self.joins) + 1, round=fact.round, by=fact.by, placed=placed)
                 self.joins.append(join)
-                self._add_event(
-                    "ideas_joined",
-                    fact.round,
-                    join=join.id,
-                    text=placed.text,
-                    idea=f"idea-{placed.idea}",
-                    reason=placed.reason,
-                    likeness=placed.likeness,
-                )
+                told = {"join": join.id, "text": placed.text, "idea": f"idea-{placed.idea}"}
+                self._add_event("ideas_joined", fact.round, **told, **take_fields(placed, "reason likeness"))
 
     def _record_settlement(self, after: Swarm, fact: RoundSettled) -> None:
         self.settlements.append(fact)
@@ -244,16 +224,8 @@ class SwarmTimeline(TimelineBase[Swarm]):
         self._count_roles(after)
 
     def _record_role(self, role: RoleChange) -> None:
-        self._add_event(
-            "role_transition_executed",
-            role.round,
-            agentId=role.seat,
-            fromRole=role.old,
-            toRole=role.new,
-            reason=role.reason,
-            probability=role.probability,
-            drawn=role.drawn,
-        )
+        fields = "agentId=seat fromRole=old toRole=new reason probability drawn"
+        self._add_event("role_transition_executed", role.round, **take_fields(role, fields))
 
     def _record_measurement(self, fact: ConvergenceMeasured) -> None:
         self.measures.append(fact)
@@ -285,10 +257,7 @@ class SwarmTimeline(TimelineBase[Swarm]):
                 pass
 
     def _count_roles(self, swarm: Swarm) -> None:
-        crew: dict[str, int] = {}
-        for agent in swarm.agents.values():
-            crew[agent.role] = crew.get(agent.role, 0) + 1
-        self.crews.append(crew)
+        self.crews.append(Counter(agent.role for agent in swarm.agents.values()))
 
     def find_finding_line(self, finding: Finding) -> int:
         """The number of the timeline line of a finding."""
