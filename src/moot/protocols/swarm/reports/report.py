@@ -4,6 +4,7 @@ Both take the names of joins to undo; their figures are then those that the run 
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import takewhile
 from typing import Final
 
 from moot.domain.safe_text import one_line
@@ -21,7 +22,7 @@ from moot.protocols.swarm.reports.event_lines import MOST_EVENTS, list_event_lin
 from moot.protocols.swarm.reports.report_text import SwarmReportText, format_agent_name
 from moot.protocols.swarm.reports.standing import IdeaStanding, rank_ideas
 from moot.protocols.swarm.reports.timeline import SwarmTimeline, build_decision
-from moot.protocols.swarm.reports.what_if import BackedIdea, WhatIfResult, compute_what_if
+from moot.protocols.swarm.reports.what_if import WhatIfResult, compute_what_if
 from moot.protocols.swarm.rules.shutdown import list_ballot_ideas
 from moot.protocols.swarm.state import Finding
 from moot.reports.blocks import (
@@ -74,7 +75,7 @@ def build_swarm_report(timeline: SwarmTimeline, apart: Collection[str] = ()) -> 
         decision_blocks=(
             *build_answer(timeline, decision, found, ideas),
             *_build_figures(timeline, found),
-            *_build_independence(timeline, found),
+            *_build_independence(timeline, found, ideas),
             *_build_lost_seats(timeline, decision),
             build_spent(decision, words),
         ),
@@ -175,34 +176,28 @@ def _build_figures(timeline: SwarmTimeline, found: WhatIfResult) -> tuple[Block,
 def _count_stable_rounds(found: WhatIfResult, most: int) -> int:
     """For how many rounds up to the last the same ideas were held; at most `most`."""
     held = found.rounds[-1].ideas
-    count = 0
-    for each in reversed(found.rounds):
-        if not held or each.ideas != held:
-            break
-        count += 1
-    return min(count, most)
+    same = takewhile(lambda each: each.ideas == held, reversed(found.rounds))
+    return min(sum(1 for _ in same), most) if held else 0
 
 
 def _build_gauge(name: str, value: float, holds: bool, text: str) -> Bar:
     return Bar(name=name, value=value, text=f"{'✓' if holds else '✗'} {text}", tone="good" if holds else "bad")
 
 
-def _list_quorum_ideas(found: WhatIfResult) -> list[BackedIdea]:
+def _list_quorum_ideas(found: WhatIfResult, ideas: Sequence[IdeaStanding]) -> list[IdeaStanding]:
     """The ideas with a quorum in the last round."""
-    if not found.rounds:
-        return []
-    backed = {each.number: each for each in found.rounds[-1].backed}
-    return [backed[number] for number in found.rounds[-1].quorum]
+    reached = found.rounds[-1].quorum if found.rounds else ()
+    return [idea for idea in ideas if idea.number in reached]
 
 
-def _build_independence(timeline: SwarmTimeline, found: WhatIfResult) -> tuple[Block, ...]:
+def _build_independence(timeline: SwarmTimeline, found: WhatIfResult, ideas: Sequence[IdeaStanding]) -> tuple[Block, ...]:
     """Who held each consensus idea before it could be read, and who joined later."""
     words = timeline.words
     items: list[Text] = []
-    for each in _list_quorum_ideas(found):
-        own, joined = ", ".join(each.independent) or "–", ", ".join(each.joined) or "–"
-        who = words.who_line.format(own=own, joined=joined)
-        items.append((Strong(f"idea-{each.number}"), f" {words.quoted.format(text=one_line(each.text))}{who}"))
+    for idea in _list_quorum_ideas(found, ideas):
+        joined = ", ".join(seat for seat in idea.backers if seat not in idea.independent) or "–"
+        who = words.who_line.format(own=", ".join(idea.independent) or "–", joined=joined)
+        items.append((Strong(idea.id), f" {words.quoted.format(text=one_line(idea.text))}{who}"))
     return build_section(words.who, (Bullets(tuple(items)), Line(words.weak if items else "", "dim")))
 
 
@@ -220,8 +215,7 @@ def _build_consensus(timeline: SwarmTimeline, found: WhatIfResult, ideas: Sequen
             f"{len(idea.independent)}/{last.active}",
             "–" if idea.pheromone is None else f"{idea.pheromone:.2f}",
         )
-        for idea in ideas
-        if idea.number in last.quorum
+        for idea in _list_quorum_ideas(found, ideas)
     ]
     title = words.consensus.format(threshold=format_percent(timeline.state.settings.quorum_threshold))
     return build_section(title, (build_table(words.consensus_heads, rows) if rows else Line(words.no_consensus),))
