@@ -71,7 +71,7 @@ class RunFolder:
         self._known = max(self._known, len(timeline.reports))
 
     def write_template(self, language: Language) -> None:
-        """Write `.template`, which says what the folders hold, once: whoever changed it keeps the change. Raises FolderUnwritable."""
+        """Write `.template`, which says what the folders hold, once: a person's change to it stays. Raises FolderUnwritable."""
         path = self.base / TEMPLATE
         try:
             for parts, text in list_template_files(language) if not path.exists() else ():

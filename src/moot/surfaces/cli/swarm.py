@@ -155,7 +155,12 @@ def build_swarm_seats(words: tuple[str, ...], count: int | None, has_panel: bool
 @click.command("swarm-report", short_help="Print a swarm's report, also with joins undone.")
 @click.argument("session")
 @click.option("--apart", multiple=True, metavar="JOIN", help="Undo this join and recompute every figure; can be repeated.")
-@click.option("--form", type=click.Choice(["md", "html", "convergence", "standing", "blackboard"]), default="md", show_default=True)
+@click.option(
+    "--form",
+    type=click.Choice(["md", "html", "convergence", "standing", "blackboard"]),
+    default="md",
+    show_default=True,
+)
 @click.option(
     "--folder", type=click.Path(file_okay=False, path_type=Path), help="Write the run's folder again, inside this folder."
 )
