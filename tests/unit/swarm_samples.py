@@ -321,3 +321,12 @@ SECOND_EDITION_SAMPLES: tuple[Fact, ...] = (
     ),
 )
 """Samples with the fields of the second edition."""
+SYNTHESIS_SAMPLES: tuple[Fact, ...] = (
+    facts.SwarmOpened(
+        topic="?",
+        language="en",
+        seed=1,
+        seats=(Seat(id=ADA, platform="mailbox"), Seat(id=BOB, platform="human")),
+        settings=facts.SwarmSettings(synthesis="always"),
+    ),
+)

@@ -37,6 +37,7 @@ about; insights reach the next prompts; a silent explorer is not counted; roles 
 """
 
 Mode = Literal["emergent", "hybrid", "classic"]
+SynthesisRule = Literal["auto", "classic", "always"]
 Role = Literal["EXPLORER", "DEEP_ANALYST", "DEBATER", "SYNTHESIZER"]
 Status = Literal["active", "interrupted", "degraded", "removed", "completed", "terminated"]
 Termination = Literal["graceful", "forced", "auto_forced", "compliance_violation"]
@@ -58,7 +59,8 @@ class SwarmSettings:
     """The settings of a swarm; the defaults are those of version 2.4.
 
     `directions` are the user's own, for the mode `hybrid`. `quorum` says whose support counts. `apart` are ideas that are only
-    joined with an equal text. The seconds of the last three phases apply to outside agents.
+    joined with an equal text. The seconds of the last three phases apply to outside agents. `synthesis` says which modes end with
+    one; new runs are opened with `always` instead of `auto`, which a run of an older version has and which means `classic`.
 
     `settle` says what makes the decision: the readings of directions, or the vote on ideas with a quorum; None leaves it to the
     edition. `stability` says which ideas must be stable, `clear_at` from which z of the leading direction the run may end early
@@ -99,6 +101,7 @@ class SwarmSettings:
     stability: Stability = "all"
     clear_at: Annotated[float, Ge(0), Le(10)] = 0.0
     judge: Annotated[str, MaxLen(64)] = VALIDATOR
+    synthesis: SynthesisRule = "auto"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

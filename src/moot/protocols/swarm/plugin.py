@@ -35,7 +35,11 @@ def open_session(plan: Plan) -> SwarmOpened:
     if not FEWEST_AGENTS <= len(explorers) <= MOST_AGENTS:
         raise BadRoster(f"{len(explorers)} explorers; a swarm needs {FEWEST_AGENTS} to {MOST_AGENTS}: --agents N, or add --seat")
     seats = validate_seats((*explorers, *_build_helper_seats(plan, explorers)), fewest=2, most=MOST_SEATS + HELPING_SEATS)
-    settings = replace(settings, settle=settings.settle or ("quorum" if settings.mode == "classic" else "evidence"))
+    settings = replace(
+        settings,
+        settle=settings.settle or ("quorum" if settings.mode == "classic" else "evidence"),
+        synthesis="always" if settings.synthesis == "auto" else settings.synthesis,
+    )
     return plan.opening(SwarmOpened, seats=seats, settings=settings, edition=EDITION)
 
 

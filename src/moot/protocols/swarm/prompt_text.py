@@ -231,8 +231,8 @@ class SwarmPromptText(TwoLanguages):
     ballot_ideas = both("Ideas:", "观点：")
     own_deposits = both("{count} deposits of {mean:.2f} on average", "沉积 {count} 次，平均 {mean:.2f}")
     synthesis = both(
-        "# Now\nThe exploring is over. Write a synthesis of all findings in Markdown: what they share, where they part, what follows for the task. Only what the findings hold.",
-        "# 现在\n探索结束。用 Markdown 写出所有发现的综合：共性、分歧、对任务的结论。只写发现中确有的内容。",
+        "# Now\nThe exploring is over. Write a synthesis of all findings in Markdown: what they share, where they part, what follows for the task. Only what the findings hold. After each statement name the findings that it rests on by their ids, as in (finding-003).",
+        "# 现在\n探索结束。用 Markdown 写出所有发现的综合：共性、分歧、对任务的结论。只写发现中确有的内容。每个论断之后注明其所依据的发现编号，如（finding-003）。",
     )
     shutdown = both(
         '# Now\nshutdown_request: the swarm has ended. Answer {"acknowledged": true} when you have put your work away.',

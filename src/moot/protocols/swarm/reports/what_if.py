@@ -41,12 +41,13 @@ class WhatIfRound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIfResult:
-    """All rounds, and the texts of all ideas, with these joins undone."""
+    """All rounds, and the texts, holders and findings of all ideas, with these joins undone."""
 
     undone: tuple[str, ...]
     rounds: tuple[WhatIfRound, ...]
     texts: dict[int, str]
     owners: dict[int, tuple[SeatId, ...]]
+    findings: dict[int, tuple[Finding, ...]]
 
 
 def compute_what_if(timeline: SwarmTimeline, apart: Collection[str] = ()) -> WhatIfResult:
@@ -63,7 +64,9 @@ def compute_what_if(timeline: SwarmTimeline, apart: Collection[str] = ()) -> Wha
         separate[normalize_idea(known[name].placed.text)] = number
     tally = _Tally(timeline, separate)
     rounds = tuple(tally.count(settled.round, measured, texts) for settled, measured in _pair_rounds(timeline))
-    return WhatIfResult(undone=tuple(sorted(set(apart))), rounds=rounds, texts=texts, owners=tally.owners())
+    return WhatIfResult(
+        undone=tuple(sorted(set(apart))), rounds=rounds, texts=texts, owners=tally.owners(), findings=tally.group_findings()
+    )
 
 
 def _pair_rounds(timeline: SwarmTimeline) -> Iterator[tuple[RoundSettled, ConvergenceMeasured]]:
@@ -136,6 +139,16 @@ class _Tally:
             found.setdefault(idea, []).append(seat)
         return {idea: tuple(seats) for idea, seats in found.items()}
 
+    def group_findings(self) -> dict[int, tuple[Finding, ...]]:
+        """The findings that say each idea; one that only agrees with it is none of them."""
+        found: dict[int, list[Finding]] = {}
+        for finding in self._swarm.board.findings:
+            found.setdefault(self._find_own_idea(finding), []).append(finding)
+        return {idea: tuple(findings) for idea, findings in found.items()}
+
+    def _find_own_idea(self, finding: Finding) -> int:
+        return self._separate.get(normalize_idea(finding.core_idea), finding.idea)
+
     def _add_findings(self, number: int) -> None:
         fresh: dict[SeatId, set[int]] = {}
         for finding in self._findings.get(number, ()):
@@ -155,7 +168,7 @@ class _Tally:
     def _list_ideas(self, finding: Finding) -> tuple[int, ...]:
         """What a finding says, and what else it backs: what it agrees with stays where its words point."""
         board = self._swarm.board
-        own = self._separate.get(normalize_idea(finding.core_idea), finding.idea)
+        own = self._find_own_idea(finding)
         meant = {finding.idea, *finding.also}
         also = []
         for name in finding.agrees_with:

@@ -15,6 +15,8 @@ from moot.scoring.resolution import SeatVote, measure_in_proportion, resolve_ope
 from moot.scoring.stigmergy import DIGITS
 
 MOST_VOTED_ON: Final = 5
+MOST_WRITERS: Final = 2
+"""So many are asked for a synthesis, one after another; in the classic mode, where it is the result, all."""
 
 
 def list_ballot_ideas(state: Swarm) -> tuple[int, ...]:
@@ -48,10 +50,16 @@ def _rates(state: Swarm, seat: SeatId) -> bool:
 
 
 def find_synthesis_writer(state: Swarm) -> SeatId | None:
-    """Return who writes the synthesis of a classic run: the first who reported and has not failed at it."""
-    if state.settings.mode != "classic" or state.synthesis or state.stop is not None:
+    """Return who writes the synthesis, once all have voted: a synthesizer first, else the first who reported."""
+    if state.synthesis or state.stop is not None or list_missing_voters(state):
         return None
-    return next((seat for seat in state.explorers if seat in state.answered and seat not in state.writers_lost), None)
+    left = [seat for seat in state.explorers if seat in state.answered and seat not in state.writers_lost]
+    if state.settings.mode != "classic":
+        if state.settings.synthesis != "always" or len(state.writers_lost) >= MOST_WRITERS:
+            return None
+        left = [seat for seat in left if state.agents[seat].is_asked and state.agents[seat].findings]
+        left.sort(key=lambda seat: state.agents[seat].role != "SYNTHESIZER")
+    return next(iter(left), None)
 
 
 def find_vote(state: Swarm, seat: SeatId, idea: int) -> tuple[VotePosition | None, float]:
